@@ -1,9 +1,9 @@
-"""What pyproject.toml cannot say: the wheel takes the folders `stdlib/` and `repl/` as packages inside `vlad`.
+"""Build options that pyproject.toml cannot express: the wheel takes the folders `stdlib/` and `repl/` as packages inside `vlad`.
 
-Were they mapped there by `package-dir`, setuptools would make an editable install an import hook. An import hook comes behind
+If `package-dir` mapped them there, setuptools would make an editable install an import hook. An import hook comes after
 the search of `sys.path`, where any folder named `vlad`, such as the clone itself, is taken for a namespace package; and
-type checkers do not read it. As all packages that setuptools knows of stand where their names say, it writes the clone's path to
-a .pth file instead, and `vlad/__init__.py` finds the two folders beside its own, as it does in a checkout that is not installed.
+type checkers do not support it. As all packages known to setuptools are where their names say, it writes the clone's path to
+a .pth file instead, and `vlad/__init__.py` finds the two folders beside its own, as in a checkout that is not installed.
 """
 
 from __future__ import annotations

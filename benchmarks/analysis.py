@@ -1,7 +1,7 @@
-"""How the time of compiling grows with a program's size: `python benchmarks/analysis.py`.
+"""Growth of compile time with a program's size: `python benchmarks/analysis.py`.
 
-Programs of 10 to 1000 lines, each a procedure: branches, loops, closures and pairs among them; what is compiled is the
-gradient of the last one. Prints, for each size, the seconds of the analysis, of the rest before C, of the C
+Programs of 10 to 1000 lines, each a procedure, including branches, loops, closures and pairs; the
+gradient of the last one is compiled. Prints, for each size, the seconds of the analysis, of the rest before C, of the C
 compiler, and the size of the C text.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-os.environ["VLAD_CACHE"] = "off"  # the C compiler is to work
+os.environ["VLAD_CACHE"] = "off"  # the C compiler must run
 
 from vlad import Session
 from vlad.compile.analysis.fixpoint import Analysis

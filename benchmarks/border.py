@@ -1,8 +1,8 @@
-"""What it costs to go between Python and vlad: `python benchmarks/border.py [--write]`.
+"""The cost of calls between Python and vlad: `python benchmarks/border.py [--write]`.
 
-Calls of compiled procedures and of their gradients, of procedures on the evaluator, of Python functions by programs, and the
-making of sessions: the least mean of many batches. Of an array of 10^6 entries it is told by how much the memory of the process
-grows while it is handed over, and while it comes back. Writes BORDER.md.
+Calls of compiled procedures and of their gradients, of procedures on the evaluator, of Python functions by programs, and
+construction of sessions: the smallest mean of many batches. For an array of 10^6 entries it also reports the growth of the
+process's memory while it is passed, and while it is returned. Writes BORDER.md.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def nanoseconds(call: Callable[[], Any]) -> float:
 
 
 def rows() -> Iterator[tuple[str, float, str]]:
-    """What is measured, the nanoseconds, and what they are aimed at."""
+    """Label, nanoseconds, and target."""
     import numpy
 
     import vlad

@@ -1,9 +1,9 @@
-"""What a call costs: the first one, the first one of a later process, and each from Python: `python benchmarks/calls.py`.
+"""The cost of calls: the first one, the first one of a later process, and each from Python: `python benchmarks/calls.py`.
 
-The first call is that of a gradient of a three-line procedure, compiled, in a new process; without cache, then with what the
-process before left there. To load the compiler's modules comes before it, once a process. Of a call from Python, d sin(cos x),
-it is told what machine code called through cffi costs, what Python's calling of an object adds, and what the call of vlad's
-procedure costs. Times are the least and the median of many.
+The first call is that of a gradient of a three-line procedure, compiled, in a new process; without cache, then with the cache
+of the previous process. The compiler's modules are loaded before, once per process. For a call from Python, d sin(cos x),
+it reports the cost of machine code called through cffi, of calling a Python object, and of calling vlad's
+procedure. Times are the minimum and the median of many.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a GPU is good for: the same programs in memory, on the GPU row by row, and there with kernels of their own; beside them
-JAX and PyTorch where they are installed and see the GPU: `python benchmarks/gpu.py [scale]`.
+"""Speed of a GPU: the same programs in memory, on the GPU row by row, and there with compiled kernels; compared with
+JAX and PyTorch if they are installed and find the GPU: `python benchmarks/gpu.py [scale]`.
 
-Each is called once, its answer compared with the first one's, then timed: the least of several runs, each of which ends with a
-real, so that the GPU has done its work by then. Needs CuPy and a GPU. A scale below 1 makes all operands smaller.
+Each is called once, its result compared with the first one's, then timed: the minimum of several runs, each of which ends with a
+real, which synchronises with the GPU. Needs CuPy and a GPU. A scale below 1 makes all operands smaller.
 """
 
 from __future__ import annotations

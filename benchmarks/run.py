@@ -1,9 +1,9 @@
-"""vlad beside hand-written C and beside other systems, in one run: `python benchmarks/run.py [--peers PYTHON] [WORKLOAD ...]`.
+"""vlad compared with handwritten C and other systems, in one run: `python benchmarks/run.py [--peers PYTHON] [WORKLOAD ...]`.
 
 Each program of programs/ runs in a process of its own: compiled, called once, and then in batches; once on tier 0, too. The C
 programs of c/ do the same work and time themselves; so do the programs of peers/ in JAX, PyTorch, HIPS autograd and CasADi,
-where PYTHON has these (peers/requirements.txt). The answers are compared first: a wrong one is not timed. Times are the least
-of many batches, for only ratios within one run are to be trusted on a shared machine. Writes RESULTS.md. Needs gcc.
+if PYTHON has these (peers/requirements.txt). The results are compared first: a wrong one is not timed. Times are the minimum
+of many batches, as only ratios within one run are reliable on a shared machine. Writes RESULTS.md. Needs gcc.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ HEAD = """\
 
 
 def c_results(name: str, flags: list[str], folder: str) -> list[dict[str, Any]]:
-    """What a C program says of itself, a line a case."""
+    """The output of a C program, one line per case."""
     target = os.path.join(folder, name + "".join(flags))
     command = ["gcc", *flags, "-march=native", "-w", "-o", target, str(HERE / "c" / f"{name}.c"), "-lm"]
     subprocess.run(command, check=True)
@@ -76,7 +76,7 @@ def c_results(name: str, flags: list[str], folder: str) -> list[dict[str, Any]]:
 
 
 def peer_results(python: str, name: str) -> list[dict[str, Any]]:
-    """What the other systems say of themselves, each in a process of its own."""
+    """The output of the other systems, each in a process of its own."""
     return [line for peer in PEERS for line in lines_of([python, str(HERE / "peers" / f"{name}.py"), peer])]
 
 
@@ -147,7 +147,7 @@ def peak_megabytes() -> float:
 
 
 def c_loop(parameter: str, call: str) -> Any:
-    """A procedure of C that does a call so many times."""
+    """A C procedure that repeats a call."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = os.path.join(folder, "loop.c"), os.path.join(folder, "loop.so")
         Path(source).write_text(
@@ -175,7 +175,7 @@ def in_c(made: Any, values: tuple[Any, ...]) -> Callable[[int], object]:
 
 
 def best_of(calls: Callable[[int], object]) -> float:
-    """Seconds of a call, at best, of so many in a batch that it takes a while."""
+    """The minimal seconds of a call, over batches of many."""
     count, best = 1, math.inf
     for _ in range(40):
         begun = time.perf_counter()
@@ -214,7 +214,7 @@ def span(seconds: float | None) -> str:
 
 
 class Run:
-    """One run: what C and the other systems said is asked once."""
+    """One run: the results of C and the other systems are computed once."""
 
     def __init__(self, folder: str, python: str | None) -> None:
         self.folder = folder
@@ -259,7 +259,7 @@ class Run:
 
 
 def main(words: list[str]) -> None:
-    os.environ["VLAD_CACHE"] = "off"  # the first call is to be a cold one
+    os.environ["VLAD_CACHE"] = "off"  # the first call must be cold
     if words[:1] == ["--row"]:
         print(json.dumps(measured(next(row for row in WORKLOADS if row[0] == words[1]))))
         return

@@ -1,10 +1,11 @@
-"""Tensors beside C by hand, NumPy, JAX and PyTorch, in one run: `python benchmarks/tensors.py [--peers PYTHON] [WORKLOAD ...]`.
+"""Tensors compared with handwritten C, NumPy, JAX and PyTorch, in one run: `python benchmarks/tensors.py [--peers PYTHON]
+[WORKLOAD ...]`.
 
-Systems are timed in turns: a few batches of each, then the next, several times over, with one thread. The least is what counts,
-for only ratios within one run are to be trusted on a shared machine. How arrays lie in memory makes up to a sixth, and that is a
-process's luck: compiled code and C by hand get the same arrays in one process, the others have one each, and all processes are
+Systems are timed in turns: a few batches of each, then the next, several times over, with one thread. The minimum counts,
+as only ratios within one run are reliable on a shared machine. The placement of arrays in memory makes up to a sixth, and varies
+by process: compiled code and handwritten C get the same arrays in one process, the others have one each, and all processes are
 new in each of several passes.
-The answers are compared; a wrong one is not timed. Writes TENSORS.md. Needs gcc; JAX and PyTorch where PYTHON has these.
+The results are compared; a wrong one is not timed. Writes TENSORS.md. Needs gcc; JAX and PyTorch if PYTHON has these.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ Make: TypeAlias = "Callable[[str, tuple[Any, ...]], Callable[[], Any] | None]"
 
 
 def own(tier: str) -> Make:
-    """vlad, called from Python with arrays of NumPy; answers are such arrays."""
+    """vlad, called from Python with NumPy arrays, which the results are, too."""
     from vlad import Session
 
     def make(procedure: str, arrays: tuple[Any, ...]) -> Callable[[], Any]:
@@ -72,7 +73,7 @@ def own(tier: str) -> Make:
 
 
 def by_hand(path: str) -> Make:
-    """The library of c/tensors.c, called through cffi; its answers lie in the same arrays each time."""
+    """The library of c/tensors.c, called through cffi; its results are in the same arrays each time."""
     import numpy
     from cffi import FFI
 
@@ -120,14 +121,14 @@ def started(command: list[str]) -> subprocess.Popen[str]:
 
 
 class System:
-    """One of the systems that a process times when it is asked to; the name is empty where it has one alone."""
+    """One of the systems that a process times on request; the name is empty if it is the only one."""
 
     def __init__(self, process: subprocess.Popen[str], name: str = "") -> None:
         self.process, self.name = process, name
 
     def ask(self, workload: str) -> dict[str, Any]:
         assert self.process.stdin is not None and self.process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):  # it has ended, which an empty line tells
+        with contextlib.suppress(BrokenPipeError):  # it has ended, which an empty line shows
             print(f"{self.name}\t{workload}", file=self.process.stdin, flush=True)
         line = self.process.stdout.readline()
         if not line:
@@ -158,8 +159,9 @@ def systems(folder: str, python: str | None) -> dict[str, System]:
 
 
 def measured(workload: str, asked: dict[str, System], found: dict[str, dict[str, Any]]) -> None:
-    """Puts into what was found before, by system: its least time, its first one, or the error that it met. All must answer what
-    tier 0 answers."""
+    """Merge into earlier results, by system: its minimal time, its first one, or its error. All must return the result of
+    tier 0.
+    """
     for _ in range(ROUNDS):
         for name, system in asked.items():
             reply = system.ask(workload)
@@ -176,7 +178,7 @@ def measured(workload: str, asked: dict[str, System], found: dict[str, dict[str,
 
 
 def line(workload: str, found: dict[str, dict[str, Any]]) -> str:
-    """The ratios are to the fastest of those by hand, and to the fastest that derives by itself."""
+    """The ratios are to the fastest handwritten code, and to the fastest system with automatic differentiation."""
     times = {
         name: reply["seconds"] for name, reply in found.items() if name not in OWN and "seconds" in reply
     }
@@ -206,7 +208,7 @@ def main(words: list[str]) -> None:
             python, words = path, rest
         case _:
             python = None
-    os.environ["VLAD_CACHE"] = "off"  # the first call is to be a cold one
+    os.environ["VLAD_CACHE"] = "off"  # the first call must be cold
     chosen = [name for name in WORKLOADS if not words or any(word in name for word in words)]
     found: dict[str, dict[str, dict[str, Any]]] = {workload: {} for workload in chosen}
     with tempfile.TemporaryDirectory() as folder:

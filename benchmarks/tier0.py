@@ -1,10 +1,10 @@
-"""How fast the evaluator is, as ratios in one run: the machine's own speed does not matter.
+"""The speed of the evaluator, as ratios within one run: the machine's own speed does not matter.
 
     python benchmarks/tier0.py            print the table
     python benchmarks/tier0.py --write    also store it in benchmarks/TIER0.md
 
-Against plain Python: the same programs written by hand. Against HIPS autograd (`pip install autograd`), where it is installed:
-the gradient of a scalar loop. Answers are compared before anything is timed; each figure is the least of several runs.
+Against plain Python: the same programs written by hand. Against HIPS autograd (`pip install autograd`), if it is installed:
+the gradient of a scalar loop. Results are compared before anything is timed; each figure is the minimum of several runs.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Count what gradients cost, and write docs/complexity.md.
+"""Count the cost of gradients, and write docs/complexity.md.
 
     python docs/make_complexity.py            rewrite the table (half a minute)
     python docs/make_complexity.py 100 1000   print it for these sizes instead
 
-Counted are primitive operations and evaluator steps (procedure entries and loop turns), not time: the same on every machine.
-The claim: a gradient does a constant times the work of its function, whatever the function does. tests/ad/test_complexity.py
-holds it for the smaller sizes.
+Primitive operations and evaluator steps (procedure entries and loop iterations) are counted, not time: they are the same on every
+machine. The claim: a gradient does a constant factor more work than its function, for any function. tests/ad/test_complexity.py
+checks it for the smaller sizes.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ PROGRAMS = [
 ]
 
 GRADIENT = "(define (gradient-of f x) (cdr ((cdr ((*j f) (*j x))) 1)))"
-# looking at every part of the answer belongs to the gradient's cost, for its parts are made when looked at
+# forcing every part of the result counts towards the gradient's cost, as its parts are computed on demand
 LOOK = "(define (look t) (if (pair? t) (begin (look (car t)) (look (cdr t))) t))"
 
 

@@ -1,9 +1,9 @@
-"""What is written elsewhere → the pages docs/keywords.md, primitives.md, library.md, errors.md and benchmarks.md.
+"""Generates the pages docs/keywords.md, primitives.md, library.md, errors.md and benchmarks.md.
 
     python docs/make_reference.py    write the pages
 
-vlad/manual/help.py reads the texts and says where each has its home; `vlad doc NAME` shows the same. The benchmarks' tables
-are those in benchmarks/. tests/test_help.py runs the examples and sees that the pages are up to date.
+vlad/manual/help.py reads the texts and documents their sources; `vlad doc NAME` shows the same. The benchmarks' tables
+are those in benchmarks/. tests/test_help.py runs the examples and checks that the pages are up to date.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def keywords() -> Iterator[str]:
 
 
 def errors() -> Iterator[str]:
-    """The page of the kinds of error: the text in vlad/manual, as it is."""
+    """The page of the kinds of error: the text in vlad/manual, unchanged."""
     yield from (Path(FOLDER) / "errors.md").read_text(encoding="utf-8").splitlines()
 
 
@@ -58,7 +58,7 @@ def library() -> Iterator[str]:
 
 
 def benchmarks() -> Iterator[str]:
-    """The page of the benchmarks: how they are to be read, and their tables."""
+    """The page of the benchmarks: an explanation, and their tables."""
     yield from ("# How fast it is", "")
     yield "Programs with derivatives inside derivatives, against C that was written by hand and against other systems. A compiled"
     yield "call is mostly within twice of the C, derivatives of any order included, for tags, closures and pairs are gone before"

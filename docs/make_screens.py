@@ -3,8 +3,8 @@
     python docs/make_screens.py            take them all (ten seconds)
     python docs/make_screens.py NAME       one of them
 
-Each scene starts `vlad` on a pseudo-terminal, types, waits for what is to be seen, and draws what then stands on the screen, as
-a terminal emulator (pyte) has it: characters with their colours. tests/repl/test_screens.py plays the scenes again and compares.
+Each scene starts `vlad` on a pseudo-terminal, types, waits for expected output, and draws the screen of
+a terminal emulator (pyte): characters with their colours. tests/repl/test_screens.py repeats the scenes and compares.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COLUMNS, ROWS = 84, 40
 
 @dataclass(frozen=True)
 class Scene:
-    """`title` says what is seen. A step is what is typed, and what is waited for then."""
+    """A picture with a `title`. A step is the typed text, and the output to wait for."""
 
     title: str
     steps: tuple[tuple[str, str], ...]

@@ -1,8 +1,8 @@
-"""What the build of the site does beside MkDocs (mkdocs.yml names it): the colours of programs, and a search that knows names.
+"""Hooks of the site's build by MkDocs (mkdocs.yml names this file): highlighting of programs, and a search that supports names.
 
-Blocks of `scheme`, which GitHub has colours for, are of this language. The search of MkDocs leaves out common words of English
-(`any`, `let`), reduces others to their stems, and splits at hyphens; here those are names of procedures. A word is found as it is
-written, and `list-ref` by each of its parts, too; a name in a heading counts more than one in a text.
+Blocks of `scheme`, which GitHub highlights, are in this language. The search of MkDocs omits common words of English
+(`any`, `let`), reduces others to their stems, and splits at hyphens; here those are names of procedures. A word is indexed
+unchanged, and `list-ref` by each of its parts, too; a name in a heading ranks higher than one in a text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands that tell what names mean, and what was defined."""
+"""Commands that show documentation and definitions of names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_FOUND = 40  # names that apropos shows
 THEME = Theme()
 
 
-@THEME.command("doc", "NAME", "what a name, or the code of an error, means", NAMES)
+@THEME.command("doc", "NAME", "explain a name, or the code of an error", NAMES)
 def _doc(shell: Shell, argument: str) -> None:
     name = argument
     if known(shell.session, name) is None and is_elsewhere(name):
@@ -28,7 +28,7 @@ def _doc(shell: Shell, argument: str) -> None:
 
 
 def wanted(shell: Shell, name: str) -> Entry:
-    """What is known of a name. Raises VladError where that is nothing."""
+    """The documentation of a name. Raises VladError if there is none."""
     found = known(shell.session, name)
     if found is None:
         raise VladError(
@@ -37,7 +37,7 @@ def wanted(shell: Shell, name: str) -> Entry:
     return found
 
 
-@THEME.command("apropos", "TEXT", "names in which, or in whose description, a text occurs", NAMES)
+@THEME.command("apropos", "TEXT", "names that contain a text, or whose description does", NAMES)
 def _apropos(shell: Shell, argument: str) -> None:
     text = argument.lower()
     found = [each for name in names(shell.session) if (each := known(shell.session, name)) is not None]

@@ -1,7 +1,7 @@
-"""What a command of the prompt is, and a theme: a table of some of them.
+"""Commands of the prompt, and themes: tables of commands.
 
-In: nothing.  Out: `Command`, and `Theme`, with which the files of commands are written; commands.py puts the themes together. A
-command is handed the shell and what was written behind its name, and raises VladError for what is wrong.
+In: nothing.  Out: `Command`, and `Theme`, with which the files of commands are written; commands.py combines the themes. A
+command is called with the shell and the text after its name, and raises VladError for wrong operands.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Run = Callable[[Shell, str], None]
 
 @dataclass(frozen=True)
 class Command:
-    """`operands` as people read them; `takes` is what completion offers behind the name: one of the kinds above, or words."""
+    """`operands` as displayed; `takes` is what completion offers after the name: one of the kinds above, or words."""
 
     name: str
     operands: str
@@ -36,8 +36,8 @@ class Command:
         return f",{self.name} {self.operands}".rstrip()
 
     @property
-    def wants(self) -> bool:
-        """Is it nothing without an operand?"""
+    def needs_operand(self) -> bool:
+        """Whether it requires an operand."""
         return self.operands != "" and not self.operands.startswith("[")
 
 
@@ -61,7 +61,7 @@ class Theme(dict[str, Command]):
 
 
 def one_of(argument: str, allowed: tuple[str, ...]) -> str:
-    """A word, if it is one of those. Raises VladError."""
+    """Return the word if it is one of `allowed`. Raises VladError."""
     if argument not in allowed:
         raise WrongOption("invalid-argument", f"One of {', '.join(allowed)}; not {argument}")
     return argument

@@ -1,6 +1,6 @@
-"""What a line at the prompt asks for: a command, `,name` and what follows, or forms to evaluate.
+"""The meaning of a line at the prompt: a command, `,name` and its operands, or forms to evaluate.
 
-In: a line, and the shell it was entered in.  Out: what is written to the shell's terminal. `COMMANDS` is the one table, made of
+In: a line, and its shell.  Out: output on the shell's terminal. `COMMANDS` is the one table, made of
 the themes of the files above; `,help` prints it, and completion reads from it what may follow a command.
 """
 
@@ -16,14 +16,14 @@ from .knowledge import known
 from .shell import Leave, Shell
 from .structure import is_blank
 
-# What people type who come from other prompts, unless the program has such a name.
+# Ways to leave other prompts, unless the program defines such a name.
 LEAVING = ("exit", "quit", "(exit)", "(quit)", "exit()", "quit()")
 HELPING = ("help", "(help)", "help()", "?")
 QUESTION = re.compile(r"\?\s*[^\s()\[\]\"';`,]+")  # ?NAME
 
 
 def enter(shell: Shell, text: str) -> bool:
-    """Do what an input asks for: a command, or forms to evaluate. Did all go well? Raises Leave."""
+    """Execute an input: a command, or forms to evaluate. Returns whether it succeeded. Raises Leave."""
     stripped = text.strip()
     if not stripped or is_blank(stripped):
         return True
@@ -42,13 +42,13 @@ def run(shell: Shell, text: str) -> None:
     """Run a command. Raises VladError."""
     name, _, argument = text[1:].partition(" ")
     found, argument = found_command(shell, name.strip()), argument.strip()
-    if found.wants and not argument:
+    if found.needs_operand and not argument:
         raise VladError("invalid-command", f"`,{found.name}` needs more", hint=f"write {found.usage}")
     found.run(shell, argument)
 
 
 def found_command(shell: Shell, name: str) -> Command:
-    """The command of a name, or of the beginning of one. Raises VladError."""
+    """The command with a name, or with a name that begins so. Raises VladError."""
     if name in COMMANDS:
         return COMMANDS[name]
     near = beginning_with(name)

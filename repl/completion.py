@@ -1,7 +1,7 @@
-"""What a text that is being written may go on with: names, locals of the open forms, modules, files, commands.
+"""Completion of a text being written: names, locals of the open forms, modules, files, commands.
 
-In: the shell, and the text before the cursor.  Out: candidates, the likeliest first. prompt.py shows them; nothing of
-prompt-toolkit is known here.
+In: the shell, and the text before the cursor.  Out: candidates, the likeliest first. prompt.py shows them; independent of
+prompt-toolkit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BINDING_LISTS = frozenset(["let", "let*", "letrec", "letrec*", "do", "let-syntax
 
 @dataclass(frozen=True)
 class Candidate:
-    """`text` would stand in place of the last `length` characters; `beside` tells people what it is."""
+    """`text` would replace the last `length` characters; `beside` describes it."""
 
     text: str
     length: int
@@ -40,7 +40,7 @@ class Candidate:
 
 
 def candidates(shell: Shell, before: str) -> list[Candidate]:
-    """What the text before the cursor may go on with."""
+    """The completions of the text before the cursor."""
     partial = _COMMAND.match(before)
     if partial is not None:
         return _matching(partial.group(1), ((name, COMMANDS[name].doc) for name in COMMANDS))
@@ -57,7 +57,7 @@ def candidates(shell: Shell, before: str) -> list[Candidate]:
 
 
 def _argument(shell: Shell, takes: str, words: tuple[str, ...], text: str) -> list[Candidate] | None:
-    """What may follow a command; None where that is a program."""
+    """The completions of a command's operand; None if that is a program."""
     if takes == WORDS:
         return _matching(text, ((word, "") for word in words))
     if takes == COMMAND_NAMES:
@@ -122,7 +122,7 @@ def locals_of(form: str) -> list[str]:
 
 
 def _bound(text: str, node: Node) -> Iterator[str]:
-    """The names that a form binds, as far as it is written."""
+    """The names that an unfinished form binds."""
     children = node.children
     head = _text(text, children[0]) if children else ""
     if head in ("lambda", "define") and len(children) > 1:
@@ -159,7 +159,7 @@ def _atoms(text: str, node: Node) -> Iterator[str]:
 
 
 def modules(shell: Shell) -> list[tuple[str, str]]:
-    """The modules that can be imported by name, and where they are."""
+    """The modules that can be imported by name, with their folders."""
     found: dict[str, str] = {}
     for folder in ("", *shell.session.path, shell.session._library.folder):
         for name in sorted(_listed(folder or ".")):

@@ -1,7 +1,7 @@
-"""Curves to be drawn: of procedures over an interval, of lists of numbers or points.
+"""Curves to plot: of procedures over an interval, of lists of numbers or points.
 
-In: the operands of `,plot`.  Out: `Curve`s, names with points that all have a place, and the frame around them. How they are
-drawn is not decided here.
+In: the operands of `,plot`.  Out: `Curve`s, names with finite points, and the frame around them. Independent of how they are
+drawn.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .shell import Shell
 SAMPLES = 240
 MOST_POINTS = 100_000
 FARTHEST = 1e300
-DEFAULT = (-5.0, 5.0)  # the interval, where none is given
+DEFAULT = (-5.0, 5.0)  # the default interval
 
 
 @dataclass
@@ -55,7 +55,7 @@ def curves_of(shell: Shell, operands: list[str], derivative: bool) -> list[Curve
 
 
 def sampled(shell: Shell, name: str, procedure: Value, low: float, high: float) -> Curve:
-    """The values of a procedure at places of an interval."""
+    """The values of a procedure at points of an interval."""
     places = [low + (high - low) * i / (SAMPLES - 1) for i in range(SAMPLES)]
     try:
         with shell.session.limited(shell.limits):
@@ -73,7 +73,9 @@ def sampled(shell: Shell, name: str, procedure: Value, low: float, high: float) 
 
 
 def data(text: str, value: Value) -> list[Curve]:
-    """The curves of a list or tensor: of numbers, of points, or of several numbers each; of a list of two, one over the other."""
+    """The curves of a list or tensor: of numbers, of points, or of several numbers each; for a list of two, one against the
+    other.
+    """
     rows = [numbers_in(part) for part in elements(value)]
     if not rows or any(len(row) != len(rows[0]) or not row for row in rows):
         raise VladError(
@@ -106,7 +108,7 @@ def elements(value: Value) -> list[Any]:
 
 
 def numbers_in(value: Any) -> list[float]:
-    """The numbers in an element, in order; none where there is anything else."""
+    """The numbers in an element, in order; none if there is anything else."""
     found: list[float] = []
     work = [value]
     while work:
@@ -123,7 +125,7 @@ def numbers_in(value: Any) -> list[float]:
 
 
 def finite(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The points that have a place; so that distances have numbers, too, the farthest are moved a little."""
+    """The finite points; the farthest are moved a little so that distances are finite, too."""
     return [(near(x), near(y)) for x, y in points if math.isfinite(x) and math.isfinite(y)]
 
 
@@ -144,5 +146,5 @@ def frame(curves: list[Curve]) -> tuple[tuple[float, float], tuple[float, float]
 
 
 def label(value: float, span: float) -> str:
-    """A number beside an axis of a length, without digits that nobody could see there."""
+    """A number beside an axis of length `span`, without digits that would be invisible there."""
     return f"{0.0 if abs(value) < span * 1e-3 else value:.4g}"

@@ -1,8 +1,8 @@
-"""Values → what the prompt shows of them: laid out in lines, cut to what a person can read, with a remark.
+"""Values → text for the prompt: laid out in lines, cut to a readable length, with a remark.
 
-In: a value, and how much room there is.  Out: text that reads back as far as it is not cut (`…` marks what is left out), and a
-remark behind `;`: shape and kind of a tensor; name, parameters and place of a procedure. The texts of single values are those of
-write.py; here it is only decided where lines end.
+In: a value, and the available room.  Out: text that reads back unless it is cut (`…` marks omissions), and a
+remark after `;`: shape and kind of a tensor; name, parameters and place of a procedure. The texts of single values are from
+write.py; this module only decides where lines end.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vlad.data.values import UNSPECIFIED, Role, Value, is_procedure, look
 from vlad.data.write import entry_text, procedure_pieces, tensor_marks, written
 from vlad.expand.arity import signature
 
-NARROWEST = 20  # columns that are always taken to be there
+NARROWEST = 20  # minimum number of columns
 
 
 @dataclass
@@ -42,7 +42,7 @@ class _Layout:
         self.left = format.total
 
     def text(self, value: Value, column: int, depth: int, behind: int) -> str:
-        """A value that begins at a column; `behind` columns are needed behind it."""
+        """A value that begins at a column; `behind` columns are needed after it."""
         room = max(self.width - column - behind, NARROWEST)
         self.left -= 1
         value = look(value)
@@ -61,7 +61,7 @@ class _Layout:
         return cut(written(value, self.format.total * 10), self.format.total * 10)
 
     def list_text(self, value: Value, column: int, depth: int, behind: int) -> str:
-        """Elements beneath each other, or, where they are short, as many in a line as fit."""
+        """Elements one per line, or, if they are short, as many on a line as fit."""
         if depth >= self.format.depth or self.left <= 0:
             return "(…)"
         parts: list[str] = []
@@ -90,7 +90,7 @@ class _Layout:
         return before + self.entries(on_host(value.array), column + len(before), len(after)) + after
 
     def entries(self, array: Any, column: int, behind: int) -> str:
-        """An array, or a part of one: a row in a line, cut in the middle where it is too long."""
+        """An array, or a part of one: one row per line, cut in the middle if it is too long."""
         if array.ndim <= 1:
             return self.row(array, column, behind)
         ends = [array[:3], array[-3:]] if array.shape[0] > 12 else [array]
@@ -132,8 +132,9 @@ def _shows_lambda(value: Value) -> bool:
 
 
 def anonymous(value: Value, text: str, room: int) -> str:
-    """A procedure without a name: as the program has it, where that is a short lambda and not the library's, whose names say
-    nothing to a reader. Other values have their own text."""
+    """A procedure without a name: its text, if that is a short lambda and not the library's, whose names mean
+    nothing to the reader. Other values have their usual text.
+    """
     if not is_procedure(value) or value[0].is_derived or value[0].name:
         return cut(text, room)
     span = value[0].machine.core_of(value[0]).span
@@ -144,7 +145,7 @@ def anonymous(value: Value, text: str, room: int) -> str:
 
 
 def remark(value: Value, machine: Any) -> str:
-    """What the text of a value does not say; '' where that is nothing."""
+    """Facts that the text of a value does not show; '' if there are none."""
     value = look(value)
     if type(value) is Tensor:
         where = name_of(value.array)
@@ -157,7 +158,7 @@ def remark(value: Value, machine: Any) -> str:
 
 
 def described(value: Value, machine: Any) -> str:
-    """A procedure in words: `procedure (square x), <input 1>:1`, `reverse of square`, …"""
+    """A description of a procedure: `procedure (square x), <input 1>:1`, `reverse of square`, …"""
     code = value[0]
     if code.role is Role.TAG:
         held = look(value[1])
@@ -174,13 +175,13 @@ def described(value: Value, machine: Any) -> str:
 
 
 def place_of(value: Value, machine: Any) -> str:
-    """File and line in which a procedure is written; '' for what has no place."""
+    """File and line of a procedure; '' if it has no place."""
     span: Span | None = machine.core_of(value[0].base).span
     return "" if span is None else f"{span.source.name}:{span.line}"
 
 
 def shown(value: Value, machine: Any, format: Format) -> tuple[str, str]:
-    """Text and remark of a value that stands alone; two empty texts for what is not shown at all."""
+    """Text and remark of a top-level value; two empty texts for a value that is not shown."""
     if value is UNSPECIFIED:
         return "", ""
     return laid_out(value, format), remark(value, machine)

@@ -1,6 +1,6 @@
-"""Curves as text, for any terminal, and as SVG, which needs nothing but itself.
+"""Curves as text, for any terminal, and as self-contained SVG.
 
-In: curves.  Out: dots in characters (eight in one, as Braille has them; letters where the terminal is dumb), or the text of an
+In: curves.  Out: dots in characters (eight in one, by Braille patterns; letters on a dumb terminal), or the text of an
 SVG.
 """
 
@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 from .curves import Curve, frame, label
 from .terminal import Terminal, is_dumb
 
-ROWS, LABELS = 16, 10  # of characters: the height of a plot, and the width of what stands beside it
+ROWS, LABELS = 16, 10  # of characters: the height of a plot, and the width of its labels
 BRAILLE = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 PAINTS = ("36", "33", "35", "32", "31", "34")
 HUES = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf")
@@ -57,7 +57,7 @@ def in_terminal(curves: list[Curve], terminal: Terminal) -> str:
 def joined(
     points: list[tuple[float, float]], left: float, right: float, columns: int
 ) -> list[tuple[float, float]]:
-    """The points, with those between that a line through them would have, about one for each column."""
+    """The points, with interpolated ones between them, about one per column."""
     step = (right - left) / columns
     found = list(points)
     for (x, y), (after, level) in pairwise(points):

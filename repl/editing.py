@@ -1,7 +1,7 @@
-"""Moves and changes that respect the brackets: what Paredit's users expect.
+"""Structural moves and edits, as in Paredit.
 
-In: a text and a place in it.  Out: the text and the place afterwards, or None where there is nothing to do. A text that is not
-complete yet is taken as if its open lists were closed at its end.
+In: a text and a position in it.  Out: the new text and position, or None if nothing changes. An incomplete
+text is treated as if its open lists were closed at its end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Node:
     def __init__(self, start: int, end: int, inside: int, above: Node | None) -> None:
         self.start = start
         self.end = end
-        self.inside = inside  # where the elements of a list begin; -1 for an atom
+        self.inside = inside  # the start of a list's elements; -1 for an atom
         self.above = above
         self.children: list[Node] = []
         self.is_closed = False
@@ -33,9 +33,9 @@ class Node:
 
 
 def tree(text: str) -> Node:
-    """All elements of a text, beneath a node that stands for the whole of it."""
+    """All elements of a text, below a node for the whole text."""
     root = Node(0, len(text), 0, None)
-    top, begun = root, -1  # begun: where a quote stands before an element
+    top, begun = root, -1  # begun: the position of a quote before an element
     for token in tokens(text):
         if token.kind in ("space", "comment", "open-comment"):
             continue
@@ -59,7 +59,7 @@ def tree(text: str) -> Node:
 
 
 def around(root: Node, at: int) -> Node:
-    """The innermost list that a place is inside of; the whole text, if none."""
+    """The innermost list that contains a position; the whole text, if none does."""
     node = root
     while True:
         for child in node.children:
@@ -71,7 +71,7 @@ def around(root: Node, at: int) -> Node:
 
 
 def element_at(root: Node, at: int) -> Node | None:
-    """The element at a place, or behind it, or else right before it, of the innermost list."""
+    """The element at a position, or after it, or else right before it, of the innermost list."""
     children = around(root, at).children
     for child in children:
         if at < child.end:
@@ -80,7 +80,7 @@ def element_at(root: Node, at: int) -> Node | None:
 
 
 def slurp(text: str, at: int) -> Edit | None:
-    """(a b|) c → (a b| c): the list takes in what follows it."""
+    """(a b|) c → (a b| c): the list takes in the next element."""
     root = tree(text)
     list_ = around(root, at)
     while list_.above is not None:
@@ -97,7 +97,7 @@ def slurp(text: str, at: int) -> Edit | None:
 
 
 def barf(text: str, at: int) -> Edit | None:
-    """(a b| c) → (a b|) c: the list gives its last element away."""
+    """(a b| c) → (a b|) c: the list expels its last element."""
     list_ = around(tree(text), at)
     if list_.above is None or not list_.children or not list_.is_closed:
         return None
@@ -122,7 +122,7 @@ def wrap(text: str, at: int) -> Edit | None:
 
 
 def splice(text: str, at: int) -> Edit | None:
-    """(a (b| c) d) → (a b| c d): the list gives up its brackets."""
+    """(a (b| c) d) → (a b| c d): remove the brackets of the list."""
     list_ = around(tree(text), at)
     if list_.above is None:
         return None
@@ -131,7 +131,7 @@ def splice(text: str, at: int) -> Edit | None:
 
 
 def raise_(text: str, at: int) -> Edit | None:
-    """(a (b |c d)) → (a |c): the element takes the place of the list around it."""
+    """(a (b |c d)) → (a |c): the element replaces the list around it."""
     root = tree(text)
     element, list_ = element_at(root, at), around(root, at)
     if element is None or list_.above is None:
@@ -175,7 +175,7 @@ def down(text: str, at: int) -> Edit | None:
     return None
 
 
-# What a key does, by a name that people read.
+# Edits by their displayed names.
 EDITS: dict[str, Callable[[str, int], Edit | None]] = {
     "slurp": slurp,
     "barf": barf,

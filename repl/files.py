@@ -1,4 +1,4 @@
-"""Files that the commands read and write."""
+"""Files that commands read and write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def write_text(path: str, text: str) -> None:
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-    except (OSError, ValueError) as error:  # a name may hold what no name may hold
+    except (OSError, ValueError) as error:  # the name may contain invalid characters
         raise cannot_write(path, error) from None
 
 
@@ -22,5 +22,5 @@ def cannot_write(path: str, error: Exception) -> VladError:
 
 
 def file_name(text: str) -> str:
-    """A file's name as it is written behind a command, in quotes or without."""
+    """A file's name as written after a command, with or without quotes."""
     return os.path.expanduser(text.strip().strip('"'))

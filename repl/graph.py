@@ -1,7 +1,7 @@
-"""A lambda in core → the flow of its data, as text or in the language of Graphviz.
+"""A lambda in core → its data flow graph, as text or in the language of Graphviz.
 
-Each operation is a node, and an edge leads from it to each operation that uses its result. Constants and globals stand in
-the node that uses them. Branches and inner procedures are boxes of their own.
+Each operation is a node, with an edge to each operation that uses its result. Constants and globals are part of
+the nodes that use them. Branches and inner procedures are boxes of their own.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from vlad.data.errors import VladError
 
 from .files import cannot_write, write_text
 
-SECONDS = 60  # that Graphviz may take
-MIDDLE, LAST = ("├─ ", "│  "), ("└─ ", "   ")  # of a tree: the branch to a part, and what stands below it
+SECONDS = 60  # time limit of Graphviz
+MIDDLE, LAST = ("├─ ", "│  "), ("└─ ", "   ")  # of a tree: the branch to a part, and the lines below it
 
 
 def operator_of(rhs: Rhs | Result) -> tuple[str, tuple[Atom, ...]]:
-    """What an operation does, in a word, and its operands."""
+    """The name of an operation, and its operands."""
     match rhs:
         case Apply():
             return rhs.primitive.name, rhs.operands
@@ -60,7 +60,7 @@ def atom_label(atom: Atom) -> str:
 
 
 def inner_bodies(rhs: Rhs | Result) -> list[tuple[str, Body]]:
-    """The bodies inside an operation, with what they are."""
+    """The bodies inside an operation, with their labels."""
     if isinstance(rhs, If):
         return [("then", rhs.consequent), ("else", rhs.alternative)]
     if isinstance(rhs, Lambda):
@@ -72,7 +72,7 @@ def inner_bodies(rhs: Rhs | Result) -> list[tuple[str, Body]]:
 
 
 def as_text(lambda_: Lambda) -> str:
-    """A tree for each result, from the result to what it is made of; what was shown already is only named again."""
+    """A tree for each result, from the result to its operands; a node that was shown before is only named."""
     lines = [
         f"{lambda_.name or 'procedure'} of {' '.join(parameter.name for parameter in lambda_.parameters)}"
     ]
@@ -95,7 +95,7 @@ class _Tree:
         self.part(body.result, margin, *LAST)
 
     def part(self, rhs: Rhs | Result, margin: str, branch: str, below: str) -> None:
-        """An operation, and beneath it what it is made of."""
+        """An operation, and below it its operands."""
         work: list[tuple[Rhs | Result, str, str, str]] = [(rhs, margin, branch, below)]
         while work:
             rhs, margin, branch, below = work.pop()
@@ -170,7 +170,7 @@ class _Dot:
         self.lines.append(f"  {result} [penwidth=2];")
 
     def body(self, body: Body) -> str:
-        """The nodes of a body; that of its result."""
+        """The nodes of a body; returns that of its result."""
         for binding in body.bindings:
             if isinstance(binding, Letrec):
                 for variable, member in binding.members:
@@ -208,8 +208,9 @@ class _Dot:
 
 
 def save(dot: str, path: str) -> str:
-    """Write a graph; the path that was written. What is no text needs Graphviz; without it, the text is written beside. Raises
-    VladError."""
+    """Write a graph; returns the written path. Formats other than text need Graphviz; without it, the text is written instead.
+    Raises VladError.
+    """
     kind = os.path.splitext(path)[1].lstrip(".").lower() or "dot"
     program = None if kind in ("dot", "gv") else shutil.which("dot")
     if program is None:

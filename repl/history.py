@@ -1,7 +1,7 @@
-"""What was entered, kept in a file for the next time; several prompts may write to it at once.
+"""The history of inputs, in a file; several prompts may write to it at once.
 
-A line is an entry, as JSON, so that an entry of many lines is one. An entry is added by one write behind the others, the file
-being locked, so nothing of another process is lost or mixed in. A file that has grown too long is cut by its next reader.
+Each line is an entry, as JSON, so entries may have several lines. An entry is appended by one write while the file
+is locked, so nothing of another process is lost or mixed in. A file that is too long is cut by its next reader.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from contextlib import contextmanager
 
 from vlad.control.regular_files import open_regular
 
-MOST = 10_000  # entries that are kept
+MOST = 10_000  # entries in the file
 LONGEST = 100_000  # characters of an entry
 
 
 def default_path() -> str:
-    """In the user's state folder; $VLAD_HISTORY names another file, and nothing at all if it is empty."""
+    """In the user's state folder; $VLAD_HISTORY names another file, or disables the history if it is empty."""
     named = os.environ.get("VLAD_HISTORY")
     if named is not None:
         return named
@@ -29,14 +29,14 @@ def default_path() -> str:
 
 
 class HistoryFile:
-    """The entries of a file. Where it cannot be read or written, there is no history, and no error either: `trouble` tells."""
+    """The entries of a file. If it cannot be read or written, there is no history, and no error: `trouble` has the reason."""
 
     def __init__(self, path: str) -> None:
         self.path = "" if path == os.devnull else path
         self.trouble = ""
 
     def load(self) -> list[str]:
-        """All entries, oldest first. What is no entry, for somebody wrote to the file, is passed over."""
+        """All entries, oldest first. Invalid lines, from other programs, are skipped."""
         if not self.path:
             return []
         try:
@@ -64,22 +64,20 @@ class HistoryFile:
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        """The file, for us alone, to be written at its end."""
+        """The file, locked exclusively, for appending."""
         os.makedirs(os.path.dirname(self.path) or ".", mode=0o700, exist_ok=True)
         while True:
             descriptor = open_regular(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
-                if _is_still(
-                    self.path, descriptor
-                ):  # else another process has put a shorter one in its place
+                if _is_still(self.path, descriptor):  # else another process has replaced it by a shorter one
                     yield descriptor
                     return
             finally:
                 os.close(descriptor)
 
     def _cut(self, entries: list[str]) -> None:
-        """Keep only these, and what others have added meanwhile."""
+        """Keep only these, and entries that others have added meanwhile."""
         try:
             with self._locked():
                 with open(self.path, "rb") as file:

@@ -1,25 +1,25 @@
-"""How far a line is indented, by the rules that Scheme programmers know.
+"""Indentation of lines, by the usual rules for Scheme.
 
-In: an `Outline`, and a row.  Out: columns. Forms with a body indent it by two; elements of a list stand beneath each other;
-operands stand beneath the first operand, or beneath the operator where that is alone on its line.
+In: an `Outline`, and a row.  Out: columns. A body is indented by two; elements of a list are aligned;
+operands are aligned with the first operand, or with the operator if that is alone on its line.
 """
 
 from __future__ import annotations
 
 from .structure import Outline, Place, is_closing, is_opening, significant
 
-# How many elements of a form stand before its body. Those are indented by four where they begin a line.
+# Number of elements of a form before its body. Those are indented by four if they begin a line.
 BEFORE_BODY = {
     "begin": 0, "case": 1, "cons-stream": 1, "define": 1, "define-syntax": 1, "delay": 0, "do": 2, "lambda": 1, "let": 1,
     "let*": 1, "let-syntax": 1, "letrec": 1, "letrec*": 1, "letrec-syntax": 1, "reset": 0, "shift": 1, "syntax-rules": 1,
     "unless": 1, "when": 1,
 }  # fmt: skip
 BODY, DISTINGUISHED = 2, 4
-FARTHEST = 60  # columns: what nests deeper is not pushed out of sight
+FARTHEST = 60  # columns: deeper nests are not indented further
 
 
 def indentation(outline: Outline, row: int) -> int | None:
-    """Where a line should begin; None for one that begins inside a string or comment, which is left alone."""
+    """The column at which a line should begin; None for one that begins inside a string or comment, which is left unchanged."""
     if outline.states[row] if row < len(outline.lines) else outline.state:
         return None
     opening = _opening(outline, row)
@@ -33,7 +33,7 @@ def _opening(outline: Outline, row: int) -> Place | None:
 
 
 def _inside(outline: Outline, opening: Place, row: int) -> int:
-    """The column of a line inside the list that is opened at a place."""
+    """The column of a line inside the list opened at a place."""
     line = outline.lines[opening.row]
     behind = [token for token in significant(line) if token.start > opening.column]
     column = opening.column + 1
@@ -59,7 +59,7 @@ def _is_quoted(outline: Outline, opening: Place) -> bool:
 
 
 def _elements(outline: Outline, opening: Place, row: int, enough: int) -> int:
-    """How many elements behind its head a list has before a row; counted no further than is enough."""
+    """The number of elements after the head of a list before a row, counted up to `enough`."""
     count, depth, quoted = -1, 0, False
     for at in range(opening.row, row):
         line = outline.lines[at]
@@ -80,7 +80,7 @@ def _elements(outline: Outline, opening: Place, row: int, enough: int) -> int:
 
 
 def indented(lines: list[str], first: int, last: int, current: int = -1) -> list[str]:
-    """The lines of a text, those from `first` up to `last` indented; but blank ones, unless it is the current one."""
+    """The lines of a text, with those from `first` up to `last` indented, except blank ones other than the current one."""
     result = list(lines)
     for row in range(first, min(last, len(result))):
         text = result[row].lstrip(" \t")

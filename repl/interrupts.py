@@ -1,8 +1,8 @@
-"""Ctrl-C at the prompt: it ends what is going on, and nothing else.
+"""Ctrl-C at the prompt: it ends the current evaluation only.
 
-Python raises KeyboardInterrupt wherever the main thread happens to be. Here it is raised only while `run` is at work, so that
-what the prompt does between two evaluations is never cut in half, and not twice in short order, so that what tidies up after
-the first is not cut either. What is raised in a finalizer, Python drops; it is said again when that has ended.
+Python raises KeyboardInterrupt anywhere in the main thread. Here it is raised only while `run` runs, so that
+the prompt's own work between two evaluations is never interrupted, and not twice in quick succession, so that the cleanup after
+the first is not interrupted either. Python drops an exception raised in a finaliser; it is raised again afterwards.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from types import FrameType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-AGAIN = 0.25  # seconds until the next Ctrl-C counts
-AFTERWARDS = 0.005  # seconds until one that was dropped is said again
+AGAIN = 0.25  # seconds in which another Ctrl-C is ignored
+AFTERWARDS = 0.005  # seconds until a dropped one is raised again
 
 
 class Interrupts:
-    """A context: inside, Ctrl-C reaches only what `run` runs."""
+    """A context in which Ctrl-C affects only the work of `run`."""
 
     def __init__(self) -> None:
         self._open = False
-        self._early = False  # did one come when an input had just been read?
+        self._early = False  # did one arrive right after an input was read?
         self._last = 0.0
-        self._before: Any = None  # what signal.signal answers, of a type without a name
+        self._before: Any = None  # the result of signal.signal, whose type has no name
         self._usual: Callable[[Any], object] = sys.unraisablehook
 
     def __enter__(self) -> Interrupts:
@@ -42,7 +42,7 @@ class Interrupts:
             sys.unraisablehook = self._usual
 
     def _dropped(self, dropped: Any) -> None:
-        """Python tells what was raised where nobody can catch it, such as in a finalizer, and printed it otherwise."""
+        """Called by Python for exceptions that cannot be caught, as in a finaliser, which it prints otherwise."""
         if isinstance(dropped.exc_value, KeyboardInterrupt):
             threading.Timer(AFTERWARDS, self._say_again).start()
         else:
@@ -61,7 +61,7 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def run(self, work: Callable[[], T]) -> T:
-        """The answer of `work`. Raises KeyboardInterrupt where Ctrl-C ended it, or came since `expect`."""
+        """The result of `work`. Raises KeyboardInterrupt if Ctrl-C ended it, or arrived since `expect`."""
         try:
             self._last = 0.0
             self._open = True
@@ -73,9 +73,9 @@ class Interrupts:
             self._open = False
 
     def expect(self) -> None:
-        """An input was read. From now on Ctrl-C is meant for what it asks for."""
+        """An input was read. From now on Ctrl-C applies to its evaluation."""
         self._early = False
 
     def close(self) -> None:
-        """Where KeyboardInterrupt arrived in the last moment of `run`."""
+        """If KeyboardInterrupt arrived in the last moment of `run`."""
         self._open = False

@@ -20,7 +20,7 @@ from .shell import Shell
 THEME = Theme()
 
 
-@THEME.command("load", "FILE", "evaluate a file, or bring a saved session back", FILES)
+@THEME.command("load", "FILE", "evaluate a file, or restore a saved session", FILES)
 def _load(shell: Shell, argument: str) -> None:
     path = file_name(argument)
     if path.endswith(ENDING):
@@ -42,7 +42,7 @@ def _reload(shell: Shell, argument: str) -> None:
     shell.remark(f"reloaded: {', '.join([*again, *shell.loaded]) or 'nothing was loaded'}")
 
 
-@THEME.command("import", "MODULE [as PREFIX]", "make the names of a module known", MODULES)
+@THEME.command("import", "MODULE [as PREFIX]", "bind the names of a module", MODULES)
 def _import(shell: Shell, argument: str) -> None:
     module, _, prefix = argument.partition(" as ")
     named = f" as {prefix.strip()}" if prefix.strip() else ""
@@ -51,7 +51,7 @@ def _import(shell: Shell, argument: str) -> None:
     shell.inputs.append(text)
 
 
-@THEME.command("reset", "", "forget all definitions and results, and start anew", NOTHING)
+@THEME.command("reset", "", "discard all definitions and results", NOTHING)
 def _reset(shell: Shell, argument: str) -> None:
     shell.start()
     shell.begun()
@@ -98,7 +98,7 @@ def _edit(shell: Shell, argument: str) -> None:
 
 
 def edit_file(path: str) -> None:
-    """Let the user edit a file. Raises VladError."""
+    """Open a file in the user's editor. Raises VladError."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         status = subprocess.run([*shlex.split(editor), path]).returncode
@@ -116,7 +116,7 @@ def _shell(shell: Shell, argument: str) -> None:
         shell.remark(f"status {status}")
 
 
-@THEME.command("history", "[TEXT]", "what you entered, or those entries that contain a text", NOTHING)
+@THEME.command("history", "[TEXT]", "earlier inputs, or those that contain a text", NOTHING)
 def _history(shell: Shell, argument: str) -> None:
     for entry in shell.recall(argument):
         shell.terminal.line(entry)

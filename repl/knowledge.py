@@ -1,7 +1,7 @@
-"""What is known of a name at the prompt: what every program knows (vlad/manual/help.py), and what this session has defined.
+"""Documentation at the prompt: of the standard names (vlad/manual/help.py), and of this session's definitions.
 
 In: a session and a name.  Out: an `Entry` of help.py. Called by the commands and by completion. A procedure of the program is
-documented by the comment above its definition, as those of the library are.
+documented by the comment above its definition, like those of the library.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vlad.session.session import Session
 
 
 def known(session: Session, name: str) -> Entry | None:
-    """What is known of a name; None where nobody has defined it."""
+    """The entry of a name; None if it is undefined."""
     module = session.module
     cell = module.cells.get(name)
     if not module.is_inherited(name) and cell is not None and hasattr(cell, "value"):
@@ -27,7 +27,7 @@ def known(session: Session, name: str) -> Entry | None:
 
 
 def names(session: Session) -> list[str]:
-    """Every name that can be written here, keywords included, in order."""
+    """Every name that can be used here, including keywords, in order."""
     return sorted({*session.known_names(), *KEYWORDS, *session.module.macros})
 
 
@@ -44,7 +44,7 @@ def _of_program(session: Session, name: str, value: Value) -> Entry:
 
 
 def comment_above(text: str, start: int) -> list[str]:
-    """The lines of the comment that ends right above the line on which an offset is."""
+    """The lines of the comment that ends right above the line of an offset."""
     lines: list[str] = []
     for line in reversed(text[:start].split("\n")[:-1]):
         if not line.lstrip().startswith(";"):
@@ -54,7 +54,7 @@ def comment_above(text: str, start: int) -> list[str]:
 
 
 def beside(session: Session, name: str) -> str:
-    """Signature and first sentence of a name, in one line."""
+    """Signature and first sentence of a name, on one line."""
     found = known(session, name)
     if found is None:
         return ""

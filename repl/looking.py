@@ -1,4 +1,4 @@
-"""Commands that show procedures in other forms: core, derivatives, types, C, the flow of data, curves."""
+"""Commands that show procedures in other forms: core, derivatives, types, C, the data flow, curves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .shell import Shell
 THEME = Theme()
 
 
-@THEME.command("expand", "FORM", "what a form is in core, the language inside")
+@THEME.command("expand", "FORM", "a form in core, the intermediate language")
 def _expand(shell: Shell, argument: str) -> None:
     for text in shell.session.expand_source(Source("<command>", argument)):
         shell.terminal.line(text)
@@ -29,8 +29,9 @@ def _stage(stage: str, doc: str, operands: str = "F") -> None:
 
 
 def procedure(shell: Shell, text: str) -> tuple[str, Value, list[Value]]:
-    """The first expression of a text, which is a procedure, with its name if it is one, and the values of the others. Raises
-    VladError."""
+    """The first expression of a text, which must be a procedure, with its name if it is one, and the values of the others. Raises
+    VladError.
+    """
     first, *others = expressions(text)
     value = shell.value_of(first)
     if not is_procedure(value):
@@ -47,7 +48,7 @@ def expressions(text: str) -> list[str]:
     return found
 
 
-_stage("core", "a procedure in core, the language inside")
+_stage("core", "a procedure in core, the intermediate language")
 _stage("reverse", "its reverse derivative, which J makes, in core")
 _stage("forward", "its forward derivative, which j* makes, in core")
 _stage("types", "the types that the compiler finds", "F [OPERAND ...]")

@@ -1,8 +1,8 @@
-"""How the prompt starts, and which of its two forms it takes.
+"""Start of the prompt, in one of its two forms.
 
-In: how to make a session, and what to run before the first prompt.  Out: nothing; it returns when the user leaves. Called by the
-`vlad` command. The form with keys, colours and completion (prompt.py) needs a terminal that can do more than print; otherwise
-plain.py reads lines, and prompt-toolkit is not even imported.
+In: a function that makes a session, and what to run before the first prompt.  Out: nothing; it returns when the user leaves.
+Called by the `vlad` command. The form with keys, colours and completion (prompt.py) needs a capable terminal; otherwise
+plain.py reads lines, and prompt-toolkit is not imported.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def start(
     expressions: Iterable[str] = (),
     init: bool = True,
 ) -> None:
-    """Run a file or expressions, if there are any, then prompt until the user leaves. `init`: a person's start-up file before."""
+    """Run a file or expressions, if there are any, then prompt until the user leaves. `init`: run the start-up file first."""
     reads = sys.stdin is not None and sys.stdin.isatty()
     able = reads and sys.stdout.isatty() and not is_dumb()
     with Interrupts() as interrupts:

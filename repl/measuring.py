@@ -1,4 +1,4 @@
-"""Commands that tell what an evaluation costs."""
+"""Commands that measure the cost of an evaluation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .shell import Shell
 THEME = Theme()
 
 
-@THEME.command("time", "EXPRESSION", "evaluate, and tell how long it took")
+@THEME.command("time", "EXPRESSION", "evaluate, and show the time")
 def _time(shell: Shell, argument: str) -> None:
     entries = sum(len(entry.variants) for entry in shell.session.tiers.entries.values())
     begun = time.perf_counter()
@@ -23,7 +23,7 @@ def _time(shell: Shell, argument: str) -> None:
     shell.remark(f"{seconds:.3g} s{compiled}" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs{compiled}")
 
 
-@THEME.command("count", "EXPRESSION", "evaluate, and tell how often each primitive was applied")
+@THEME.command("count", "EXPRESSION", "evaluate, and count the applications of each primitive")
 def _count(shell: Shell, argument: str) -> None:
     with shell.session.metering():
         shell.run(argument, "<command>", shell.show)
@@ -34,7 +34,7 @@ def _count(shell: Shell, argument: str) -> None:
     shell.remark(f"{sum(counts.values())} in all")
 
 
-@THEME.command("profile", "EXPRESSION", "evaluate, and tell in which procedures the time goes")
+@THEME.command("profile", "EXPRESSION", "evaluate, and show the procedures in which the time is spent")
 def _profile(shell: Shell, argument: str) -> None:
     from .profile import profiled
 

@@ -1,8 +1,8 @@
-"""Curves as pictures by Matplotlib, where that is installed, and terminals that show pictures between their lines.
+"""Curves as pictures by Matplotlib, if it is installed, and terminals that show pictures inline.
 
-In: curves, and what the environment says of the terminal.  Out: files, or the characters that make a terminal show a picture: the
-protocol of kitty (also of Ghostty and Konsole) or that of iTerm2 (also of WezTerm and mintty). Matplotlib takes half a second to
-import, so it is imported when there is something to draw.
+In: curves, and the environment variables of the terminal.  Out: files, or the characters by which a terminal shows a picture: the
+protocol of kitty (also of Ghostty and Konsole) or that of iTerm2 (also of WezTerm and mintty). Importing Matplotlib takes half a
+second, so it is imported when there is something to draw.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vlad.data.errors import VladError
 from .curves import Curve
 
 LONGEST_CHUNK = 4096  # characters of a picture in one message to kitty
-INCHES, DOTS = (6.4, 4.0), 100  # the size of a picture, and how many dots an inch has
+INCHES, DOTS = (6.4, 4.0), 100  # the size of a picture, and dots per inch
 
 
 def is_installed() -> bool:
@@ -26,22 +26,22 @@ def is_installed() -> bool:
 
 
 def draw(figure: Any, curves: Iterable[Curve]) -> None:
-    """Draw on a figure of Matplotlib's. A way that comes back, such as an optimizer's, shows its steps."""
+    """Draw on a Matplotlib figure. A path that turns back, such as an optimiser's, shows its steps."""
     axes = figure.subplots()
     for curve in curves:
-        marks = {"marker": "."} if is_way(curve) else {}
+        marks = {"marker": "."} if turns_back(curve) else {}
         axes.plot(*zip(*curve.points, strict=True), label=curve.name, **marks)
     axes.legend()
 
 
-def is_way(curve: Curve) -> bool:
-    """Does a curve go back and forth, so that it is no function's?"""
+def turns_back(curve: Curve) -> bool:
+    """Whether a curve turns back, so that it is not the graph of a function."""
     places = [x for x, _ in curve.points]
     return places != sorted(places)
 
 
 def drawn(curves: Iterable[Curve], what: str) -> Any:
-    """A figure of Matplotlib's. Raises VladError where that is not installed."""
+    """A Matplotlib figure. Raises VladError if it is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -56,7 +56,7 @@ def drawn(curves: Iterable[Curve], what: str) -> Any:
 
 
 def save(curves: Iterable[Curve], path: str) -> None:
-    """Write a file of any kind that Matplotlib knows. Raises VladError, OSError, ValueError."""
+    """Write a file in any format of Matplotlib's. Raises VladError, OSError, ValueError."""
     drawn(curves, f"write {path}").savefig(path)
 
 
@@ -70,7 +70,7 @@ def as_png(curves: Iterable[Curve]) -> bytes:
 
 
 def protocol(environment: Mapping[str, str]) -> str:
-    """How the terminal shows pictures: "kitty", "iterm", or "" for not at all. tmux and screen let none of it through."""
+    """The terminal's protocol for pictures: "kitty", "iterm", or "" for none. tmux and screen do not pass any through."""
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
     if "TMUX" in environment or term.startswith(("screen", "tmux")):
         return ""
@@ -83,14 +83,15 @@ def protocol(environment: Mapping[str, str]) -> str:
 
 
 def shown_inline(png: bytes, how: str) -> str:
-    """What is to be written so that a terminal shows a picture."""
+    """The text by which a terminal shows a picture."""
     text = b64encode(png).decode()
     return "".join(for_kitty(text)) if how == "kitty" else for_iterm(text, len(png))
 
 
 def for_kitty(text: str) -> Iterator[str]:
-    """Messages that carry a PNG, the first with what is to be done with it. (q=2: the terminal is to send no answer, which would
-    be taken for keys.)"""
+    """Messages that carry a PNG, the first with its instructions. (q=2: the terminal sends no reply, which would
+    be read as keys.)
+    """
     keys = "f=100,a=T,q=2,"
     for at in range(0, len(text), LONGEST_CHUNK):
         more = int(at + LONGEST_CHUNK < len(text))
@@ -103,7 +104,7 @@ def for_iterm(text: str, size: int) -> str:
 
 
 def has_display(environment: Mapping[str, str], platform: str) -> bool:
-    """Can a window be opened?"""
+    """Whether a window can be opened."""
     if platform == "darwin":
         return "SSH_CONNECTION" not in environment
     return bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))

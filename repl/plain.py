@@ -1,4 +1,4 @@
-"""The prompt without a terminal's abilities: lines in, lines out. For pipes, dumb terminals, and editors that drive it."""
+"""The prompt without terminal features: lines in, lines out. For pipes, dumb terminals, and editors that drive it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .structure import is_complete, line_of
 
 
 class Collector:
-    """Lines, until they make an input."""
+    """Collects lines until they form an input."""
 
     def __init__(self) -> None:
         self.clear()
@@ -20,7 +20,7 @@ class Collector:
         self._state, self._depth = "", 0
 
     def add(self, line: str) -> bool:
-        """Add a line. Is there an input now?"""
+        """Add a line. Returns whether the input is complete."""
         if not self.lines and not line.strip():
             return False
         self.lines.append(line)
@@ -38,7 +38,7 @@ class Collector:
 
 
 def run_plain(shell: Shell, read: Callable[[], str], prompting: bool) -> None:
-    """Evaluate the inputs that lines make, until there are no more or the user leaves. `read` gives a line, "" at the end."""
+    """Evaluate inputs until the lines end or the user leaves. `read` returns a line, "" at the end."""
     collected = Collector()
     while True:
         if prompting:

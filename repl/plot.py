@@ -1,7 +1,7 @@
-"""What `,plot` does: which curves, and where they are drawn.
+"""The command `,plot`: which curves, and where they are drawn.
 
-In: the operands.  Out: a picture between the lines of the terminal, where it shows pictures; else a window, where there is a
-screen for it; both by Matplotlib. Otherwise a drawing of characters, or, where a file is named, that file.
+In: the operands.  Out: a picture inline, if the terminal supports it; else a window, if there is a
+display; both by Matplotlib. Otherwise a drawing of characters, or, if a file is named, that file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WHERE = ("inline", "window", "text")
 
 
 def plot(shell: Shell, operands: list[str]) -> None:
-    """Draw what the operands of `,plot` say. Raises VladError."""
+    """Draw the operands of `,plot`. Raises VladError."""
     file, derivative, where = "", False, ""
     while len(operands) > 1 and is_word(shell, operands[-1]):
         last = operands.pop()
@@ -39,11 +39,11 @@ def plot(shell: Shell, operands: list[str]) -> None:
         save(curves, file)
         shell.remark(f"written: {file}")
     else:
-        show(shell, curves, where or asked_for())
+        show(shell, curves, where or configured())
 
 
 def is_word(shell: Shell, operand: str) -> bool:
-    """Is an operand not drawn, but says how?"""
+    """Whether an operand is an option rather than something to draw."""
     return operand == "derivative" or is_file(operand) or (operand in WHERE and operand not in shell.session)
 
 
@@ -51,8 +51,8 @@ def is_file(word: str) -> bool:
     return os.path.splitext(word.strip('"'))[1].lower() in (".svg", ".png", ".pdf", ".jpg")
 
 
-def asked_for() -> str:
-    """What $VLAD_PLOT says; "" where that is nothing. Raises VladError."""
+def configured() -> str:
+    """The value of $VLAD_PLOT; "" if it is unset. Raises VladError."""
     where = os.environ.get("VLAD_PLOT", "")
     if where not in ("", *WHERE):
         raise WrongOption("invalid-argument", f"$VLAD_PLOT is one of {', '.join(WHERE)}; not {where}")
@@ -60,7 +60,7 @@ def asked_for() -> str:
 
 
 def show(shell: Shell, curves: list[Curve], where: str) -> None:
-    """Draw where that is wanted, or else where it looks best. Raises VladError."""
+    """Draw at the requested place, or else at the best one. Raises VladError."""
     able = shell.terminal.live and pictures.is_installed()
     inline = pictures.protocol(os.environ)
     if where == "inline" or (not where and able and inline):
@@ -78,9 +78,9 @@ def show(shell: Shell, curves: list[Curve], where: str) -> None:
 
 
 def in_window(shell: Shell, curves: list[Curve], must: bool) -> None:
-    """Draw in a window; where there can be none, and need not be, here. Raises VladError."""
+    """Draw in a window; if that is impossible and not required, inline. Raises VladError."""
     if not pictures.is_installed():
-        pictures.drawn(curves, "open a window")  # which says so
+        pictures.drawn(curves, "open a window")  # which raises the error
     try:
         window = Window(curves)
     except VladError as error:

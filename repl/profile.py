@@ -1,7 +1,7 @@
-"""In which procedures the time of an evaluation goes.
+"""A profiler: the procedures in which an evaluation spends its time.
 
-In: a session, and something to evaluate in it.  Out: a table in lines. A thread looks at the evaluating one every few
-milliseconds and notes which procedures are at work; compiled code shows none, so nothing is compiled meanwhile.
+In: a session, and something to evaluate in it.  Out: a table in lines. A thread samples the stack of the evaluating one every few
+milliseconds and counts the active procedures; compiled code shows none, so nothing is compiled meanwhile.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from vlad.session.session import Session
 
 from .display import place_of
 
-PAUSE = 0.002  # seconds between two looks
+PAUSE = 0.002  # seconds between two samples
 DEEPEST_LOOK = 400  # frames, from the innermost
 MOST_SHOWN = 20
 
 
 class Looks:
-    """What was seen: how often each procedure was the innermost, and how often it was at work at all."""
+    """The samples: how often each procedure was the innermost, and how often it was active."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -57,7 +57,7 @@ def codes_on(frame: FrameType | None) -> Iterable[Code]:
 
 
 def profiled(session: Session, work: Callable[[], object]) -> list[str]:
-    """Do the work, and tell in lines where the time went."""
+    """Do the work; returns lines of a profile."""
     looks, done, thread = Looks(), threading.Event(), threading.get_ident()
 
     def watch() -> None:

@@ -1,8 +1,8 @@
 """The prompt with keys, colours and completion, on prompt-toolkit.
 
-In: keys.  Out: inputs, one after the other, for the shell. What the keys do to a text is decided in editing.py and
-indentation.py, what is offered in completion.py, what has which colour in words.py; here it is tied to prompt-toolkit, so
-that a key costs little however long the text is: a line is taken apart and coloured once.
+In: keys.  Out: inputs, one after the other, for the shell. editing.py and indentation.py have the effects of keys on a text,
+completion.py the completions, words.py the colours; this module connects them to prompt-toolkit, so
+that a key costs little however long the text is: a line is tokenised and coloured once.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ STYLE = Style.from_dict(
         "vlad.prompt": "bold",
     }
 )
-# Keys of the structural edits: behind Escape (or with Alt) in Emacs mode, behind Ctrl-X in vi mode.
+# Keys of the structural edits: after Escape (or with Alt) in Emacs mode, after Ctrl-X in vi mode.
 KEYS = {
     ")": "slurp", "}": "barf", "(": "wrap", "s": "splice", "r": "raise", "c-k": "kill", "c-f": "forward", "c-b": "backward",
     "c-u": "up", "c-d": "down",
 }  # fmt: skip
-SHORTEST = 2  # characters of a name, before completions are offered unasked
+SHORTEST = 2  # characters of a name, before completions are offered automatically
 
 
 @lru_cache(maxsize=4)
@@ -88,12 +88,12 @@ def outline_of(text: str) -> Outline:
 
 @lru_cache(maxsize=4)
 def pair_at(text: str, row: int, column: int) -> tuple[Place, Place] | None:
-    """The bracket at a place, and its partner: asked for each line that is painted."""
+    """The bracket at a place, and its partner; called for each painted line."""
     return outline_of(text).pair(row, column)
 
 
 class Colours(Lexer):
-    """Fragments of a line; only those lines are asked for that are seen."""
+    """Fragments of a line; computed only for visible lines."""
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         outline = outline_of(document.text)
@@ -129,7 +129,7 @@ def coloured(text: str, state: str, depth: int) -> StyleAndTextTuples:
 
 
 class Brackets(Processor):
-    """Marks the bracket at the cursor, and its partner."""
+    """Highlights the bracket at the cursor, and its partner."""
 
     def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
         document, row = transformation_input.document, transformation_input.lineno
@@ -156,7 +156,7 @@ class Names(Completer):
 
 
 class Past(History):
-    """The history of a file, for prompt-toolkit, which wants the newest first."""
+    """The history of a file for prompt-toolkit, which reads the newest first."""
 
     def __init__(self, file: HistoryFile) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ class Past(History):
         return reversed(entries)
 
     def append_string(self, string: str) -> None:
-        """Keep an input; not the same one twice in a row, nor what begins with a blank."""
+        """Store an input, unless it repeats the previous one or begins with a blank."""
         if string.strip() and string != self.newest and not string.startswith(" "):
             self.newest = string
             super().append_string(string)
@@ -179,7 +179,7 @@ class Past(History):
 
 
 class Prompt:
-    """Reads inputs. `input` and `output` are the terminal, without these."""
+    """Reads inputs. `input` and `output` replace the terminal in tests."""
 
     def __init__(
         self,
@@ -211,7 +211,7 @@ class Prompt:
             input=input,
             output=output,
         )
-        # prompt-toolkit offers either these or the history by prefix; the two do not meet
+        # prompt-toolkit supports either these or the history by prefix, not both
         self.session.default_buffer.complete_while_typing = Condition(is_newest)
         outlive(self.session.app)
 
@@ -229,7 +229,7 @@ class Prompt:
     def read(self) -> str:
         """The next input. Raises EOFError at Ctrl-D, KeyboardInterrupt at Ctrl-C."""
         self.session.editing_mode = self.mode
-        self.session.layout.focus(DEFAULT_BUFFER)  # elsewhere, if the last input ended while one searched
+        self.session.layout.focus(DEFAULT_BUFFER)  # focus moved, if the last input ended during a search
         text = ""
         while True:
             try:
@@ -237,14 +237,15 @@ class Prompt:
                     return self.session.prompt(default=text)
             except (EOFError, KeyboardInterrupt):
                 raise
-            except Exception as error:  # what was written so far is not lost
+            except Exception as error:  # the text written so far is kept
                 text = self.session.default_buffer.text
                 self.shell.complain(unexpected(error))
 
 
 def outlive(app: Application[str]) -> None:
-    """Let mistakes in what keys do end neither the prompt nor in a Python traceback on the screen: in prompt-toolkit's own keys
-    (some of vi's fail where an operand is missing) the key does nothing; in ours the prompt says so."""
+    """Keep errors in key bindings from ending the prompt or printing a Python traceback: in prompt-toolkit's own bindings
+    (some of vi's fail if an operand is missing) the key does nothing; in ours the prompt shows the error.
+    """
     processor = app.key_processor
     call = processor._call_handler
 
@@ -262,7 +263,7 @@ def outlive(app: Application[str]) -> None:
         if app.is_running and not app.is_done:
             app.exit(exception=error or RuntimeError("nobody knows what went wrong"))
 
-    # prompt-toolkit has no public place for this: without it a mistake in a key ends the program with a traceback
+    # prompt-toolkit has no public interface for this: an exception in a key binding ends the program with a traceback
     processor._call_handler = guarded  # type: ignore[method-assign]
     app._handle_exception = lambda loop, context: give_up(context.get("exception"))  # type: ignore[method-assign]
 
@@ -276,7 +277,7 @@ def is_of_prompt_toolkit(error: BaseException) -> bool:
 
 @contextmanager
 def no_full_collections() -> Iterator[None]:
-    """Inside, Python's collector looks at young objects only: a look at all of them is 30 ms between two keys."""
+    """A context in which Python's collector visits young objects only: a full collection takes 30 ms between two keys."""
     young, middle, old = gc.get_threshold()
     gc.set_threshold(young, middle, 1_000_000)
     try:
@@ -286,7 +287,7 @@ def no_full_collections() -> Iterator[None]:
 
 
 def is_newest() -> bool:
-    """Is it a good moment to offer completions unasked? While a history entry is looked at, it is not."""
+    """Whether completions may be offered automatically: not while a history entry is shown."""
     buffer = get_app().current_buffer
     return buffer.working_index == len(buffer._working_lines) - 1
 
@@ -331,7 +332,7 @@ def bindings() -> KeyBindings:
 
 
 def structural(name: str) -> Callable[[KeyPressEvent], None]:
-    """What a key does that changes a text by its brackets."""
+    """The key binding of a structural edit."""
 
     def change(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
@@ -355,7 +356,7 @@ def structural(name: str) -> Callable[[KeyPressEvent], None]:
 
 
 def on_enter(event: KeyPressEvent) -> None:
-    """Accept what is complete; else begin a line."""
+    """Accept a complete input; else begin a line."""
     buffer = event.current_buffer
     if buffer.complete_state is not None and buffer.complete_state.current_completion is not None:
         buffer.complete_state = None
@@ -380,19 +381,19 @@ def new_line(event: KeyPressEvent) -> None:
 
 
 def is_only_offered() -> bool:
-    """Are completions shown that nobody has asked for or looked at?"""
+    """Whether completions are shown automatically and none is selected."""
     state = get_app().current_buffer.complete_state
     return state is not None and state.complete_index is None
 
 
 def on_up(event: KeyPressEvent) -> None:
-    """Back in the history: into what is only offered, Down and Tab lead."""
+    """Back in the history: Down and Tab select offered completions."""
     event.current_buffer.complete_state = None
     event.current_buffer.auto_up(event.arg)
 
 
 def on_tab(event: KeyPressEvent) -> None:
-    """Indent a line at whose beginning the cursor is; else complete."""
+    """Indent a line if the cursor is at its beginning; else complete."""
     buffer = event.current_buffer
     if buffer.complete_state is not None:
         buffer.complete_next()
@@ -404,7 +405,7 @@ def on_tab(event: KeyPressEvent) -> None:
 
 
 def complete(buffer: Buffer) -> None:
-    """Insert what all completions have in common, or else offer them."""
+    """Insert the common prefix of all completions, or else offer them."""
     asked = CompleteEvent(completion_requested=True)
     found = list(buffer.completer.get_completions(buffer.document, asked))
     common = get_common_complete_suffix(buffer.document, found)

@@ -1,9 +1,9 @@
-"""A session of the prompt as a text, with its values: `,save FILE.saved`, and `,load` which brings it back.
+"""A session of the prompt as a text, with its values: `,save FILE.saved`, and `,load` which restores it.
 
 In: a shell.  Out: a text as vlad/python/dump.py writes it, of a list: `HEAD`, the number of the next input, loaded files,
-inputs, and pairs of names and values. What defines procedures, macros and modules' names is evaluated again from the inputs,
-so it keeps its source, its places, and its ties to other names. All else that was computed, results `_N` too, comes back as a
-value, and is not computed again; nor are expressions evaluated that only had an effect.
+inputs, and pairs of names and values. Definitions of procedures, macros and modules' names are evaluated again from the inputs,
+so they keep their source, places, and references to other names. All other computed values, results `_N` too, are saved as
+values, and not computed again; expressions evaluated for their effect are not, either.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .shell import Shell
 
 ENDING = ".saved"
 HEAD = "session of the prompt, 1"
-# forms that are evaluated again, as procedures' definitions are
+# forms that are evaluated again, like procedures' definitions
 AGAIN = ("define-syntax", "import", "include", "export")
 
 
 def session_text(shell: Shell) -> str:
-    """The session. Raises VladError for what has no text."""
+    """The text of the session. Raises VladError for a value without a text."""
     values = [(name, shell.session.module.cell(name).value) for name in kept_names(shell)]
     parts = [
         String(HEAD),
@@ -43,7 +43,7 @@ def session_text(shell: Shell) -> str:
 
 
 def restore(shell: Shell, text: str) -> None:
-    """Bring a session back, into this one. Raises VladError."""
+    """Restore a session into this one. Raises VladError."""
     with shell.session.limited(shell.limits), deep_recursion():
         value = shell.session.machine.guarded(lambda: read_value(text, shell.session))
     parts = elements(value)
@@ -100,7 +100,7 @@ def binding(pair: Value) -> tuple[str, Value]:
 
 
 def kept_names(shell: Shell) -> list[str]:
-    """The names whose values are saved: those that an input has computed, and results."""
+    """The names whose values are saved: those computed by an input, and results."""
     again: dict[str, bool] = {}
     for text in shell.inputs:
         for form in forms(text):
@@ -112,7 +112,7 @@ def kept_names(shell: Shell) -> list[str]:
 
 
 def forms(text: str) -> Iterator[Syntax]:
-    """The forms of an input, and those in `begin`, which are such forms, too."""
+    """The forms of an input, including those in `begin`."""
     work: list[Syntax] = read(Source("<saved input>", text))[::-1]
     while work:
         form = work.pop()
@@ -145,7 +145,7 @@ def defined_by(form: Syntax) -> str:
 
 
 def evaluated_again(text: str) -> str:
-    """An input in which only those forms are left, each where it was."""
+    """An input with only those forms left, each at its place."""
     left = list(text)
     for form in read(Source("<saved input>", text)):
         for at in range(form.span.start, form.span.end):

@@ -1,4 +1,4 @@
-"""Commands that set how the prompt works."""
+"""Commands that configure the prompt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from .shell import Shell
 THEME = Theme()
 
 
-@THEME.command("tier", "[auto|compile|evaluate]", "compile what runs long, all, or nothing", WORDS, POLICIES)
+@THEME.command(
+    "tier", "[auto|compile|evaluate]", "compile long computations, all, or nothing", WORDS, POLICIES
+)
 def _tier(shell: Shell, argument: str) -> None:
     if argument:
         one_of(argument, POLICIES)
@@ -85,7 +87,7 @@ def _format(shell: Shell, argument: str) -> None:
         shell.terminal.line(f"{name:<8} {shown}")
 
 
-@THEME.command("keys", "[emacs|vi]", "by which keys the prompt is edited", WORDS, ("emacs", "vi"))
+@THEME.command("keys", "[emacs|vi]", "the editing keys of the prompt", WORDS, ("emacs", "vi"))
 def _keys(shell: Shell, argument: str) -> None:
     if argument:
         shell.keys = one_of(argument, ("emacs", "vi"))

@@ -1,7 +1,7 @@
-"""The prompt without its keys: evaluates one input after the other, shows results, keeps them, and outlives every error.
+"""The prompt without its keys: evaluates one input after the other, shows results, keeps them, and survives every error.
 
-In: texts of forms, from whoever reads them (plain.py, prompt.py).  Out: what is written to a `Terminal`. The commands work on
-it. Whatever a program does, it ends in a message here and not in a Python traceback.
+In: texts of forms, from a reader (plain.py, prompt.py).  Out: output on a `Terminal`. Commands operate on
+it. Every error of a program becomes a message, never a Python traceback.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ SLOW = 0.5  # seconds; what takes longer is told how long it took
 
 
 class Leave(Exception):
-    """The user wants to go."""
+    """The user leaves."""
 
 
 class Closed(Protocol):
-    """What is to be closed at the end."""
+    """A resource to close at the end."""
 
     def close(self) -> None: ...
 
 
 class Shell:
-    """A session and all that happens around it at a prompt. `make_session` is handed the writer of a new session."""
+    """A session and its state at a prompt. `make_session` is called with the output function of a new session."""
 
     def __init__(
         self,
@@ -50,10 +50,10 @@ class Shell:
         self.terminal = terminal
         self.interrupts = interrupts
         self.format = Format()
-        self.attended = False  # is there a person, who likes to be told more than what was asked?
+        self.attended = False  # is it interactive, with additional messages?
         self.read: Callable[[], str] = read_line
-        self.begun: Callable[[], object] = lambda: None  # done when a session has begun
-        self.windows: list[Closed] = []  # with plots, which the prompt closes at its end
+        self.begun: Callable[[], object] = lambda: None  # called when a session has begun
+        self.windows: list[Closed] = []  # of plots, which the prompt closes at its end
         self.keys = os.environ.get("VLAD_KEYS", "emacs")
         self.recall: Callable[[str], list[str]] = (
             lambda text: []
@@ -61,22 +61,22 @@ class Shell:
         self.start()
 
     def start(self) -> None:
-        """Begin with a session in which nothing is defined."""
+        """Begin with a session without definitions."""
         self.session = self.make_session(self.terminal.write)
         self.debugger = Debugging(self.session, self.ask, self.terminal.line)
         self.limits = self.session.machine.limits
         self.number = 1  # of the next input
-        self.inputs: list[str] = []  # that went well, in order
+        self.inputs: list[str] = []  # successful ones, in order
         self.loaded: list[str] = []  # files, in order
         self.results: list[str] = []  # names
         self.error: VladError | None = None
-        self.way = ""  # by which tail calls it was reached, as far as that is known
-        self.seconds = 0.0  # that the last input took
+        self.way = ""  # the tail calls that led to the last error, if known
+        self.seconds = 0.0  # of the last input
 
     # Evaluating.
 
     def evaluate(self, text: str) -> bool:
-        """Evaluate the forms of an input, show their values, keep the last one. Did all go well?"""
+        """Evaluate the forms of an input, show their values, keep the last one. Returns whether all succeeded."""
         name = f"<input {self.number}>"
         values: list[Value] = []
 
@@ -93,7 +93,7 @@ class Shell:
         if kept:
             self.keep(number, kept[-1])
         if self.attended:
-            self.tell_hidden(defined)
+            self.report_hidden(defined)
         if self.attended and self.seconds > SLOW:
             self.remark(f"{self.seconds:.2f} s")
         return went_well
@@ -109,7 +109,7 @@ class Shell:
         return values[-1]
 
     def attempt(self, work: Callable[[], Any]) -> bool:
-        """Do something that may fail or be interrupted; say so. Did it go well?"""
+        """Do work that may fail or be interrupted, and report that. Returns whether it succeeded."""
         begun = time.monotonic()
         try:
             with self.terminal.busy():
@@ -133,7 +133,7 @@ class Shell:
         return False
 
     def ask(self, prompt: str) -> str:
-        """A line from the user while something is evaluated, as the debugger wants it; "" at the end of the input."""
+        """A line from the user during an evaluation, for the debugger; "" at the end of the input."""
         self.terminal.fresh_line()
         self.terminal.write(prompt)
         self.terminal.flush()
@@ -158,8 +158,8 @@ class Shell:
     def remark(self, text: str) -> None:
         self.terminal.line(self.terminal.paint(f"; {text}", "remark"))
 
-    def tell_hidden(self, before: set[str]) -> None:
-        """Say which names now mean something else than in every program; `before` were defined already."""
+    def report_hidden(self, before: set[str]) -> None:
+        """Report standard names that now have another meaning; `before` were defined already."""
         module = self.session.module
         new = [name for name in module.defined if name not in before and not name.startswith("_")]
         for name in new:
@@ -180,7 +180,7 @@ class Shell:
         self.terminal.line("\n".join(lines))
 
     def retrace(self, error: VladError) -> None:
-        """Show by which tail calls an error was reached, if that is found out in a moment."""
+        """Show the tail calls that led to an error, if they are found quickly."""
         self.terminal.flush()
         try:
             self.way = self.interrupts.run(lambda: self.debugger.way(error, A_MOMENT))
@@ -190,7 +190,7 @@ class Shell:
             self.terminal.line(self.way)
 
     def keep(self, number: int, value: Value) -> None:
-        """Give a result its names. The oldest ones are forgotten."""
+        """Give a result its names. The oldest ones are deleted."""
         self.session.bind("_", value)
         self.session.bind(f"_{number}", value)
         self.results.append(f"_{number}")
@@ -199,7 +199,7 @@ class Shell:
 
 
 def unexpected(error: Exception) -> VladError:
-    """What is not the program's fault but ours, or the machine's."""
+    """An internal error, or one of the machine, rather than of the program."""
     if isinstance(error, MemoryError):
         return VladError("out-of-memory", "The program needs more memory than there is")
     if isinstance(error, RecursionError):

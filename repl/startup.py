@@ -1,7 +1,7 @@
-"""The start-up file: what a person wants to have at every prompt, definitions and settings.
+"""The start-up file: definitions and settings for every prompt.
 
-In: a shell that has just begun.  Out: the same, with all that the file says: it is a program in which lines may be commands of
-the prompt. Only prompts at a terminal read it: what other programs send through a pipe means the same everywhere.
+In: a new shell.  Out: the same, after executing the file: a program in which lines may be commands of
+the prompt. Only prompts at a terminal read it: input through a pipe means the same everywhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .structure import Outline
 
 
 def startup_path() -> str:
-    """In the user's configuration folder; $VLAD_STARTUP names another file, and none at all if it is empty."""
+    """In the user's configuration folder; $VLAD_STARTUP names another file, or disables it if it is empty."""
     named = os.environ.get("VLAD_STARTUP")
     if named is not None:
         return named
@@ -27,8 +27,9 @@ def startup_path() -> str:
 
 
 def start_up(shell: Shell, path: str) -> None:
-    """Do what a start-up file says, up to its end or its first mistake, which is told. The file that $VLAD_STARTUP names must be
-    there; the other need not."""
+    """Execute a start-up file, up to its end or its first error, which is reported. The file named by $VLAD_STARTUP must
+    exist; the default one need not.
+    """
     if path and (os.path.exists(path) or "VLAD_STARTUP" in os.environ):
         shell.attempt(lambda: obey(shell, path))
 
@@ -42,7 +43,7 @@ def obey(shell: Shell, path: str) -> None:
 
 
 def parts(text: str) -> Iterator[str]:
-    """Commands, and the programs between them, as long as the lines before, so that places stay what they are."""
+    """Commands, and the programs between them, padded with the preceding lines, so that positions are kept."""
     outline = Outline(text.split("\n"))
     program: list[str] = []
     for row, line in enumerate(outline.lines):

@@ -1,7 +1,7 @@
-"""The brackets of a text that is being written: nesting, pairs, whether it is complete.
+"""The brackets of a text being written: nesting, pairs, whether it is complete.
 
 In: lines.  Out: an `Outline`: for each line its tokens (the reader's own), the state in which it begins (inside a string, a
-comment, …) and the depth of brackets there. A line is taken apart once and remembered by its text and state, so that a key
+comment, …) and the depth of brackets there. A line is tokenised once and cached by its text and state, so that a key
 pressed in a text of thousands of lines costs one line, and a look-up for each of the others.
 """
 
@@ -21,11 +21,11 @@ from vlad.reader.parser import read
 _ENDS = {'"': re.compile(r'(?:[^"\\]|\\.)*"'), "|": re.compile(r"(?:[^|\\]|\\.)*\|")}
 _COMMENT_EDGE = re.compile(r"#\||\|#")
 OPENING, CLOSING = "([", ")]"
-LARGE = 20_000  # characters, from which on brackets alone decide whether a text is complete
+LARGE = 20_000  # characters from which on only brackets decide whether a text is complete
 
 
 class Line(NamedTuple):
-    """One line: its tokens, the state behind it, by how much its brackets change the depth, how deep they go down below."""
+    """One line: its tokens, the state after it, the change of depth by its brackets, and their lowest depth."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 @lru_cache(maxsize=50_000)
 def line_of(text: str, state: str) -> Line:
-    """Take a line apart that begins in a state."""
+    """Tokenise a line that begins in a state."""
     found: list[Token] = []
     at = 0
     if state:
@@ -74,7 +74,7 @@ def line_of(text: str, state: str) -> Line:
 
 
 def _continued(text: str, state: str) -> tuple[int, str]:
-    """Where what the line begins in ends, and the state there."""
+    """The end of the construct in which the line begins, and the state there."""
     if state.startswith("#"):
         return _comment(text, 0, len(state))
     end = _ENDS[state].match(text)
@@ -115,7 +115,7 @@ class Outline:
         self.state, self.depth = state, depth  # at the end
 
     def is_open(self) -> bool:
-        """Does the text end inside something?"""
+        """Whether the text ends inside a construct."""
         return self.depth > 0 or bool(self.state)
 
     def brackets(self, row: int) -> list[tuple[int, int]]:
@@ -130,7 +130,7 @@ class Outline:
         return found
 
     def opening(self, row: int, column: int) -> Place | None:
-        """The innermost bracket that is open at a place: it stands before the column."""
+        """The innermost bracket that is open at a place, before the column."""
         pending = 0
         for at, step in reversed([each for each in self.brackets(row) if each[0] < column]):
             if step > 0 and pending == 0:
@@ -149,7 +149,7 @@ class Outline:
         return None
 
     def closing(self, row: int, column: int) -> Place | None:
-        """The bracket that closes what is open at a place: it stands at the column or behind."""
+        """The bracket that closes the innermost one open at a place, at the column or after it."""
         pending = 0
         for at, step in [each for each in self.brackets(row) if each[0] >= column]:
             if step < 0 and pending == 0:
@@ -177,13 +177,13 @@ class Outline:
         return None
 
     def from_form(self, row: int) -> int:
-        """The first line of the top-level form in which a line is."""
+        """The first line of the top-level form that contains a line."""
         while row > 0 and (self.depths[row] > 0 or self.states[row]):
             row -= 1
         return row
 
     def behind_form(self, row: int) -> int:
-        """The number of the first line behind the top-level form in which a line is."""
+        """The number of the first line after the top-level form that contains a line."""
         row += 1
         while row < len(self.lines) and (self.depths[row] > 0 or self.states[row]):
             row += 1
@@ -191,7 +191,7 @@ class Outline:
 
 
 def is_complete(text: str) -> bool:
-    """Is a text finished, or so wrong that no more text can make it right? The reader decides."""
+    """Whether a text is complete, or so wrong that no continuation makes it valid, by the reader."""
     if len(text) > LARGE:
         return not Outline(text.split("\n")).is_open()
     try:
@@ -204,7 +204,7 @@ def is_complete(text: str) -> bool:
 
 
 def is_blank(text: str) -> bool:
-    """Is there nothing in a text but space and comments?"""
+    """Whether a text contains only space and comments."""
     return all(token.kind in ("space", "comment") for token in tokens(text))
 
 

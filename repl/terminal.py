@@ -1,7 +1,7 @@
-"""Where the prompt writes: colours, width, and a line that tells that something takes long.
+"""The prompt's output: colours, width, and a status line for long evaluations.
 
 In: texts from programs and from the prompt.  Out: the same on a stream, in order; in between, on a terminal, a line that is
-wiped away before anything else is written. Colours and that line are left out where nobody could see them.
+erased before anything else is written. Colours and that line are omitted if the stream is no terminal.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from typing import TextIO
 
 COLOURS = {"remark": "2", "error": "31;1", "hint": "36", "name": "1", "place": "2"}
-PATIENCE = 1.0  # seconds until a line tells that something takes long
-EACH = 0.5  # seconds between two changes of it
+PATIENCE = 1.0  # seconds until the status line appears
+EACH = 0.5  # seconds between two updates
 
 
 def is_dumb() -> bool:
@@ -25,16 +25,16 @@ def is_dumb() -> bool:
 
 
 class Terminal:
-    """A stream. `live`: is it a terminal on which a line can be wiped away?"""
+    """A stream. `live`: whether it is a terminal on which a line can be erased."""
 
     def __init__(self, stream: TextIO | None = None, live: bool = False, colour: bool | None = None) -> None:
         self.stream = stream or sys.stdout
         self.live = live
         self.colour = live and not os.environ.get("NO_COLOR") if colour is None else colour
-        self.columns: int | None = None  # what is asked for, in place of the terminal's width
+        self.columns: int | None = None  # overrides the terminal's width
         self._lock = threading.RLock()
-        self._fresh = True  # does the next character stand at the beginning of a line?
-        self._shown = False  # is there a line to be wiped away?
+        self._fresh = True  # is the next character at the beginning of a line?
+        self._shown = False  # is there a status line to erase?
         self._asking = False
 
     @property
@@ -45,7 +45,7 @@ class Terminal:
         return f"\x1b[{COLOURS[role]}m{text}\x1b[0m" if self.colour and text else text
 
     def write(self, text: str) -> None:
-        """What a program writes, as it is."""
+        """Write a program's output unchanged."""
         if text:
             with self._lock:
                 self._wipe()
@@ -53,7 +53,7 @@ class Terminal:
                 self._fresh = text.endswith("\n")
 
     def line(self, text: str) -> None:
-        """A text on lines of its own."""
+        """Write a text on lines of its own."""
         self.fresh_line()
         self.write(text + "\n")
 
@@ -63,23 +63,23 @@ class Terminal:
             self.write("\n")
 
     def echoed(self) -> None:
-        """The user has ended a line, and the terminal has shown that."""
+        """The user has ended a line, which the terminal echoed."""
         self._fresh = True
 
     def flush(self) -> None:
         with self._lock:
             self.stream.flush()
 
-    # What takes long.
+    # The status line.
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Inside, a line appears after a while that tells how long it has taken."""
+        """A context in which a line appears after a while with the elapsed time."""
         if not self.live:
             yield
             return
         done = threading.Event()
-        watcher = threading.Thread(target=self._tell, args=(done,), daemon=True, name="vlad-progress")
+        watcher = threading.Thread(target=self._show_status, args=(done,), daemon=True, name="vlad-progress")
         watcher.start()
         try:
             yield
@@ -90,21 +90,21 @@ class Terminal:
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """Inside, the user is asked for something: nothing is told."""
+        """A context in which the user enters something: the status line is off."""
         self._asking = True
         try:
             yield
         finally:
             self._asking = False
 
-    def _tell(self, done: threading.Event) -> None:
+    def _show_status(self, done: threading.Event) -> None:
         begun = time.monotonic()
         waiting = PATIENCE
         while not done.wait(waiting):
             waiting = EACH
             with self._lock:
                 if self._asking or not self._fresh:
-                    self.stream.flush()  # a line that the program has only begun
+                    self.stream.flush()  # an unfinished line of the program
                 elif not done.is_set():
                     self._shown = True
                     text = f"{activity()} … {time.monotonic() - begun:.0f} s (Ctrl-C ends it)"
@@ -119,7 +119,7 @@ class Terminal:
 
 
 def activity() -> str:
-    """What is going on, in a word."""
-    from vlad.compile.native.toolchain import is_compiling  # loaded by now, where it is of any use
+    """The current activity, in a word."""
+    from vlad.compile.native.toolchain import is_compiling  # already loaded if it is in use
 
     return "compiling" if is_compiling() else "evaluating"

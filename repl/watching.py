@@ -1,4 +1,4 @@
-"""Commands of the debugger (vlad/debugging/commands.py, which knows what they do)."""
+"""Commands of the debugger, implemented in vlad/debugging/commands.py."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def _trace(shell: Shell, argument: str) -> None:
     shell.terminal.line(shell.debugger.trace(argument))
 
 
-@THEME.command("untrace", "[NAME ...]", "no longer", NAMES)
+@THEME.command("untrace", "[NAME ...]", "stop tracing", NAMES)
 def _untrace(shell: Shell, argument: str) -> None:
     shell.terminal.line(shell.debugger.untrace(argument))
 
 
-@THEME.command("break", "[NAME|FILE:LINE ...]", "stand still there, and look around", NAMES)
+@THEME.command("break", "[NAME|FILE:LINE ...]", "stop there, and inspect variables", NAMES)
 def _break(shell: Shell, argument: str) -> None:
     shell.terminal.line(shell.debugger.break_at(argument))
 
@@ -35,13 +35,13 @@ def _step(shell: Shell, argument: str) -> None:
 
 
 @THEME.command(
-    "nan", "[on|off]", "tell which operation makes the first NaN or infinity", WORDS, ("on", "off")
+    "nan", "[on|off]", "find the operation that makes the first NaN or infinity", WORDS, ("on", "off")
 )
 def _nan(shell: Shell, argument: str) -> None:
     shell.terminal.line(shell.debugger.nan(argument))
 
 
-@THEME.command("debug", "", "look around where the last error came", NOTHING)
+@THEME.command("debug", "", "inspect the last error", NOTHING)
 def _debug(shell: Shell, argument: str) -> None:
     text = shell.debugger.debug()
     if text:

@@ -1,7 +1,7 @@
-"""A plot in a window, by Matplotlib, in a process of its own: either goes on while the other is busy.
+"""A plot in a window, by Matplotlib, in a process of its own: neither blocks the other.
 
-In: curves.  Out: a `Window`, which is there until the user closes it or the prompt ends. The process runs `main`; it is told the
-curves on its standard input, which stays open as long as the prompt lives, and answers in a line whether there is a window.
+In: curves.  Out: a `Window`, which exists until the user closes it or the prompt ends. The process runs `main`; it reads the
+curves from its standard input, which stays open until the prompt ends, and writes a line that says whether there is a window.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from vlad.data.errors import VladError
 from .curves import Curve
 from .pictures import draw
 
-PATIENCE = 30.0  # seconds until there is a window
+PATIENCE = 30.0  # seconds until the window opens
 SHOWN = "shown"
 
 
 class Window:
-    """Raises VladError where there can be no window."""
+    """Raises VladError if no window can be opened."""
 
     def __init__(self, curves: Iterable[Curve]) -> None:
         path = os.pathsep.join([folder for folder in sys.path if folder])
@@ -35,10 +35,10 @@ class Window:
             stderr=subprocess.DEVNULL,
             text=True,
             env={**os.environ, "PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C is not for it
+            start_new_session=True,  # Ctrl-C does not apply to it
         )
         try:
-            answer = self._told(json.dumps([[curve.name, curve.points] for curve in curves]))
+            answer = self._reply(json.dumps([[curve.name, curve.points] for curve in curves]))
         except BaseException:
             self.close()
             raise
@@ -50,8 +50,8 @@ class Window:
                 hint=answer or "its process ended; `,plot F text` draws here, `,plot F FILE` writes a file",
             )
 
-    def _told(self, text: str) -> str:
-        """Its answer to a line, or "" if it ends or there is none for long."""
+    def _reply(self, text: str) -> str:
+        """Its reply to a line, or "" if it ends or does not reply in time."""
         assert self.process.stdin is not None and self.process.stdout is not None
         try:
             self.process.stdin.write(text + "\n")
@@ -91,6 +91,6 @@ def main() -> None:
 
 
 def _end_with_prompt() -> None:
-    """The prompt's end closes our standard input, however it ended."""
+    """End when the prompt's end closes standard input."""
     sys.stdin.read()
     os._exit(0)

@@ -1,4 +1,4 @@
-"""What a token is to the eye: a keyword, a built-in name, a number, … For both ways of colouring programs."""
+"""Classes of tokens for colouring: a keyword, a built-in name, a number, … Shared by both ways of colouring programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLASSES = {
     "symbol": "name",
     "keyword": "operand",
 }
-SPECIAL = ("else", "=>", "as")  # names that mean something inside a form
+SPECIAL = ("else", "=>", "as")  # names with a meaning inside forms
 
 
 def class_of(kind: str, text: str) -> str:
@@ -49,11 +49,11 @@ def _class_of_name(text: str) -> str:
 
 @cache
 def builtins() -> frozenset[str]:
-    """The names that every program knows."""
+    """The standard names."""
     rows = {name for name, row in TABLE.items() if not row.hidden}
     return frozenset(rows | set(PROCEDURES) | set(the_library().names()) | {"J", *PROCEDURE_KEYWORDS})
 
 
 def expects_name(kind: str, text: str) -> bool:
-    """Is what follows a keyword a name that it defines?"""
+    """Whether a keyword is followed by a name that it defines."""
     return kind == "keyword" and text.startswith("define")

@@ -1,6 +1,6 @@
-"""How much random tests draw: for each change a sixth of what is drawn where `VLAD_THOROUGH=1` asks for all.
+"""The number of examples in random tests: a sixth of those drawn with `VLAD_THOROUGH=1`.
 
-The same examples are drawn in every run, so that the others find what they find once and not with each change.
+Every run draws the same examples, so that unrelated changes do not find different failures.
 """
 
 from __future__ import annotations
@@ -11,5 +11,5 @@ THOROUGH = os.environ.get("VLAD_THOROUGH") == "1"
 
 
 def drawn(count: int) -> int:
-    """How many of so many examples, points or programs."""
+    """The number of examples, points or programs to draw out of `count`."""
     return count if THOROUGH else -(-count // 6)

@@ -23,15 +23,15 @@ from quick import FILES, is_quick
 
 debug.rungs = frozenset([debug.TRACEBACKS, debug.CHECKS])
 
-# Tests call from so deep within pytest that most procedures go to and fro over the end of a piece of frames. (Pytest's own hooks
-# around a test are generators, whose frames lie elsewhere: so the method is replaced.)
+# Tests call from so deep within pytest that most procedures cross the end of a chunk of frames repeatedly. (Pytest's own hooks
+# around a test are generators, whose frames are elsewhere: so the method is replaced.)
 _run = pytest.Function.runtest
 pytest.Function.runtest = lambda self: with_room(_run, self)  # type: ignore[method-assign]
 
-# Tier 0, unless a test asks for another: programs, examples and tests/compile do.
+# Tier 0, unless a test selects another, as programs, examples and tests/compile do.
 os.environ.setdefault("VLAD_TIER", "evaluate")
 
-# What is compiled here is no part of the user's cache.
+# Compiled code of tests is not in the user's cache.
 _kept = tempfile.TemporaryDirectory(prefix="vlad-tests-")
 os.environ.setdefault("VLAD_CACHE_DIR", os.path.join(_kept.name, "cache"))
 
@@ -41,8 +41,9 @@ settings.load_profile("repeatable")
 
 
 def pytest_collection_finish() -> None:
-    """Looking for cyclic garbage took an eighth of the time: what is there before the first test need not be looked at, and what
-    comes not so often."""
+    """Collecting cyclic garbage took an eighth of the time: objects that exist before the first test are frozen, and
+    later ones are collected less often.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(5_000, 20, 20)
@@ -55,8 +56,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Quick tests are those of quick.py. Tests that say on which tier they are run need not be run once more where everything
-    is compiled."""
+    """Quick tests are those of quick.py. Tests that select their tier need not be repeated in runs where everything
+    is compiled.
+    """
     for item in items:
         if is_quick(item.path, item.nodeid.partition("::")[2]):
             item.add_marker("quick")

@@ -1,15 +1,15 @@
-"""PTX without a GPU: what NVIDIA's compiler makes of CUDA text, as C, so that a processor runs it.
+"""PTX without a GPU: the output of NVIDIA's compiler for CUDA text, translated to C, so that a CPU runs it.
 
 In: the PTX of kernels (PTX ISA 8.x).  Out: C functions of the same names, with a parameter for each of theirs; `blockIdx` and
-its kin, `__syncthreads` and `atomicAdd`'s place in memory are pretended_cupy.py's.
+similar variables, `__syncthreads` and `atomicAdd`'s place in memory are pretended_cupy.py's.
 
     registers     variables; an instruction that takes bits for a number, or the reverse, copies them
-    memory        global, local and constant addresses are the processor's; shared ones count from the beginning of an array.
-                  What is read or written beyond the operands, or at an address that a GPU would trap at, is a fault
-    rounding      as the instruction says: each is one C expression, compiled without fusing
-    approximate   the exact value, to as many bits as the PTX manual promises
+    memory        global, local and constant addresses are the CPU's; shared ones count from the beginning of an array.
+                  Accesses beyond the operands, or at an address at which a GPU would trap, are faults
+    rounding      as the instruction specifies: each is one C expression, compiled without fusing
+    approximate   the exact value, to as many bits as the PTX manual guarantees
 
-An instruction that is not known here is an error: nothing is left out.
+An unknown instruction is an error: none is skipped.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ UNORDERED = {f"{name}u": sign for name, sign in COMPARE.items()}
 BINARY = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^", "div": "/", "rem": "%"}
 DIRECTED = {"rz": "FE_TOWARDZERO", "rm": "FE_DOWNWARD", "rp": "FE_UPWARD"}
 ROUNDED = {"rni": "rint", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
-RANGES = {  # of what a real is cut to: below, above, and what a NaN is
+RANGES = {  # of truncation from a real: below, above, and the value for nan
     "s32": "-0x1p31, 0x1p31, INT32_MIN, INT32_MAX, 0", "u32": "0, 0x1p32, 0, UINT32_MAX, 0",
     "s64": "-0x1p63, 0x1p63, INT64_MIN, INT64_MAX, INT64_MIN",
 }  # fmt: skip
 
 
 def translated(ptx: str) -> str:
-    """The C text. Raises ValueError for what is not known."""
+    """The C text. Raises ValueError for unknown constructs."""
     text = re.sub(r"//[^\n]*", "", ptx)
     text = re.sub(r'\.pragma "[^"]*";', "", text)
     constants = re.findall(r"\.global \.align \d+ \.b8 (\S+?)\[(\d+)\] = (\{[^}]*\});", text)
@@ -255,7 +255,7 @@ class Body:
         return f"{name} = {'ptx_u' if kind == 'f64' else 'ptx_v'}({value});"
 
     def places(self, operand: str, space: str, kind: str, count: int = 1) -> list[str]:
-        """What an address `[a+8]` names: so many numbers of a kind, one after the other."""
+        """The target of an address `[a+8]`: `count` numbers of a kind, one after the other."""
         base, _, offset = operand.strip()[1:-1].partition("+")
         base, size = base.strip(), int(kind[1:]) // 8
         if space == "param":
@@ -390,7 +390,9 @@ class Body:
             beyond = f"({a} < 0 ? -1 : 0)" if name == "shr" and kind[0] == "s" else "0"
             value = f"{by} >= {width} ? {beyond} : {a} {'<<' if name == 'shl' else '>>'} {by}"
             return self.write(target, kind, value)
-        if name == "bfi":  # the lowest bits of the first, as many as the last says, put into the second
+        if (
+            name == "bfi"
+        ):  # the lowest bits of the first, as many as the last operand, are inserted into the second
             a, b = self.read(sources[0], kind), self.read(sources[1], kind)
             at, count = self.read(sources[2], "u32"), self.read(sources[3], "u32")
             mask = f"(({count} >= {width} ? ~({C[kind]})0 : (({C[kind]})1 << {count}) - 1) << {at})"

@@ -36,7 +36,7 @@ def needed() -> Any:
 
 
 def compiled(text: str, architecture: str) -> str:
-    """The text for a GPU, as its assembler has it (PTX)."""
+    """The text for a GPU, as assembly (PTX)."""
     library, unit, size = needed(), ctypes.c_void_p(), ctypes.c_size_t()
     assert library.nvrtcCreateProgram(ctypes.byref(unit), text.encode(), b"vlad.cu", 0, None, None) == 0
     given = (*cuda_loops.OPTIONS, *FROM_CUPY, f"--gpu-architecture={architecture}")

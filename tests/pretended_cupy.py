@@ -1,15 +1,15 @@
-"""CuPy without a GPU: a module `cupy` over NumPy for tests, as unlike NumPy as CuPy itself is.
+"""CuPy without a GPU: a module `cupy` over NumPy for tests, which differs from NumPy as CuPy itself does.
 
-    arrays      are of a kind of their own, which NumPy's functions and operators refuse, and which refuse NumPy's arrays;
-                an entry or a sum is an array of rank 0, not a number; nobody can forbid writing to one
-    names       what CuPy 14 has not, is not here either; where it is installed, it is asked (it needs no GPU for that), also
-                which operands it takes by name
-    errors      systems of equations have to be of one shape, without broadcasting; a singular matrix is no error unless
-                cupyx.errstate says so; places out of range are none either
-    RawModule   compiles CUDA text as C, or lets NVIDIA's compiler read it and takes its assembly for C (emulated_ptx.py), and
-                runs the threads of a block one after the other up to each barrier, in either order by turns
+    arrays      are of a type of their own, which NumPy's functions and operators reject, and which reject NumPy's arrays;
+                an entry or a sum is an array of rank 0, not a number; arrays cannot be made read-only
+    names       missing in CuPy 14 are missing here; if CuPy is installed, it is inspected (this needs no GPU), including
+                its keyword parameters
+    errors      systems of equations must have equal batch shapes, without broadcasting; a singular matrix is no error unless
+                cupyx.errstate is set; neither are indices out of range
+    RawModule   compiles CUDA text as C, or translates the assembly of NVIDIA's compiler to C (emulated_ptx.py), and
+                runs the threads of a block one after the other up to each barrier, in alternating order
 
-So it tells what is asked of CuPy in a wrong way, not what a GPU does with it.
+So it detects wrong uses of CuPy, not the behaviour of a GPU.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ print(json.dumps({
     )
     for name in dir(owner)
 }))
-"""  # what CuPy has, by name; of functions, how their operands are called, where it tells
+"""  # CuPy's contents, by name; for functions, the names of their operands, if available
 IS_INSTALLED = importlib.util.find_spec("cupy") is not None
 NUMBERS = (bool, int, float, np.generic)
 WAYS = ("text", "ptx")  # in which kernels are run
@@ -405,7 +405,7 @@ CUPY = module()
 
 @contextlib.contextmanager
 def pretended(way: str = "text") -> Iterator[Library]:
-    """With the device cuda in this process; where NVIDIA's compiler is asked for and missing, the test is skipped."""
+    """With the device cuda in this process; if NVIDIA's compiler is required and missing, the test is skipped."""
     from vlad.data import devices
 
     if way == "ptx":

@@ -1,7 +1,7 @@
-"""The tests that `pytest -m quick` runs: something of every part of the project, in less than a minute.
+"""The tests that `pytest -m quick` runs: some for every part of the project, in less than a minute.
 
-Each entry is a file, or a class, a function or a case in one. What is here takes milliseconds a test, or covers what nothing
-else here does. conftest.py sets the marker; test_quick.py holds the list together.
+Each entry is a file, or a class, a function or a case in one. Tests here take milliseconds, or cover something
+that no other entry covers. conftest.py sets the marker; test_quick.py checks the list.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ FILES = frozenset(TESTS / entry.partition("::")[0] for entry in QUICK)
 
 
 def is_quick(path: Path, name: str) -> bool:
-    """Is a test of a file one of them? Its name is what pytest's has behind the path."""
+    """Whether a test of a file is one of them. Its name is pytest's after the path."""
     if path not in FILES:
         return False
     whole = f"{path.relative_to(TESTS).as_posix()}::{name}"

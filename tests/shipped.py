@@ -1,4 +1,4 @@
-"""The examples that are shipped, and those among them that cannot be compiled whole."""
+"""The shipped examples, and those among them that cannot be compiled whole."""
 
 from __future__ import annotations
 

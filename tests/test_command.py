@@ -24,7 +24,7 @@ COMMAND = [sys.executable, "-m", "vlad"]
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """That of a person's shell: our own, without what the tests' runner sets, so that `vlad` is this checkout's."""
+    """The environment of a user's shell: without the settings of the tests' runner, so that `vlad` is this checkout's."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VLAD"))}
     return {**own, "PYTHONPATH": str(ROOT), "VLAD_STARTUP": "", **changes}
 
@@ -46,7 +46,7 @@ def vlad(
 
 
 def printed(*words: str, stdin: str | bytes = "", folder: Path | None = None, **changes: str) -> str:
-    """What a run prints that must go well."""
+    """The output of a run that must succeed."""
     done = vlad(*words, stdin=stdin, folder=folder, **changes)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
@@ -159,7 +159,7 @@ class TestStandardInput:
         assert printed(stdin="") == ""
 
     def test_a_person_at_a_terminal_gets_the_prompt(self) -> None:
-        """A plain one here, for the output is no terminal."""
+        """A plain one here, as the output is no terminal."""
         ours, theirs = pty.openpty()
         try:
             os.write(ours, b"(+ 1 2)\n,quit\n")
@@ -250,7 +250,7 @@ class TestOptions:
         assert done.returncode == 1
         assert done.stdout == "3\n"
         assert reason in done.stderr
-        assert option.lstrip("-").removeprefix("max-") in done.stderr  # the hint says which limit it was
+        assert option.lstrip("-").removeprefix("max-") in done.stderr  # the hint names the limit
 
     @pytest.mark.parametrize(
         "words", [["--help"], ["-h"], ["--metered", "--help"], ["show", "--help"], ["repl", "--help"]]
@@ -366,7 +366,7 @@ class TestEnding:
 
     @pytest.mark.parametrize("text", ["(5 5)", "('() 1)", '("f" 1)', "(car 5)", "(if (5 5) 1 2)"])
     def test_the_message_is_all_there_is(self, text: str) -> None:
-        """Python has opinions about such code, too; they are not for the user."""
+        """Python warns about such code, too; users must not get these warnings."""
         done = vlad("-e", text)
         assert done.returncode == 1
         assert done.stderr.startswith("<expression>:1:")
@@ -528,7 +528,7 @@ class TestEnding:
     def test_streams_that_are_closed_or_full(
         self, tmp_path: Path, words: str, streams: str, expected: tuple[int, str, str]
     ) -> None:
-        """Nothing comes where it does not belong, and the status is right. (What is expected of an output is a part of it.)"""
+        """Output goes to the right streams, and the status is right. (The expected output may be a part of it.)"""
         (tmp_path / "input").write_text("(+ 1 1)\n")
         (tmp_path / "not-text").write_bytes(b"\xff\xfe\n")
         (tmp_path / "program.vlad").write_text("(+ 1 1)\n")
@@ -686,7 +686,7 @@ class TestStartUp:
                 "-S",
                 "-c",
                 script,
-            ],  # -S: what an installed package's start-up file imports is not ours
+            ],  # -S: imports of an installed package's start-up file do not count
             capture_output=True,
             text=True,
             check=True,
@@ -701,7 +701,7 @@ class TestStartUp:
 
     def test_importing_the_package_loads_nothing(self) -> None:
         loaded = self.loaded("import vlad")
-        # the empty package of the compiler, whose name is free for the function then
+        # the compiler's empty package, whose name is then free for the function
         assert {name for name in loaded if name.split(".")[0] == "vlad"} == {"vlad", "vlad.compile"}
         assert loaded.isdisjoint({"typing", "dataclasses", "re", "inspect", "pathlib"})
 
@@ -780,7 +780,7 @@ class TestCompiling:
 
 
 def test_what_is_told_in_a_finalizer_is_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is dropped there, and told again; other mistakes of finalizers are printed as ever."""
+    """It is dropped there, and raised again; other errors of finalisers are printed as usual."""
     printed: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda dropped: printed.append(dropped.exc_type))
 

@@ -1,14 +1,14 @@
-"""Every example in README.md and docs/ is run, and must print what the page says.
+"""Every example in README.md and docs/ is run, and must print the page's output.
 
 A page is read from top to bottom. Its blocks, by their language:
 
-    vlad      evaluated; all of a page share one session. What is printed is in `; => value` comments, or in the `text` block
+    vlad      evaluated; all of a page share one session. Output is in `; => value` comments, or in the `text` block
               that follows. A block whose first line is `; NAME.vlad` is that file, and is not evaluated by itself
-    python    executed; all of a page share their names. What is printed is in the `text` block that follows
-    repl      a session at the prompt: `N> ` before each input, what it prints below; all of a page are one session
-    console   lines `$ COMMAND`, each with what it prints, errors included; run in a folder that has the page's files
+    python    executed; all of a page share their names. Output is in the `text` block that follows
+    repl      a session at the prompt: `N> ` before each input, its output below; all of a page are one session
+    console   lines `$ COMMAND`, each with its output, errors included; run in a folder that has the page's files
 
-Numbers may differ in the last digits, for the C library of another machine may.
+Numbers may differ in the last digits, as C libraries of other machines may.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Block:
     line: int
     language: str
     text: str
-    follower: str | None  # the text of a `text` block right behind it
+    follower: str | None  # the text of a `text` block directly after it
 
 
 def blocks(page: Path) -> list[Block]:
@@ -71,7 +71,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def same(printed: str, expected: str) -> bool:
-    """Equal texts but for the last digits of numbers."""
+    """Equal texts except for the last digits of numbers."""
     ours, theirs = NUMBER.split(printed.strip()), NUMBER.split(expected.strip())
     if len(ours) != len(theirs) or ours[::2] != theirs[::2]:
         return False
@@ -80,7 +80,7 @@ def same(printed: str, expected: str) -> bool:
 
 
 def hidden_names(session: Session) -> list[str]:
-    """What a program has defined that means something without it. The prompt tells people so, each time; the pages do not."""
+    """Standard names that a program has redefined. The prompt reports them each time; the pages omit that."""
     return [name for name in session.module.defined if session.library.lookup(name) is not None]
 
 
@@ -90,7 +90,7 @@ def check(block: Block, printed: str, expected: str) -> None:
 
 
 class Page:
-    """What the blocks of one page share."""
+    """State shared by the blocks of one page."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -188,7 +188,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_tests_that_a_page_names_are_there() -> None:
-    """SECURITY.md names a test, behind the link to its file, for what it claims."""
+    """SECURITY.md names a test, after the link to its file, for each claim."""
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     named = re.findall(r"\]\((tests/\S+?)\)((?:, `test_\w+`(?: and `test_\w+`)?)?)", text)
     tests = [(file, name) for file, names in named for name in re.findall(r"test_\w+", names)]

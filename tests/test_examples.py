@@ -16,8 +16,8 @@ from shipped import EXAMPLES, NEED_TIER_0, ROOT
 EMBEDDING = sorted((ROOT / "examples" / "embedding").glob("*.py"))
 
 
-# Each example on each tier. Those that can be compiled whole are so in tests/compile/test_whole.py, with what it takes to compile
-# them: doing so a second time, from here, is left to a thorough run.
+# Each example on each tier. Those that can be compiled whole run in tests/compile/test_whole.py, which compiles
+# them; repeating that here is left to a thorough run.
 RUNS = [
     pytest.param(path, tier, id=f"{path.stem}-{tier}")
     for path in EXAMPLES
@@ -69,7 +69,7 @@ def test_every_example_begins_with_what_it_is_about() -> None:
 
 
 def test_saddle_points_are_at_the_origin() -> None:
-    """What the paper's program promises, unrounded: within 1e-3 in all four combinations of modes."""
+    """The guarantee of the paper's program, unrounded: within 1e-3 in all four combinations of modes."""
     import vlad
 
     text = (ROOT / "examples" / "saddle.vlad").read_text(encoding="utf-8")

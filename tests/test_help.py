@@ -1,4 +1,4 @@
-"""What is documented beside the code: every name has a text and examples, which are run; the pages made of it are up to date."""
+"""Documentation beside the code: every name has a text and examples, which are run; the generated pages are up to date."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_an_entry_is_complete(entry: Entry) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with the files that examples speak of."""
+    """A working folder with the files that examples use."""
     (tmp_path / "numbers.csv").write_text("x,y\n1,2\n3,4\n")
     (tmp_path / "shapes.vlad").write_text("(define (area side) (* side side))\n")
     monkeypatch.chdir(tmp_path)
@@ -220,7 +220,7 @@ def test_a_name_from_elsewhere_is_told(name: str) -> None:
     assert (caught.value.name, caught.value.obj) == (
         name,
         vlad,
-    )  # from which Python tells what is spelt alike
+    )  # from which Python finds similar spellings
 
 
 def test_what_is_not_for_users_is_not_told() -> None:

@@ -1,8 +1,7 @@
 """The order of the rooms: a room imports only rooms above it, a file only files above it in its room.
 
-`ROOMS` is the one place that holds the order. Every import counts, those inside functions and under TYPE_CHECKING too;
-excepted are the lazy names of `vlad/__init__.py`. Imports of other packages have a list as well: who may use them is
-decided here, not in passing.
+`ROOMS` is the one place that defines the order. Every import counts, including those inside functions and under TYPE_CHECKING;
+only the lazy names of `vlad/__init__.py` are excepted. A second list defines which files may import other packages.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ ROOMS = (
 )
 ORDER = [f"{room}.{file}" for room, names in ROOMS for file in names.split()]
 
-# Packages that are not Python's own: who may import them. Nobody else.
+# Third-party packages, with the only files that may import them.
 FOREIGN = {
     "numpy": (
         "vlad.primitives.",
@@ -144,7 +143,7 @@ def programs() -> list[str]:
 
 
 def faults(module: str, names: Iterator[tuple[int, str]]) -> list[str]:
-    """What a file imports against the order."""
+    """Imports of a file against the order."""
     above = ORDER[: ORDER.index(module)]
     return [
         f"{module}, line {line}: {name}"
@@ -211,7 +210,7 @@ def test_other_packages_are_used_where_they_belong(module: str) -> None:
 
 
 def test_ad_names_no_primitive_module() -> None:
-    """The transforms know rows by what they hold, not by name: nothing of vlad/primitives is imported there."""
+    """The transforms identify rows by their contents, not by name: nothing of vlad/primitives is imported there."""
     for module in programs():
         if module.startswith("vlad.ad."):
             assert not any(name.startswith("vlad.primitives") for _, name in imports(module)), module

@@ -1,7 +1,7 @@
-"""The project as people get it: the wheel, the source archive, an editable install, a bare checkout.
+"""The distributed project: the wheel, the source archive, an editable install, a bare checkout.
 
-Each runs the same program from a folder of its own, in an environment that has nothing else: no other package is
-installed, for what the language itself needs is Python alone. Nothing is fetched from the network.
+Each runs the same program from a folder of its own, in an empty environment: no other package is
+installed, as the language itself needs Python alone. Nothing is fetched from the network.
 """
 
 from __future__ import annotations

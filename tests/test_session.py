@@ -1,4 +1,4 @@
-"""A session as Python programs use it: what goes wrong is a VladError, and what Python's protocols expect it to be."""
+"""A session in Python programs: errors are VladErrors of the types that Python's protocols expect."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Page(HTMLParser):
-    """What a page links to, what may be linked to in it, its headings, and the classes of the words in its programs."""
+    """The links of a page, its anchors, its headings, and the classes of the words in its programs."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What is suggested for words that mean nothing: one-edit typos of every public name, and words of other languages."""
+"""Suggestions for unknown words: one-edit typos of every public name, and words of other languages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def typos(name: str, count: int, random_: random.Random) -> Iterator[str]:
 
 
 def test_one_edit_typos() -> None:
-    """The hint has the name that was meant; names of one or two characters leave nothing to know them by."""
+    """The hint has the intended name; names of one or two characters are too short to be recognised."""
     random_ = random.Random(1)
     asked = first = among = 0
     for name in NAMES:
@@ -88,12 +88,12 @@ def test_nothing_is_suggested_for_what_is_like_nothing() -> None:
 
 
 def plain(name: str) -> str:
-    """A name without what is written otherwise elsewhere."""
+    """A name without differences of spelling between languages."""
     return re.sub(r"[-_?!'+]|(?<=[a-z])p$|w$", "", name.lower())
 
 
 def test_words_of_other_languages() -> None:
-    """All that people may bring along means something here, or has a hint: the same word, as it is written here, or others."""
+    """Every listed word means something here, or has a hint: the same word, in this spelling, or others."""
     text = (Path(__file__).parent / "words_of_others.txt").read_text(encoding="utf-8")
     asked = [word for line in text.splitlines() if not line.startswith("#") for word in line.split()]
     assert len(asked) > 1500
@@ -207,7 +207,7 @@ def test_what_a_program_is_told(program: str, hint: str) -> None:
     ],
 )
 def test_which_name_is_told(before: str, program: str, message: str) -> None:
-    """A misspelt keyword rather than what was found in its operands; but not a name that means something."""
+    """A misspelt keyword rather than an error in its operands; but not a name that means something."""
     session = vlad.Session()
     session.eval(before)
     with pytest.raises(vlad.VladError) as caught:

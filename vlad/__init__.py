@@ -1,6 +1,6 @@
 """vlad: a Scheme-like, pure, higher-order language in which differentiation is a first-class operator.
 
-The public names. Each is imported when it is first used, so that `import vlad` costs next to nothing.
+The public names. Each is imported on first use, so that `import vlad` costs next to nothing.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-TYPE_CHECKING = False  # as `typing` has it, without its 8 ms
+TYPE_CHECKING = False  # as in `typing`, whose import takes 8 ms
 if TYPE_CHECKING:
     from typing import Any
 
@@ -55,7 +55,7 @@ _HOMES = {
     ),
 }
 
-# What people look for who know it by another name, or from the language.
+# Hints for names of other libraries, or of the language.
 _ELSEWHERE = {
     "derivative": "vlad.grad", "gradient": "vlad.grad", "hess": "vlad.hessian", "jit": "vlad.compile", "jac": "vlad.jacobian",
     "eval": "vlad.Session().eval", "load": "vlad.Session().load", "run": "vlad.Session().run",
@@ -63,7 +63,7 @@ _ELSEWHERE = {
 
 
 def _find_neighbours() -> None:
-    """In a checkout that is not installed, `vlad.stdlib` and `vlad.repl` are the folders beside this one."""
+    """In a checkout that is not installed, make the sibling folders `vlad.stdlib` and `vlad.repl`."""
     here = __path__[0]
     root = os.path.dirname(here)
     installed = os.path.isdir(os.path.join(here, "stdlib"))
@@ -88,10 +88,11 @@ def __dir__() -> list[str]:
 
 
 def _hide_room() -> None:
-    """`vlad.compile` is a function. Python binds that name to the package of the compiler when it is first imported: so it is
-    imported here, empty as it is, and the name is free again. `from vlad.compile.calling import …` finds it all the same."""
+    """`vlad.compile` is a function. Python binds that name to the compiler's package when it is first imported: so it is
+    imported here, empty, and the name removed. `from vlad.compile.calling import …` still works.
+    """
     __import__("vlad.compile")
-    globals().pop("compile", None)  # it is there already when this module is imported again
+    globals().pop("compile", None)  # it exists already if this module is imported again
 
 
 _find_neighbours()

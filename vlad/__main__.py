@@ -1,7 +1,7 @@
-"""`vlad`, and `python -m vlad`, from the first moment to the last: Ctrl-C ends the command in one way, whenever it comes.
+"""`vlad`, and `python -m vlad`, as a process: Ctrl-C ends the command in the same way at any time.
 
-While modules are read, and when all is done but the end of the process, the signal's handler ends the process: there is nothing
-to tidy up, and an exception might come where Python can only print it, within an import or at the end of the interpreter.
+While modules are imported, and at the end of the process, the signal handler ends the process: there is nothing
+to clean up, and Python might only print an exception, within an import or at the end of the interpreter.
 In between an interrupt is an exception, as everywhere in Python, but only the first: a second one ends the process.
 """
 
@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import sys
 
-# `signal` itself takes 3 ms, in which no handler stands
+# importing `signal` takes 3 ms without a handler
 from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
-TYPE_CHECKING = False  # as `typing` has it
+TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
     from types import FrameType
@@ -25,7 +25,7 @@ A_MOMENT = 0.005  # seconds
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The command; answers its exit status. `argv` are the words behind `vlad`."""
+    """Run the command; returns its exit status. `argv` are the words after `vlad`."""
     from vlad.control.standard_streams import discard, make_whole, say
 
     make_whole()
@@ -45,9 +45,9 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def process() -> NoReturn:
-    """The command as a process of its own."""
+    """Run the command as a process of its own."""
     try:
-        # whoever starts a command in the background may have it ignore the signal
+        # a command started in the background may have to ignore the signal
         if getsignal(SIGINT) is default_int_handler:
             signal(SIGINT, _leave)
             sys.unraisablehook = _unraised
@@ -72,7 +72,7 @@ def _raise_once(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _unraised(dropped: UnraisableHookArgs) -> None:
-    """Python drops what is raised where nobody can catch it, as in a finalizer. An interrupt is said again a moment later."""
+    """Python drops exceptions that cannot be caught, as in a finaliser. An interrupt is raised again a moment later."""
     if isinstance(dropped.exc_value, KeyboardInterrupt):
         import threading
         from signal import pthread_kill

@@ -1,11 +1,11 @@
 """The `vlad` command.
 
-In: the words of a command line.  Out: what a program prints, and an exit status: 0, 1 for an error in the program, 2 for
-wrong usage, 130 for an interrupt. Everything is done by a `Session`; here stand only the words, and what happens around a
-program: its output, its end, and errors as people read them. The words are taken apart by hand: argparse would cost 10 ms
-of each start, a tenth of what a short program takes (measured).
+In: the words of a command line.  Out: the output of a program, and an exit status: 0, 1 for an error in the program, 2 for
+wrong usage, 130 for an interrupt. A `Session` does the work; this module handles the words, and what surrounds a
+program: its output, its end, and messages. The words are parsed by hand: argparse would cost 10 ms
+per start, a tenth of a short program's run (measured).
 
-The file is long because options, help and what they do stand together.
+The file is long because options, help and their implementation stand together.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ vlad: a language in which differentiation is an operator like any other
   vlad [OPTION ...] FILE [ARG ...]      run a program; `.vlad` may be left out of FILE
   vlad [OPTION ...] run FILE [ARG ...]  the same
   vlad [OPTION ...] -e EXPR [ARG ...]   evaluate EXPR and print its value; -e may be repeated
-  vlad [OPTION ...] < FILE              run the program that comes from standard input
-  vlad expand FILE                      print each top-level form as core, the language inside
+  vlad [OPTION ...] < FILE              run the program on standard input
+  vlad expand FILE                      print each top-level form as core, the intermediate language
   vlad show FILE [--stage STAGE] [--after PASS] [--name PROCEDURE]
                                         print procedures: as core, as derivatives (reverse,
                                         forward), as types, as first-order code (after a pass
                                         of the compiler), or as c
-  vlad doc [NAME]                       tell what a name of the language means, or the code of an
+  vlad doc [NAME]                       explain a name of the language, or the code of an
                                         error; without one, list all names by theme
-  vlad cache [clear]                    what compiled code is kept, and where; or remove it
+  vlad cache [clear]                    show the cache of compiled code, or empty it
   vlad check FILE                       print types, and find type errors, without running
   vlad build FILE [-o NAME] [--native]  make a program that runs without Python
   vlad build FILE --lib [--export PROCEDURE ...] [--export-value PROCEDURE ...] [-o NAME]
@@ -53,24 +53,24 @@ vlad: a language in which differentiation is an operator like any other
                                         run a program step by step, or up to a place in it
   vlad                                  at a terminal: the prompt; so does `vlad repl`, anywhere
 
-  -i                    then the prompt: after FILE or -e, with all that they defined
+  -i                    start the prompt after FILE or -e, with their definitions
   --no-init             a prompt without the start-up file
-  -I DIR                look for included and imported files in DIR, too; may be repeated
+  -I DIR                search DIR, too, for included and imported files; may be repeated
   --metered             after each value, print how often each primitive was applied
-  --trace PROCEDURE     print each call of a procedure and its answer; may be repeated
-  --find-nan            tell which operation is the first to answer an infinity or a NaN
+  --trace PROCEDURE     print each call of a procedure and its result; may be repeated
+  --find-nan            find the first operation that returns an infinity or a NaN
   --tier auto|compile|evaluate
-                        compile to C what runs long (the default), everything first, or nothing
-  --optimize 0|1|2|3    how hard the C compiler tries; 2 without this
+                        compile long computations to C (the default), everything first, or nothing
+  --optimize 0|1|2|3    optimisation level of the C compiler; 2 by default
   --device cpu|cuda     where tensors are made: in memory, or on the GPU (needs CuPy)
-  --fast-math           let it reorder sums and products, at the cost of the last digits
+  --fast-math           allow it to reorder sums and products, at the cost of the last digits
   --max-seconds N       end the program with an error after N seconds,
   --max-memory N        when it grows by more than N megabytes,
-  --max-depth N         when N calls are waiting for each other,
-  --fuel N              or after N calls and turns of loops
+  --max-depth N         when N calls are nested,
+  --fuel N              or after N calls and loop iterations
   --help, --version     print this, print the version
 
-Options stand before FILE; all that follows FILE is for the program: `(command-line-arguments)`.
+Options go before FILE; everything after FILE belongs to the program: `(command-line-arguments)`.
 Exit status: 0; 1 for an error in the program; 2 for wrong usage; 130 for an interrupt.
 """
 
@@ -99,7 +99,7 @@ OPTIONS_OF = {
     "debug": ("--break",),
     "show": ("--stage", "--after", "--name"),
     "build": ("-o", "--lib", "--export", "--export-value", "--native"),
-}  # that only this command has
+}  # options of this command only
 VALUED = (
     "-I",
     "-e",
@@ -118,11 +118,11 @@ LARGEST = 2_000_000_000  # Python's recursion limit is a C int
 
 
 class UsageError(Exception):
-    """The command line makes no sense; the text says why."""
+    """The command line is invalid; the text is the reason."""
 
 
 class CommandLine:
-    """A command line, taken apart. `words` are the file and its arguments; `command` is "" where none is named."""
+    """A parsed command line. `words` are the file and its arguments; `command` is "" if there is none."""
 
     def __init__(self) -> None:
         self.command = ""
@@ -134,22 +134,22 @@ class CommandLine:
         self.traced: list[str] = []
         self.breakpoints: list[str] = []
         self.output: str | None = None
-        self.exports: dict[str, bool] = {}  # with derivatives?
-        self.answer: str | None = None  # to --help and --version: there is nothing else to do then
+        self.exports: dict[str, bool] = {}  # whether with derivatives
+        self.answer: str | None = None  # for --help and --version, which do nothing else
         self.choices = {name: allowed[0] for name, allowed in CHOICES.items()}
-        self.choices["--tier"] = ""  # what $VLAD_TIER says, or auto
+        self.choices["--tier"] = ""  # $VLAD_TIER, or auto
         self.name: str | None = None
         self.after: str | None = None
         self.limits: dict[str, Any] = {}  # by name, as for Limits
 
     @property
     def is_bare(self) -> bool:
-        """Is nothing said of what is to be run? Then at a terminal it is the prompt."""
+        """Whether nothing is given to run. At a terminal that starts the prompt."""
         return not (self.command or self.words or self.expressions)
 
 
 def parse(words: list[str]) -> CommandLine:
-    """Take a command line apart. Raises UsageError."""
+    """Parse a command line. Raises UsageError."""
     line = CommandLine()
     rest = list(reversed(words))
     while rest:
@@ -193,13 +193,13 @@ def _option(line: CommandLine, word: str, rest: list[str]) -> None:
 
 
 def _suggestion(word: str, known: Iterable[str]) -> str:
-    """`; did you mean …?`, where something known is written much like a word."""
+    """`; did you mean …?`, if a known word is similar."""
     near = nearest(word, known)
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
 def _refuse_misspelt(word: str) -> None:
-    """A first word that is no file but nearly a command was meant as one. Raises UsageError."""
+    """Raise UsageError if the first word is no file but similar to a command."""
     if not any(os.path.exists(name) for name in (word, word + ".vlad")):
         if word == "help":
             raise UsageError(
@@ -236,13 +236,13 @@ def _set(line: CommandLine, name: str, value: str) -> None:
 
 
 def _amount(name: str, text: str) -> float:
-    """A limit: any positive number of seconds or megabytes, a whole number of the rest."""
+    """A limit: any positive number of seconds or megabytes, a whole number for the others. Raises UsageError."""
     whole = name in ("--max-depth", "--fuel")
     try:
         number = int(text) if whole else float(text)
     except ValueError:
         number = 0
-    if not 0 < number <= LARGEST:  # refuses nan as well
+    if not 0 < number <= LARGEST:  # also rejects nan
         raise UsageError(f"{name} needs a positive {'whole number' if whole else 'number'}; not {text}")
     return number
 
@@ -285,7 +285,7 @@ def _check(line: CommandLine) -> None:
 
 
 def execute(line: CommandLine) -> int:
-    """Do what a command line asks for."""
+    """Execute a command line; returns its exit status."""
     if line.answer is not None:
         sys.stdout.write(line.answer)
         return SUCCESS
@@ -311,7 +311,7 @@ def execute(line: CommandLine) -> int:
         _build(session, line)
     else:
         commands = _watching(session, line, _say) if line.traced or line.find_nan else None
-        with _telling_the_way(session) if commands is None else nullcontext():
+        with _noting_tail_calls(session) if commands is None else nullcontext():
             status = _run(session, line)
         for name in () if commands is None else commands.unseen():
             _say(f"--trace {name}: there was no call of it")
@@ -338,7 +338,7 @@ def _at_terminal() -> bool:
 
 
 def _prompt(line: CommandLine) -> int:
-    from vlad.repl.loop import start  # 0.1 s, only for a person
+    from vlad.repl.loop import start  # 0.1 s, only for the prompt
 
     file = line.words[0] if line.words and not line.expressions else None
     start(lambda write: _session(line, write), file, line.expressions, init=not line.no_init)
@@ -346,8 +346,8 @@ def _prompt(line: CommandLine) -> int:
 
 
 @contextmanager
-def _telling_the_way(session: Session) -> Iterator[None]:
-    """Inside, an error gets a note that tells by which tail calls it was reached, where that is found out in a moment."""
+def _noting_tail_calls(session: Session) -> Iterator[None]:
+    """A context in which an error gets a note with the tail calls that led to it, if they are found quickly."""
     told: tuple[VladError, Beginning, dict[int, str]] | None = None
 
     def failed(error: VladError, frames: Frames, beginning: Beginning | None) -> None:
@@ -384,7 +384,7 @@ def _run(session: Session, line: CommandLine) -> int:
 
 
 def _print_all(texts: Iterable[str]) -> int:
-    """Print texts as they come; how many there were."""
+    """Print texts as they are produced; returns their number."""
     count = 0
     for text in texts:
         sys.stdout.write(text + "\n")
@@ -393,7 +393,7 @@ def _print_all(texts: Iterable[str]) -> int:
 
 
 def _tier(line: CommandLine) -> str | None:
-    """What --tier says, or else $VLAD_TIER; None where neither does."""
+    """--tier, or else $VLAD_TIER; None if neither is set."""
     named = line.choices["--tier"] or os.environ.get("VLAD_TIER") or None
     if named is not None and named not in CHOICES["--tier"]:
         raise UsageError(f"$VLAD_TIER is one of {', '.join(CHOICES['--tier'])}; not {named}")
@@ -419,7 +419,7 @@ def _check_file(session: Session, path: str) -> int:
 
 
 def _watching(session: Session, line: CommandLine, write: Callable[[str], object]) -> Commands:
-    """The debugger, watching what the command line names."""
+    """The debugger, observing what the command line names."""
     from vlad.debugging.commands import Commands  # not needed by programs
 
     commands = Commands(session, _ask, write)
@@ -431,14 +431,14 @@ def _watching(session: Session, line: CommandLine, write: Callable[[str], object
 
 
 def _debug(session: Session, line: CommandLine) -> int:
-    """Run a program in the debugger; after an error one may look around."""
+    """Run a program in the debugger; after an error the debugger opens at its place."""
     commands = _watching(session, line, print)
     try:
         with nullcontext() if line.breakpoints else commands.stepping(lasting=True):
             session.run(line.words[0])
     except VladError as error:
         if error.code == "abandoned":
-            return PROGRAM_ERROR  # it did not come to its end; by `quit`, of which nobody has to be told
+            return PROGRAM_ERROR  # it was ended by `quit`, which needs no message
         if commands.debugger.error is None:
             raise
         commands.debug()
@@ -449,7 +449,7 @@ def _debug(session: Session, line: CommandLine) -> int:
 
 
 def _ask(prompt: str) -> str:
-    """A line from the person; what does not come from a terminal is shown, for nobody has typed it there."""
+    """Read a line from the user; it is echoed unless it comes from a terminal."""
     sys.stdout.write(prompt)
     sys.stdout.flush()
     line = read_line()
@@ -485,7 +485,7 @@ def _doc(name: str | None = None) -> int:
 
 
 def _standard_input(session: Session) -> int:
-    """Run the program that standard input holds."""
+    """Run the program on standard input."""
     if sys.stdin is None:
         raise UsageError("no file, and no standard input")
     try:
@@ -497,16 +497,17 @@ def _standard_input(session: Session) -> int:
 
 
 def _say(message: str) -> None:
-    """A message to the person, after all that the program has printed."""
-    with suppress(OSError):  # it is tried again at the end, which tells of it
+    """Print a message to the user, after the program's output."""
+    with suppress(OSError):  # it is tried again at the end, which reports the failure
         sys.stdout.flush()
     say(message)
 
 
 @contextmanager
 def quiet_finalizers() -> Iterator[None]:
-    """What evaluations are told by other threads may arrive in the middle of a finalizer, where Python drops it and prints so.
-    It is told again; nobody needs to know."""
+    """An exception raised by another thread may arrive in a finaliser, where Python drops and prints it.
+    It is raised again, so nothing is printed.
+    """
     usual = sys.unraisablehook
 
     def unraised(dropped: Any) -> None:
@@ -521,7 +522,7 @@ def quiet_finalizers() -> Iterator[None]:
 
 
 def _guarded(words: list[str]) -> int:
-    """Parse and execute; every way in which that can end but for an interrupt, as an exit status."""
+    """Parse and execute; every outcome except an interrupt becomes an exit status."""
     try:
         return execute(parse(words))
     except UsageError as error:
@@ -529,22 +530,20 @@ def _guarded(words: list[str]) -> int:
         return WRONG_USAGE
     except VladError as error:
         _say("\n".join([str(error), *getattr(error, "__notes__", ())]))
-        if sys.stderr is not None and sys.stderr.isatty():  # a person, who may want to know more
+        if sys.stderr is not None and sys.stderr.isatty():  # an interactive user may want details
             _say(f"  `vlad doc {error.code}` tells what that means")
         return PROGRAM_ERROR
     except MemoryError:
         _say("Error: The program needs more memory than there is")
         return PROGRAM_ERROR
-    except ModuleNotFoundError as missing:  # from a folder in which nothing was installed
+    except ModuleNotFoundError as missing:  # in a folder of packages that are not installed
         if missing.name is None or missing.name.startswith("vlad"):
             raise
         _say(
             f"vlad: the package {package_of(missing)} is not installed, which this needs; `pip install vlad-lang` brings it along"
         )
         return PROGRAM_ERROR
-    except (
-        OSError
-    ):  # what is written cannot be written; all else that has to do with files is an error of the program
+    except OSError:  # output failed; any other error of a file is one of the program
         raise
     except Exception as error:
         return _internal(error)
@@ -553,7 +552,7 @@ def _guarded(words: list[str]) -> int:
 def _internal(error: Exception) -> int:
     _say(f"vlad: internal error, please report it: {type(error).__name__}: {error}")
     if os.environ.get("VLAD_DEBUG") == "1":
-        import traceback  # 10 ms, only for an error of ours
+        import traceback  # 10 ms, only for an internal error
 
         say("".join(traceback.format_exception(error)).rstrip("\n"))
     else:
@@ -562,16 +561,16 @@ def _internal(error: Exception) -> int:
 
 
 def _unwritten(error: OSError, status: int) -> int:
-    """The output could not be written. The status says so where there is nothing worse."""
+    """The exit status if output failed, unless `status` is worse."""
     discard(sys.stdout)
-    if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
+    if isinstance(error, BrokenPipeError):  # the reader of the output has closed it
         return status or BROKEN_PIPE
     say(f"vlad: cannot write the output: {error.strerror}")
     return status or PROGRAM_ERROR
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The command; answers its exit status. `argv` are the words behind `vlad`."""
+    """Run the command; returns its exit status. `argv` are the words after `vlad`."""
     words = sys.argv[1:] if argv is None else argv
     same_everywhere()
     status = SUCCESS

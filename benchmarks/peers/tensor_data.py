@@ -1,7 +1,7 @@
-"""The workloads of benchmarks/tensors.py: their data, and how a process times them when it is asked to.
+"""The workloads of benchmarks/tensors.py: their data, and a loop that times them on request.
 
-A process has one system or several, and calls `serve` with a procedure from a workload's name and arrays to what is to be
-called and to its answer as arrays. It reads a workload's name a line and answers each with a line of JSON, so that
+A process has one system or several, and calls `serve` with a procedure from a workload's name and arrays to a
+callable and its result as arrays. It reads a workload's name per line and replies to each with a line of JSON, so that
 all systems can be timed in turns.
 """
 
@@ -98,7 +98,7 @@ WORKLOADS = {
 
 
 def flat(value):
-    """All numbers of an answer: an array, a number, or tuples and lists of them."""
+    """All numbers of a result: an array, a number, or tuples and lists of them."""
     if isinstance(value, (tuple, list)):
         return np.concatenate([flat(part) for part in value] or [np.empty(0)])
     return np.ravel(np.asarray(value, dtype=float))
@@ -113,13 +113,14 @@ def _give_up(*_):
 
 
 def serve(make, answer=lambda value: value):
-    """`make(procedure, arrays)` answers a callable, or None where a system has none of it. Of several systems there is one by name
-    each, and a line has the name, a tab and the workload; they get the same arrays."""
+    """`make(procedure, arrays)` returns a callable, or None if a system lacks the workload. With several systems there is one by
+    name each, and a line has the name, a tab and the workload; they get the same arrays.
+    """
     signal.signal(signal.SIGALRM, _give_up)
     makes = make if isinstance(make, dict) else {"": make}
     calls, arrays = {}, {}
     replies = sys.stdout
-    sys.stdout = sys.stderr  # what a system prints is no reply
+    sys.stdout = sys.stderr  # output of a system is no reply
     for line in sys.stdin:
         system, _, name = line.strip("\n").rpartition("\t")
         reply = {}
@@ -133,7 +134,7 @@ def serve(make, answer=lambda value: value):
 
 
 def _first(make, answer, name, arrays, reply):
-    """The callable; its first answer's checksum, or what went wrong, goes into the reply."""
+    """The callable; its first result's checksum, or its error, goes into the reply."""
     procedure, _ = WORKLOADS[name]
     signal.alarm(FIRST_SECONDS)
     try:
@@ -153,7 +154,7 @@ def _first(make, answer, name, arrays, reply):
 
 
 def least(call):
-    """Seconds of a call, at best, of batches for a while."""
+    """The minimal seconds of a call, over batches for a while."""
     count, best, end = 1, math.inf, time.perf_counter() + TURN_SECONDS
     while time.perf_counter() < end:
         begun = time.perf_counter()

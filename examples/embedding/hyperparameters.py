@@ -1,9 +1,9 @@
-"""Choosing hyper-parameters by a gradient: SciPy minimizes what a model does wrong on data that it was not fitted to.
+"""Choosing hyper-parameters by a gradient: SciPy minimises a model's loss on data that it was not fitted to.
 
-Two searches, one inside the other. The inner one, in vlad, fits the weights of a logistic regression to some of the data,
-where each feature has a penalty of its own. The outer one, SciPy's, looks for the penalties with which the fitted model does
-best on the rest. It needs the derivative of a fitted model by its penalties: `lbfgs` has one, as the place of a minimum
-(the implicit function theorem), so `vlad.value_and_grad` goes through both.
+Two nested searches. The inner one, in vlad, fits the weights of a logistic regression to some of the data,
+where each feature has a penalty of its own. The outer one, SciPy's, searches for the penalties that minimise the fitted model's
+loss on the rest. It needs the derivative of a fitted model by its penalties: `lbfgs` has one, as the place of a minimum
+(the implicit function theorem), so `vlad.value_and_grad` differentiates both.
 
     python examples/embedding/hyperparameters.py
 """
@@ -31,7 +31,7 @@ MODEL = """
 
 
 def data() -> tuple[np.ndarray, ...]:
-    """40 examples to fit to and 400 others, with 6 features, of which 2 tell something."""
+    """40 examples for the fit and 400 others, with 6 features, of which 2 are informative."""
     random = np.random.default_rng(1)
     x = random.normal(size=(440, 6))
     y = np.sign(x @ np.array([2.0, -1.5, 0, 0, 0, 0]) + random.normal(size=440))

@@ -1,8 +1,8 @@
-"""A spreadsheet whose formulas are written in vlad, by people whom the program does not know.
+"""A spreadsheet whose formulas are written in vlad, by untrusted users.
 
-A cell holds a number, or a formula over other cells. Each formula is a procedure of a confined session: it reaches no files and
-ends within its limits, and what is wrong with it is told beside its cell, while the others go on. A cell as a whole is a
-procedure of all numbers in the sheet. So how much each number matters for a cell, its sensitivity, is a gradient: one call,
+A cell holds a number, or a formula over other cells. Each formula is a procedure of a confined session: it accesses no files and
+ends within its limits, and its errors are shown beside its cell, while the others continue. A cell as a whole is a
+procedure of all numbers in the sheet. So the sensitivity of a cell to each number is a gradient: one call,
 however many numbers there are.
 
     python examples/embedding/spreadsheet.py
@@ -18,7 +18,7 @@ import vlad
 
 LIMITS = vlad.Limits(fuel=1_000_000, seconds=2.0, memory=64.0, depth=10_000, output=1000)
 
-# How procedures of the whole sheet, which is a dictionary to Python and an association list here, are made of formulas.
+# Definitions for procedures of the whole sheet, which is a dictionary in Python and an association list here.
 SHEET = """
 (define (number-of name) (lambda (numbers) (cdr (assoc name numbers))))
 (define (applied formula cells) (lambda (numbers) (formula (map (lambda (cell) (cell numbers)) cells))))
@@ -39,7 +39,7 @@ class Sheet:
             self.numbers[cell] = float(content)
 
     def value(self, cell: str) -> object:
-        """What a cell shows. Raises VladError where its formula, or one that it refers to, is wrong."""
+        """The displayed value of a cell. Raises VladError if its formula, or one that it refers to, is wrong."""
         return self.procedure(cell)(self.numbers)
 
     def sensitivities(self, cell: str) -> dict[str, float]:
@@ -78,7 +78,7 @@ def shown(sheet: Sheet, cell: str) -> str:
         value = sheet.value(cell)
     except vlad.VladError as error:
         hint = error.hint
-        if error.code == "unbound-variable":  # what is meant is rather a cell than a name of the library
+        if error.code == "unbound-variable":  # a cell is more likely than a name of the library
             near = difflib.get_close_matches(error.message.split()[-1], sheet)
             hint = f"did you mean {near[0]}?" if near else hint
         return f"! {error.message}" + (f" ({hint})" if hint else "")

@@ -1,8 +1,8 @@
-"""A model of PyTorch with a layer in vlad: a network learns from how a spring swings what the spring is like.
+"""A PyTorch model with a layer in vlad: a network learns the parameters of a spring from its motion.
 
-What is measured of a spring comes as a tensor. A small network of PyTorch's guesses its stiffness and friction from that; the
-layer in vlad lets such a spring swing, step by step, and answers where it would be seen. PyTorch trains the network so that it
-is seen where it was: its derivatives go through the simulation, which vlad differentiates.
+Measurements of a spring are a tensor. A small PyTorch network estimates the spring's stiffness and friction from it; the
+layer in vlad simulates such a spring, step by step, and returns its predicted positions. PyTorch trains the network to
+predict the measured positions: its derivatives include the simulation, which vlad differentiates.
 
     python examples/embedding/torch_layer.py
 """

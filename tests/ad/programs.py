@@ -1,7 +1,7 @@
-"""Random programs over reals, as text: what the property tests of the transforms differentiate.
+"""Random programs over reals, as text, for the property tests of the transforms.
 
-Every generated expression is smooth away from its branches and keeps its values moderate, so that differences mean
-something. All of the language that has derivatives occurs: arithmetic, branches, closures over outer variables, procedures
+Every generated expression is smooth away from its branches and keeps its values moderate, so that differences are
+accurate. All parts of the language with derivatives occur: arithmetic, branches, closures over outer variables, procedures
 that return procedures, pairs, lists, loops and recursion.
 """
 
@@ -14,7 +14,7 @@ LITERALS = ["0.5", "-1.25", "2", "0.75", "-0.3", "1"]
 
 @st.composite
 def expressions(draw: st.DrawFn, variables: tuple[str, ...], depth: int) -> str:
-    """An expression of these variables, nested at most so deep, whose value is a real."""
+    """An expression of these variables, with bounded nesting, whose value is a real."""
     if depth == 0:
         return draw(st.sampled_from([*variables, *variables, *LITERALS]))
 

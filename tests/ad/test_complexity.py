@@ -1,4 +1,4 @@
-"""The cost of a gradient, counted: a constant times its function's, whatever the size; and what it leaves behind, nothing.
+"""The cost of a gradient, counted: a constant factor more than its function's, for any size; and it retains no memory.
 
 docs/complexity.md has the whole table.
 """
@@ -37,7 +37,9 @@ def test_the_published_table_names_every_program() -> None:
 
 @pytest.mark.parametrize("make", [zero, lambda x: complete(x, (1.0, (ZERO, ZERO)))], ids=["zero", "complete"])
 def test_what_nobody_looks_at_is_freed_at_once(make: Callable[[Value], Value]) -> None:
-    """Though nobody collects cycles during an evaluation: else a loop would keep a part of each gradient that it takes."""
+    """Although cycles are not collected during an evaluation: otherwise a loop would retain a part of each gradient that it
+    computes.
+    """
     collects = gc.isenabled()
     gc.disable()
     try:

@@ -68,7 +68,7 @@ def test_reverse_equals_forward_equals_differences(program: str, point: tuple[fl
     assume(math.isfinite(value))
     coarse, fine = differences(f, x, y, 2e-4), differences(f, x, y, 1e-4)
     for r, c, d in zip(reverse, coarse, fine, strict=True):
-        # where differences disagree a branch or a steep place is near, and they say nothing
+        # if differences disagree a branch or a steep place is near, and they are unreliable
         if close(c[2], d[2], 1e-6) and close(d[0], d[1], 1e-2):
             assert close(r, d[2], 1e-4), (reverse, fine)
 

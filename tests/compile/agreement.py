@@ -1,4 +1,4 @@
-"""What is asked of every program with tensors: compiled it answers what it answers on tier 0, to the kind of every number."""
+"""The common check of programs with tensors: compiled results equal those of tier 0, including the kind of every number."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def same(a: Any, b: Any, tolerance: tuple[float, float] = DOUBLES) -> bool:
 
 
 def answer(session: vlad.Session, text: str, operands: tuple[Any, ...]) -> list[Any]:
-    """What a procedure answers the first time and the next; an error's message and place."""
+    """The results of the first and the second call of a procedure; an error's message and place."""
     try:
         f = session.eval(text)
         return [f(*operands), f(*operands)]
@@ -45,8 +45,9 @@ def answer(session: vlad.Session, text: str, operands: tuple[Any, ...]) -> list[
 
 
 def agree(text: str, *operands: Any, compiled: bool = True) -> list[Any]:
-    """The answers of both tiers, which are the same. `compiled`: and the procedure is compiled, whose answer stands. What is
-    made of floats has their precision."""
+    """The results of both tiers, which must agree. `compiled`: the procedure must be compiled, and its result is used. Results
+    computed from floats have their precision.
+    """
     evaluating, compiling = vlad.Session(tier="evaluate"), vlad.Session(tier="compile")
     expected, found = [answer(session, text, operands) for session in (evaluating, compiling)]
     has_floats = "float32" in text or any(getattr(x, "dtype", None) == np.float32 for x in operands)

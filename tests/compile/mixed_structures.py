@@ -1,9 +1,9 @@
-"""Random programs whose lists, pairs and trees mix reals with all that is none, and programs whose loops go to zero, infinity or
-no number; each is run on both tiers, which must answer the same, or the same error.
+"""Random programs whose lists, pairs and trees mix reals with other values, and programs whose loops go to zero, infinity or
+nan; each is run on both tiers, which must return the same result, or raise the same error.
 
     python tests/compile/mixed_structures.py [COUNT [FIRST]] [--loops]
 
-runs the programs FIRST, FIRST + 1, … and tells of each difference. The structures are built when the program runs, so that their
+runs the programs FIRST, FIRST + 1, … and reports each difference. The structures are built at run time, so that their
 types are unions: of recursion, `map`, `append`, `filter`, loops, quoted data and the list of arguments.
 """
 
@@ -36,7 +36,7 @@ from vlad.data.tensors import Tensor
 from vlad.data.values import Zero
 from vlad.python.convert import Procedure
 
-# What a structure says of itself from within compiled code: reals and tensors told apart from each other and from all else.
+# A description of a structure, computed by compiled code: distinguishes reals and tensors from each other and from other values.
 TOLD = """(define (told s)
   (cond ((pair? s) (cons (told (car s)) (told (cdr s)))) ((real? s) (list 'real s)) ((tensor? s) (list 'tensor s))
         ((procedure? s) (list 'procedure (told (environment s)))) (else s)))
@@ -80,7 +80,7 @@ CALLS = [(0.0, 0.5), (1.0, 2.0), (3.0, 0.75)]
 
 
 class Draw:
-    """One program's choices. It has few kinds of elements: compiling takes long where many meet."""
+    """The choices of one program. It has few kinds of elements: compiling many together takes long."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -133,7 +133,7 @@ class Draw:
         )
 
     def several(self) -> str:
-        """An element that is of one kind now and of another then."""
+        """An element that may be of one kind or another."""
         test = self.of("(> n 1)", "(= n 2)", "(even? n)", "(> x 1)", "(< x n)")
         return f"(if {test} {self.entry()} {self.entry()})" if self.chance(0.6) else self.entry()
 
@@ -217,7 +217,7 @@ class Draw:
         )
 
     def operated(self) -> str:
-        """What comes of s and f, which are given."""
+        """Results of operations on s and f, which are given."""
         optimizer = self.of("(sgd 0.1)", "(momentum 0.1 0.9)", "(adam 0.1)", "(adamw 0.1 0.5)")
         g = self.other_procedure()
         return self.of(
@@ -244,7 +244,7 @@ class Draw:
         )  # fmt: skip
 
     def probed(self) -> str:
-        """What is asked of r."""
+        """The expression that is computed from r."""
         return self.of(
             "r", "(told r)", "(list r (told r))", "(list r (told r))", "(list (filter real? r) r)",
             "(map (lambda (e) (list (real? e) (tensor? e))) r)",
@@ -269,7 +269,7 @@ class Draw:
 
 
 def loop_program(seed: int) -> str:
-    """A loop whose variables become zero, infinite or no number, and its derivatives."""
+    """A loop whose variables become zero, infinite or nan, and its derivatives."""
     draw = Draw(seed)
 
     def term(depth: int) -> str:
@@ -347,7 +347,7 @@ def unknown_zeros() -> Iterator[None]:
 
 
 def is_between(found: Any, one: Any, other: Any, tolerance: tuple[float, float]) -> bool:
-    """Is each number of an answer that of one of two others?"""
+    """Whether each number of a result is that of one of two others."""
     if same(one, found, tolerance) or same(other, found, tolerance):
         return True
     if isinstance(found, np.ndarray):
@@ -372,7 +372,7 @@ class Stopped(BaseException):
 
 
 def plain(value: Any) -> Any:
-    """An answer without what belongs to one session."""
+    """A result without parts that belong to one session."""
     if isinstance(value, Procedure):
         return "a procedure"
     if isinstance(value, list | tuple):
@@ -412,8 +412,9 @@ class Pair:
         return found
 
     def compared(self, text: str, calls: list[tuple[Any, ...]]) -> tuple[str, Any]:
-        """How the program ended: "compiled", "refused", "disagrees" (tier 0 had to be asked what was no error),
-        "knows less" (a known zero was a number), "differs"."""
+        """The outcome of the program: "compiled", "refused", "disagrees" (compiled code raised an error that tier 0 did not),
+        "knows less" (a known zero was a number), "differs".
+        """
         compiling = self.sessions[1]
         before = compiling.tiers.disagreements
         known = set(compiling.tiers.entries)
@@ -497,7 +498,7 @@ def main() -> None:
         return
     os.environ.setdefault("VLAD_CACHE", "off")
     compiler = toolchain.boxed_compiler()
-    if compiler:  # the quickest, for what runs once
+    if compiler:  # the fastest, for code that runs once
         os.environ.setdefault("VLAD_CC", compiler)
     began = time.monotonic()
     for first in range(given.first, given.first + given.count, 100):

@@ -1,6 +1,6 @@
 """Threads that call compiled code in every way, for tests/compile/thread-sanitize: races.py THREADS EVALUATIONS
 
-`races.py known` runs two threads in one unit past its lock, whose race has to be reported: else nothing was looked at.
+`races.py known` runs two threads in one unit past its lock, whose race must be reported: otherwise nothing was checked.
 """
 
 from __future__ import annotations

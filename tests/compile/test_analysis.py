@@ -1,4 +1,4 @@
-"""What the analysis knows of programs, as text; and what is left of them in C and in machine code."""
+"""Results of the analysis of programs, as text; and the size of their C and machine code."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ INTERPRETER = """
     ],
 )
 def test_an_interpreter_is_run_at_compile_time(text: str) -> None:
-    """Lists of known length and the continuations of loops over them are told apart: nothing is left but arithmetic."""
+    """Lists of known length and the continuations of loops over them are distinguished: only arithmetic remains."""
     session = vlad.Session(tier="evaluate")
     session.eval(INTERPRETER)
     f = session.eval(text)

@@ -1,5 +1,6 @@
-"""Tier auto beside tier 0: nobody can tell that a call started again, compiled, when it was half done, nor that another was not
-compiled at all, however long it took."""
+"""Tier auto compared with tier 0: it is not observable that a call restarted, compiled, halfway, nor that another was not
+compiled at all, however long it took.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
 from programs import functions
 
 TURNS, OVERTAKEN = 40.0, 20.0
-# Calls a procedure in each turn, tells when it may be overtaken, and fails in a turn that is chosen.
+# Calls a procedure in each iteration, reports when it may be overtaken, and fails in a chosen iteration.
 DRIVER = f"""(lambda (n bad)
   (let turning ((i 0) (total 0) (kept '()))
     (if (= i n)
@@ -48,7 +49,7 @@ UNSTEADY = "(define (unsteady i) (+ (/ i 1000) (sum (ones (list (+ 1 (modulo i 3
 
 
 class Outside:
-    """What a session writes to. Where it writes a bar, it goes on when the compiler is done."""
+    """A session's output. At a bar, it waits until the compiler is done."""
 
     def __init__(self, **columns: Any) -> None:
         self.written: list[str] = []
@@ -61,10 +62,10 @@ class Outside:
             entries = self.session.tiers.entries.values()
             if any(entry.variants or entry.reason for entry in entries):
                 return
-            time.sleep(0.001)  # until the compiler, in its thread, has an answer
+            time.sleep(0.001)  # until the compiler, in its thread, has a result
 
     def outcome(self, f: Any, *operands: float) -> tuple[Any, str]:
-        """What a call answers, or the facts of its error; and what it writes."""
+        """The result of a call, or the facts of its error; and its output."""
         self.written.clear()
         try:
             answer = f(*operands)
@@ -106,8 +107,9 @@ def test_random_programs_that_are_overtaken(text: str, mode: str, bad: float) ->
 
 
 def test_what_is_not_compiled_answers_the_same_to_the_last_bit() -> None:
-    """What takes all of the time could be compiled by itself. But then the answer, which grows out of the last bit of
-    a sum, would tell when."""
+    """The procedure that takes all of the time could be compiled by itself. But then the result, which depends on the last bit of
+    a sum, would depend on timing.
+    """
     text = f"""{UNSTEADY}
       (define table (tensor (linear-range -2 2 10000)))
       (define (smooth x) (sum (exp (sin (* x table)))))
@@ -125,7 +127,7 @@ def test_what_is_not_compiled_answers_the_same_to_the_last_bit() -> None:
 
 
 def test_what_is_handed_through_stays_the_same() -> None:
-    """A pair that a procedure answers is the one it was given, however often it is called."""
+    """A pair that a procedure returns unchanged keeps its identity, however often it is called."""
     text = f"""{UNSTEADY}
       (define (slowly x n) (if (= n 0) x (slowly (sin (+ x 0.1)) (- n 1))))
       (define (keep p) (if (> (slowly (car p) 300) -10) p (cons 0 0)))
@@ -142,8 +144,9 @@ def test_what_is_handed_through_stays_the_same() -> None:
 
 
 def test_what_is_compiled_does_not_take_over_what_is_to_end() -> None:
-    """Python keeps one exception for a thread: the later one would take the place of the limit's, which comes again only a
-    while later."""
+    """Python keeps one pending exception per thread: a later one would replace the limit's, which is raised again only
+    after a while.
+    """
     session = vlad.Session(tier="auto")
     told, done = threading.Event(), threading.Event()
 
@@ -218,7 +221,7 @@ class Finalized:
 def test_what_takes_over_does_not_cut_short_what_the_program_calls(
     meanwhile: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It comes when that has ended, at once: it is asked for a single time."""
+    """It takes over at once when that has ended: the request is made only once."""
     monkeypatch.setattr(preemption, "AGAIN_SECONDS", 1000.0)
     monkeypatch.setattr(policy, "A_MOMENT", 0.0)
     for _ in range(5):
@@ -231,7 +234,7 @@ def test_what_takes_over_does_not_cut_short_what_the_program_calls(
 
 
 def test_what_is_evaluated_inside_writes_and_does_not_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a signal's handler evaluates, say: it is no part of what starts again."""
+    """A signal handler's evaluation, for example, is not part of the restarted one."""
     monkeypatch.setattr(policy, "A_MOMENT", 0.0)
     written: list[str] = []
     session = vlad.Session(tier="auto", write=written.append)
@@ -257,7 +260,7 @@ def test_who_gives_way_may_be_asked_again(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_who_gives_way_in_another_thread_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would be told right where it tidies up."""
+    """It would be interrupted during its cleanup."""
     # what arrives in a finalizer is dropped; while pytest reports that, the next may arrive
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
     monkeypatch.setattr(preemption, "AGAIN_SECONDS", 0.001)

@@ -14,7 +14,7 @@ import vlad
 from vlad.compile.native import blas
 from vlad.compile.native.toolchain import find_compiler
 
-# What MKL calls them, with lengths of 64 bits; the product also tells that it was asked.
+# MKL's names, with lengths of 64 bits; the product also records its calls.
 MKL = """
 long asked;
 void cblas_dgemm_64(int order, int ta, int tb, long m, long n, long k, double alpha, const double *a, long lda, const double *b,

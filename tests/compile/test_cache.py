@@ -275,7 +275,7 @@ while True:
 
 
 def test_writers_that_are_killed(folder: Path) -> None:
-    """Four at a time, killed at any moment, bits flipped between: no wrong entry is ever read, nobody raises."""
+    """Four at a time, killed at any moment, with bits flipped between: no wrong entry is ever read, and nothing raises."""
     draw = random.Random(7)
     root = str(Path(__file__).parent.parent.parent)
     for round_ in range(ROUNDS):

@@ -1,6 +1,7 @@
 """Kernels for a GPU, without one: their CUDA text is compiled as C and run thread by thread (pretended_cupy.py), and computes
-what a plain interpreter of kernels does. Where NVIDIA's compiler is found (`pip install nvidia-cuda-nvrtc-cu12`; it needs no
-GPU), it takes all of these texts, and what it makes of them is run in the same way (emulated_ptx.py)."""
+the results of a plain interpreter of kernels. If NVIDIA's compiler is found (`pip install nvidia-cuda-nvrtc-cu12`; it needs no
+GPU), it compiles all of these texts, and its output is run in the same way (emulated_ptx.py).
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ Case = tuple[Kernel, list[Any]]
 
 
 def program(cases: Sequence[Case], pick: Callable[[Sequence[Any]], Any]) -> tuple[Program, list[Any]]:
-    """All kernels, one after the other, and what it is given; some reals come of another kernel, so that they are on the GPU."""
+    """All kernels, one after the other, and their operands; some reals come from another kernel, so that they are on the GPU."""
     parameters: list[Slot] = []
     statements: list[Any] = []
     given: list[Any] = []
@@ -70,7 +71,7 @@ def emitted(cases: Sequence[Case]) -> tuple[cuda_unit.Emission, list[Any]]:
 
 
 def launched(cases: Sequence[Case], xp: Any) -> list[Any]:
-    """What the kernels answer, as NumPy's arrays and reals."""
+    """The results of the kernels, as NumPy arrays and reals."""
     emission, given = emitted(cases)
     run = cuda_unit.loaded(emission, xp)
     found = run(*[float(x) if np.shape(x) == () else xp.asarray(x) for x in given])
@@ -221,7 +222,7 @@ TAKES_ANY = [
     float("-inf"),
     float("nan"),
 ]
-# `conic` and its kin are made for whole numbers of a small range in front (numbers.py); the rest takes any.
+# The first operands of `conic` and similar rows are whole numbers of a small range (numbers.py); the others are arbitrary.
 FIRST = {
     "conic": (1.0, 1.0, 1.0, 3.0),
     "conic-slope": (1.0, -1.0, 2.0, 3.0),
@@ -233,7 +234,7 @@ ROWS = [
     row for row in TABLE.values()
     if row.c and row.type.parameters[0] in ("number", "real", "any") and not is_for_hosts(row.c)
 ]  # fmt: skip
-# Long doubles are doubles on a GPU: polygamma and what is made of it keep fewer digits there.
+# Long doubles are doubles on a GPU: polygamma and functions based on it have fewer digits there.
 TOLERANCE = dict.fromkeys(["polygamma", "digamma", "gamma-slope", "gamma-curve", "gamma-third"], 1e-12)
 
 
@@ -269,7 +270,7 @@ def test_every_row_computes_the_same(cupy: Any) -> None:
     "row", [row for row in TABLE.values() if row.c and not row.needs_machine], ids=lambda row: row.name
 )
 def test_rows_of_reals_that_python_keeps(row: Any) -> None:
-    """Between kernels reals are Python's: in the fast form of a row, exactly what its rule says."""
+    """Between kernels reals are Python's: the fast form of a row must equal its rule exactly."""
     takes = row.type.parameters
     points = itertools.product(*[TAKES_ANY if kind in NUMBERS else [False, True] for kind in takes])
     value = cuda_unit._on_floats(row)
@@ -302,7 +303,9 @@ def test_its_compiler_takes_all_rows(architecture: str) -> None:
     emission, _ = emitted([row_case(row) for row in ROWS])
     found = compiled(emission.cuda, architecture)
     assert found.count(".visible .entry") == len(emission.kernels)
-    assert "fma.rn.f64" in found  # of the C library's functions and of functions.c, which asks for it
+    assert (
+        "fma.rn.f64" in found
+    )  # from the C library's functions and from functions.c, which uses it explicitly
 
 
 def test_products_and_sums_are_not_fused() -> None:

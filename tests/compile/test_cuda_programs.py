@@ -1,5 +1,6 @@
-"""Programs on a GPU, compiled: they answer what they answer on tier 0 in memory. Everywhere on what pretends to be CuPy
-(pretended_cupy.py); where there is a GPU, on it (`.ci/gpu`)."""
+"""Programs on a GPU, compiled: they return the results of tier 0 in memory. Everywhere on a mock of CuPy
+(pretended_cupy.py); with a GPU, on it (`.ci/gpu`).
+"""
 
 from __future__ import annotations
 
@@ -74,7 +75,7 @@ LARGE = {text: tuple([np.random.default_rng(n).normal(size=shape) / 6 for n, sha
 
 
 def answers(text: str, operands: tuple[Any, ...], **how: Any) -> tuple[Any, Any]:
-    """What a program answers twice, with NumPy's arrays, and its session."""
+    """Two results of a program, with NumPy arrays, and its session."""
     session = vlad.Session(**how)
     there = devices.device_named(how.get("device", "cpu"))
     f = session.eval(text)
@@ -106,7 +107,7 @@ def alike(found: Any, expected: Any, tolerance: float = 1e-11) -> bool:
 
 
 def agree(text: str, operands: tuple[Any, ...], device: str = "cuda", tolerance: float = 1e-11) -> None:
-    """Compiled for the device it answers what tier 0 does in memory; and the same each time, but for sums in any order."""
+    """Compiled for the device it returns the result of tier 0 in memory; and the same each time, except sums in any order."""
     found, session = answers(text, operands, device=device, tier="compile")
     expected, _ = answers(text, operands, tier="evaluate")
     assert alike(found, expected, tolerance), (text, found, expected)
@@ -182,7 +183,7 @@ def on_a_gpu() -> None:
 
 
 def unit(text: str, operands: tuple[Any, ...], xp: Any) -> Unit:
-    """What a program becomes on the device."""
+    """The compiled form of a program for the device."""
     session = vlad.Session(device="cuda", tier="evaluate")
     f = session.eval(text).value
     given = [from_python(xp.asarray(x) if isinstance(x, np.ndarray) else x) for x in operands]
@@ -301,7 +302,7 @@ def test_a_gpu_that_fails_is_an_error_of_the_language(
 def test_a_kernel_that_is_not_compiled_is_said_to_be_so(
     cupy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Tier 0 answers, and one line tells why."""
+    """Tier 0 computes the result, and a one-line message has the reason."""
 
     def failing(*_: Any) -> Any:
         raise RuntimeError("no such architecture")

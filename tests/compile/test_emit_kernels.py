@@ -1,4 +1,4 @@
-"""Loops over arrays as C text: what stands inside which loop, and that they answer what tier 0 answers."""
+"""Loops over arrays as C text: their nesting, and that their results are those of tier 0."""
 
 from __future__ import annotations
 

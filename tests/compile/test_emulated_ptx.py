@@ -1,4 +1,4 @@
-"""The emulation of what NVIDIA's compiler makes: instructions of PTX, each against what its manual says, and what it minds."""
+"""The emulation of the output of NVIDIA's compiler: PTX instructions, each compared with its manual, and detected faults."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cupy() -> Iterator[Any]:
 
 
 def run(cupy: Any, body: str, out: Any, *operands: Any, threads: int = 32) -> np.ndarray:
-    """What a kernel leaves in `out`; operands are a, b, …"""
+    """The contents of `out` after a kernel; operands are a, b, …"""
     arrays = [np.asarray(x) for x in operands]
     parameters = [
         f"const {C_KINDS[x.dtype]} *__restrict__ {name}" for name, x in zip("abc", arrays, strict=False)
@@ -66,7 +66,7 @@ def test_reals(cupy: Any, text: str, expected: Any) -> None:
 
 
 def directed(x: float, y: float, upward: bool) -> float:
-    """A sum rounded to one side: the nearest, or the one beside it."""
+    """A sum rounded in a direction: the nearest number, or its neighbour."""
     nearest = x + y
     exact = Fraction(x) + Fraction(y)
     if upward:
@@ -101,7 +101,7 @@ def test_whole_numbers(cupy: Any, text: str, expected: Any) -> None:
 
 
 def test_small_floats_are_zero(cupy: Any) -> None:
-    """As CuPy asks for."""
+    """As CuPy requests."""
     given = np.array([1e-39, -1e-39, 1e-30, 1.0], np.float32)
     found = run(cupy, "if (i < 4) out[i] = a[i] * 0.5f;", np.ones(4, np.float32), given)
     assert found.tolist() == [0, 0, np.float32(0.5e-30), 0.5] and np.signbit(found[1])

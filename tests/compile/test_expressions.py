@@ -1,4 +1,4 @@
-"""C rules that users state: what is accepted computes in C what it computes in Python, and nothing else is accepted."""
+"""C rules stated by users: accepted ones compute in C the same as in Python, and no others are accepted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COUNT, POINTS = 150, 20
 
 
 def expression(draw: random.Random, depth: int) -> str:
-    """Random text, with as few parentheses as C allows: precedence is what is tested."""
+    """Random text, with as few parentheses as C allows, to test precedence."""
     kind = draw.random()
     if depth == 0 or kind < 0.2:
         return draw.choice(["{x}", "{y}", "2", ".5", "1e-1", "3.", "7"])

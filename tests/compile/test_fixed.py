@@ -115,7 +115,7 @@ CALLS: list[tuple[str, tuple[Any, ...], tuple[Any, ...], tuple[int, ...]]] = [
 def test_calls_with_one_number_and_with_another(
     text: str, first: tuple[Any, ...], second: tuple[Any, ...], places: tuple[int, ...]
 ) -> None:
-    """Each takes code of its own, and only for what has to be known."""
+    """Each needs code of its own, and only for numbers that must be known."""
     session, f, evaluated = compiled(text)
     for arguments in (first, second, first, second):
         found, expected = f(*arguments), evaluated(*arguments)
@@ -173,7 +173,7 @@ def test_a_wrong_call_spoils_none_after_it(
 
 
 def test_numbers_in_operands_of_another_form() -> None:
-    """What is a length beside a number is none beside an array."""
+    """A length next to a number may not be one next to an array."""
     session, f, evaluated = compiled("(define (f x y) (if (tensor? x) (sum (* x y)) (sum (* y (ones x)))))")
     ones = np.ones(5)
     for x, y in (
@@ -191,7 +191,7 @@ def test_numbers_in_operands_of_another_form() -> None:
 
 
 def test_a_range_that_is_too_long(capfd: pytest.CaptureFixture[str]) -> None:
-    """Nobody makes it to find out how long it is."""
+    """It is not made to compute its length."""
     _, f, _ = compiled("(define (f n) (car (shape (arange n))))")
     assert f(3) == 3
     for n in (2**31 - 1, 2**33, 2.0**60):
@@ -219,7 +219,7 @@ def test_python_calls_it_straight() -> None:
     _, f, _ = compiled("(define (f x n) (sum (* x (arange n))))")
     for _ in range(3):
         assert [f(2, n) for n in (4, 5, 0)] == [12, 20, 0]
-    assert len(f.quicks) == 2  # which do not tell zeros apart
+    assert len(f.quicks) == 2  # which do not distinguish zeros
     in_c = [type(leaves).__module__ == "vlad.compile.native.c_extension" for leaves, _ in f.quicks]
     assert in_c == [border() is not None] * 2
 
@@ -263,7 +263,7 @@ def test_which_numbers_they_are_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_compiled_on_demand() -> None:
-    """A library of its own is compiled for the numbers that it is called with; nothing falls back."""
+    """A separate library is compiled for the given numbers; nothing falls back."""
     session = vlad.Session(tier="auto")
     f = session.eval("(lambda (x n) (sum (* x (arange n))))")
     fast = vlad.compile(f, 2.0, 4)

@@ -78,7 +78,7 @@ def operands(row: Primitive, draw: random.Random) -> list[float]:
 
 @pytest.fixture(scope="module")
 def library() -> Any:
-    """One function for all rows: in[8] says which; those of numbers also in floats, counted on."""
+    """One function for all rows: in[8] selects the row; those of numbers also in floats, in further numbers."""
     cases, texts = [], [row.c for row in ROWS] + [single(row.c) for row in ROWS]
     for index, (row, text) in enumerate(zip([*ROWS, *ROWS], texts, strict=True)):
         real = "double" if index < len(ROWS) else "float"
@@ -97,7 +97,7 @@ def library() -> Any:
 
 
 def both(library: Any, first: int, row: Primitive, point: list[float]) -> tuple[float, float]:
-    """What a row's rule answers, and its C, which stands among others from a first one on."""
+    """The result of a row's rule, and its C, whose index is counted from a given first one."""
     given, answer = ffi.new("union vlad_word[9]"), ffi.new("union vlad_word[1]")
     given[8].i = first + ROWS.index(row)
     for index, x in enumerate(point):
@@ -133,8 +133,8 @@ def test_every_real_row_has_a_rule() -> None:
     assert [row.name for row in ROWS if not row.c] == []
 
 
-# What is far from the origin by both operands together is not drawn often.
-FAR = [x for x in SPECIAL if x != 5e-324]  # of which a quotient has few digits
+# Points far from the origin in both operands are not drawn often.
+FAR = [x for x in SPECIAL if x != 5e-324]  # a quotient of which has few digits
 PLANE = ("atan", "hypot", "direction", "inversion", "inversion-slope", "inversion-cross", "inversion-curve")
 
 

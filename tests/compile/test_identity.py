@@ -146,7 +146,7 @@ def test_the_words_that_a_session_was_given(text: str) -> None:
 
 
 def test_names_with_anything_in_them() -> None:
-    """Two procedures that hold other names, which written one behind the other read the same."""
+    """Two procedures that capture different names, which read the same when concatenated."""
     session = Session(tier="evaluate")
     session.eval("(define (make x y) (lambda (n) (if (> n 0) (list (car x) y n) (list x n))))")
     texts = [

@@ -1,5 +1,6 @@
-"""Loops over arrays: whatever is made of a kernel (fewer axes, one kernel of two, a product of matrices, C) computes what a plain
-interpreter does."""
+"""Loops over arrays: every transformation of a kernel (fewer axes, fusion of two, a product of matrices, C) computes the result
+of a plain interpreter.
+"""
 
 from __future__ import annotations
 
@@ -65,11 +66,11 @@ NOT_EXACT = ("exp",)  # not the same to the last bit in every library
 COMBINED = {"+": np.add, "*": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
-# What a kernel means.
+# Semantics of kernels.
 
 
 def number(value: Any, kind: str) -> Any:
-    """A number as one of a kind. A real that is no integer there is the least one."""
+    """A number converted to a kind. A real that is no integer becomes the least one."""
     if kind.startswith("int") and isinstance(value, np.floating):
         most = 2.0 ** (8 * SIZES[kind] - 1)
         fits = -most <= value < most or -most - 1 < value < most
@@ -105,7 +106,7 @@ def interpreted(kernel: Kernel, operands: Sequence[Any]) -> list[Any]:
 
 
 def answered(output: Output, found: Any) -> Any:
-    """What was combined as floats has their precision as a real, too."""
+    """A real combined from floats has their precision, too."""
     return (
         found
         if output.size is not None
@@ -116,7 +117,7 @@ def answered(output: Output, found: Any) -> Any:
 
 
 def turn(kernel: Kernel, operands: Sequence[Any], index: Sequence[int]) -> Iterator[tuple[Write, Any, int]]:
-    """What one turn writes, and where. Only what is needed for it is found."""
+    """The values that one iteration writes, and where. Only required values are computed."""
 
     @functools.cache
     def value(which: int) -> Any:
@@ -213,7 +214,7 @@ class Made:
         return self.kind_of(one.values[0]) if type(one) is Choice else one.kind
 
     def operand(self, size: int | None, shared: bool = True, kind: str | None = None) -> int:
-        """The number of an operand with so many entries: one that is there, or a new one, of this kind or another."""
+        """The number of an operand with `size` entries: an existing one, or a new one, of this kind or another."""
         alike = [
             n for n, s in enumerate(self.sizes) if (s is None) == (size is None) and n not in self.places
         ]
@@ -252,7 +253,7 @@ class Made:
             self.reads.append(Read(number, access, self.kinds[number]))
 
     def box(self) -> Box:
-        """One of indices; empty ones and the whole among them."""
+        """A box of indices; including empty ones and the whole."""
         found = []
         for extent in self.extents:
             begin = self.pick([0, self.pick(range(extent + 1))])
@@ -309,7 +310,7 @@ class Made:
             self.steps.append(Choice(box, (number, self.value(self.kind_of(number)))))
 
     def kind_combined(self, value: int) -> str:
-        """A kind that the sum, or the largest, of values may have."""
+        """A possible kind of the sum, or the maximum, of values."""
         is_real = self.kind_of(value).startswith("float")
         return str(self.pick(["float64", "float32"] if is_real else ["float64", "float32", "int64", "int32"]))
 
@@ -487,7 +488,7 @@ def view(pick: Pick, size: int) -> tuple[tuple[int, ...], Access]:
 
 
 def a_pair(pick: Pick) -> tuple[Each, Each, dict[Slot, Any]]:
-    """A kernel, one that reads a view of its output, and what the other operands are."""
+    """A kernel, one that reads a view of its output, and the other operands."""
     it = Made(pick, lengths=(1, 2, 3, 4, 6))
     for _ in range(pick([1, 1, 2])):
         it.read()
@@ -518,7 +519,7 @@ def a_pair(pick: Pick) -> tuple[Each, Each, dict[Slot, Any]]:
         before = [pick([0, 0, 1, 3]) for _ in extents]
         reader.extents = tuple([a + n + pick([0, 0, 2]) for a, n in zip(before, extents, strict=True)])
         reader.guarded[0] = tuple([(a, a + n) for a, n in zip(before, extents, strict=True)])
-        reader.places[0] = 1  # so that nobody else reads it
+        reader.places[0] = 1  # so that it has no other reader
         first = sum([s * a for s, a in zip(access.strides, before, strict=True)])
         access = replace(access, offset=access.offset - first)
     reader.reads.append(Read(0, access, kind))
@@ -566,7 +567,7 @@ def test_most_kernels_are_put_into_their_readers() -> None:
 
 
 def multiplied(product: Product, kernel: Kernel, operands: Sequence[Any]) -> Any:
-    """What cblas_dgemm answers for these parameters, once for each index of the batch."""
+    """The result of cblas_dgemm for these parameters, once for each index of the batch."""
     result = np.zeros(kernel.outputs[0].size or 0, kernel.outputs[0].kind)
     for index in itertools.product(*[range(kernel.extents[axis]) for axis in product.batch]):
         at = dict(zip(product.batch, index, strict=True))
@@ -636,7 +637,7 @@ static void *vlad_array(long count) { char *array = vlad_top; vlad_top += 8 * co
 
 
 def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
-    """A library that runs the kernel of the number that comes first, in the room behind it, on operands by address."""
+    """A library that runs the kernel of a given number, with working memory, on operands by address."""
     needs = Needs()
     bodies = []
     for number, (kernel, operands) in enumerate(all_kernels):
@@ -767,7 +768,7 @@ LOOPS: dict[str, tuple[tuple[Any, ...], list[str]]] = {
     f"(lambda (w x y) ({LOSS} w))": ((X[0], X, X[:, 0]), ["(50 4) * -> sum", "(50) * softplus - -> sum"]),
     f"(lambda (w x y) ((gradient {LOSS}) w))":
         ((X[0], X, X[:, 0]), ["(50 4) * -> sum", "(50) sigmoid / * negate * +", "(4 50) * -> sum"]),
-    # what is put together of parts is not made
+    # concatenations are not materialised
     f"(lambda (x) (let ((x (reshape x '(-1)))) {STENCIL}))": ((X,), ["(198) * - +"]),
     f"(lambda (x) ((gradient-R (lambda (x) (sum (square {STENCIL})))) (reshape x '(-1))))":
         ((X,), ["(200) * - + * + negate * * - + * + | | + * - + * + | +"]),
@@ -775,7 +776,7 @@ LOOPS: dict[str, tuple[tuple[Any, ...], list[str]]] = {
         ((X,), ["(200) * - + + | |"]),
     "(lambda (x) (sum (exp (concatenate (list x (sin x))))))": ((X,), ["(400) sin | exp -> sum"]),
     "(lambda (x) (sum (* (stack (list x (transpose (reshape x '(4 50))))) 2) #:axis 0))": ((X,), ["(2 50 4) | * -> sum"]),
-    # what is stored anyway is summed at once, but not where that would be in the way of something
+    # a stored value is summed at once, unless that would prevent something
     "(lambda (x) (let ((y (exp x))) (cons y (sum y))))": ((X,), ["(200) exp -> sum"]),
     "(lambda (x) (let ((y (exp (transpose x)))) (cons (sum y #:axis 1) y)))": ((X,), ["(4 50) exp -> sum"]),
     "(lambda (x) (let ((y (exp x))) (cons (reshape y '(100 2)) (sum (* 2 y) #:axis 0))))": ((X,), ["(50 4) exp * -> sum"]),
@@ -783,7 +784,7 @@ LOOPS: dict[str, tuple[tuple[Any, ...], list[str]]] = {
     "(lambda (x) (let ((y (exp x))) (cons y (maximum y))))": ((X,), ["(200) exp", "(200) -> max"]),
     "(lambda (x) (let ((y (/ x 3))) (cons y (sum y))))": ((X,), ["(200) /", "(200) -> sum"]),
     "(lambda (x) (let ((y (exp x))) (cons y (sum (slice y 0 49)))))": ((X,), ["(200) exp", "(196) -> sum"]),
-    # what a product needs to be there is read, not found again
+    # an operand of a product is read, not recomputed
     "(lambda (a) (let ((b (relu (matmul a a)))) (* b (matmul b a))))":
         ((M,), ["(128 128 128) * -> sum", "(16384) relu", "(128 128 128) * -> sum", "(16384) *"]),
     # products of the library are of matrices that are there, but for views
@@ -794,7 +795,7 @@ LOOPS: dict[str, tuple[tuple[Any, ...], list[str]]] = {
 
 
 def described(kernel: Kernel) -> str:
-    """Its extents, its rows, and what is combined."""
+    """Its extents, its rows, and its combinations."""
     words = [
         f"({' '.join(map(str, kernel.extents))})",
         *[step.row.name if type(step) is Step else "|" for step in kernel.steps],

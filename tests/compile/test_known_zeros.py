@@ -1,5 +1,6 @@
-"""A tangent or sensitivity to which nothing contributed is known to be zero, and stays zero whatever it is multiplied by: on both
-tiers, in both modes, where paths meet, in calls and in what is captured. A zero that was computed times infinity is no number."""
+"""A tangent or sensitivity to which nothing contributed is known to be zero, and stays zero in every product: on both
+tiers, in both modes, where paths meet, in calls and in captured values. A computed zero times infinity is nan.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import vlad
 
-DEAD = [  # slopes that are infinite at 0, of what does not contribute there
+DEAD = [  # slopes that are infinite at 0, of branches that do not contribute there
     "(sqrt (if (= x 0) 0 x))", "(sqrt (where (= x 0) 0 x))", "(if (= x 0) 0 (sqrt x))", "(where (= x 0) 0 (* 2 (sqrt x)))",
     "(sqrt (fold (lambda (e total) (if (> e 5) (* e x) total)) 0 (list x x)))",
     "(sqrt (let loop ((i 0) (y 0)) (if (> i 2) y (loop (+ i 1) (if (> i 5) x y)))))",
@@ -30,7 +31,7 @@ DEAD = [  # slopes that are infinite at 0, of what does not contribute there
 
 @pytest.mark.parametrize("text", DEAD)
 def test_what_is_known_to_be_zero_stays_zero(text: str) -> None:
-    """Also where paths meet on which it is not: zero times infinity is no number only for a zero that was computed."""
+    """Also where it meets paths without known zeros: zero times infinity is nan only for a computed zero."""
     f = f"(lambda (x) {text})"
     found = agree(
         f"""(lambda (a) (list ((derivative-F {f}) a) ((derivative-R {f}) a) ((derivative-F (derivative-R {f})) a)
@@ -107,8 +108,9 @@ def branching(draw: st.DrawFn) -> str:
 @given(branching())
 @settings(max_examples=drawn(50), deadline=None)
 def test_derivatives_of_what_branches(body: str) -> None:
-    """Without loops, and without one reverse derivative within another: compiled, what a call answers that may be of several
-    procedures, as a backpropagator may, is a number, and a zero that was known in one of them may be no number beyond it."""
+    """Without loops, and without nested reverse derivatives: compiled, the result of a call with several possible
+    procedures, such as a backpropagator, is a number, and a zero known in one of them may be nan outside.
+    """
     derivatives = [
         *[f"((derivative-{mode} (lambda ({v}) (f x y))) {v})" for mode in "RF" for v in "xy"],
         "((derivative-F (derivative-R (lambda (x) (f x y)))) x)",

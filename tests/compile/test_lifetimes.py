@@ -1,4 +1,4 @@
-"""Arrays that lie where others did: which ones, and that nobody reads what is not there any more."""
+"""Arrays that reuse memory: which ones, and that no array is read after its memory was reused."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def over(text: str, *operands: Any) -> int:
 CASES: dict[str, int] = {
     "(lambda (a) (matmul (relu (matmul a a)) a))": 1,
     "(lambda (a) (matmul (+ 1 (transpose (matmul a a))) a))": 0,  # of other entries
-    "(lambda (a) (let ((b (matmul a a))) (cons b (matmul (+ 1 b) a))))": 0,  # it is an answer
+    "(lambda (a) (let ((b (matmul a a))) (cons b (matmul (+ 1 b) a))))": 0,  # it is a result
     "(lambda (a) (let ((b (matmul a a))) (matmul (+ (matmul (+ 1 b) a) b) a)))": 1,  # where it is read last
-    "(lambda (a) (let ((b (matmul a a))) (if (> (sum b) 0) (matmul (+ 1 b) a) (- b 1))))": 0,  # who knows by whom
+    "(lambda (a) (let ((b (matmul a a))) (if (> (sum b) 0) (matmul (+ 1 b) a) (- b 1))))": 0,  # other readers are possible
     # where the loop may be run twice, the numbers it divides have to be there, or to be kept, as a loop of vectors does
     "(lambda (a) (let ((b (matmul a a))) (matmul (floor (/ (/ 2 b) b)) a)))": 0,
     "(lambda (a) (let ((b (matmul a a))) (matmul (/ (/ 2 b) b) a)))": 1,
@@ -49,7 +49,7 @@ CASES: dict[str, int] = {
 
 
 def alike(text: str, *operands: Any) -> None:
-    """On both tiers, and what was given is as it was."""
+    """On both tiers, and the operands are unchanged."""
     given = [operand.copy() for operand in operands]
     found, expected = [
         vlad.Session(tier=tier, optimize=optimize).eval(text)(*operands)
@@ -70,7 +70,7 @@ def test_what_nobody_reads_any_more_is_written_over(text: str) -> None:
 
 
 def a_program(pick: Callable[[Any], Any]) -> str:
-    """Of matrices of twelve rows and columns, each made of some that were made before, and some of them the answer."""
+    """Of matrices of twelve rows and columns, each made of some earlier ones, some of which are results."""
     names, lines = ["a", "b"], []
     for number in range(pick(range(4, 12))):
         x, y = pick(names[-3:]), pick(names)
@@ -96,7 +96,7 @@ def test_random_programs(seed: int) -> None:
 
 
 def test_short_loops_have_arrays_of_their_own() -> None:
-    """They are written out, and the C compiler takes together what does not lie over anything."""
+    """They are unrolled, and the C compiler vectorises stores that do not alias."""
     text = "(lambda (a) (matmul (relu (matmul a a)) a))"
     assert over(text, M[:9, :9]) == 1
     assert over(text, M[:8, :8]) == 0

@@ -1,4 +1,4 @@
-"""What does not change from turn to turn is computed in the first one, if there is one."""
+"""Loop-invariant values are computed in the first iteration, if there is one."""
 
 from __future__ import annotations
 

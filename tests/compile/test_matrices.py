@@ -1,4 +1,4 @@
-"""Matrices that are taken apart: compiled programs answer what tier 0 does, by the library's routines or runtime.c's own."""
+"""Matrix decompositions: compiled programs return the results of tier 0, by the library's routines or those in runtime.c."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ STRANGE = [
     ],
 )
 def test_strange_numbers(text: str) -> None:
-    """What is no number, or too large, or no matrix to take apart, is so alike."""
+    """Matrices with nan, with overflow, or that are singular, give the same on both tiers."""
     for a in STRANGE:
         agree(f"(lambda (a) {text})", np.array(a, float), compiled=False)
 
@@ -165,7 +165,7 @@ def described(text: str, *operands: Any) -> list[str]:
 
 
 def test_a_matrix_is_taken_apart_once() -> None:
-    """Its derivatives solve for the same matrix, or its transpose, with other right-hand sides; a triangle need not be."""
+    """Its derivatives solve with the same matrix, or its transpose, for other right-hand sides; a triangle needs no factors."""
     a, b = np.eye(3), np.ones(3)
     gradient = "((gradient (lambda (a) (sum (sin (solve a b))))) a)"
     assert described(f"(lambda (a b) {gradient})", a, b) == ["factor", "solve", "solve"]
@@ -229,7 +229,7 @@ def test_a_program_alone_takes_matrices_apart_itself(tmp_path: Path) -> None:
     assert "Matrix given to solve is singular" in run.stderr
 
 
-# The routines of runtime.c for themselves: by the library, by one whose lengths are of 32 bits, and their own.
+# The routines of runtime.c by themselves: by the library, by one whose lengths have 32 bits, and their own.
 
 NARROW = """
 static void *wide[8];
@@ -319,7 +319,7 @@ int vlad_call(union vlad_word const *in, union vlad_word *out) {
 
 
 def routines(kind: str) -> Callable[..., float]:
-    """(number, n, m, arrays …) -> the real it answers."""
+    """(number, n, m, arrays …) -> the real that it returns."""
     library = toolchain.build(
         "\n".join([needed(["exp() fabs() log() sqrt()"]), HEAD, runtime_section("matrices"), NARROW, CALL])
     )
@@ -433,7 +433,7 @@ SINGLE = [
 
 @pytest.mark.parametrize("text", SINGLE)
 def test_of_single_precision(text: str) -> None:
-    """LAPACK's routines are those of float64; what is made of float32 is float32 again, as on tier 0."""
+    """LAPACK's routines are those of float64; results for float32 are converted back, as on tier 0."""
     a = (2 * np.eye(3) + 0.1).astype(np.float32)
     found = []
     for tier in ("evaluate", "compile"):

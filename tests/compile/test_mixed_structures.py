@@ -1,4 +1,4 @@
-"""Structures that mix reals with all that is none, built when the program runs: compiled as on tier 0, and without asking it."""
+"""Structures that mix reals with other values, built at run time: compiled as on tier 0, and without its help."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from amounts import THOROUGH
 from vlad.compile.native import toolchain
 
 ROOT = Path(__file__).parents[2]
-FIRST, COUNT = (
-    (0, 20_000) if THOROUGH else (23, 11)
-)  # programs of each kind; for each change some that are quick
+FIRST, COUNT = (0, 20_000) if THOROUGH else (23, 11)  # programs of each kind; a few quick ones by default
 
 TURNS = "(define (turns n make) (if (< n 1) '() (cons (make n) (turns (- n 1) make))))"
 OF_REALS = "(define (of-reals s) (fold (lambda (e all) (if (real? e) (+ all (* e e)) all)) 0 s))"
@@ -47,7 +45,7 @@ def test_zeros_of_elements_of_another_kind_need_no_tier_0(other: str) -> None:
 
 
 def test_what_only_goes_through_is_known_to_the_collector() -> None:
-    """No part of the program looks at the elements of what it is given."""
+    """No part of the program reads the elements of its operand."""
     given = [[], [0.5], [[1.0, 2.0], "s"]]
     agree("(lambda (n l) (map (lambda (i) (list l i)) (iota n)))", 3.0, given)
     agree(
@@ -89,7 +87,7 @@ def test_a_program_that_stands_alone_tells_no_error_that_is_none(tmp_path: Path)
 
 @pytest.fixture
 def quickest_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is compiled is run once."""
+    """The compiled code runs once."""
     compiler = toolchain.boxed_compiler()
     if compiler:
         monkeypatch.setenv("VLAD_CC", compiler)

@@ -1,4 +1,4 @@
-"""Names of programs in what is emitted: no name is C's or C++'s to misread, in comments, strings, identifiers and headers."""
+"""Names of programs in emitted code: no name is misread by C or C++, in comments, strings, identifiers and headers."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_part_of_python_in_a_text_for_cuda_is_a_comment(name: str) -> None:
 
 @pytest.mark.parametrize("text", ["(error {0!r})", "({1} 1)", "(car (if (> x 0) x {1}))"])
 def test_what_errors_say_is_harmless(text: str) -> None:
-    """In the program that `vlad build` makes, and in what is shown."""
+    """In the program that `vlad build` makes, and in shown code."""
     name = "*/ int evil; /*"
     session = vlad.Session(tier="evaluate")
     session.eval(
@@ -112,7 +112,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def declared(library: Path) -> list[tuple[str, list[str]]]:
-    """What a header declares, with the names of the parameters."""
+    """The declarations of a header, with the names of the parameters."""
     text = left_over((library / "é 3.h").read_text(encoding="utf-8"))
     found = re.findall(r"^int (\w+)\(((?:double \w+, )+)double \*results\);$", text, re.MULTILINE)
     return [(name, re.findall(r"double (\w+)", takes)) for name, takes in found]
@@ -145,7 +145,7 @@ def test_a_header_tells_how_names_were_changed(library: Path) -> None:
 @pytest.mark.parametrize("before", ["", "everything"])
 @pytest.mark.parametrize("compiler", ["cc -std=c99 -pedantic", "cc -std=gnu17", "c++ -x c++"])
 def test_compilers_take_the_header(library: Path, compiler: str, before: str) -> None:
-    """Behind all headers of C and of C++, too."""
+    """After all headers of C and of C++, too."""
     command, *options = compiler.split()
     if shutil.which(command) is None:
         pytest.skip(f"there is no {command} on this machine")

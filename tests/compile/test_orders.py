@@ -1,4 +1,4 @@
-"""Orders along an axis, and sums of all entries so far: compiled they are NumPy's to the last bit, of every kind and shape."""
+"""Sorting along an axis, and cumulative sums: compiled they equal NumPy's exactly, for every kind and shape."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def entries(r: np.random.Generator, kind: str, shape: tuple[int, ...]) -> Any:
 
 
 def bits(x: Any) -> list[Any]:
-    """What tells zeros of both signs apart, and takes all that is no number for one."""
+    """Distinguishes zeros of both signs, and treats all nans as equal."""
     return [
         np.where(np.isnan(x), np.inf, x).tolist(),
         np.isnan(x).tolist(),

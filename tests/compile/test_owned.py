@@ -1,5 +1,6 @@
-"""Loops that read or add entry by entry: what a turn does is the same however large the tensor, and what is written over nobody
-else can see."""
+"""Loops that read or add entry by entry: the cost of an iteration does not depend on the size of the tensor, and arrays that are
+overwritten have no other references.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def per_entry(folder: Path, text: str, operand: Any) -> float:
     made = unit(text, operand)
     assert made.interface.words.parameters == "p"
     counting = made.text.replace(_ARRAY, f"static long vlad_counted;\n{_ARRAY} vlad_counted += count;")
-    counting = _PRAGMA.sub("", counting)  # which would want a plain loop
+    counting = _PRAGMA.sub("", counting)  # which would require a plain loop
     counting = _FOR.sub(r"for (long \1 = (vlad_counted += \3 - \2, \2); \1 < \3;", counting)
     counting = (
         f"#pragma GCC visibility push(default)\n{counting}long vlad_count(void) {{ return vlad_counted; }}\n"
@@ -57,7 +58,7 @@ _FOR = re.compile(r"for \(long (\w+) = (\d+); \1 < (\d+);")
 
 
 def alike(text: str, *operands: Any, tier: str = "compile") -> None:
-    """On both tiers, and what was given is as it was."""
+    """On both tiers, and the operands are unchanged."""
     given = [operand.copy() for operand in operands]
     found, expected = [vlad.Session(tier=one).eval(text)(*operands) for one in (tier, "evaluate")]
     compare(found, expected)
@@ -80,7 +81,7 @@ def over(body: str) -> str:
 
 INNER = "(let inner ((j 0) (s 0)) (if (= j {}) (sin s) (inner (+ j 1) (+ s (square (tensor-ref x i j))))))"
 
-# What is added in each turn; all have gradients that take as long as they do.
+# The term added in each iteration; all have gradients that take as long as they do.
 TURNS = {
     "an entry": "(square (tensor-ref x i))",
     "two entries": "(* (tensor-ref x i) (tensor-ref x (+ i 1)))",

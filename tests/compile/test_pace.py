@@ -1,4 +1,4 @@
-"""Whoever compiles beside an evaluation leaves it its time, as far as both want Python's lock."""
+"""Compiling in the background leaves the evaluation its time, as far as both need Python's lock."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from vlad.control import gil_yield
 
 
 class Clocks:
-    """Time as a test says it goes by."""
+    """A clock that a test advances."""
 
     def __init__(self) -> None:
         self.now = self.used = 100.0
         self.pauses: list[float] = []
 
     def work(self, seconds: float, waiting: float = 0.0) -> None:
-        """So long, of which so much was spent waiting for the lock; then there is an occasion to make way."""
+        """Work for a while, of which a part is spent waiting for the lock; then there is an opportunity to yield."""
         self.now += seconds
         self.used += seconds - waiting
         gil_yield.yield_gil()
@@ -44,7 +44,7 @@ def test_who_did_not_begin_never_pauses(clocks: Clocks) -> None:
 
 def test_pauses_are_in_proportion_to_what_was_waited_for(clocks: Clocks) -> None:
     gil_yield.begin()
-    clocks.work(gil_yield.UNPAUSED_SECONDS + 0.01, waiting=0.3)  # what is done at once is not counted
+    clocks.work(gil_yield.UNPAUSED_SECONDS + 0.01, waiting=0.3)  # work without duration is not counted
     begun = len(clocks.pauses)
     clocks.work(0.001, waiting=0.001)  # too early
     clocks.work(0.009, waiting=0.004)

@@ -46,7 +46,7 @@ def test_a_division_alone_stays_one() -> None:
 def test_those_that_share_a_divisor() -> None:
     assert planned(kernel(Step(DIVIDE, (2, 1)), Step(DIVIDE, (0, 1)))) == ({4: 1}, {1: 3}, {4: 900})
     assert planned(kernel(Step(DIVIDE, (0, 1)), Step(DIVIDE, (2, 1)))) == ({3: 1, 4: 1}, {}, {3: 900, 4: 900})
-    # of a quotient: it is at most so much farther from 1, and nobody looks again
+    # of a quotient: it is at most that much farther from 1, and is not checked again
     assert planned(kernel(Step(DIVIDE, (0, 1)), Step(DIVIDE, (3, 1)))) == ({3: 1, 4: 1}, {}, {3: 800})
 
 

@@ -1,4 +1,4 @@
-"""Sums of a number with itself and products with whole numbers as one product: to the same bits, whatever the numbers are."""
+"""Sums of a number with itself and products with whole numbers as one product: exactly the same, for all numbers."""
 
 from __future__ import annotations
 

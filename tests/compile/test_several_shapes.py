@@ -1,4 +1,4 @@
-"""Tensors of one of several shapes, such as batches of which the last is shorter: one program, compiled for all of them."""
+"""Tensors of one of several shapes, such as batches with a shorter last one: one program, compiled for all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IMAGES = R.normal(size=(11, 1, 6, 6))
 
 
 def compiled(text: str, *operands: Any) -> Any:
-    """What the last definition's f answers, compiled without patience, as on tier 0."""
+    """The result of the last definition's f, compiled without unrolling, as on tier 0."""
     answers = []
     for tier in ("compile", "evaluate"):
         session = vlad.Session(tier=tier)

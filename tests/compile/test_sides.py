@@ -1,4 +1,4 @@
-"""What is gathered in several variables side by side: sums of short rows. (The greatest of long ones: test_emit_kernels.py.)"""
+"""Reductions with several accumulators: sums of short rows. (The maximum of long ones: test_emit_kernels.py.)"""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ SOFTENED = [vlad.Session(tier=tier).eval(SOFTMAX) for tier in ("evaluate", "comp
 @pytest.mark.parametrize("kind, tolerance", [("float64", 1e-14), ("float32", 1e-6)])
 @pytest.mark.parametrize("columns", [8, 9, 10, 11, 12, 15, 20, 21, 33, 50, 63])
 def test_short_rows_of_exponentials(kind: str, tolerance: float, columns: int) -> None:
-    """What a vector leaves over is a loop of its own."""
+    """The remainder of a vectorised loop is a loop of its own."""
     r = np.random.default_rng(columns)
     x, y = [r.normal(size=shape).astype(kind) for shape in ((9, columns), (columns,))]
     x[3, columns - 1], x[4, 0], x[5, :] = np.nan, np.inf, -np.inf

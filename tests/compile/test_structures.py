@@ -1,4 +1,4 @@
-"""Lists, tuples and what is in them, where a loop puts them together: compiled, and as on tier 0."""
+"""Lists, tuples and their contents, constructed by a loop: compiled, and as on tier 0."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("layers", [2, 3, 5])
 @pytest.mark.parametrize("kind", ["procedures", "parameters"])
 def test_networks_of_several_layers_are_trained_compiled(kind: str, layers: int) -> None:
-    """The optimizer's state begins as (), and is a tuple from the first step on: no list of all that is in it."""
+    """The optimizer's state begins as (), and is a tuple from the first step on: it is no list of its contents."""
     widths = [1, *range(3, 3 + layers)]
     parts = [
         f"(dense-parameters (random-key {n}) {width} {next_width})"
@@ -40,7 +40,7 @@ def test_networks_of_several_layers_are_trained_compiled(kind: str, layers: int)
 
 
 def assert_compiled_agrees(text: str, name: str, *operands: Any) -> None:
-    """What a program calls so is compiled, and answers on tier 1 what it does on tier 0."""
+    """The calls of a program are compiled, and return the same on tier 1 as on tier 0."""
     answers = []
     for tier in ("evaluate", "compile"):
         session = vlad.Session(tier=tier)
@@ -140,7 +140,7 @@ def test_a_structure_that_each_turn_wraps_once_more(step: str, start: str) -> No
 
 
 TOTAL = "(define (tot s) (cond ((pair? s) (+ (* 2 (tot (car s))) (tot (cdr s)))) ((null? s) 0.5) (else s)))"
-CHANGING = {  # what a loop carries is a number, a pair or () by turns: where it begins, the next, and the answer
+CHANGING = {  # a loop carries a number, a pair or () in turn: its start, the next value, and the result
     "number, pair": ("x", "(if (pair? s) (sin 2) (cons s (* y x)))", "(if (pair? s) x (* 2 (tot s)))"),
     "number, copies": ("x", "(if (pair? s) (cdr s) (cons s s))", "x"),
     "number, list": ("x", "(if (pair? s) (+ 2 y) (list s (* 2 x)))", "(tot s)"),
@@ -176,7 +176,7 @@ def test_derivatives_of_what_is_of_another_kind_each_turn(case: str) -> None:
 
 @pytest.mark.parametrize("case", ["number, copies", "(), list"])
 def test_where_nobody_can_ask_tier_0(case: str, tmp_path: Path) -> None:
-    """A program that stands alone tells no error that is none, nor does `vlad check`."""
+    """A standalone program raises no spurious error, nor does `vlad check` report one."""
     (tmp_path / "it.vlad").write_text(changing(case) + " (map (lambda (n) (g 0.7 1.3 n)) '(0 1 2 3))")
     expected, _, _, found = [
         subprocess.run(

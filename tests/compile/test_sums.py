@@ -78,7 +78,7 @@ def test_what_is_handed_to_a_call_stays_a_box() -> None:
 
 
 def test_a_member_that_nobody_makes_is_taken_apart_by_nobody() -> None:
-    """An arm that never runs says how to take a box apart that no arm makes."""
+    """An arm that never runs unboxes a member that no arm makes."""
     text = """(lambda (x)
       ((derivative-R (lambda (y)
          (let ((l (if (> y 0) '() (if (> y -1) (list y) '()))))
@@ -89,7 +89,7 @@ def test_a_member_that_nobody_makes_is_taken_apart_by_nobody() -> None:
 
 
 def test_a_member_that_no_box_is_of() -> None:
-    """A long tape is a union of which the branch at its end makes one member only; the other is taken apart all the same."""
+    """A long tape is a union, and the branch at its end makes one member only; the other is unboxed all the same."""
     for steps in (3, 30):
         backs = []
         for tier in ("compile", "evaluate"):

@@ -31,7 +31,7 @@ def a_convolution(pick: random.Random) -> tuple[str, tuple[int, ...], tuple[int,
 
 @pytest.mark.parametrize("seed", range(5))
 def test_convolutions_and_their_derivatives(seed: int) -> None:
-    """Of small images with several filters, too, in whose sensitivities several turns of the outer loops meet at one place."""
+    """Of small images with several filters, whose sensitivities sum over several iterations of the outer loops."""
     pick, numbers = random.Random(seed), np.random.default_rng(seed)
     parts, names, operands = [], [], []
     for n in range(4):
@@ -182,7 +182,7 @@ def test_where_shapes_of_arms_do_not_fit_the_arms_of_others(other: str) -> None:
     ["(if (> c 0) x y)", "(if (> (tensor-ref x 0) 0) (* c x) (* c y))", "(if (< c 0) (list y) x)"],
 )
 def test_tangents_that_are_zero_have_no_shape_of_others(chosen: str, first: float) -> None:
-    """Of what does not change, in the arm of a branch whose other one has another shape."""
+    """Of constants, in the arm of a branch whose other one has another shape."""
     f = f"(lambda (x) (let ((u {chosen})) (sum (sin (if (pair? u) (car u) u)))))"
     agree(
         f"""(lambda (x y c) (let ((f {f})) (list
@@ -242,7 +242,7 @@ SENSITIVITIES = [
     ],
 )  # fmt: skip
 def test_sensitivities_of_any_shape(f: str) -> None:
-    """What fits, and what the error is, is the same on both tiers."""
+    """Both tiers accept the same shapes, and raise the same errors."""
     for sensitivity in SENSITIVITIES:
         agree(f"(lambda (x) (cdr ((cdr ((J {f}) (J x))) {sensitivity})))", V[:2], compiled=False)
 

@@ -1,4 +1,4 @@
-"""Tensors of every kind and layout: compiled they stay what they are on tier 0, and mix as they do there."""
+"""Tensors of every kind and layout: compiled they behave as on tier 0, and mix as they do there."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ANYTHING = {
 @pytest.mark.parametrize("x", [name for name in ANYTHING if name != "boolean"])
 @pytest.mark.parametrize("row", ["shape-witness", "sum-like", "broadcast-like"])
 def test_what_undoes_broadcasting_is_the_same_on_both_tiers(row: str, x: str) -> None:
-    """To the known zero, for a backpropagator that is compiled may be called on tier 0."""
+    """Including the known zero, as a compiled backpropagator may be called on tier 0."""
     machine = vlad.Session(tier="evaluate").machine
     f = machine.system.procedure(f"(lambda (x like) ({row} x like))", "f", 2)
     for like, value in ANYTHING.items():
@@ -67,7 +67,7 @@ def test_what_undoes_broadcasting_is_the_same_on_both_tiers(row: str, x: str) ->
     "f", ["(lambda (y) (* k (sin y)))", "(lambda (y) (* y (sin y)))", "(lambda (y) (+ y 1))"]
 )
 def test_a_backpropagator_as_an_operand(f: str) -> None:
-    """What it captured of shapes, or that there is nothing to know, are booleans and tensors like any other."""
+    """Its captured shapes, or flags that there are none, are booleans and tensors like any other."""
     answers = []
     for tier in ("evaluate", "compile"):
         session = vlad.Session(tier=tier)
@@ -91,7 +91,7 @@ def test_integers_that_are_no_doubles() -> None:
     agree("(lambda (x) (list (= x #[9007199254740992]) (= x (+ x 0)) (tensor-ref x 0) (sum x)))", large)
 
 
-# Numbers of several kinds together. Integers wrap, and divide as NumPy has it.
+# Numbers of several kinds together. Integers wrap, and divide as in NumPy.
 
 Z, Y, T = np.array([[-7, 0, 3], [5, -2, 2**62]]), np.array([[3, -2, 0]], "int32"), A > 2
 KINDS = {"a": A, "q": Q, "z": Z, "y": Y, "t": T}

@@ -1,4 +1,4 @@
-"""Programs with tensors: compiled they answer what they answer on tier 0, to the kind of every number."""
+"""Programs with tensors: compiled results equal those of tier 0, including the kind of every number."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_arange_has_the_entries_of_numpy() -> None:
         assert found.tolist() == expected.tolist()
 
 
-# x from `from` on, a number that only the running program knows, to a place at a known distance: in loops, with derivatives.
+# x from `from` on, a number known at run time only, up to a constant distance: in loops, with derivatives.
 SLICED = [
     "(slice x from (+ from 2))", "(slice x (- from 1) (+ 2 from))", "(slice x (* 2 from) (* (+ from 1) 2))",
     "(slice x (- 4 from) (- 6 from))", "(slice x from (+ from 4) #:step 2)", "(slice x from from)",
@@ -115,7 +115,7 @@ def test_minibatches(n: int) -> None:
 
 
 def test_rows_of_large_tensors_are_read_in_loops() -> None:
-    """What is only read costs nothing on the way back; a sensitivity that is nearly all zeros is for tier 0."""
+    """Reading costs nothing in the reverse phase; a sensitivity that is nearly all zeros is left to tier 0."""
     x, w = np.random.default_rng(0).normal(size=(400, 3)), np.ones(3)
     loop = "(let loop ((i 0) (a 0)) (if (= i 400) a (loop (+ i 1) (+ a (sin (dot w (tensor-ref x i)))))))"
     agree(f"(lambda (x w) ((gradient (lambda (w) {loop})) w))", x, w)
@@ -236,7 +236,7 @@ def test_a_library_keeps_what_it_has_defined(tmp_path: Path) -> None:
             assert result[0] == pytest.approx(session[name](0.7), rel=1e-12), name
 
 
-# What is cut and put together.
+# Slicing and concatenation.
 
 
 class Parts:
@@ -323,7 +323,7 @@ LARGE = np.sin(np.arange(5000.0))
 
 
 def test_large_answers_are_arrays_of_their_own() -> None:
-    """They are written where they are to lie; no call changes what another one has answered."""
+    """They are written to their final place; no call changes the result of another one."""
     session = vlad.Session(tier="compile")
     f = session.eval(
         "(lambda (x) (let ((y (* 2 x))) (list y (+ y 1) (sum y) y (matmul (reshape x '(100 50)) (ones '(50 50))))))"

@@ -1,4 +1,4 @@
-"""Tier 1 against tier 0: the same answers, the same errors, each effect once; and when which one runs."""
+"""Tier 1 against tier 0: the same results, the same errors, each effect once; and when which one runs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DEFINITIONS = """
 (define (odd-steps? n) (if (= n 0) #f (even-steps? (- n 1))))
 """
 
-# What is applied to 1.3, in each of the modes below.
+# Functions, applied to 1.3, in each of the modes below.
 FUNCTIONS = [
     "(lambda (x) (* x (sin x)))",
     "(lambda (x) (loop x 5))",
@@ -329,7 +329,7 @@ def test_what_is_shared_is_handed_over_once() -> None:
 
 
 def test_what_did_not_fit_leaves_nothing_behind() -> None:
-    """The boxes of a call that was refused are gone: the next one, whose operands may lie where its lay, makes its own."""
+    """The boxes of a refused call are freed: the next one, whose operands may have the same addresses, makes its own."""
     session = vlad.Session(tier="evaluate")
     session.eval("(define (f l x) (if (null? l) x (+ (car l) (f (cdr l) x))))")
     longer = [1.0] * 200
@@ -487,7 +487,7 @@ class TestPolicy:
             assert printed == [real_text(real) + "\n"]
 
     def test_a_redefinition_while_it_is_compiled_is_seen(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What the compiler has read of a global may be out of date when it is done."""
+        """A global's value that the compiler has read may be out of date when it is done."""
         session = vlad.Session(tier="compile")
         session.eval("(define scale 2) (define (f x) (* scale x))")
         compiling = executable.compile_call

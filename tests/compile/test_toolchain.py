@@ -1,4 +1,4 @@
-"""Compilers that are missing, hang, crash or lie: each costs one line, and nothing stays behind."""
+"""Compilers that are missing, hang, crash or lie: each gives a one-line message, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNIT = """union vlad_word { double d; long i; void *p; };
 int vlad_call(union vlad_word const *in, union vlad_word *out) { out[0].d = 2 * in[0].d; return 0; }
 """
 
-# What a compiler does that is no good; $out is the file it should write, $source its input.
+# Faults of a compiler; $out is its output file, $source its input.
 FAULTS = {
     "exits with 1": "exit 1",
     "exits with 127": "exit 127",
@@ -181,7 +181,7 @@ def test_a_library_is_built_kept_and_found_again(fresh: Path, monkeypatch: pytes
     assert doubled(toolchain.build(UNIT)) == 42.0
     (entry,) = cache.entries()
     assert stat.S_IMODE(os.stat(cache.folder()).st_mode) == 0o700
-    # a second time nobody compiles
+    # the second time nothing is compiled
     real = toolchain.find_compiler()
     monkeypatch.setattr(toolchain, "_compiled", lambda *_: pytest.fail("compiled again"))
     assert doubled(toolchain.build(UNIT)) == 42.0

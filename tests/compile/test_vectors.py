@@ -121,7 +121,7 @@ def test_the_text() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_these_are_such_loops(name: str) -> None:
-    """And they ask for the host's functions where there is one that is not our own."""
+    """And they use the host's functions where our own are missing."""
     lisp = {**TEXTS, **SUMS}[name]
     text = unit(lisp, np.ones(301), np.ones(301))
     asks_host = ("log " in lisp or "expt " in lisp) and name != "of logarithms"  # whose gradient has none
@@ -175,7 +175,7 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.0, 3.0, -3.0, 0.5, -0.5, 1e-310, -1e-310, 5e-
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_numbers_at_the_ends(text: str, kind: str) -> None:
-    """Zeros, infinities, what is no number, and what loses digits for being small, each with each."""
+    """Zeros, infinities, nan, and subnormal numbers, in all pairs."""
     with np.errstate(all="ignore"):
         pairs = np.array([*itertools.product(SPECIAL, SPECIAL)] * 2).astype(kind)
     x, y = np.ascontiguousarray(pairs.T)
@@ -195,7 +195,7 @@ def test_numbers_at_the_ends(text: str, kind: str) -> None:
     "text", ["(expt x 0.5)", "(expt x half)", "(expt x (+ half (* 0 x)))", "(expt x (stack (list half)))"]
 )
 def test_a_power_that_is_a_root(text: str, length: int, kind: str) -> None:
-    """As C has it, whoever takes roots for it: so is what C compilers make of it in vectors, and NumPy's."""
+    """As in C, whoever computes powers as roots: so do C compilers in vectorised code, and NumPy."""
     x = np.resize(np.array([-math.inf, -0.0, 4.0, math.inf, -1.0, 2.0, math.nan]), length).astype(kind)
     x = x[np.isfinite(x)] if "0 x" in text else x
     expected = np.array(
@@ -287,7 +287,7 @@ def test_our_exponentials_of_what_is_no_power() -> None:
 
 
 def test_beside_everything_else_that_is_handed_over() -> None:
-    """Products, routines, tensors of the program, functions, and places for the answers."""
+    """Products, routines, tensors of the program, functions, and places for the results."""
     text = """
       (define table (sin (arange 300)))
       (define (f a b x)

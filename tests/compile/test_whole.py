@@ -1,4 +1,4 @@
-"""Programs as a whole: `vlad check` tells their types, `vlad build` makes programs and libraries that stand alone."""
+"""Whole programs: `vlad check` prints their types, `vlad build` makes standalone programs and libraries."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_program_alone_prints_the_same(name: str, tmp_path: Path) -> None:
     done = subprocess.run([built(path, tmp_path)], capture_output=True, text=True, timeout=60)
     assert done.stdout == expected.stdout
     assert done.returncode == expected.returncode
-    # of an error it knows the place and the message; the values, the hint and who called take a Python
+    # an error has its place and message; the values, the hint and the callers need Python
     assert done.stderr.splitlines()[:3] == expected.stderr.splitlines()[: len(done.stderr.splitlines())][
         :3
     ] or (name == "no end" and "Recursion is too deep" in done.stderr)
@@ -370,7 +370,7 @@ NETWORK = """(define network (sequential (list (dense (ones '(4 8)) (ones 8)) ta
 (optimize (adam 0.1) loss network 10)"""
 
 CHECKS = {
-    # what is defined and what is answered
+    # definitions and results
     """(define n 3)
 (define (f x) (* n x))
 (define xs (map f (list 1 (real 2))))
@@ -387,13 +387,13 @@ g : real -> real
 unused : x -> not used""",
     "(define (f x) (if (> x 0) (+ x 'a) x))\n(f (real 1))": "2:1 : real\n1:27: Argument to + is invalid",
     "(define (f x) (g x))\n(f 1)": "2:1 : never answers: Unbound variable: g, at 1:16\n1:16: Unbound variable: g",
-    # why there is no answer, where that is no mistake in the types
+    # why an expression never returns, if that is no type error
     "(define (f x) (f (+ x 1)))\n(define (g x) (* 2 (f x)))\n(g 1)": "3:1 : never answers: f calls itself without end",
     '(define (f x) (if (< x 9) (f (+ x 1)) (error "far")))\n(f (real 1))': "2:1 : never answers: f calls itself without end, "
     "or it raises an error: far, at 1:39",
     "(define (even n) (odd (- n 1)))\n(define (odd n) (even (- n 1)))\n(even 2)": "3:1 : never answers: even calls itself "
     "without end",
-    # an error that is sure to happen is told, in its own words; `…` stands for what only the running program knows
+    # a certain error is reported with its message; `…` stands for text known at run time only
     '(define (f x) (error "no" x))\n(define y (+ 1 (f 1)))': "y : never answers: it raises an error: no 1, at 1:15\n"
     "1:15: no 1",
     '(error "no:" #[1 2] (read-real) "s" (> (read-real) 0))': "1:1: no: #[…] … s …",
@@ -409,7 +409,7 @@ unused : x -> not used""",
     # where shapes do not fit, indices do not matter
     "(scatter-add #[1 2] #[0 1] #[1])": "1:1 : never answers: Shapes given to scatter-add do not fit: (2) and (1), at 1:1\n"
     "1:1: Shapes given to scatter-add do not fit: (2) and (1)",
-    # behind a condition, and in a loop that may have no turn
+    # behind a condition, and in a loop that may have no iteration
     STEPS
     + "(optimize (sgd 0.1) loss (ones 3) 10)": "3:1 : tensor (3)\n2:31: Shapes given to matmul do not fit: (20 4) and (3)\n"
     "  hint: whether the program comes there depends on values",
@@ -432,11 +432,11 @@ unused : x -> not used""",
     "((gradient-R (lambda (x) (sum (hvp-R f x #[1 1])))) #[1 2])": "2:1 : tensor (2)",
     "(define (f x) (+ x ((derivative-R (lambda (v) (newton (lambda (y) (+ 1 (cadr ((gradient-R (lambda (z) y)) (list v y)))))\n"
     " 0.3 1e-7))) x)))\n((derivative-R (derivative-R f)) (real 1))": "3:1 : real",
-    # two lists end at once; what is asked about one holds of the other
+    # two lists end together; a test of one holds for the other
     "(define l (build-list 3 sin))\n(list (dot-product l '(1 2 3)) (map2 + l '(1 2 3)) (v+ l '(1 2 3)))": "2:1 : (real ",
     "(define (nth l n) (if (= n 0) (car l) (nth (cdr l) (- n 1))))\n(nth '(1 2 3) (read-real))": "2:1 : real",
     "(define (f l none) (if (null? l) (none) (car l)))\n(f (iota 3) #f)": "2:1 : real",
-    # names, in what nobody calls, too
+    # names, including those in uncalled procedures
     "(define (f s) (lenght s))": "f : s -> not used\n1:16: Unbound variable: lenght\n  hint: did you mean `length`?",
     "(define (f s) (map (lambda (x) (if (> x 0) (g x) bar)) s))": "1:45: Unbound variable: g\n1:50: Unbound variable: bar",
     "(define (f s) (let loop ((s s)) (loop baz)))": "1:39: Unbound variable: baz",
@@ -522,7 +522,7 @@ FILES = """(define table (load-tensor "table.npy"))
 
 
 def test_check_looks_at_files(tmp_path: Path) -> None:
-    """Of those that are there the shapes are known, beside the program, too; none is written."""
+    """The shapes in existing files are known, including files beside the program; none is written."""
     folder = tmp_path / "beside"
     folder.mkdir()
     (folder / "it.vlad").write_text(FILES, encoding="utf-8")
@@ -609,7 +609,7 @@ def test_names_of_modules_are_checked(tmp_path: Path) -> None:
     ]
     done = command("check", "part.vlad", cwd=tmp_path)
     assert done.returncode == 1 and "part.vlad:3:21: Error: Unbound variable: unknown" in done.stderr
-    done = command("check", "more.vlad", cwd=tmp_path)  # what it needs is in the file that includes it
+    done = command("check", "more.vlad", cwd=tmp_path)  # its definitions are in the file that includes it
     assert done.returncode == 1 and "more.vlad:1:35: Error: Unbound variable: own" in done.stderr
 
 

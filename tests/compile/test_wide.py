@@ -136,7 +136,7 @@ def test_many_sums_and_products_need_no_notes() -> None:
         "vlad_wide x3 = x0 * x1;",
     ]
     assert not any("before" in line or "far" in line for line in text)
-    assert text.count("double x3 = x0 * x1;") == 2  # what is left over, and where there are no such vectors
+    assert text.count("double x3 = x0 * x1;") == 2  # the remainder, and the case without such vectors
     assert not any("vlad_wide" in line for line in lines(kernel(*SUMS[:-1])))
 
 
@@ -168,22 +168,19 @@ def test_what_was_found_of_an_entry_before_is_taken_from_there() -> None:
         text[begun + 1 : begun + 3] == ["{", "long i0 = begin;"]
         and "double x7 = x5 * x3;" in text[begun:found]
     )
-    assert (
-        [line for line in text[found:end] if line.startswith("vlad_wide x")]
-        == [
-            "vlad_wide x1 = vlad_wide_at(&((const double *)a)[i0 + 1]);",  # what is not needed any more is not there
-            "vlad_wide x2 = vlad_wide_at(&((const double *)b)[i0]);",
-            "vlad_wide x4 = x1 * x1;",
-            "vlad_wide x6 = x4 * x4;",
-            "vlad_wide x7 = vlad_wide_moved(before6, x6);",  # its negative, which is put off to be subtracted
-            "vlad_wide x8 = x6 - x7;",
-            "vlad_wide x9 = x8 - x2;",
-            "vlad_wide x10 = x9 + x2;",
-            "vlad_wide x11 = x10 * x10;",
-            "vlad_wide x12 = x11 - x2;",
-            "vlad_wide x13 = x12 + x2;",
-        ]
-    )
+    assert [line for line in text[found:end] if line.startswith("vlad_wide x")] == [
+        "vlad_wide x1 = vlad_wide_at(&((const double *)a)[i0 + 1]);",  # unneeded code is not emitted
+        "vlad_wide x2 = vlad_wide_at(&((const double *)b)[i0]);",
+        "vlad_wide x4 = x1 * x1;",
+        "vlad_wide x6 = x4 * x4;",
+        "vlad_wide x7 = vlad_wide_moved(before6, x6);",  # its negative, which is put off to be subtracted
+        "vlad_wide x8 = x6 - x7;",
+        "vlad_wide x9 = x8 - x2;",
+        "vlad_wide x10 = x9 + x2;",
+        "vlad_wide x11 = x10 * x10;",
+        "vlad_wide x12 = x11 - x2;",
+        "vlad_wide x13 = x12 + x2;",
+    ]
     assert text[end + 1] == "before6 = x6;"
     assert not any("before" in line for line in lines(kernel(*SUMS)))
 
@@ -393,7 +390,7 @@ SPECIAL = [
 def test_to_the_same_bits(
     name: str, seed: int, widths: tuple[int, int], specials: list[tuple[int, int, float]]
 ) -> None:
-    """Of numbers about 1 and of numbers all over the range, with some among them of which the processor takes note."""
+    """Of numbers about 1 and of numbers over the whole range, including exceptional ones."""
     r = np.random.default_rng(seed)
     operands = [numbers(r, 301, width) for width in widths]
     for operand, place, value in specials:
@@ -473,8 +470,8 @@ def test_the_text_of_one_that_writes_over_what_it_divides() -> None:
     ]
 
 
-# What is divided is there already: its greatest entry was looked for, and a root is not taken twice. With how many arrays lie
-# over others.
+# The divisor exists already: its largest entry was computed, and a root is not taken twice. With the number of arrays that reuse
+# memory.
 ROOTS = "(* a (sqrt (abs b)))"
 OVER = {
     "by one number": ("(lambda (a b) (let ((e ROOTS)) (/ e (maximum e #:keep #t))))", 1),
@@ -503,7 +500,7 @@ def test_these_write_over_what_they_divide(name: str, kind: str) -> None:
     for length in (
         1800,
         12_000,
-    ):  # the longer answer lies where the host wants it, and so does what it writes over
+    ):  # the longer result is stored where the host requests, and so is the array it overwrites
         operands = tuple([from_python(np.ones(length, kind))] * 2)
         c = Unit(session.machine, code, tuple(environment[: len(code.environment)]), operands).text
         assert re.search(r"&kept\d\[", c)
@@ -529,7 +526,7 @@ def test_what_is_written_over_is_divided_to_the_same_bits(
     widths: tuple[int, int],
     specials: list[tuple[int, float, float]],
 ) -> None:
-    """In some of several blocks there are numbers of which the processor takes note."""
+    """Some of several blocks contain exceptional numbers."""
     r = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
         operands = [numbers(r, length, width).astype(kind) for width in widths]
@@ -560,7 +557,7 @@ def test_fast_math_keeps_what_zeros_infinities_and_nan_mean() -> None:
 
 @pytest.mark.parametrize("length", [2048, 2055, 2079, 2080])
 def test_wherever_arrays_begin_every_entry_is_written_once(length: int) -> None:
-    """In a vector or by itself: the answers are slices of one array, so that they begin anywhere in a line of the cache."""
+    """In a vector or by itself: the results are slices of one array, so that they begin anywhere in a cache line."""
     texts = [
         "union vlad_word { double d; long i; void *p; };",
         "int vlad_call(union vlad_word const *in, union vlad_word *out) { double *r = in[2].p; void *a = in[0].p, *b = in[1].p;",

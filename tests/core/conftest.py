@@ -1,4 +1,4 @@
-"""The helpers beside the tests are imported by their names."""
+"""Allows importing the helpers beside the tests by their names."""
 
 from __future__ import annotations
 

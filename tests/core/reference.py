@@ -1,8 +1,8 @@
-"""A second meaning of core, as plain as possible, to compare passes' inputs and outputs by: what they answer, print, raise
-and how many primitives they apply.
+"""A second semantics of core, as plain as possible, for comparing the inputs and outputs of passes: their results, output, errors
+and numbers of applied primitives.
 
-Environments are dicts, closures are the values' own tuples headed by a `Code` whose lambda is walked. Tail calls are not
-proper here: programs are small. `Reference.apply` is also the machine that rows which write are given.
+Environments are dicts, closures are the values' own tuples headed by a `Code` whose lambda is interpreted. Tail calls are not
+proper here: programs are small. `Reference.apply` is also the machine for rows with output.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Reference:
 
 
 def arranged(operands: list[Value], count: int) -> list[Value]:
-    """The tuple rule: operands as so many parameters."""
+    """The tuple rule: operands for `count` parameters."""
     packed = operands[-1]
     for operand in reversed(operands[:-1]):
         packed = (operand, packed)
@@ -145,13 +145,13 @@ def arranged(operands: list[Value], count: int) -> list[Value]:
 
 
 def outcome(lambda_: Lambda, operands: list[Value]) -> tuple[str, list[str], Counter[str]]:
-    """What a call answers or raises, what it prints before, and how often it applies each primitive."""
+    """The result or error of a call, its output, and its number of applications of each primitive."""
     machine, limit = Reference(), sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 100_000))  # a call is some frames of Python
     try:
         answer = shown(machine.apply(machine.closure(lambda_, {}), operands))
     except VladError as error:
-        # what a program says itself may show a procedure's name, which a text has to number
+        # a message of the program may contain a procedure's name, which a text must number
         answer = f"error {error.code}" + ("" if error.code == "user-error" else f": {error.message}")
     except OutOfFuel:
         answer = "out of fuel"

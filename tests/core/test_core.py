@@ -45,7 +45,7 @@ def read_back(text: str) -> Lambda:
 
 
 def unnumbered(outcome: tuple[str, list[str], Counter[str]]) -> tuple[str, list[str], Counter[str]]:
-    """Printing tells variables of one name apart (`x`, `x.2`), and errors and written procedures quote names."""
+    """Printing distinguishes variables of one name (`x`, `x.2`), and errors and written procedures quote names."""
 
     def plain(text: str) -> str:
         return re.sub(r"\.\d+\b", "", text)
@@ -122,7 +122,7 @@ def test_names_in_text_cannot_be_taken_for_others() -> None:
 
 
 def test_globals_that_hide_another_meaning_are_marked() -> None:
-    """Names of core's notation always, others where the caller says so."""
+    """Names of core's notation always, others as the caller decides."""
     text = (
         "(lambda (x)\n  (let* ((t (#global:sin x))\n         (u (sin t))\n         (v (cons #global:zero u)))\n"
         "    (#global:record v #global:|#zero| #global:|#1=|)))"

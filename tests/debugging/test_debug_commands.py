@@ -1,4 +1,4 @@
-"""The debugger in words: what a prompt asks and prints, and `vlad debug`, `--trace`, `--find-nan`."""
+"""The debugger's text interface: dialogue and output at a prompt, and `vlad debug`, `--trace`, `--find-nan`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAM = """(define (f x)
 
 
 class Person:
-    """Types lines, and sees what is printed."""
+    """Types lines, and records the output."""
 
     def __init__(self, *lines: str) -> None:
         self.lines = list(lines)

@@ -1,6 +1,6 @@
-"""The NaN finder names the right primitive at the right place, in whatever derivative: seeded programs.
+"""The NaN finder names the correct primitive at the correct place, in any derivative: seeded programs.
 
-In each program «…» stands around the operation that is at fault. Both tiers' answers are those without the finder.
+In each program «…» marks the faulty operation. The results of both tiers are those without the finder.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ CASES: list[tuple[str, str, str, str, str, tuple[int, ...] | None]] = [
 
 
 def run(marked: str, tier: str | None = None) -> tuple[list[Finding], str, int]:
-    """The findings, the text that was evaluated, and where the operation stands in it (-1: the case does not say)."""
+    """The findings, the evaluated text, and the position of the operation in it (-1: unspecified)."""
     text = marked.replace("«", "").replace("»", "")
     session = vlad.Session(tier=tier, write=lambda text: None)
     found: list[Finding] = []
@@ -240,7 +240,7 @@ def test_there_are_enough_cases() -> None:
 
 @pytest.mark.parametrize("tier", ["evaluate", "auto"])
 def test_answers_stay_the_same(tier: str) -> None:
-    """With the finder, the program prints what it prints without."""
+    """With the finder, the program's output is unchanged."""
     for _, marked, *_ in CASES:
         text = marked.replace("«", "").replace("»", "")
         printed: list[list[str]] = []

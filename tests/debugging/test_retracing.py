@@ -22,7 +22,7 @@ PROGRAM = """(define (down n) (if (= n 0) (car n) (down (- n 1))))
 
 
 class Case:
-    """A session with the program, what it printed, and the last error."""
+    """A session with the program, its output, and the last error."""
 
     def __init__(self, tier: str = "auto", reads: str = "") -> None:
         self.written: list[str] = []

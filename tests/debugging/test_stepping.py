@@ -34,7 +34,7 @@ PROGRAM = """(define (mean l)
 
 
 class Script:
-    """Answers stops by a list of actions, then with "continue", and notes what it saw."""
+    """Responds to stops with a list of actions, then with "continue", and records them."""
 
     def __init__(self, *actions: str) -> None:
         self.actions = list(actions)
@@ -323,7 +323,7 @@ def test_an_interrupt_while_watching() -> None:
 
 
 def test_watching_leaves_no_trace() -> None:
-    """Off, the emitted code is what it is without a debugger, to the letter."""
+    """When off, the emitted code is exactly that without a debugger."""
 
     def texts(session: vlad.Session) -> list[str]:
         found = []
@@ -364,7 +364,7 @@ def test_the_debugger_is_not_imported_unless_asked_for() -> None:
 
 def test_a_kept_error_does_not_keep_a_deep_stack() -> None:
     class Thing:
-        """What a frame holds."""
+        """A captured value of a frame."""
 
     things: weakref.WeakSet[Thing] = weakref.WeakSet()
     session = vlad.Session(tier="evaluate", write=lambda text: None)

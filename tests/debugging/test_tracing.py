@@ -1,4 +1,4 @@
-"""Traced calls: who is shown, on which level, tail calls as what they are, and nothing without end."""
+"""Traced calls: which are shown, on which level, tail calls as such, and a limit."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What sessions have to stand for a long time: python tests/embedding/session_soak.py [sessions | libraries | threads] ...
+"""Long-running tests of sessions: python tests/embedding/session_soak.py [sessions | libraries | threads] ...
 
     sessions    100,000 sessions are made, used and closed; memory does not grow
-    libraries   2,000 sessions compile, and are closed or forgotten; neither memory, files nor what is mapped grows
-    threads     8 threads with 10,000 mixed evaluations each, in sessions of their own and all in one, on each tier, answer what
-                one thread does
+    libraries   2,000 sessions compile, and are closed or dropped; neither memory, files nor mappings grow
+    threads     8 threads with 10,000 mixed evaluations each, in sessions of their own and all in one, on each tier, return the
+                results of one thread
     tasks       9,000 awaited evaluations, a third of them cancelled; no thread is left
 
 All of them without an argument. The tests take samples of these (test_threads.py).
@@ -46,7 +46,7 @@ def refused(work: Callable[[], Any]) -> str:
     return "nothing"
 
 
-# What a thread does in a session, by the number of the turn. Names that are defined are the thread's own.
+# Work of a thread in a session, by iteration. Defined names are the thread's own.
 MIXED: list[Callable[[vlad.Session, int, str], Any]] = [
     lambda s, i, own: s.eval(f"(+ {i} (square-of {i % 7}))"),
     lambda s, i, own: s["square-of"](i * 0.5),
@@ -81,7 +81,7 @@ def work(session: vlad.Session, count: int, own: str) -> list[Any]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equal but for the last digits, which a tier may round otherwise."""
+    """Equal except for the last digits, which tiers may round differently."""
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, float) and isinstance(b, float):
@@ -90,7 +90,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def threads(tier: str, shared: bool, count: int = 8, each: int = 10_000) -> float:
-    """Seconds. Raises AssertionError where threads answer anything but what one does alone."""
+    """Seconds. Raises AssertionError if threads return other results than one thread."""
     begun = time.monotonic()
     with session_of(tier) as session:
         expected = work(session, each, "own")
@@ -149,7 +149,7 @@ def resident() -> float:
 
 
 def mapped() -> tuple[int, int]:
-    """How many areas of memory this process has, and what they are in all, in megabytes."""
+    """The number of memory mappings of this process, and their total in megabytes."""
     with open("/proc/self/maps", encoding="utf-8") as file:
         areas = [line.split()[0].split("-") for line in file]
     return len(areas), sum(int(end, 16) - int(start, 16) for start, end in areas) // 1_000_000

@@ -63,7 +63,7 @@ def test_a_reserve_is_no_larger_than_the_memory(monkeypatch: pytest.MonkeyPatch)
     made = reserve.reserve.__wrapped__()
     assert made.arena == 3 << 28 and made.left > ARENA_SIZE
     files["/proc/sys/vm/overcommit_memory"] = 2
-    monkeypatch.setattr(reserve, "_told", lambda path: {"CommitLimit": 3 << 20, "Committed_AS": 1 << 20})
+    monkeypatch.setattr(reserve, "_entries", lambda path: {"CommitLimit": 3 << 20, "Committed_AS": 1 << 20})
     assert reserve.reserve.__wrapped__().left == 1 << 29
     monkeypatch.setattr(reserve, "addresses_left", lambda: 1 << 28)
     assert reserve.reserve.__wrapped__().left == 1 << 27

@@ -1,4 +1,4 @@
-"""What a call from Python is told that fails: in the words of who called, at the procedure that was called."""
+"""Errors of failed calls from Python: in terms of the call, at the called procedure."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ for cell in sys.argv[1:]:
 
 
 def test_an_error_fails_the_cell(tmp_path: Path) -> None:
-    """So that "Run all" stops there; what is shown are vlad's words, and none of Python's frames."""
+    """So that "Run all" stops there; the output is vlad's message, without Python frames."""
     cells = (
         "%load_ext vlad.bridges.magic",
         "%%vlad\n(define (f x) (car x))\n(f '(1))",

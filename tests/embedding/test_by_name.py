@@ -62,7 +62,7 @@ def test_a_derivative_by_name(session: vlad.Session) -> None:
 
 
 def test_compiled_for_each() -> None:
-    """Which flags and axes there are, is part of what is compiled."""
+    """Flags and axes are part of the compiled variant."""
     total = vlad.compile(vlad.Session(tier="compile").sum, A)
     for _ in range(3):
         assert total(A, axis=0).tolist() == [3, 5, 7]

@@ -1,7 +1,7 @@
-"""One procedure called again and again from Python, with arguments of all kinds in any order: it answers as the evaluator does.
+"""One procedure called again and again from Python, with arguments of all kinds in any order: its results are the evaluator's.
 
-A procedure is compiled for the arguments of its first calls, and called straight from Python from then on, so what a call answers
-may depend on those before it. The programs are random; a seed names each.
+A procedure is compiled for the arguments of its first calls, and called directly from Python from then on, so the result of a
+call may depend on those before it. The programs are random; a seed names each.
 """
 
 from __future__ import annotations

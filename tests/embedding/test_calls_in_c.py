@@ -1,4 +1,4 @@
-"""Calls of machine code by c_extension.c: what is called so, what it answers, what it leaves behind, and calls without it."""
+"""Calls of machine code by c_extension.c: which calls use it, their results, their leaks, and calls without it."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def test_what_is_large_is_called_in_c_but_not_what_has_many_parts(session: vlad.
 
 
 def test_nothing_is_left_behind(session: vlad.Session) -> None:
-    """References of operands, answers, constants and dtypes come out even, where a call is refused, too."""
+    """Reference counts of operands, results, constants and dtypes are balanced, even if a call is refused."""
     parts, places, dtype, turns = session["parts"], session["places"], A.dtype, session["turns"]
     twice, many = session.eval("(lambda (a) (* 2 a))"), np.ones(MOST_ENTRIES)
     parts(0.5, A), places(A, A), turns(2.0), twice(many)
@@ -281,7 +281,7 @@ def test_nothing_is_left_behind(session: vlad.Session) -> None:
 
 
 def test_calls_within_calls_and_beside_each_other(session: vlad.Session) -> None:
-    """A library's words are one call's at a time: whoever comes meanwhile takes the usual way, and waits."""
+    """A library's words belong to one call at a time: a concurrent call takes the general path, and waits."""
     pairs = session["pairs"]
     expected = {x: pairs(x, A) for x in (0.5, 1.5, 2.5, 3.5)}
     wrong: list[Any] = []
@@ -304,11 +304,11 @@ def test_calls_within_calls_and_beside_each_other(session: vlad.Session) -> None
 def test_a_redefinition_while_an_answer_is_put_together(
     session: vlad.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The list of what may be called goes, and with it what has just been called."""
+    """The list of callable variants is released, and with it the one that was just called."""
     session.eval("(define (k x) (* 2 x)) (define (h x y) (* (k x) (k (car y)) (k (cdr y))))")
     gradient = vlad.grad(
         session["h"], 1
-    )  # of a parameter that gets two arguments, whose leaves do not tell that
+    )  # a parameter that gets two arguments, whose leaves do not show that
     for _ in range(2):
         assert gradient(1.0, 2.0, 3.0) == (24.0, 16.0)
     assert gradient.quicks
@@ -326,7 +326,7 @@ def test_a_redefinition_while_an_answer_is_put_together(
 
 @pytest.mark.parametrize("size", [3, MOST_ENTRIES])
 def test_redefinitions_while_other_threads_call(size: int) -> None:
-    """A library stays where it is while somebody is in it."""
+    """A library stays loaded while it is in use."""
     session = vlad.Session(tier="compile")
     session.eval("(define (k x) (* 2 x)) (define (l x) (list (k x) (k (k x))))")
     array, procedure = np.ones(size), session["l"]
@@ -355,7 +355,7 @@ DOUBLING = "(define (f0 x) (sin (+ x 1)))" + "".join(
 
 
 def test_straight_code_that_takes_long_is_no_call_in_c() -> None:
-    """Each procedure takes twice as long as the one before, without a loop. Limits hold, and others have Python's lock."""
+    """Each procedure takes twice as long as the one before, without a loop. Limits hold, and other threads get Python's lock."""
     session = vlad.Session(tier="compile")
     session.eval(DOUBLING)
     short, long = session["f4"], session["f30"]

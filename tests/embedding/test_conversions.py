@@ -1,4 +1,4 @@
-"""Values of Python's there and back: identities where docs/embedding.md says so; what it says comes back otherwise."""
+"""Python values converted there and back: unchanged where docs/embedding.md says “the same”; otherwise as it states."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Frozen:
 
 
 class Thing:
-    """What the language has no counterpart for."""
+    """An object without counterpart in the language."""
 
 
 @st.composite
@@ -89,7 +89,7 @@ VALUES = st.recursive(
 
 
 def same(found: Any, given: Any) -> bool:
-    """Is it the same, as far as Python's `==` tells, and for arrays their kind, shape and entries?"""
+    """Whether both are the same by Python's `==`, and for arrays by kind, shape and entries."""
     if isinstance(given, vlad.Opaque):
         return found is given.object
     if isinstance(given, np.ndarray):

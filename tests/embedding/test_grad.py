@@ -1,4 +1,4 @@
-"""`vlad.grad` and its kin: arguments of any structure, nested, in every mode; against closed forms and differences."""
+"""`vlad.grad` and similar functions: arguments of any structure, nested, in every mode; against closed forms and differences."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def test_saved_backpropagators_answer_without_the_session(session: vlad.Session)
         assert vlad.loads(text, other)(1.0) == [2.0, 4.0]
 
 
-# What has no tangent.
+# Values without tangents.
 
 
 @pytest.mark.parametrize(

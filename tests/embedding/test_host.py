@@ -189,7 +189,7 @@ def test_a_function_prints_as_its_name_and_is_itself(session: vlad.Session) -> N
 
 
 def test_a_function_is_freed_with_the_last_who_holds_it() -> None:
-    session = vlad.Session(tier="evaluate")  # a compiler keeps what it knows of
+    session = vlad.Session(tier="evaluate")  # a compiler caches its results
 
     class Held:
         def __call__(self, x: float) -> float:
@@ -477,7 +477,7 @@ def test_two_operands(rules: dict[str, Any]) -> None:
             assert gradient(x, y) == pytest.approx((math.exp(y), x * math.exp(y)))
 
     check()
-    # a real and a tensor: the sensitivity of what was repeated is a sum
+    # a real and a tensor: the sensitivity of a broadcast operand is a sum
     x, y = 2.0, np.array([0.5, 1.0])
     for_x, for_y = vlad.grad(session.eval("(lambda (x y) (sum (area x y)))"))(x, y)
     assert for_x == pytest.approx(np.exp(y).sum())
@@ -678,7 +678,7 @@ def test_answers_of_rules_have_the_right_shape(session: vlad.Session) -> None:
     assert error_of(lambda: session.eval("(g (list 1 2))")).message == "Argument to g is invalid"
 
 
-# What is wrong is rejected when the session is given it.
+# A wrong primitive is rejected when it is passed to the session.
 
 
 def rejected(function: Callable[..., Any], **rules: Any) -> vlad.VladError:
@@ -756,7 +756,7 @@ def LOG(x: float) -> float:
 def test_right_rules_of_steep_flat_and_partial_functions_are_not(
     function: Callable[[float], float], session: vlad.Session
 ) -> None:
-    """And what is wrong by a thousandth is, however large the values."""
+    """And errors of a thousandth are detected, however large the values."""
     h = 1e-6
 
     def exact(x: float) -> float:
@@ -1048,7 +1048,7 @@ def test_each_effect_happens_once(tier: str) -> None:
 
 
 def test_a_long_program_that_calls_python_runs_once() -> None:
-    """It is never started again, for nobody could take back what Python did."""
+    """It is never restarted, as effects of Python cannot be undone."""
     session = vlad.Session(tier="auto")
     calls: list[float] = []
     session["note"] = lambda x: calls.append(x)

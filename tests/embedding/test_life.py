@@ -1,4 +1,4 @@
-"""The end of a session: what it held is free, and whoever uses it is told. And sessions in processes that were forked."""
+"""The end of a session: what it held is freed, and later use raises an error. And sessions in forked processes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ linux = pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="only L
 
 @pytest.fixture
 def no_collector() -> Iterator[None]:
-    """What is free is free without Python's collector of cycles."""
+    """Memory is freed without Python's cycle collector."""
     gc.collect()
     gc.disable()
     yield
@@ -125,7 +125,7 @@ def test_what_a_session_held_is_free(tier: str) -> None:
 
 
 def mapped() -> tuple[int, int]:
-    """How many areas of memory this process has, and what they are in all, in megabytes."""
+    """The number of memory mappings of this process, and their total in megabytes."""
     with open("/proc/self/maps", encoding="utf-8") as file:
         areas = [line.split()[0].split("-") for line in file]
     return len(areas), sum(int(end, 16) - int(start, 16) for start, end in areas) // 1_000_000
@@ -213,7 +213,7 @@ def test_nobody_closes_a_session_within_its_evaluation(tier: str) -> None:
 
 
 def test_the_compiler_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It is ended, and nobody is told of it."""
+    """It is stopped, silently."""
     compiler = tmp_path / "cc"
     compiler.write_text(
         f'#!/bin/sh\ncase "$1" in --version) echo cc 1;; *) echo $$ > {tmp_path}/pid; sleep 60;; esac\n'
@@ -241,7 +241,7 @@ def test_the_compiler_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def child(text: str, **environment: str) -> str:
-    """What a program prints of which `in_child(work)` runs `work` in a fork of it, and prints its answer or its VladError."""
+    """The output of a program in which `in_child(work)` runs `work` in a fork, and prints its result or its VladError."""
     head = f"""
         import os, sys, threading, time, vlad
         def in_child(work):
@@ -326,7 +326,7 @@ def test_a_session_that_another_thread_evaluates_in_is_lost_to_a_fork(tier: str)
 
 
 def test_the_compiler_of_the_parent_is_left_alone() -> None:
-    """What is compiled beside an evaluation goes on, and what the child starts is its own."""
+    """A compilation in the background continues, and the child starts its own."""
     text = """
         begun = threading.Event()
         def begin():

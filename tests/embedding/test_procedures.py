@@ -68,7 +68,7 @@ def refused(call: Any) -> vlad.VladError:
     return caught.value
 
 
-# What Python is told.
+# Documentation for Python.
 
 
 @pytest.mark.parametrize(
@@ -507,7 +507,7 @@ def test_procedures_of_closed_sessions_are_told() -> None:
 def test_where_it_cannot_be_compiled_is_told_whenever_it_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where an earlier process found out, for the cache does not keep places."""
+    """Also if an earlier process found out, as the cache does not store places."""
     monkeypatch.setenv("VLAD_CACHE_DIR", str(tmp_path))
     for _ in range(2):
         f = vlad.Session(tier="auto").eval("(lambda (x) (ones (round x)))")

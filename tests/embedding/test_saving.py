@@ -1,4 +1,4 @@
-"""`vlad.dumps`, `vlad.loads` and pickle: what is read back is what was saved; what is no saved value is one error."""
+"""`vlad.dumps`, `vlad.loads` and pickle: values read back equal the saved ones; an invalid text is one error."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ DEFINITIONS = """
 (define car-of-this (lambda (car) (car 2)))
 """
 
-# Procedures with what they are called with.
+# Procedures with their arguments.
 PROCEDURES: list[tuple[str, Any]] = [
     ("cube", 2.0),
     ("(scaled 2)", 1.5),
@@ -126,7 +126,7 @@ def session() -> vlad.Session:
 
 
 def again(value: Any, into: vlad.Session | None = None) -> Any:
-    """What a saved value is in another session; the text is the one that it would be saved as there."""
+    """A saved value in another session; saving it there gives the same text."""
     text = vlad.dumps(value)
     found = vlad.loads(text, into or fresh())
     assert vlad.dumps(found) == text
@@ -134,7 +134,7 @@ def again(value: Any, into: vlad.Session | None = None) -> Any:
 
 
 def answer(f: Callable[..., Any], argument: Any) -> str:
-    """What a call answers, every bit of it; errors without their places."""
+    """The result of a call, exactly; errors without their places."""
     try:
         found = f(*argument) if isinstance(argument, tuple) else f(argument)
     except vlad.VladError as error:
@@ -369,7 +369,7 @@ def test_what_a_transform_made_travels_by_its_name() -> None:
     assert write_value(both, session).endswith("(closure (forward (tail procedure)) 1))\n")
     found = read_value(write_value(both, session), OTHER)
     assert found[0] is OTHER.machine.forward_code(OTHER.machine.tail_code(found[0].base))
-    session.eval("(define (+ a b) (* a b))")  # the code begins anew, and forgets what was made of it
+    session.eval("(define (+ a b) (* a b))")  # the code is reset, and discards its derived codes
     assert write_value(both, session).endswith("(closure (forward (tail procedure)) 1))\n")
 
 
@@ -512,7 +512,7 @@ def test_reading_takes_time_in_proportion_to_the_text(kind: str) -> None:
     assert large < 8 * 3 * small + 0.05, (small, large)
 
 
-# What is no saved value.
+# Invalid texts.
 
 WRONG = {
     "": "one list (vlad-saved …) is expected",
@@ -670,7 +670,7 @@ def test_mutated_texts(text: str) -> None:
     assert write_value(read_value(normal, OTHER), OTHER) == normal
 
 
-# What has no text.
+# Values without text.
 
 
 def test_what_cannot_be_saved(session: vlad.Session) -> None:

@@ -1,4 +1,4 @@
-"""Symbols: equal names are one object as long as anybody holds it, and nothing is left of what nobody holds."""
+"""Symbols: equal names are one object while it is referenced, and nothing remains of unreferenced ones."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_holds_a_symbol_holds_the_one_of_its_name(tier: str) -> None:
     assert session.eval("(read (same))") == 1.0
     session["turned"] = turned
     assert session.eval("(turned (car kept))") is True
-    with vlad.Session(tier=tier) as other:  # what is compiled is in the cache
+    with vlad.Session(tier=tier) as other:  # compiled code is in the cache
         other.eval(f"(define (is x) (if (eq? x '{LONG}) 1 2))")
         assert other.eval(f"(is '{LONG})") == 1.0
 

@@ -24,7 +24,7 @@ LONG = "(define (turns n) (let loop ((i 0) (x 0.1)) (if (< i n) (loop (+ i 1) (s
 
 
 def in_threads(*works: Callable[[], Any]) -> list[Any]:
-    """What functions answer, or raise, each in a thread of its own."""
+    """The results, or errors, of functions, each in a thread of its own."""
     answers: list[Any] = [None] * len(works)
 
     def run(index: int, work: Callable[[], Any]) -> None:
@@ -77,12 +77,12 @@ def test_compiled_calls_let_others_run() -> None:
 
     first, second, steps = in_threads(lambda: call(0), lambda: call(1), watch)
     assert first == second
-    assert steps > 10 and both.count(2) > 10  # a call that held the lock of Python would let nobody count
+    assert steps > 10 and both.count(2) > 10  # a call that held Python's lock would prevent counting
 
 
 @pytest.mark.timeout(60)
 def test_sessions_that_wait_for_each_other() -> None:
-    """Each thread evaluates in a session and calls the other's: one of them is told, and all of it ends."""
+    """Each thread evaluates in a session and calls the other's: one of them gets an error, and all of it ends."""
     a, b = vlad.Session(), vlad.Session()
     meet = threading.Barrier(2)
     for session, other in ((a, b), (b, a)):
@@ -171,7 +171,7 @@ def test_finalizers_and_handlers_evaluate_in_between(tier: str) -> None:
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_what_is_redefined_by_another_thread(tier: str) -> None:
-    """Each call sees the old meaning or the new one, and after the last one has been told, the last one."""
+    """Each call uses the old meaning or the new one, and after the last definition has returned, the last one."""
     session = vlad.Session(tier=tier)
     session.eval("(define k 0) (define (f x) (+ x k))")
     f = session["f"]
@@ -346,7 +346,7 @@ def test_asyncio_is_not_needed_by_who_does_not_await() -> None:
 
 
 def test_an_answer_is_converted_in_turn_where_another_thread_has_set_limits() -> None:
-    """After the call that it answers has ended: what watches an evaluation is of one thread at a time."""
+    """After the call has ended: the watch of an evaluation belongs to one thread at a time."""
     session = vlad.Session()
     begun, ending = threading.Event(), threading.Event()
 

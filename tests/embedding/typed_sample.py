@@ -1,4 +1,4 @@
-"""A program of a user who checks types: `mypy --strict` and `pyright` find nothing in it. test_typed.py runs it."""
+"""A type-checked user program: `mypy --strict` and `pyright` find no errors in it. test_typed.py runs it."""
 
 from __future__ import annotations
 

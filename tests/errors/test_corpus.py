@@ -1,4 +1,4 @@
-"""Wrong programs: each ends in one VladError, of the right kind, at the right place, with the right words."""
+"""Wrong programs: each ends in one VladError, of the right kind, at the right place, with the right message."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The kinds of error: the codes in the sources are those that are documented, and each is provoked by the example of its entry.
+"""The kinds of error: the codes in the sources are the documented ones, and each is provoked by the example of its entry.
 
-What the examples print is tested with the other pages (tests/test_documentation.py); here it is which kinds of error they make.
+The output of the examples is tested with the other pages (tests/test_documentation.py); this file tests their kinds of error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CLASSES = {
     "MissingPackage",
 }
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# What no short example can provoke, on this machine: where it is tested with something in a GPU's place, say, or with threads.
+# Kinds that no short example can provoke on this machine: with tests that use a mock of a GPU, for example, or threads.
 PRETENDED = {
     "deadlock": "tests/embedding/test_threads.py",
     "cancelled": "tests/embedding/test_threads.py",
@@ -89,7 +89,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def python_names() -> dict[str, object]:
-    """What the blocks of the page may use: its first block, which stands before the entries."""
+    """Names that the page's blocks may use: those of its first block, before the entries."""
     page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
     names: dict[str, object] = {}
     first = next(block for block in BLOCK.finditer(page) if block.group(1) == "python")

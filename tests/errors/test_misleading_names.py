@@ -23,7 +23,7 @@ from vlad.data.source import Source, Span, in_library
 from vlad.data.values import Code, PrimitiveType, Role, Value, look, primitive_type
 from vlad.debugging.debugger import Debugger
 from vlad.debugging.finite import Finding
-from vlad.debugging.frames import is_told
+from vlad.debugging.frames import is_shown
 from vlad.expand.arity import Signature, wrong_number
 
 TIERS = ("evaluate", "auto", "compile")
@@ -337,10 +337,10 @@ def test_a_python_file_of_the_name_of_emitted_code() -> None:
 
 def test_a_variable_called_argument_is_not_that_of_a_transform() -> None:
     names = frozenset(["argument", "rest", "x"])
-    assert is_told(Variable(DerivedName(WrittenName("x"), ".sensitivity")), names)
-    assert not is_told(Variable("argument.sensitivity"), names)
-    assert not is_told(Variable("rest.tangent"), names)
-    assert not is_told(Variable(DerivedName("x", ".tangent")), names)  # an x that nobody wrote
+    assert is_shown(Variable(DerivedName(WrittenName("x"), ".sensitivity")), names)
+    assert not is_shown(Variable("argument.sensitivity"), names)
+    assert not is_shown(Variable("rest.tangent"), names)
+    assert not is_shown(Variable(DerivedName("x", ".tangent")), names)  # an x that nobody wrote
     assert str(pickle.loads(pickle.dumps(DerivedName("x", ".tangent")))) == "x.tangent"
 
 

@@ -1,4 +1,4 @@
-"""Mistakes that people make: each ends in an error whose caret is under the faulty form, and which says what to do."""
+"""Common mistakes: each ends in an error whose caret is under the faulty form, with a remedy."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Every primitive and every procedure of the library, called with an argument too few or too many: that is what is told.
+"""Every primitive and every procedure of the library, called with an argument too few or too many: the error must say so.
 
-By the tuple rule a pair that comes last stands for all arguments that are left, so what fails at first is a part of it."""
+By the tuple rule a last pair stands for all remaining arguments, so the first failure is in a part of it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def session_on(tier: str) -> Session:
 
 
 def operands_of(name: str, count: int) -> list[str]:
-    """So many operands that suit, from an example; none, where no example is a plain call."""
+    """Suitable operands, from an example; none, if no example is a plain call."""
     for example in entries()[name].examples:
         form = read(Source("", example.call))[0]
         if isinstance(form, Form) and isinstance(form.items[0], Name) and form.items[0].symbol.name == name:
@@ -38,7 +39,7 @@ def operands_of(name: str, count: int) -> list[str]:
 
 
 def counted(session: Session) -> Iterator[tuple[str, int]]:
-    """What takes so many arguments, and no more."""
+    """A procedure that takes exactly this number of arguments."""
     for name in sorted(session.known_names() & set(entries())):
         procedure = session[name]
         if isinstance(procedure, vlad.Procedure) and not procedure.taken().rest:
@@ -64,7 +65,7 @@ def test_one_too_few(tier: str, step: int) -> None:
             if error is not None:
                 asked += 1
                 is_told = error.message == f"{name} takes {count} arguments and got {count - 1}"
-                # what the example's own procedure could not do with a part of the pair has its place there
+                # an error of the example's own procedure on a part of the pair has its place there
                 if not is_told and error.span is not None and error.span.start == 0:
                     wrong.append(str(error))
     assert wrong == [], "\n".join(wrong)
@@ -82,7 +83,7 @@ def test_one_too_many(tier: str, step: int) -> None:
             asked += 1
             told = f"{name} takes {count} argument{'s' * (count > 1)} and got {count + 1}"
             hint = f"{count + 1} are here, of which the last 2 come as one"
-            # what is written for this very case names what was too much; einsum takes any number
+            # specific messages name the excess argument; einsum takes any number
             is_told = error.message == told or "more" in error.message or name == "einsum"
             if not is_told and hint not in (error.hint or ""):
                 wrong.append(str(error))

@@ -1,5 +1,6 @@
-"""What a closure captures is decided by the program's text: however its variables are bound, closures of the same lambda over the
-same values have the same environment, the same derivatives, zeros and sums, and are saved alike."""
+"""The program's text determines what a closure captures: however its variables are bound, closures of the same lambda over the
+same values have the same environment, the same derivatives, zeros and sums, and the same saved text.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ PRELUDE = """
 
 @st.composite
 def expressions(draw: st.DrawFn, depth: int = 3, names: tuple[str, ...] = (*NAMES, "x")) -> str:
-    """The text of an expression over numbers that have these names, with all that an optimiser likes."""
+    """The text of an expression over numbers with these names, with opportunities for an optimiser."""
     if depth == 0:
         return draw(st.sampled_from([*names, "2", "0.5"]))
     e = expressions(depth - 1, names)
@@ -67,7 +68,7 @@ def made(binder: str, body: str, values: list[str]) -> str:
 
 
 def captured(body: str, values: list[str]) -> list[float]:
-    """What the text of a lambda captures, in the order in which it names it."""
+    """The variables that a lambda's text captures, in order of occurrence."""
     words = body.replace("(", " ").replace(")", " ").split()
     return [float(values[NAMES.index(word)]) for word in dict.fromkeys(words) if word in NAMES]
 
@@ -88,7 +89,7 @@ def session() -> vlad.Session:
 def test_it_does_not_matter_how_a_variable_is_bound(
     session: vlad.Session, body: str, values: list[str], binders: list[str]
 ) -> None:
-    """Programs beside a procedure at top level that makes closures of values it does not know: 2,100 in the thorough run."""
+    """Programs compared with a top-level procedure that makes closures of unknown values: 2,100 in the thorough run."""
     lambda_ = f"(lambda (x) {body})"
     session.run_text(f"(define (make a b c) {lambda_})", "make.vlad")
     expected = session.eval(f"(laws (make {' '.join(values)}))")

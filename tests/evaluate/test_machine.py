@@ -1,4 +1,4 @@
-"""What the evaluator promises: proper tail calls, depth bounded by memory, limits, interrupts, the same output every time."""
+"""Guarantees of the evaluator: proper tail calls, depth bounded by memory, limits, interrupts, the same output every time."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_an_interrupt_ends_the_command_at_once(program: str, tmp_path: Path) -> 
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     if "(f 1)" in program:
         environment["VLAD_TIER"] = (
-            "evaluate"  # compiled, the recursion has met its limit before anybody can interrupt
+            "evaluate"  # compiled, the recursion reaches its limit before it can be interrupted
         )
     process = subprocess.Popen(
         [sys.executable, "-m", "vlad", str(path)],
@@ -210,7 +210,7 @@ def test_deep_source_and_deep_data() -> None:
 
 
 def test_frames_of_the_systems_own_text_are_not_told() -> None:
-    """Between the library's lambda and the program's one stands a procedure of a text that nobody can look up."""
+    """Between the library's lambda and the program's is a procedure of a text that users cannot read."""
     session = vlad.Session(tier="evaluate")
     with pytest.raises(vlad.VladError) as caught:
         session.eval("((hessian (lambda (x) (sin (car x)))) 3)")

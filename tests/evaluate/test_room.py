@@ -13,7 +13,7 @@ from vlad.control.frame_stack import with_room
 
 
 def down(depth: int, turns: int) -> int:
-    """Calls at every depth, some of which go to and fro over the end of a piece."""
+    """Calls at every depth, some of which cross the end of a chunk repeatedly."""
     for _ in range(turns):
         wide(depth)
     return down(depth - 1, turns) + 1 if depth else 0
@@ -37,7 +37,7 @@ def test_operands_answers_and_exceptions_pass() -> None:
 
 
 def test_no_more_page_faults_for_more_calls() -> None:
-    """In a process of its own, where nobody else takes memory; without room there are some for each turn."""
+    """In a process of its own, without other allocations; without reuse there are some in each iteration."""
     text = "import sys; sys.setrecursionlimit(5000); from test_room import *; print(faults(1), faults(500), faults(1))"
     done = subprocess.run(
         [sys.executable, "-c", text], cwd=Path(__file__).parent, capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""What the tests of the expander share."""
+"""Shared helpers of the expander's tests."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def core(text: str) -> str:
 
 
 def printed(text: str) -> list[str]:
-    """What a program prints."""
+    """The output of a program."""
     output: list[str] = []
     session = vlad.Session(write=output.append)
     session.run_text(text, "test.vlad")

@@ -204,7 +204,7 @@ BEGIN_AND_DO = [
     ),
 ]
 
-# Quasiquote: what is constant stays constant.
+# Quasiquote: constant parts stay constant.
 QUASIQUOTE = [
     ("`(1 2)", "(quote (1 2))"),
     (

@@ -64,7 +64,7 @@ PROGRAMS: dict[str, Callable[[int], str]] = {
 
 @pytest.fixture(autouse=True)
 def no_collections() -> Iterator[None]:
-    """Of cyclic garbage, which there is none of: looking for it takes half the time."""
+    """Of cyclic garbage, of which there is none: searching for it takes half the time."""
     gc.disable()
     yield
     gc.enable()

@@ -697,7 +697,7 @@ def test_operands_by_name(program: str, expected: list[object]) -> None:
 
 
 def test_operands_before_names_are_found_once() -> None:
-    """They were found twice once: what they did was done twice, and calls in each other took time and memory without bounds."""
+    """They were once evaluated twice: effects were repeated, and nested calls took exponential time and memory."""
     (item,) = items("(total (+ 1 2) (+ 3 4) #:axis (+ 5 6))", keyed())
     assert isinstance(item, Expression)
     assert len(item.body.bindings) == 3

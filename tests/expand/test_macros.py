@@ -1,4 +1,4 @@
-"""syntax-rules by programs: what matches, what is made, and that names mean what they mean where they were written."""
+"""syntax-rules by programs: matching, instantiation, and hygiene."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from vlad.data.errors import VladError
 
 MANY = settings(max_examples=drawn(150), deadline=None, suppress_health_check=list(HealthCheck))
 
-# Macros whose templates bind, test and call; the programs below bind the very names that they use.
+# Macros whose templates bind, test and call; the programs below bind the same names that they use.
 MACROS = """
 (define (plus a b) (+ a b))
 (define-syntax both (syntax-rules () ((_ a b) (let ((t a)) (let ((u b)) (plus t u))))))
@@ -34,7 +34,7 @@ class Drawn:
     scope: dict[str, float] = field(default_factory=dict)
 
     def choose(self, *of: str) -> str:
-        """A form whose keywords and names nothing local shadows: `PLAIN:NEEDS …`."""
+        """A form whose keywords and names are not shadowed locally: `PLAIN:NEEDS …`."""
         free = [form for form in of if not any(name in self.scope for name in form.split(":")[1].split())]
         return self.draw(st.sampled_from(free)).split(":")[0]
 
@@ -166,7 +166,7 @@ def definitions(draw: st.DrawFn) -> list[tuple[bool, list[int]]]:
 
 
 def needed(start: int, all_: list[tuple[bool, list[int]]]) -> set[int]:
-    """The values that a definition speaks of, itself and through procedures."""
+    """The values that a definition refers to, directly and through procedures."""
     found: set[int] = set()
     seen: set[int] = set()
     work = list(all_[start][1])
@@ -185,7 +185,7 @@ def needed(start: int, all_: list[tuple[bool, list[int]]]) -> set[int]:
 @MANY
 @given(definitions())
 def test_definitions_in_any_order(all_: list[tuple[bool, list[int]]]) -> None:
-    """Accepted are those in which each value has what it needs; then every procedure and value is right."""
+    """Programs are accepted if each value has its dependencies; then every procedure and value is correct."""
     defines = []
     for at, (is_procedure, others) in enumerate(all_):
         parts = [f"(f{other} (- n 1))" if all_[other][0] else f"v{other}" for other in others]

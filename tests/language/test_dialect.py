@@ -1,4 +1,4 @@
-"""What a program of one file cannot say: files and search paths, standard input, output order, exit statuses."""
+"""Behaviour beyond programs of one file: files and search paths, standard input, output order, exit statuses."""
 
 from __future__ import annotations
 

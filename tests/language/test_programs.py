@@ -1,6 +1,6 @@
-"""The language is tested by programs: every .vlad file below this folder, form by form.
+"""Programs test the language: every .vlad file below this folder, form by form.
 
-Behind a top-level expression stands what it prints, `; => TEXT`, or a part of the error it ends in, `; error: TEXT`. Both may
+After a top-level expression is its output, `; => TEXT`, or a part of its error, `; error: TEXT`. Both may
 be repeated, a line each. `; counts: N NAME` gives the number of applications of a primitive during the expression.
 An expression without any of them must print nothing or #t.
 """
@@ -23,7 +23,7 @@ NOTE = re.compile(r";\s*(=>|error:|counts:)\s?(.*)")
 
 
 def forms(path: Path) -> Iterator[tuple[str, int, list[tuple[str, str]]]]:
-    """The text of each form, its line, and the notes behind it."""
+    """The text of each form, its line, and the notes after it."""
     text = path.read_text(encoding="utf-8")
     data = list(read(Source(str(path), text)))
     for datum, following in zip(data, [*data[1:], None], strict=False):

@@ -1,8 +1,8 @@
-"""Passes as text: tests/passes/PASS/what-it-shows.core holds what goes in, `---`, what comes out.
+"""Passes as text: tests/passes/PASS/what-it-shows.core has the input, `---`, and the output.
 
 A `stays-` file has no lower half: the pass must not change it. `pytest --update` rewrites the lower halves; git shows the
-difference. A text fixes the shape, not the truth, so each case is also run, before and after, on sample arguments: by the
-reference meaning of core, and, for the transforms, against differences.
+difference. A text fixes the form, not the semantics, so each case is also run, before and after, on sample arguments: by the
+reference semantics of core, and, for the transforms, against differences.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def test_pass(path: Path, request: pytest.FixtureRequest) -> None:
 
 
 def same_meaning(path: Path, before: Lambda, after: Lambda) -> None:
-    """Equal answers, errors and output, and no more primitives applied."""
+    """Equal results, errors and output, and no more primitives applied."""
     for sample in SAMPLES:
         first, second = outcome(before, sample), outcome(after, sample)
         assert second[:2] == first[:2], sample

@@ -1,6 +1,6 @@
-"""What the real rows and their first derivatives are, for mpmath; and where they are asked for.
+"""The real rows and their first derivatives in mpmath; and the points at which they are compared.
 
-Closed forms written down independently of the rows. A function stands with its derivatives of order 0 to 3, by one operand.
+Closed forms written independently of the rows. A function is listed with its derivatives of order 0 to 3, by one operand.
 """
 
 from __future__ import annotations

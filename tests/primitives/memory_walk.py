@@ -1,7 +1,7 @@
-"""How much memory rows take beyond their limit: `python tests/primitives/memory_walk.py TIER [ROW,ROW…]`.
+"""Memory that rows use beyond their limit: `python tests/primitives/memory_walk.py TIER [ROW,ROW…]`.
 
-Each row is called with large operands under limits of memory below, about and above what it needs; a line for each call, which
-says BEYOND where it took more than it may. Peaks are the system's: /proc/self/clear_refs begins a new one.
+Each row is called with large operands under memory limits below, about and above its need; it prints a line for each call, with
+BEYOND if it exceeded its limit. Peaks are the system's: /proc/self/clear_refs resets them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LIMITS = (0.25, 1.1, 2.05)  # in operands
 SLACK = 32.0  # megabytes: what fits into the time between two looks
 SECONDS = 0.8  # some rows take minutes, and as much memory from the first second on
 
-# The calls of a row, where the names of its operands do not say what they are: a capital is an operand, mostly a large one.
+# The calls of a row, if the names of its operands do not determine them: a capital is an operand, mostly a large one.
 CALLS: dict[str, list[str]] = {
     "+": ["T T", "B T", "I T", "Q P"], "*": ["T T", "B B"], "/": ["T T", "I I"], "expt": ["T T", "I 2.5"], "<": ["T T", "I T"],
     "where": ["B T T", "T T 1", "B I T"], "polygamma": ["2 T"], "conic": ["1 2 1 3 T"], "conic-slope": ["1 2 1 3 T"],

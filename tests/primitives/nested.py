@@ -2,7 +2,7 @@
 
 A value is a float, or a Dual of two values of lower levels. Applying a row to duals applies it to the primals, then sums
 partial · tangent, where the partial's texts are evaluated on the primals by this same rule. This is what transformed code
-computes, without the transforms, the evaluator and the compiler: what is wrong here, the table has wrong.
+computes, without the transforms, the evaluator and the compiler: an error here is an error of the table.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def rule(row: Primitive, text: str) -> Rule:
 
 
 def apply(row: Primitive, *operands: Any) -> Any:
-    """The row on values of which some are duals; the highest level is dealt with first."""
+    """The row on values some of which are duals; the highest level is handled first."""
     level = max([operand.level for operand in operands if type(operand) is Dual], default=0)
     if level == 0:
         return row.value(*operands)

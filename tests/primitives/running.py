@@ -1,4 +1,4 @@
-"""One expression, in a session of its own on some tier: what it prints, or the error that it ends with."""
+"""One expression, in a session of its own on some tier: its output, or its error."""
 
 from __future__ import annotations
 

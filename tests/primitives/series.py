@@ -1,6 +1,6 @@
-"""Exact derivatives of compositions: Taylor series in mpmath, beside each the series of what its terms may add up to.
+"""Exact derivatives of compositions: Taylor series in mpmath, each with a series of bounds of its terms' sums.
 
-The second series, the majorant, is what the first would be if all terms had one sign: rounding errors are relative to it.
+The second series, the majorant, is the first one with all terms of one sign: rounding errors are relative to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Derivatives of what tensors go through: in both modes, nested, beside each other and beside differences."""
+"""Derivatives of tensor operations: in both modes, nested, compared with each other and with differences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 import vlad
 
-# Of random shapes: more than fifty, which is what was asked for; but each is compiled for itself where everything is.
+# Of random shapes: more than fifty were required; but each is compiled separately if everything is.
 EXAMPLES = 4 if os.environ.get("VLAD_TIER") == "compile" else 55
 
 SETUP = """
@@ -40,11 +40,11 @@ SETUP = """
 
 @functools.cache
 def procedure(session: vlad.Session, text: str) -> Any:
-    """The same for the same text: so it is transformed, and compiled, but once."""
+    """Cached by text: so it is transformed, and compiled, only once."""
     return session.eval(text)
 
 
-# What is not smooth where entries are equal or whole, or hardly so where all of them are.
+# Not smooth if entries are equal or whole, or hardly so if all of them are.
 APART = {"max", "min", "maximum", "minimum", "max-pool", "abs", "sign", "relu", "floor", "where", "if", "det", "quotient",
          "modulo", "remainder", "batch-norm", "batch-statistics", "sorted"}  # fmt: skip
 CELLS = 256
@@ -115,9 +115,9 @@ FAILED = "failed"
 
 
 def at_shapes(count: int = EXAMPLES, **drawn: st.SearchStrategy[Any]) -> Callable[[Any], Any]:
-    """Gives a test what is drawn: so many examples, no two of the same shapes, which the test hands to `only_once`.
+    """Passes drawn examples to a test, no two of the same shapes; the test calls `only_once` with each.
 
-    Hypothesis alone is content if another number is another: half of sixty examples were of shapes that had been there.
+    Hypothesis alone counts different numbers as different examples: half of sixty examples repeated shapes.
     """
 
     def decorate(test: Any) -> Any:
@@ -174,9 +174,9 @@ STEP = 1e-4
 
 
 def check(session: vlad.Session, f: Any, x: Any, seed: int) -> None:
-    """Derivatives to the third of a weighted sum of what the function answers, every way.
+    """Derivatives to the third of a weighted sum of the function's results, in every way.
 
-    Differences of the fourth order (Fornberg 1988) are right to about ten digits.
+    Differences of the fourth order (Fornberg 1988) are accurate to about ten digits.
     """
     if isinstance(f(x), list):
         f = session["flattening"](f)

@@ -1,6 +1,6 @@
 """Each real row and its first three derivatives against mpmath, in units in the last place.
 
-A row is asked for 1,000 points by each operand, four orders: 4,000 numbers. A thorough run asks for ten times as many.
+Each row is evaluated at 1,000 points by each operand, in four orders: 4,000 numbers. A thorough run uses ten times as many.
 """
 
 from __future__ import annotations

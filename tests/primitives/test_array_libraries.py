@@ -1,10 +1,10 @@
-"""Tensors of another array library, one that has nothing but the array-API standard: every row answers what it does with NumPy,
-with its derivatives, and answers it there. So nothing that only NumPy has slips in.
+"""Tensors of another array library, with only the array-API standard: every row returns the same result as with NumPy,
+with its derivatives, on that library's device. So no row uses anything specific to NumPy.
 
-The same tests run on CuPy where there is a GPU (`.ci/gpu`), and everywhere on what pretends to be CuPy (pretended_cupy.py): it
-lacks what CuPy lacks and minds what CuPy minds. array-api-strict has several pretended devices, so that most of what matters
-with a GPU is tested without one. The standard says nothing of integers beside reals, nor of integers given to functions of
-reals, and array-api-strict refuses both: so every row gets operands of every kind, alone and together.
+The same tests run on CuPy with a GPU (`.ci/gpu`), and everywhere on a mock of CuPy (pretended_cupy.py): it
+lacks what CuPy lacks and rejects what CuPy rejects. array-api-strict has several mock devices, so that most of the behaviour
+with a GPU is tested without one. The standard does not define integers next to reals, nor integers as operands of functions of
+reals, and array-api-strict rejects both: so every row gets operands of every kind, alone and together.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ PAIRS = {
 
 @pytest.fixture(autouse=True)
 def strict(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
-    """The devices of array-api-strict, as if a program could ask for them; CuPy where a test wants it pretended."""
+    """The devices of array-api-strict, as if a program could select them; CuPy if a test requires the mock."""
     monkeypatch.setattr(devices, "_found", {})
     for name, place in zip((STRICT, PRETENDED, OTHER), PLACES, strict=True):
         made = devices.Device(name, array_api_strict, device=place)
@@ -136,14 +136,14 @@ def strict(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> I
     if asked is not None and asked.params.get("device") == CUPY:
         with pretended():
             yield
-            BACKGROUND.wait_until_idle()  # the compiler's thread may still look at what was asked
+            BACKGROUND.wait_until_idle()  # the compiler's thread may still use the session
     else:
         yield
         BACKGROUND.wait_until_idle()
 
 
 def named(device: str) -> str:
-    """What a program calls it."""
+    """The name of a device in programs."""
     return "cuda" if device == CUPY else device
 
 
@@ -151,7 +151,7 @@ def named(device: str) -> str:
     not IS_INSTALLED, reason="CuPy is not installed, which could be asked: pip install cupy-cuda12x"
 )
 def test_what_is_pretended_is_so() -> None:
-    """CuPy has what has a rule of its own in pretended_cupy.py, and has not what that says is missing."""
+    """CuPy has everything with a rule of its own in pretended_cupy.py, and lacks everything that is missing there."""
     known = real()
     assert known is not None
     own = {
@@ -183,7 +183,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def same(device: str, found: Any, expected: Any) -> None:
-    """Equal to rounding, of one kind, and every array on the device."""
+    """Equal up to rounding, of one kind, and every array on the device."""
     ours, theirs = list(leaves(found)), list(leaves(expected))
     assert len(ours) == len(theirs)
     is_single = any(isinstance(one, np.ndarray) and one.dtype == np.float32 for one in theirs)
@@ -204,7 +204,7 @@ def there(device: str, x: Any) -> Any:
 
 
 def check(device: str, text: str, *operands: Any) -> None:
-    """A function of the last operand, given those before. What is an error is one everywhere, and the same."""
+    """A function of the last operand, given those before. Errors must be the same everywhere."""
     answers = [list(asked(name, text, operands)) for name in ("cpu", device)]
     same(device, answers[1], answers[0])
 
@@ -226,7 +226,10 @@ def asked(device: str, text: str, operands: Sequence[Any]) -> Iterator[Any]:
         yield session["slopes"](f, x)
 
 
-REFUSED = {"invalid-argument", "bundle-do-not-conform"}  # a boolean in arithmetic; tangents of what has none
+REFUSED = {
+    "invalid-argument",
+    "bundle-do-not-conform",
+}  # a boolean in arithmetic; tangents of values without tangents
 
 
 def has_slopes(value: Any) -> bool:
@@ -293,7 +296,7 @@ def test_the_same_random_numbers_everywhere(shape: str, device: str) -> None:
 
 
 def of_kind(x: Any, kind: str) -> Any:
-    """About the same numbers as a kind; one that is not a tensor stays what it is."""
+    """About the same numbers as a kind; values other than tensors are unchanged."""
     if not isinstance(x, np.ndarray) or kind == "float64":
         return x
     return x > np.median(x) if kind == "bool" else (np.rint(x) if "int" in kind else x).astype(kind)
@@ -303,7 +306,7 @@ OTHERS = ["float32", "int64", "int32", "bool"]
 ONE = [*UNARY, *MORE, *[f"(lambda (x) {text.replace(' A', ' 0')})" for text in AXIS]]
 
 
-@pytest.mark.parametrize("device", [PRETENDED, gpu])  # what pretends to be CuPy mixes kinds as NumPy does
+@pytest.mark.parametrize("device", [PRETENDED, gpu])  # the mock of CuPy mixes kinds as NumPy does
 @pytest.mark.parametrize("text", ONE)
 def test_one_operand_of_every_kind(text: str, device: str) -> None:
     low, high = UNARY.get(text, (0.5, 2.0))
@@ -336,7 +339,7 @@ SMALL_KINDS = ["int8", "uint8", "int16", "uint16"]
 
 
 def kind_together(row: Primitive, kinds: Sequence[str | None]) -> str:
-    """What docs/tensors.md says of these kinds, where None is a real."""
+    """The statement of docs/tensors.md about these kinds, where None is a real."""
     if row.type.result == "boolean":
         return "bool"
     tensors = {kind for kind in kinds if kind is not None}
@@ -380,7 +383,7 @@ def as_value(device: str, x: Any) -> Any:
 @pytest.mark.parametrize("row", ENTRY_BY_ENTRY, ids=lambda row: row.name)
 @pytest.mark.parametrize("kind", SMALL_KINDS)
 def test_the_small_integers_of_images(row: Primitive, kind: str) -> None:
-    """Functions of reals answer float64; NumPy's would have half or single precision."""
+    """Functions of reals return float64; NumPy's would have half or single precision."""
     x = Tensor(np.array([[3, 0, 7], [1, 2, 100]], kind))
     found = row.value(*[ALWAYS_REALS.get(name, x) for name in row.operands])
     is_whole = row.whole or row.name in ("+", "-", "*", "negate")

@@ -1,4 +1,4 @@
-"""A tensor and a real: the real takes the kind of a tensor of reals before anything is computed, on both tiers."""
+"""A tensor and a real: the real adopts the kind of a tensor of reals before anything is computed, on both tiers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def operands(kind: str) -> str:
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, list[np.ndarray]]:
-    """By tier, of each procedure and kind, with the real behind and in front."""
+    """By tier, of each procedure and kind, with the real last and first."""
     texts = [
         call for name in NAMES for kind in KINDS
         for call in (f"({name} {operands(kind)} 0.3)", f"({name} 0.3 {operands(kind)})")

@@ -130,7 +130,7 @@ def test_derivatives_through_data(session: vlad.Session) -> None:
 
 
 def test_long_structures() -> None:
-    """Equality needs no stack, and looks at what is shared once."""
+    """Equality needs no stack, and visits shared parts once."""
     a: object = NIL
     b: object = NIL
     for k in range(200_000):
@@ -146,7 +146,7 @@ def test_long_structures() -> None:
 
 
 def output_of(text: str, typed: str = "") -> tuple[str, str]:
-    """What a program prints, and its value."""
+    """A program's output, and its value."""
     out = io.StringIO()
     session = vlad.Session(write=out.write, read=io.StringIO(typed).readline)
     session.eval(SETUP)

@@ -1,4 +1,4 @@
-"""Matrices that are taken apart: the parts are what they are to be, and functions of them have the slopes of closed forms."""
+"""Matrix decompositions: the parts are correct, and functions of them have the slopes of closed forms."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_singular_values(session: vlad.Session, kind: str, shape: Any, seed: int
 
 
 def test_a_matrix_whose_parts_are_not_found_is_none_of_the_others(session: vlad.Session) -> None:
-    """LAPACK gives up on hardly any, and does not say on which of several."""
+    """LAPACK fails on hardly any, and does not report on which of several."""
 
     def moody(x: Any) -> Any:
         if (x == 7).any():
@@ -170,7 +170,7 @@ def test_traces_of_powers(tier: str, order: int) -> None:
     f = vlad.Session(tier=tier).eval(
         f"(lambda (a d e) (let ((h (lambda (a) (sum (expt (eigvalsh a) 5))))) {POWERS[order]}))"
     )
-    # each size is compiled for itself, which takes seconds for the highest order
+    # each size is compiled separately, which takes seconds for the highest order
     for n in (3,) if (tier, order) == ("compile", 3) else (1, 2, 3, 5):
         for seed in range(4):
             r = np.random.default_rng(seed)
@@ -215,7 +215,7 @@ EQUAL = {
     # where nothing pulls from one of equal vectors towards another
     "(cdr (jvp-F (lambda (a) (cdr (eigh a))) (eye 2) #[[1 0] [0 2]]))": "#[[0 0] [0 0]]",
     "(hvp (lambda (a) (sum (expt (eigvalsh a) 2))) (eye 2) (eye 2))": "#[[2 0] [0 2]]",
-    # what nobody can say who sees the vectors alone
+    # not determined by the vectors alone
     "(cdr (eigh (eye 2)))": "#[[1 0] [0 1]]",
     "(cdr (jvp-F (lambda (a) (cdr (eigh a))) (eye 2) (ones '(2 2))))": "#[[+nan.0 +inf.0] [+inf.0 +nan.0]]",
     "(hvp (lambda (a) (sum (expt (eigvalsh a) 2))) (eye 2) (ones '(2 2)))": "#[[+nan.0 +nan.0] [+nan.0 +nan.0]]",
@@ -247,7 +247,7 @@ def test_at_the_edge(text: str, tier: str) -> None:
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_values_that_are_equal_to_rounding(tier: str) -> None:
-    """What an orthogonal matrix has turned: the space of the other vectors turns as it should, both ways."""
+    """After an orthogonal rotation, the space of the other vectors rotates correctly, in both directions."""
     session = vlad.Session(tier=tier)
     session.eval(
         "(define (space a) (let ((v (slice (cdr (eigh a)) 2 4 #:axis 1))) (matmul v (transpose v))))"

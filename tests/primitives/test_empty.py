@@ -1,4 +1,4 @@
-"""Reductions of tensors without entries, on both tiers: kind, shape and entries of the answers, and derivatives."""
+"""Reductions of tensors without entries, on both tiers: kind, shape and entries of the results, and derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors in files: NumPy's formats and rows of text, there and back; what is refused, and what is never run."""
+"""Tensors in files: NumPy's formats and rows of text, in both directions; rejected contents, which are never run."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_a_name_that_no_file_can_have(session: vlad.Session) -> None:
 def test_a_file_is_looked_for_first_where_one_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that what was saved is what is loaded, whatever lies beside the program."""
+    """So that the saved file is loaded, even if there is one beside the program."""
     beside, here, other = [tmp_path / name for name in ("beside", "here", "other")]
     for number, folder in enumerate((beside, here, other)):
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Values and gradients of every row of tensors beside JAX's, in double precision."""
+"""Values and gradients of every row of tensors compared with JAX's, in double precision."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ REGULAR = "(+ a (* 3 (eye (last (shape a)))))"
 
 
 def of_spectrum(a: Any) -> Any:
-    """What does not depend on the signs of eigenvectors."""
+    """Functions that do not depend on the signs of eigenvectors."""
     values, vectors = jnp.linalg.eigh(regular(a))
     return vectors * vectors * jnp.sin(values)[..., None, :]
 
@@ -82,7 +82,7 @@ def of_orthogonal(a: Any) -> Any:
 
 
 def of_singular(a: Any) -> Any:
-    """What does not depend on the signs of singular vectors."""
+    """Functions that do not depend on the signs of singular vectors."""
     u, s, v = jnp.linalg.svd(a, full_matrices=False)
     return jnp.einsum("...ik,...k,...kj->...ij", u, jnp.sin(s), v)
 
@@ -285,7 +285,7 @@ CASES: list[Case] = [
      [[(4, 3, 2), (3,)], [(0, 2), (2,)], [(2, 4), (4,)]], 0.3, 2),
     ("(car (batch-statistics (* a a)))", lambda a: jnp.mean(a * a, others(a)), CHANNELS, -2, 2),
     ("(cdr (batch-statistics (* a a)))", lambda a: jnp.var(a * a, others(a)), CHANNELS, -2, 2),
-    # random numbers, by what they are stretched by, and moved
+    # random numbers, by their scale and shift
     ("(uniform (random-key 7) '(2 3) #:low (sin a) #:high (+ 2 (* b b)))",
      lambda a, b: jnp.sin(a) + (2 + b * b - jnp.sin(a)) * uniform(7, (2, 3)), [[(), ()]], -2, 2),
     ("(+ a (* b (normal (random-key 7) (shape (+ a b)))))",
@@ -303,7 +303,7 @@ def weighted(of: Callable[..., Any], w: Any) -> Callable[..., Any]:
     return lambda *values: jnp.sum(w * of(*values))
 
 
-# What tells of a tensor or moves it: there is nothing to compare.
+# Rows that describe a tensor or move it: there is nothing to compare.
 WITHOUT_DERIVATIVE = {"tensor?", "real-tensor?", "shape", "rank", "size", "dtype", "device", "to-device"}
 
 

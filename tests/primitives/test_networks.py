@@ -1,4 +1,4 @@
-"""Neural networks: convolution, pooling and what is composed of them, beside loops over their definitions."""
+"""Neural networks: convolution, pooling and composed procedures, compared with loops over their definitions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Pads = list[tuple[int, int]]
 
 
 def paddings(padding: Any, shape: tuple[int, ...], window: Any, stride: Any, dilation: Any) -> Pads:
-    """What is thought before and behind the height and the width."""
+    """Padding before and after the height and the width."""
     if padding == "'valid":
         return [(0, 0), (0, 0)]
     if padding == "'same":
@@ -138,7 +138,7 @@ def test_what_is_largest_shares_equally(session: vlad.Session) -> None:
 
 @st.composite
 def channels(draw: st.DrawFn, least: int = 1, most: int = 4) -> tuple[int, ...]:
-    """Of axis 1, so many at most; statistics are of something."""
+    """Of axis 1, at most this number; statistics need at least one."""
     count, others = draw(lengths(most=most)), draw(shapes(least, shortest=1, most=12 // most))
     return (others[0], count, *others[1:])
 
@@ -232,7 +232,7 @@ def test_map_tensor_hands_sensitivities_to_what_its_procedure_holds(session: vla
 
 @pytest.mark.parametrize("name", ["max-pool", "avg-pool", "conv2d"])
 def test_kinds_of_number(session: vlad.Session, name: str) -> None:
-    """A sensitivity is of the kind of its primal; whole numbers are reals where that matters."""
+    """A sensitivity has the kind of its primal; whole numbers become reals if necessary."""
     text = "(conv2d x #[[[[1 2] [3 4]]]])" if name == "conv2d" else f"({name} x 2 #:stride 1 #:padding 1)"
     single = np.ones((1, 1, 3, 3), dtype=np.float32)
     assert session.eval(f"(gradient (lambda (x) (sum {text})))")(single).dtype == np.float32

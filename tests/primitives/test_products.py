@@ -1,4 +1,4 @@
-"""Large products of matrices and loops over large tensors, which are done by parts: the parts make the whole."""
+"""Large products of matrices and loops over large tensors, which are split: the parts make the whole."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_compiled_code_that_looks(program: str, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_only_what_takes_milliseconds_asks_whether_to_end() -> None:
-    """Who may be asked to end is told of Ctrl-C, which takes as long as some of the smaller products."""
+    """Interruptible products poll for Ctrl-C, which takes as long as some of the smaller products."""
     session = vlad.Session(tier="compile")
     product, sums = (
         session.eval("(lambda (a b) (matmul a b))"),

@@ -1,6 +1,7 @@
-"""Random numbers: the generator beside its authors' answers, each row beside its definition in whole numbers, and statistics.
+"""Random numbers: the generator compared with its authors' results, each row with its definition in whole numbers, and
+statistics.
 
-The statistics are those of fixed keys, so they hold always or never; the bounds are such that one key in a million would fail.
+The statistics use fixed keys, so they pass always or never; with the bounds one key in a million would fail.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def test_many_numbers_are_drawn_in_parts(session: vlad.Session) -> None:
 @given(st.lists(words, min_size=1, max_size=20))
 @example([0, WORD - 1, WORD // 2, WORD // 2 - 1, 1 << 11, 1 << 30, 1 << 40])
 def test_normal_is_the_inverse_of_the_distribution(drawn: list[int]) -> None:
-    """Beside Python's own, which rounds the probability; and symmetrical to the last bit."""
+    """Compared with Python's own, which rounds the probability; and exactly symmetric."""
     array = np.array(drawn, dtype=np.uint64)
     found = _normals(np, array)
     for one, got in zip(drawn, found.tolist(), strict=True):
@@ -203,7 +204,7 @@ int vlad_call(union vlad_word const *in, union vlad_word *out) {{
             given[4].i = count
             assert library.vlad_call(given, ffi.new("union vlad_word[1]")) == 0
             np.testing.assert_array_equal(found, np.argsort(words, kind="stable"))
-            given[5].i = 1  # somebody wants it to stop: what takes long is not done
+            given[5].i = 1  # a stop is requested: the long work is not done
             assert library.vlad_call(given, ffi.new("union vlad_word[1]")) == 0
             assert count < 1000 or np.array_equal(found, np.arange(count))
 
@@ -253,7 +254,7 @@ def test_places_of_a_permutation_are_even(session: vlad.Session) -> None:
 
 
 def test_keys_that_were_split_are_independent(session: vlad.Session) -> None:
-    """Of each other, of what they come from, of neighbouring seeds; and what different rows draw with one key."""
+    """Of each other, of their origin, of neighbouring seeds; and the draws of different rows with one key."""
     session.eval("""
 (define (family seed) (let ((key (random-key seed))) (append (list key) (split key 8) (split (car (split key 1)) 8))))
 (define (draws keys) (map (lambda (key) (uniform key 20000)) keys))
@@ -286,7 +287,7 @@ NESTED = """
 
 
 def test_derivatives_past_a_key(session: vlad.Session) -> None:
-    """The way back through a structure that holds a key gives the key a zero, and what it draws is constant."""
+    """The reverse phase through a structure that contains a key gives the key a zero, and draws are constant."""
     session.eval(NESTED)
     assert session.eval("(equal? ((gradient-R loss) state) (cons (* 2 noise #[1 2]) '(0 . 0)))")
     along = "(lambda (t) (loss (cons (+ #[1 2] (* t #[1 -1])) (cons (+ 4 (* t 0)) 0))))"

@@ -1,8 +1,8 @@
 """Derivatives of compositions whose parts are as large or as small as numbers can be, against mpmath.
 
-A bare slope may leave the range of numbers where the derivative does not: the second derivative of log(c x) is -1/x² for any c,
-but is made of the second slope of the logarithm at c x, -1/(c x)². Programs are compositions of a function with scaled terms,
-exponentials, powers and gamma, and quotients of such. They are asked for derivatives up to the fourth, in mixtures of the
+A slope alone may be out of range although the derivative is not: the second derivative of log(c x) is -1/x² for any c,
+but is computed from the second slope of the logarithm at c x, -1/(c x)². Programs are compositions of a function with scaled
+terms, exponentials, powers and gamma, and quotients of such. Their derivatives up to the fourth are compared, in mixtures of the
 modes, of reals and of tensors of both kinds, where no value, and no derivative of a part or by a part, is itself out of range.
 """
 
@@ -46,7 +46,7 @@ At = Callable[[Any], list[Any]]
 
 
 class Part:
-    """A text with {} for what it is applied to; its series, and where it has one."""
+    """A text with {} for its operand; its series, and where it has one."""
 
     def __init__(self, text: str, at: At, low: float = -math.inf, high: float = math.inf) -> None:
         self.text = text
@@ -105,7 +105,7 @@ def _of(at: At, inner: Series) -> Series:
 
 
 class Kind:
-    """Reals, or tensors of a kind: how far c goes, what is in range, and how near a result has to be."""
+    """Reals, or tensors of a kind: the range of c, the range of values, and the tolerance."""
 
     def __init__(self, name: str, exponent: float, range_: float, tolerance: float) -> None:
         self.name = name
@@ -167,7 +167,9 @@ def _program(r: random.Random) -> tuple[str, Callable[[float, float], tuple[Seri
 
 
 def _is_within(whole: Series, parts: list[Series], order: int, range_: float) -> bool:
-    """Are the derivatives of all parts in range, and what is by a part: a product or a quotient of one and of the whole?"""
+    """Whether the derivatives of all parts, and those by a part, are in range: a product or a quotient of one
+    and of the whole.
+    """
     wholes = [whole.bound(k) for k in range(order + 1)] + [abs(whole.derivative(0))]
     for part in parts:
         sizes = [part.bound(k) for k in range(order + 1)] + [abs(part.derivative(0))]
@@ -190,7 +192,7 @@ def _points(r: random.Random, kind: Kind, count: int) -> list[tuple[float, float
     return found
 
 
-# Of each kind and on each tier, in so many parts.
+# For each kind and tier, the number of parts.
 PROGRAMS, PARTS = (50, 8) if THOROUGH else (8, 1)
 POINTS = 6
 

@@ -1,4 +1,4 @@
-"""What the tests of derivatives stand on: so many examples really are of so many shapes."""
+"""Tests of the derivative tests: their examples really have that many shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks the table: every row is whole, total, and its fast form says what its complete rule says."""
+"""Checks the table: every row is complete, total, and its fast form agrees with its complete rule."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_fast_form_agrees_bit_for_bit(row: Primitive) -> None:
 
 @rows([row for row in FAST_ROWS if row in REAL_ROWS])
 def test_fast_form_raises_where_the_rule_does(row: Primitive) -> None:
-    """Alone, or beside an operand that is known to be a real: the emitter sees to that."""
+    """Alone, or next to an operand that is known to be a real, as the emitter ensures."""
     form = fast(row)
     for wrong in WRONG:
         for position in range(len(row.operands)):

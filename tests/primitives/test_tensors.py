@@ -1,4 +1,4 @@
-"""Tensors: values beside NumPy's; derivatives in both modes, nested, beside each other and beside differences."""
+"""Tensors: values compared with NumPy's; derivatives in both modes, nested, compared with each other and with differences."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from vlad.primitives.elementwise import formula
 from vlad.primitives.numbers import ROWS
 from vlad.primitives.table import TABLE
 
-# Functions of x, and of c where there is one; with the shapes of x and c, or what makes them, and the numbers they take.
+# Functions of x, and of c if there is one; with the shapes of x and c, or generators of them, and their ranges.
 UNARY = {
     **dict.fromkeys(["sigmoid", "softplus", "gelu"], (-3.0, 3.0)),
     "(lambda (x) (variance (* x x)))": (-2.0, 2.0), "(lambda (x) (prod (+ x 1)))": (-0.5, 0.5),
@@ -162,7 +162,7 @@ def broadcast(draw: st.DrawFn, whole: st.SearchStrategy[Any] | None = None) -> t
 
 
 def check_both(session: vlad.Session, text: str, shapes: Any, seed: int, low: float, high: float) -> None:
-    """By either operand, beside the other."""
+    """By either operand, with the other constant."""
     only_once(shapes)
     a, b = [operand(text, seed + 7 * k, shape, low, high, k) for k, shape in enumerate(shapes)]
     for x, c, order in ((a, b, "x c"), (b, a, "c x")):
@@ -188,7 +188,7 @@ def axes(draw: st.DrawFn, least: int = 0) -> tuple[tuple[int, ...], int]:
 @pytest.mark.parametrize("text", AXIS)
 @at_shapes(data=st.data(), seed=seeds)
 def test_along_an_axis(session: vlad.Session, text: str, data: st.DataObject, seed: int) -> None:
-    # of nothing logsumexp is infinite, of which there are no differences
+    # logsumexp of no entries is infinite, and has no differences
     shape, axis = data.draw(axes(least=1 if words(text) & {*NOTHING, "gather", "slice", "logsumexp"} else 0))
     only_once(shape)
     f = procedure(session, f"(lambda (x) {text.replace(' A', f' {axis}')})")
@@ -242,7 +242,7 @@ def places(draw: st.DrawFn) -> Part:
 
 @st.composite
 def paddings(draw: st.DrawFn) -> Part:
-    """So many entries around a tensor: on both sides of all axes, or of some, or on each side of each."""
+    """Padding of a tensor: on both sides of all axes, or of some, or on each side of each."""
     shape, sides = draw(shapes(most=3)), st.integers(0, 2)
     each = [draw(st.one_of(sides, st.tuples(sides, sides).map(list))) for _ in shape]
     return shape, (draw(st.one_of(sides, st.just(each))),)
@@ -271,7 +271,7 @@ PARTS = {
 @at_shapes(data=st.data(), seed=seeds)
 def test_parts(session: vlad.Session, text: str, data: st.DataObject, seed: int) -> None:
     shape, given = data.draw(PARTS[text])
-    only_once(shape or str(given[:1]))  # what is made of a real may be of any shape
+    only_once(shape or str(given[:1]))  # results from a real may have any shape
     names, body = text[1:-1].split(") ", 1)
     f = procedure(session, f"(lambda {names}) (lambda (x) {body}))")(*given)
     check(session, f, operand(text, seed, shape, -1, 1), seed)
@@ -305,7 +305,7 @@ def systems(draw: st.DrawFn) -> Pair:
 
 @st.composite
 def beside(draw: st.DrawFn) -> Pair:
-    """Square matrices, and what is broadcast with them."""
+    """Square matrices, and operands that broadcast with them."""
     n = draw(several)
     left, right = draw(broadcast(leading))
     return (*left, n, n), draw(st.sampled_from([(), (*right, n, 1), (*right, 1, n), (*right, n, n)]))
@@ -313,7 +313,7 @@ def beside(draw: st.DrawFn) -> Pair:
 
 @st.composite
 def oblong(draw: st.DrawFn) -> Pair:
-    """Matrices, and what is broadcast with them."""
+    """Matrices, and operands that broadcast with them."""
     m, n = draw(several), draw(several)
     left, right = draw(broadcast(leading))
     return (*left, m, n), draw(st.sampled_from([(), (*right, m, 1), (*right, 1, n), (*right, m, n)]))
@@ -334,7 +334,7 @@ def test_products(session: vlad.Session, text: str, data: st.DataObject, seed: i
 
 
 def check_einsum(session: vlad.Session, spec: str, shapes: Any, seed: int) -> None:
-    """Beside NumPy's; by each of the tensors, which stand behind each other or in a list."""
+    """Compared with NumPy's; by each of the tensors, which are separate operands or in a list."""
     only_once(tuple(shapes))
     operands = [operand(spec, seed + 7 * k, shape, -1, 1) for k, shape in enumerate(shapes)]
     names = [f"x{place}" for place in range(len(operands))]
@@ -365,7 +365,7 @@ def sized(draw: st.DrawFn, spec: str) -> list[tuple[int, ...]]:
 
 @st.composite
 def specifications(draw: st.DrawFn) -> str:
-    """One to three terms of up to three letters each, and what is left of them."""
+    """One to three terms of up to three letters each, and the letters of the result."""
     terms = draw(st.lists(st.text("ijk", max_size=3), min_size=1, max_size=3))
     letters = draw(st.permutations(sorted({*"".join(terms)})))
     kept = "".join(letters[draw(st.integers(0, len(letters))) :])
@@ -393,7 +393,7 @@ def test_einsum_of_any_specification(session: vlad.Session, data: st.DataObject,
     check_einsum(session, spec, data.draw(sized(spec)), seed)
 
 
-# Rows whose derivatives are not asked for here.
+# Rows whose derivatives are not tested here.
 EXCEPT = {
     "conv2d": "tests/primitives/test_networks.py", "max-pool": "there, too", "avg-pool": "there, too",
     "real": "of a real only, which it is", **dict.fromkeys(["write", "write-real"], "these print"),
@@ -401,7 +401,7 @@ EXCEPT = {
 
 
 def test_every_row_with_a_derivative_is_checked() -> None:
-    """Those without a user's name are what the derivatives of these are made of."""
+    """Hidden ones are used by the derivatives of these."""
     no_tensors = {row.name for room in (data, strings, numerals, files, transforms) for row in room.ROWS}
     checked = {"einsum"}.union(*[words(text) for text in (*UNARY, *BINARY, *AXIS, *PARTS, *PRODUCTS)])
     named = [row for row in TABLE.values() if not row.hidden and row.name not in no_tensors]
@@ -415,7 +415,7 @@ def test_every_row_with_a_derivative_is_checked() -> None:
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_entry_by_entry_it_is_the_rule_of_reals(row: Primitive, data: st.DataObject) -> None:
-    """NumPy's functions beside the C library's, which the rules are made of; also at the edges."""
+    """NumPy's functions compared with the C library's, which the rules use; also at the edges."""
     reals = st.one_of(
         st.floats(-50, 50), st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, math.inf, -math.inf, math.nan])
     )
@@ -446,7 +446,7 @@ def test_the_curve_of_the_gaussian_of_arrays_is_right_at_its_zero() -> None:
 
 @pytest.mark.parametrize("name", ["erf", "erfc"])
 def test_the_error_function_of_arrays(session: vlad.Session, name: str) -> None:
-    """Beside the C library's: within five units in the last place, down to the least numbers; of single precision, too."""
+    """Compared with the C library's: within five units in the last place, down to the least numbers; in single precision, too."""
     r = np.random.default_rng(0)
     x = np.concatenate(
         [
@@ -580,13 +580,13 @@ def test_an_error_tells_the_shape_of_the_matrix(text: str, tier: str) -> None:
 
 
 def in_one_scale(numbers: Any) -> tuple[Any, int]:
-    """The numbers as whole multiples of a power of two; reals have no exponents that are too large or small for it."""
+    """The numbers as whole multiples of a power of two, to avoid exponents out of range."""
     power = min([0, *[math.frexp(float(x))[1] - 53 for x in numbers if x]])
     return [Fraction(float(x)) / Fraction(2) ** power for x in numbers], power
 
 
 def norm_and_slope(x: Any) -> tuple[float, Any]:
-    """Exact but for the last rounding: with 200 bits behind the point."""
+    """Exact except for the last rounding: with 200 bits behind the point."""
     whole, power = in_one_scale(x)
     total = sum([one * one for one in whole])
     root = Fraction(math.isqrt(int(total * 2**400)), 2**200)
@@ -658,7 +658,7 @@ def test_strange_norms(text: str, tier: str) -> None:
 
 
 def slope_of_det(a: Any, *along: Any) -> Any:
-    """The gradient of det, differentiated along so many matrices: from the sum over all permutations."""
+    """The gradient of det, differentiated along `directions`: from the sum over all permutations."""
     n = len(a)
     slope = np.zeros((n, n))
     for places in itertools.permutations(range(n)):
@@ -848,7 +848,7 @@ def test_masks_are_refused(session: vlad.Session) -> None:
 
 
 def test_kinds_of_number(session: vlad.Session) -> None:
-    """A sensitivity is of the kind of its primal; what is no real has none."""
+    """A sensitivity has the kind of its primal; other kinds have none."""
     single = np.array([1.0, 2.0], dtype=np.float32)
     got = session.eval("(gradient-R (lambda (x) (sum (* (exp x) #[1 2]))))")(single)
     assert got.dtype == np.float32 and got == pytest.approx(np.exp(single) * [1, 2], rel=1e-6)
@@ -887,7 +887,7 @@ KINDS = [np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "int32", 
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_as_type_of_whole_numbers(tier: str, kind: np.dtype[Any]) -> None:
-    """From any kind that Python may hand over, at the ends of what it holds."""
+    """From any kind that Python may pass, at the ends of its range."""
     session = vlad.Session(tier=tier)
     ends = [0, 1] if kind.kind == "b" else [int(np.iinfo(kind).min), int(np.iinfo(kind).max)]
     for bits in (32, 64):
@@ -911,7 +911,7 @@ MIXED = {
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("kinds", MIXED)
 def test_mixed_kinds(kinds: str, tier: str) -> None:
-    """What docs/tensors.md says of them."""
+    """The statements of docs/tensors.md about them."""
     session = vlad.Session(tier=tier)
     a, b = kinds.split()
     for x, y in ((a, b), (b, a)):
@@ -940,7 +940,7 @@ def test_what_is_not_of_reals_is_constant(text: str, tier: str) -> None:
 def test_a_gradient_through_indices_costs_as_much_as_the_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """All that the entries contribute is added up in one array."""
+    """The contributions of all entries are added up in one array."""
     import vlad.data.tensors
 
     session = vlad.Session(tier="evaluate")
@@ -966,7 +966,7 @@ def test_a_gradient_through_indices_costs_as_much_as_the_loop(
 @pytest.mark.patient
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_determinants_of_singular_matrices_have_derivatives(session: vlad.Session, rank: int) -> None:
-    """Beside the polynomial written out; where the rank allows it, of higher orders, too."""
+    """Compared with the expanded polynomial; if the rank allows it, of higher orders, too."""
     session.eval("""(define (cubic a)
       (define (at i j) (tensor-ref a (modulo i 3) (modulo j 3)))
       (list-sum (map (lambda (i) (* (at 0 i) (- (* (at 1 (+ i 1)) (at 2 (+ i 2))) (* (at 1 (+ i 2)) (at 2 (+ i 1))))))

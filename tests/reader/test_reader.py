@@ -1,4 +1,4 @@
-"""Text → data: every datum keeps its extent, wrong text is told from incomplete text, size and depth are no matter."""
+"""Text → data: every datum keeps its extent, invalid text is distinguished from incomplete text, size and depth do not matter."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_deep_nesting_and_much_text() -> None:
 
 
 def test_quotes_take_the_same_time_in_a_long_text() -> None:
-    """For each, one looks at what stands around it, and not at all that was before."""
+    """Each checks its neighbouring characters, and not all the preceding text."""
 
     def seconds(before: str) -> float:
         source = Source("quotes", before + "(" + "'a " * 5_000 + ")")

@@ -1,4 +1,4 @@
-"""How long Ctrl-C takes, whatever the prompt is doing, and whether the session is whole afterwards. A script:
+"""The time that Ctrl-C takes in all activities of the prompt, and whether the session is intact afterwards. A script:
 
 python tests/repl/interrupting.py [TIMES] [ACTIVITY ...]
 """
@@ -34,7 +34,7 @@ def activities(name: str, number: int) -> tuple[str, float]:
     }[name]
 
 
-PROMPT = "\x1b[?2004h"  # when it is there, it asks the terminal to mark what is pasted
+PROMPT = "\x1b[?2004h"  # when the prompt is ready, it makes the terminal mark pasted text
 
 
 def await_prompt(person: Person, count: int) -> None:
@@ -51,7 +51,7 @@ def interrupted(person: Person, name: str, number: int) -> float:
     person.forget()  # megabytes by now, where much is printed
     if name == "reading":
         person.type(text)
-    else:  # pasted, for what is typed is painted key by key
+    else:  # pasted, as typed text is painted key by key
         person.line(f'\x1b[200~(display (string-append "under" " way\\n")) {text}\x1b[201~')
         person.sees("under way")
     end = time.monotonic() + least + random.random() * 0.3

@@ -1,4 +1,4 @@
-"""How long a key takes until its effect is painted, in a long text with a long history. A script: run it with Python.
+"""The time from a key to its effect on the screen, in a long text with a long history. A script: run it with Python.
 
 python tests/repl/latency.py [LINES] [ENTRIES] [KEYS]
 """
@@ -31,14 +31,14 @@ KEYS = [*TYPED, "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b(", "\x1b)", "\x1br
 
 
 def text_of(lines: int) -> str:
-    """A program of so many lines: procedures of ten lines each."""
+    """A program of `lines` lines: procedures of ten lines each."""
     body = "\n".join([f"    (let ((y{i} (* x {i}))) (+ y{i} (sin y{i})))" for i in range(8)])
     one = "(define (procedure-{} x) ; a comment\n  (list\n" + body + "))"
     return "\n".join([one.format(i) for i in range(lines // 10)])
 
 
 async def measured(lines: int, entries: int, count: int) -> list[tuple[float, str]]:
-    """Seconds for each of so many random keys, with the key."""
+    """Seconds for each of `count` random keys, with the key."""
     random.seed(1)
     stream = io.StringIO()
     found = []

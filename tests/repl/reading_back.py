@@ -1,9 +1,9 @@
-"""What `,core`, `,reverse` and `,forward` print of random programs is read back, and computes the same. A script:
+"""The output of `,core`, `,reverse` and `,forward` for random programs is read back, and computes the same. A script:
 
 python tests/repl/reading_back.py [PROGRAMS] [SEED]
 
-Each program is entered at a prompt, and what that prints of it is read in another session, which has the same program. There,
-what was read takes the place of what the session has made itself. Values, gradients of both modes, and second derivatives of
+Each program is entered at a prompt, and its output is read in another session, which has the same program. There,
+the parsed code replaces the session's own. Values, gradients of both modes, and second derivatives of
 all four mixtures must be the same to the last digit. The same is done with a closure that the program makes.
 """
 
@@ -83,7 +83,7 @@ def read_printed(session: Session, text: str) -> Lambda:
 
 
 class Reader:
-    """A prompt at which programs are entered, and a session in which what it prints is read."""
+    """A prompt at which programs are entered, and a session in which its output is read."""
 
     def __init__(self) -> None:
         self.prompt = Writing()
@@ -92,7 +92,7 @@ class Reader:
         assert self.prompt.says(DEFINITIONS) == ""
 
     def printed(self, program: str) -> dict[str, str]:
-        """What the prompt prints of a program, by stage."""
+        """The prompt's output for a program, by stage."""
         assert self.prompt.says(f"(define f {program})") == ""
         texts = {}
         for stage in STAGES:
@@ -102,20 +102,20 @@ class Reader:
         return texts
 
     def read(self, program: str, texts: dict[str, str]) -> None:
-        """Define the program; then let it, and its derivatives, be what the texts say."""
+        """Define the program; then replace it, and its derivatives, by the texts."""
         f = value(self.session, f"(define f {program}) f")
         for stage, text in texts.items():
             put(self.session, code_at(self.session, f, stage), read_printed(self.session, text))
 
     def check(self, program: str, point: tuple[float, float]) -> None:
-        """The texts of a program's stages, read in the session, answer what the program answers at the prompt."""
+        """The texts of a program's stages, read in the session, compute the program's result at the prompt."""
         x, y = point
         self.read(program, self.printed(program))
         call = f"(all-of f {x} {y})"
         assert answer(self.session, call) == answer(self.prompt.shell.session, call)
 
     def check_closure(self, program: str, point: tuple[float, float]) -> None:
-        """The same in one session, for a text over variables says nothing of their values."""
+        """The same in one session, as a text over variables does not contain their values."""
         x, y = point
         session = self.prompt.shell.session
         body = program.removeprefix("(lambda (x y) ")[:-1]
@@ -140,7 +140,7 @@ def answer(session: Session, text: str) -> str:
 
 
 def checked(reader: Reader, count: int, chosen: int) -> int:
-    """Check so many random programs, and closures that they make; `chosen` chooses them. How many different ones there were."""
+    """Check `count` random programs, and closures that they make; `chosen` draws them. Returns the number of different ones."""
     seen = set()
 
     @seed(chosen)

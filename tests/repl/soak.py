@@ -56,12 +56,12 @@ ASKING = (
 
 
 def some_keys(source: random.Random, count: int) -> str:
-    """About so many keys: words, now and then a control key."""
+    """About `count` keys: words, now and then a control key."""
     return "".join([source.choice(WORDS if source.random() < 0.6 else CONTROLS) for _ in range(count)])
 
 
 def confine(shell: Shell) -> None:
-    """No command that reaches outside; limits for all that is evaluated."""
+    """Disables commands with external effects; sets limits for all evaluations."""
     for name in ASKING:
         commands.COMMANDS.pop(name, None)
     os.environ["EDITOR"] = os.environ["VISUAL"] = "true"

@@ -1,4 +1,4 @@
-"""A person at a terminal: starts `vlad` on a pseudo-terminal, types, and looks at what is shown."""
+"""A user at a terminal: starts `vlad` on a pseudo-terminal, types, and reads the output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONTROL = re.compile(
     r"\x1b\[[0-9;?>=]*[A-Za-z~]|\x1b[()][A-Z0-9]|\x1b[=>78cM]|\x1b\][^\x07]*\x07|[\x00-\x08\x0b-\x1a]"
 )
 UNFINISHED = re.compile(r"\x1b[^A-Za-z~]*$")
-# What tells which terminal it is, and whether there is a screen.
+# Variables that identify the terminal, and whether there is a display.
 SCREENS = ("TERM", "LC_TERMINAL", "KITTY", "KONSOLE", "TMUX", "DISPLAY", "WAYLAND")
 PATIENCE = 30.0  # seconds: a busy machine is slow
 UP, DOWN, RIGHT, LEFT, ESCAPE = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b"
@@ -47,7 +47,7 @@ class Person:
                 os.chdir(folder)
             os.execve(sys.executable, [sys.executable, "-m", "vlad", *words], environment)
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.raw = ""  # all that was shown
+        self.raw = ""  # all output
         self.at = 0  # how much of `shown` was looked at
         self.status: int | None = None
 
@@ -64,7 +64,7 @@ class Person:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew with what is shown; so far none of it may be Python's."""
+        """Discard the output so far, which must not contain a Python traceback."""
         assert "Traceback" not in self.raw, self.raw
         assert "Unhandled exception" not in self.raw, self.raw
         self.raw, self.at = "", 0
@@ -77,7 +77,7 @@ class Person:
         self.type(text + "\r")
 
     def _more(self, seconds: float) -> bool:
-        """Take what is shown by now; False at the end."""
+        """Read the available output; False at the end."""
         ready, _, _ = select.select([self.terminal], [], [], seconds)
         if not ready:
             return True
@@ -90,11 +90,11 @@ class Person:
 
     @property
     def shown(self) -> str:
-        """All that was shown, without colours and moves of the cursor."""
+        """All output, without colours and cursor movements."""
         return CONTROL.sub("", UNFINISHED.sub("", self.raw))
 
     def sees(self, text: str, patience: float = PATIENCE) -> str:
-        """Wait until a text is shown, behind what was looked at already; what stands before it, and it."""
+        """Wait until a text appears after the output read so far; returns the output up to its end."""
         end = time.monotonic() + patience
         while True:
             shown = self.shown
@@ -106,7 +106,7 @@ class Person:
             assert self._more(0.1) or text in self.shown[self.at :], f"ended before {text!r}: {shown!r}"
 
     def settles(self, quiet: float = 0.3) -> None:
-        """Wait until nothing has been shown for a while."""
+        """Wait until there is no output for a while."""
         while True:
             before = len(self.raw)
             assert self._more(quiet), f"ended: {self.shown!r}"
@@ -118,7 +118,7 @@ class Person:
         return self.sees(f"{number}>")
 
     def says(self, text: str, expected: str) -> str:
-        """Type a line, and wait until the answer is shown. All that was shown."""
+        """Type a line, and wait for the result. Returns all output."""
         self.line(text)
         return self.sees(expected)
 

@@ -65,7 +65,7 @@ class TestHelp:
 
     @pytest.mark.parametrize("name", sorted(COMMANDS))
     def test_no_command_breaks_on_odd_operands(self, writing: Writing, name: str) -> None:
-        if name in ("shell", "edit"):  # they ask the system
+        if name in ("shell", "edit"):  # they access the system
             return
         for operand in (
             "",
@@ -126,7 +126,7 @@ class TestDoc:
         assert text == "6\n(f x)\nk\n"
 
     def test_names_are_ones_own(self, writing: Writing) -> None:
-        """Macros, and what hides a name of the library; not what a module brings along."""
+        """Macros, and names that hide a name of the library; not those of a module."""
         defined = "(define-syntax twice (syntax-rules () ((_ e) (+ e e)))) (define (square x) (* x x x))"
         text = writing.says('(import "optimizers")', defined, ",names")
         assert text.endswith("twice  macro\n(square x)\n") and "adam" not in text

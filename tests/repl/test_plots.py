@@ -1,4 +1,4 @@
-"""Plots: what is drawn, and where: in the terminal, between its lines, in a window, in a file."""
+"""Plots: their contents, and their place: in the terminal, inline, in a window, in a file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def pretended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A Matplotlib whose pictures are texts."""
+    """A mock of Matplotlib whose pictures are texts."""
     import sys
 
     kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith("matplotlib")}
@@ -77,7 +77,7 @@ class TestCurves:
         assert "Error: " in writing.says(f",plot {operands}")
 
     def test_a_procedure_that_takes_no_number(self, writing: Writing) -> None:
-        """The error stands in `map` of the library, which nobody has called."""
+        """The error is in the library's `map`, which the user did not call."""
         text = writing.says(",plot (lambda (x y) (+ x y)) 0 6", ",plot car")
         assert "`,plot` calls (lambda (x y) (+ x y)) with one number, from 0 to 6" in text
         assert "`,plot` calls car with one number, from -5 to 5" in text and "stdlib" not in text
@@ -238,7 +238,7 @@ class TestOnATerminal:
             number, _, lines = shown.read_text().partition(" ")
             assert lines == "[('sin', 240, ''), ('legend', 0, '')]"
             person.asks(1)
-            person.interrupt()  # is for the prompt alone
+            person.interrupt()  # applies to the prompt alone
             person.says("(+ 1 2)", "\n3\n")
             os.kill(int(number), 0)
             person.asks(2)

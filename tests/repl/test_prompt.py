@@ -1,4 +1,4 @@
-"""The prompt's keys, by a pipe in place of a terminal; history, completion and the Pygments lexer by themselves."""
+"""The prompt's keys, through a pipe in place of a terminal; history, completion and the Pygments lexer by themselves."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ END = "\x04"  # Ctrl-D
 
 
 class Keys:
-    """Types into prompts of a shell, and tells what they give."""
+    """Types into prompts of a shell, and returns their inputs."""
 
     def __init__(self, writing: Writing, path: Path | None = None) -> None:
         self.writing = writing
         self.history = HistoryFile("" if path is None else str(path))
 
     def typed(self, *parts: str) -> str:
-        """The input that keys give. Between the parts, what the keys have begun is finished."""
+        """The input from keys. Between the parts, pending work of the keys is finished."""
         with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
             prompt = Prompt(self.writing.shell, keys, DummyOutput(), self.history)
             return asyncio.run(self._typed(prompt, keys, parts))
@@ -226,7 +226,7 @@ class TestCompletion:
 
     def test_by_the_key(self, keys: Keys) -> None:
         assert keys.typed("(unif" + TAB, " 1)\r") == "(uniform 1)"
-        assert keys.typed("(gradi" + TAB + ")\r") == "(gradient)"  # what they have in common
+        assert keys.typed("(gradi" + TAB + ")\r") == "(gradient)"  # their common prefix
         assert keys.typed("(gradient-" + TAB + TAB, ENTER, ")\r").startswith("(gradient-")
         assert keys.typed(",tier e" + TAB + ENTER) == ",tier evaluate"
 
@@ -326,7 +326,7 @@ def test_random_keys_do_no_harm(writing: Writing, mode: str, seed: int) -> None:
 
 
 def test_a_key_of_ours_that_fails_is_told(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a traceback nor the end: the prompt says so and goes on, with what was typed."""
+    """Neither a traceback nor the end: the prompt shows the error and continues, with the typed text."""
     writing = keys.writing
     monkeypatch.setitem(EDITS, "wrap", lambda text, at: [][at])
     with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):

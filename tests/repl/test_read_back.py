@@ -1,8 +1,8 @@
-"""What `,core`, `,reverse` and `,forward` print is read back, and computes the same: the whole library, by its own examples; and
-random programs.
+"""The output of `,core`, `,reverse` and `,forward` is read back, and computes the same: the whole library, by its own examples;
+and random programs.
 
-Each procedure of the library, or its derivative, is replaced by what is read of its text. Then the examples of its
-documentation run, and must print what they say.
+Each procedure of the library, or its derivative, is replaced by the reading of its text. Then the examples of its
+documentation run, and must print the documented output.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def test_random_programs_read_back_compute_the_same() -> None:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_what_was_read_is_what_is_evaluated(stage: str) -> None:
-    """So that the tests above compare what they say."""
+    """So that the tests above are meaningful."""
     reader = Reader()
     program = "(lambda (x y) (* y (tanh x)))"
     texts = reader.printed(program)

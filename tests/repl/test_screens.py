@@ -1,4 +1,4 @@
-"""The pictures in docs/screens show what the prompt does: their scenes are played again."""
+"""The pictures in docs/screens show the prompt's behaviour: their scenes are repeated."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def text_in(path: Path) -> list[str]:
 
 
 def calmly(name: str) -> Any:
-    """The rows of a scene, played again where the machine was so busy that the prompt told how long something took."""
+    """The rows of a scene, repeated if the machine was so busy that the prompt showed a time."""
     for _ in range(4):
         rows = rows_of(played(SCENES[name]))
         if not any(re.fullmatch(r"; [\d.]+ s", line) for line in text_of(rows)):

@@ -153,7 +153,7 @@ class TestErrors:
         with writing.shell.interrupts as interrupts:
             threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,)).start()
             assert "Interrupted" in writing.says("(let loop ((i 0)) (loop (+ i 1)))")
-            signal.raise_signal(signal.SIGINT)  # before an input is read: it is not for what comes
+            signal.raise_signal(signal.SIGINT)  # before an input is read: it does not apply to the next one
             interrupts.expect()
             assert writing.says("(+ 1 2)") == "3\n"
             interrupts.expect()
@@ -219,7 +219,9 @@ class TestLeaving:
 
 
 def test_an_interrupt_in_a_finalizer_is_said_again(capfd: pytest.CaptureFixture[str]) -> None:
-    """There Python drops what is raised, and printed so: an event loop of the prompt before, collected amid an evaluation."""
+    """Python drops and prints exceptions there: for example, an event loop of the previous prompt, collected
+    amid an evaluation.
+    """
 
     class Late:
         def __del__(self) -> None:

@@ -149,7 +149,7 @@ class TestOnATerminal:
             person.leaves()
         with Person(VLAD_HISTORY=history) as person:
             person.asks(1)
-            time.sleep(0.5)  # the history is read beside the prompt
+            time.sleep(0.5)  # the history is read in another thread
             person.type("\x12111")
             person.sees("(* 111 3)")
             person.type("\r\r")
@@ -204,7 +204,7 @@ class TestOnATerminal:
         with Person() as person:
             person.asks(1)
             person.line("(* 2 (read-real))")
-            time.sleep(0.5)  # else what is typed is the prompt's, not the program's
+            time.sleep(0.5)  # otherwise typed text goes to the prompt, not the program
             person.type("21\n")
             person.sees("\n42\n")
 

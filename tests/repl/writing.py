@@ -13,7 +13,7 @@ from vlad import Session
 
 
 class Writing:
-    """A shell, and what it has written."""
+    """A shell, and its output."""
 
     def __init__(self, tier: str = "evaluate") -> None:
         self.stream = io.StringIO()
@@ -22,7 +22,7 @@ class Writing:
         self.shell = Shell(lambda write: Session(tier=tier, write=write), terminal, Interrupts())
 
     def says(self, *inputs: str) -> str:
-        """What is written about some inputs, one after the other."""
+        """The output for some inputs, one after the other."""
         self.stream.seek(0)
         self.stream.truncate()
         for text in inputs:

@@ -1,4 +1,4 @@
-"""Jacobians and Hessians of tensors: beside closed forms, beside differences, in both modes, on both tiers."""
+"""Jacobians and Hessians of tensors: compared with closed forms and differences, in both modes, on both tiers."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ PRINTED = {
     "((jacobian{0} (jacobian{0} (lambda (x) (* x x)))) #[1 2])": "#[[[2 0] [0 0]] [[0 0] [0 2]]]",
     "((derivative (lambda (t) ((jacobian{} (lambda (x) (* t x x))) #[1 2]))) 3)": "#[[2 0] [0 4]]",
     "(dtype ((jacobian{} (lambda (x) (* x x))) (as-type #[1 2] 'float32)))": "float32",
-    # what is no real has no derivative
+    # values other than reals have no derivative
     "((jacobian{} (lambda (x) (> x 1))) #[1 2])": "#<tensor boolean [#f #t]>",
 }
 

@@ -24,7 +24,7 @@ ALL = """
         ((along unit-vector v) x) ((along (along unit-vector v) v) x)))
 """
 
-# Of a length that is known only at run time; and what is at zero and beyond the numbers (docs/conventions.md, rule 6).
+# Of a length known at run time only; and values at zero and out of range (docs/conventions.md, rule 6).
 NUMBERS = "(define (numbers n scale) (if (< n 1) '() (cons (* scale n) (numbers (- n 1) scale))))\n"
 EDGES = {
     "(round-to 9 (unit-vector '(3e200 4e200)))": "(0.6 0.8)",
@@ -73,7 +73,7 @@ EDGES = {
 
 
 def exact(x: list[float], v: list[float]) -> list[tuple[Any, Any]]:
-    """Of each what it is, and its scale."""
+    """Each exact value, and its scale."""
     with mp.workprec(300):
         e = [mpf(a) for a in v]
         size, long = mp.sqrt(sum(mpf(a) ** 2 for a in x)), mp.sqrt(sum(a * a for a in e))

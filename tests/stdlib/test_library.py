@@ -1,4 +1,4 @@
-"""The library: what the examples of its doc comments, which tests/test_help.py runs, cannot say."""
+"""The library: behaviour beyond the examples of its doc comments, which tests/test_help.py runs."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def test_newton_tells_that_there_is_no_minimum(name: str) -> None:
     ],
 )
 def test_lbfgs_tells_that_a_function_falls_without_end(f: str) -> None:
-    """Where it ends before so many steps, for no step is left that it could take."""
+    """If it ends before the limit of steps because no step is possible."""
     session = vlad.Session(limits=vlad.Limits(seconds=60))
     with pytest.raises(
         vlad.VladError, match="No minimum is found: as far as L-BFGS went, the function falls"
@@ -399,7 +399,7 @@ PROGRAMS = [
 ]
 
 
-# Of which each derivative takes the compiler many seconds, where everything is compiled.
+# Each derivative takes the compiler many seconds, if everything is compiled.
 PATIENT = (
     "(sort l", "solve-linear", "matrix-inverse", "(second (argmin", "saddle-point", "stream-scan", "(determinant (list",
     "(append* (list", "(cholesky-factor", "(stream-map2",

@@ -95,7 +95,7 @@ def printed(text: str, tier: str) -> list[str]:
 
 
 EXAMPLES = {
-    # by what the procedure is closed over, and by both
+    # by the procedure's captured values, and by both
     "(round-to 6 ((gradient (lambda (k) (sum (matrix-function (lambda (x) (expt x k)) #[[2 1] [1 2]])))) 2))": "19.775021",
     "(round-to 6 ((derivative (lambda (k) ((derivative (lambda (c) (sum (matrix-function (lambda (x) (exp (* k x)))"
     " (* c (eye 2)))))) 1))) 1))": "10.873127",
@@ -107,7 +107,7 @@ EXAMPLES = {
     "(round-to 6 (sqrtm (ones '(2 2))))": "#[[0.707107 0.707107] [0.707107 0.707107]]",
     "(nan? (tensor-ref (sqrtm #[[-1 0] [0 1]]) 0 0))": "#t",
     "(round-to 6 (logm (expm #[[1 2] [2 1]])))": "#[[1 2] [2 1]]",
-    # of a matrix of 1e-300, and of 1e5, whose exponential is too large
+    # of a matrix of 1e-300, and of 1e5, whose exponential overflows
     "(expm (* 1e-300 (ones '(2 2))))": "#[[1 1e-300] [1e-300 1]]",
     "(round-to 6 (expm #[[-1e5 0] [1 0]]))": "#[[0 0] [1e-5 1]]",
     "(hvp-R (lambda (a) (sum (expm a))) (zeros '(2 2)) #[[1 0] [0 0]])": "#[[1 0.5] [0.5 0]]",

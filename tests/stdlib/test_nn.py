@@ -1,4 +1,4 @@
-"""Neural networks: layers beside NumPy's arithmetic, their derivatives by parameters and inputs, how weights begin; data."""
+"""Neural networks: layers compared with NumPy's arithmetic, their derivatives by parameters and inputs, initial weights; data."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_model_is_trained_alike_closed_over_its_parameters_or_a_procedure_of_t
     assert session.eval(f"(< (loss ({layer} q)) (loss ({layer} p)))") is True
 
 
-# Layers beside NumPy.
+# Layers compared with NumPy.
 
 
 def sigmoid(x: Any) -> Any:
@@ -236,7 +236,7 @@ def test_batches_are_all_the_data(session: vlad.Session, count: int, size: int) 
 
 
 def test_epochs_go_through_everything_in_new_orders(session: vlad.Session) -> None:
-    """An optimizer that takes notes: its parameters are the list of what it saw."""
+    """An optimizer that records: its parameters are the list of the elements it got."""
     seen = session.eval("""(car (train-epochs (lambda (x g state) (cons x (cons g state))) (lambda (x n) (* x (sum (* n n))))
                                               (cons 1 '()) (arange 6) 2 key 2))""")
     assert seen == 1
@@ -247,7 +247,7 @@ def test_epochs_go_through_everything_in_new_orders(session: vlad.Session) -> No
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_standardized_columns_that_do_not_vary_are_zero(tier: str) -> None:
-    """Also where their mean, which is rounded, is not quite their entry; and the derivatives know nothing of them."""
+    """Even if their rounded mean differs from their entry; the derivatives are not affected."""
     session = vlad.Session(tier=tier)
     for kind in ("float64", "float32"):
         session["x"] = np.array([[0.1, 5, 1e-200, 1], [0.1, 5, 1e-200, 2], [0.1, 5, 1e-200, 6]]).astype(kind)
@@ -271,7 +271,7 @@ def test_standardized_columns_that_do_not_vary_are_zero(tier: str) -> None:
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("loss", ["binary-cross-entropy", "mean-squared-error"])
 def test_losses_of_different_shapes_are_refused(loss: str, tier: str) -> None:
-    """A column less a row would be a table, of which the loss learns nothing."""
+    """A column minus a row would be a table, which makes no sense as a loss."""
     session = vlad.Session(tier=tier)
     for operands in ("#[[1] [2]] #[1 0]", "#[1 2] #[1 0 1]"):
         with pytest.raises(vlad.VladError, match=f"What is given to {loss} has different shapes"):
@@ -281,7 +281,7 @@ def test_losses_of_different_shapes_are_refused(loss: str, tier: str) -> None:
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_accuracy_of_one_example_and_of_many(tier: str) -> None:
-    """A column of labels beside a row of guesses would be a table of comparisons."""
+    """A column of labels with a row of predictions would be a table of comparisons."""
     session = vlad.Session(tier=tier)
     assert session.eval("(list (accuracy #[2 1] 0) (accuracy #[2 1] 1))") == [1, 0]
     session["logits"] = np.array([[[2, 1, 0], [0, 3, 0]], [[5, 4, 0], [1, 2, 3]]], dtype="float32")

@@ -1,5 +1,6 @@
-"""Derivatives by what is no number, and of what is none: all modes refuse the same, in the same words, on both tiers and from
-Python."""
+"""Derivatives by and of values that are no numbers: all modes raise the same error, on both tiers and from
+Python.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def session(request: pytest.FixtureRequest) -> Session:
 
 
 def refusal(session: Session, text: str) -> tuple[str, str, int]:
-    """The code, the words and the length of the place, which is the whole program."""
+    """The code, the message and the length of the place, which is the whole program."""
     with pytest.raises(vlad.VladError) as caught:
         session.eval(text)
     error = caught.value
@@ -105,8 +106,9 @@ def test_the_divergence_is_of_what_is_like_the_argument(session: Session) -> Non
 
 
 def test_the_confusion_of_closures(session: Session) -> None:
-    """Manzyuk et al. (2019), section 1: the derivative of a curried shift operator is asked for and given a function. A tangent
-    of a closure is no function to apply, so both modes refuse; by the number alone they agree."""
+    """Manzyuk et al. (2019), section 1: the derivative of a curried shift operator, applied to a function. A tangent
+    of a closure is no function to apply, so both modes raise an error; by the number alone they agree.
+    """
     session.run_text(f"(define s {SHIFT})")
     for mode in ["", "-F", "-R"]:
         code, message, _ = refusal(session, f"((derivative{mode} s) 0)")
@@ -136,7 +138,7 @@ def test_structures_of_numbers_have_derivatives(session: Session, f: str, x: str
 
 
 def test_procedures_have_tangents(session: Session) -> None:
-    """By `jvp` and `vjp`: closed over the tangents of what the value is closed over."""
+    """By `jvp` and `vjp`: they capture the tangents of the value's captured values."""
     session.run_text("(define (scaled u) (lambda (x) (* (* u u) x)))")
     for mode in ["", "-F", "-R"]:
         assert session.eval(f"(environment (cdr (jvp{mode} scaled 3 1)))") == [1.0]
@@ -174,7 +176,7 @@ def test_values_for_python(session: Session, value: str) -> None:
 
 
 def test_parts_stay_as_they_are(session: Session) -> None:
-    """What Python gives beside numbers, and in them."""
+    """Results in Python next to numbers, and within them."""
     f = session.eval('(lambda (x name) (if (equal? name "twice") (* 2 x) x))')
     assert vlad.grad(f)(3.0, "twice") == (2.0, "twice")
     assert vlad.grad(session.eval("(lambda (l) (car l))"))([3.0, "a", True]) == [1.0, "a", True]

@@ -1,4 +1,6 @@
-"""The optimizers: their steps beside closed forms and other libraries', on structures of every kind; L-BFGS; what loops cost."""
+"""The optimizers: their steps compared with closed forms and other libraries', on structures of every kind; L-BFGS; costs of
+loops.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,7 @@ def test_any_structure(optimizer: str) -> None:
 @pytest.mark.parametrize("tier", ["evaluate", "compile"])
 @pytest.mark.parametrize("optimizer", TORCH)
 def test_derivatives_through_steps_where_gradients_are_zero(optimizer: str, tier: str) -> None:
-    """What `relu` leaves alone stays, but for the decay, and so does its derivative; the rest moves as if it were alone."""
+    """Parameters that `relu` switches off stay, except for decay, and so do their derivatives; the others move as if alone."""
     session = vlad.Session(tier=tier)
     session.eval(f"(define (go f x) (car (train {optimizer} (lambda (x i) (f x)) (cons x '()) '(1 2 3))))")
     session.eval("(define (cost p) (sum (square (relu p))))")
@@ -108,7 +110,7 @@ def test_clipping_needs_no_squares_of_numbers(tier: str) -> None:
     clipped = session.eval("(clipped-gradient single 1)")
     assert clipped.dtype == "float32" and clipped == pytest.approx([0.6, 0.8])
     assert session.eval("((clipped-gradient ((curry *) 30) 3) 1)") == 3
-    # the direction changes with what is across it, the less the longer it is; the rest only with `most`
+    # the direction depends on orthogonal components, the less the longer it is; the rest only with `most`
     for size in (1.0, 1e200):
         session["g"] = [3 * size, 4 * size]
         slope = session.eval("((gradient (lambda (g) (car (clipped-gradient g 1)))) g)")
@@ -174,7 +176,7 @@ def linear() -> vlad.Session:
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_procedures_are_a_vector_space(linear: vlad.Session, seed: int) -> None:
-    """Linear procedures combine as what they are closed over does; and the rows for that are linear, both ways."""
+    """Linear procedures combine as their captured values do; and the rows for that are linear, in both directions."""
     r = np.random.default_rng(seed)
     x, a, b = r.normal(size=3), r.normal(size=(3, 2)), float(r.normal())
     y = x @ (a + 2 * a * a) + b + 2 * b * b
@@ -252,7 +254,7 @@ def test_lbfgs_on_quadratics(seed: int, length: int, spread: float) -> None:
     session.eval("(define (f x) (- (* 0.5 (dot x (matmul a x))) (dot b x)))")
     session["x0"] = np.zeros(length)
     found = session.eval("(lbfgs f x0 1e-9)")
-    # though far before it only rounding tells values apart: where they differ by 1e-15 of f, the gradient may still be 1e-5 long
+    # long before, only rounding distinguishes values: when they differ by 1e-15 of f, the gradient may still be 1e-5 long
     assert np.linalg.norm(session["a"] @ found - session["b"]) <= 1.01e-9
     assert found == pytest.approx(np.linalg.solve(session["a"], session["b"]), rel=1e-7, abs=1e-6)
 
@@ -302,7 +304,7 @@ def test_lbfgs_ends(text: str) -> None:
 
 
 def test_a_long_loop_of_training_takes_constant_memory() -> None:
-    """100,000 steps: the process is no larger afterwards than it was after a hundredth of them, but for the allocator's slack."""
+    """100,000 steps: the process is no larger afterwards than after a hundredth of them, except for the allocator's slack."""
     session = vlad.Session()
     session.eval("""(define (go x state n)
         (if (= n 0)
@@ -328,7 +330,7 @@ def test_no_step_leaves_anything_behind(optimizer: str) -> None:
     session.eval(f"(define (go x n) (optimize {optimizer} loss x n))")
     session.eval("(define start (list (line #[0.5 0.5] 0) 1))")
     peaks = []
-    for n in (100, 2000, 100, 2000):  # first all that is loaded on the way
+    for n in (100, 2000, 100, 2000):  # first everything that is loaded on the way
         tracemalloc.start()
         session.eval(f"(define done (go start {n}))")
         peaks.append(tracemalloc.get_traced_memory()[1])

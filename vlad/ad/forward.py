@@ -3,9 +3,9 @@
 In: a Lambda in A-normal form.  Out: its forward entry, a Lambda from (df . (dx . x)) to (y . dy), over the same environment.
     df       the tangent of the closure itself: a record over its environment
     dx       the tangent of the argument, packed like the argument tuple; x comes last so that its operands stay flat
-Tangents are bare, shaped like their primals; those known to be zero are not computed. A call in tail position stays
-one by itself. Perturbation confusion cannot arise, for an inner derivative is transformed code of transformed code: levels
-are kept apart by nesting (Siskind & Pearlmutter 2008).
+Tangents are bare, shaped like their primals; known zeros are not computed. A tail call stays a tail
+call. Perturbation confusion cannot arise, as an inner derivative is transformed code of transformed code: nesting
+keeps levels distinct (Siskind & Pearlmutter 2008).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from vlad.core.nodes import (
 )
 from vlad.data.source import Span
 
-Tangents = dict[Variable, Atom]  # a variable that is absent has the known zero
+Tangents = dict[Variable, Atom]  # an absent variable has the known zero
 
 
 def forward_entry(
@@ -76,7 +76,7 @@ class _Forward:
         tangents[parameters[-1]] = packed
 
     def body(self, body: Body, tangents: Tangents, builder: Builder) -> Body:
-        """A body in tail position: ends in (y . dy) or in a tail call that answers such a pair."""
+        """A body in tail position: ends in (y . dy) or in a tail call that returns such a pair."""
         for binding in body.bindings:
             self._binding(builder, binding, tangents)
         result = self._result(builder, body.result, tangents)
@@ -173,7 +173,7 @@ class _Forward:
         tangents: Tangents,
         span: Span | None,
     ) -> Atom | None:
-        """The tangent of a closure: those of what it is closed over."""
+        """The tangent of a closure: the tangents of the values it captures."""
         fields = tuple([tangents.get(variable, KNOWN_ZERO) for variable in environment])
         if all(field is KNOWN_ZERO for field in fields):
             return None

@@ -3,15 +3,15 @@
 In: a Lambda in A-normal form.  Out: its tail entry, a Lambda from (κ . x) to (y . β), over the same environment.
     κ        the backpropagator, accumulated so far, for the pair (f̄ . x̄) of this call
     β        ȳ ↦ κ (f̄ . x̄)
-With κ the identity it is the textbook transform: that is how a call that is not in tail position is made.
-Called by evaluate/machine.py on closures' lambdas (and by the compiler on types'); knows neither. The output is core
-like any other, so transforming it again is legal: that is how nesting works.
+With κ the identity it is the textbook transform, which non-tail calls use.
+Called by evaluate/machine.py on closures' lambdas (and by the compiler on types'); independent of both. The output is core
+like any other, so it can be transformed again: derivatives nest this way.
 
-Where it differs from the paper, and why: values stay bare, so a sensitivity is the only new variable of
+Differences from the paper, and reasons: values stay bare, so a sensitivity is the only new variable of
 a variable; known primitives' adjoints are emitted in place; branches are transformed natively; a call in
-tail position hands κ on instead of building the backpropagator after the callee returned, so loops stay loops
-in both phases. κ comes first in the operands so that (κ a b) is κ in front of the operand tuple (a . b) and no tuple is
-built. Forward bindings keep their variables, for the user's lambdas inside are shared, as the same nodes.
+tail position passes κ on instead of building the backpropagator after the callee returned, so loops stay loops
+in both phases. κ is the first operand so that (κ a b) is κ followed by the operand tuple (a . b), without building a
+tuple. Forward bindings keep their variables, as the user's lambdas inside are shared, as the same nodes.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from vlad.core.nodes import (
 )
 from vlad.data.source import Span
 
-# A branch in tail position copies the reverse part of what precedes it into each of its leaves, so that an
+# A branch in tail position copies the reverse part of the preceding steps into each of its leaves, so that an
 # iteration of a loop allocates one closure. Beyond this many steps the part becomes a procedure of its own.
 COPIED_STEPS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Called:
-    """A step of the reverse part: `variable` came from a call whose backpropagator is `back`."""
+    """A step of the reverse part: `variable` is the result of a call whose backpropagator is `back`."""
 
     variable: Variable
     operator: Atom
@@ -57,7 +57,7 @@ class Called:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branched:
-    """`variable` came from an if; `back` maps its sensitivity to those of `live`, the arms' free variables."""
+    """`variable` is the result of an if; `back` maps its sensitivity to those of `live`, the arms' free variables."""
 
     variable: Variable
     live: tuple[Variable, ...]
@@ -69,7 +69,7 @@ Step = Binding | Letrec | Called | Branched
 
 
 class Sensitivities:
-    """What has been accumulated so far, a variable at a time; a variable that is absent has the known zero."""
+    """The sensitivities accumulated so far, by variable; an absent variable has the known zero."""
 
     def __init__(self, rules: Rules, builder: Builder) -> None:
         self.rules = rules
@@ -101,8 +101,9 @@ def tail_entry(
     basis: Basis,
     rules: Rules,
 ) -> Lambda:
-    """The tail entry of a lambda. `environment` and `group` are those its closures have; `owner` is the untransformed lambda
-    whose environment sensitivities it speaks of."""
+    """The tail entry of a lambda. `environment` and `group` are those of its closures; `owner` is the untransformed lambda
+    that owns the records of its environment sensitivities.
+    """
     kappa = Variable("k")
 
     def finish(sensitivities: Sensitivities) -> Result:
@@ -126,7 +127,7 @@ def spread(
     record: Atom | None,
     span: Span | None,
 ) -> None:
-    """Add the fields of a closure's sensitivity to the sensitivities of the variables it was closed over."""
+    """Add the fields of a closure's sensitivity to the sensitivities of the captured variables."""
     if record is not None:
         for index, variable in enumerate(environment):
             field = sensitivities.builder.bind(
@@ -143,7 +144,7 @@ class _Reverse:
         self.shapes: dict[tuple[Variable, str], Atom] = {}
 
     def transform(self, body: Body, steps: list[Step], finish: Finish) -> Body:
-        """The forward part of a body, ending in (y . β) or a tail call that answers such a pair."""
+        """The forward part of a body, ending in (y . β) or a tail call that returns such a pair."""
         forward = Builder()
         steps = list(steps)
         for binding in body.bindings:
@@ -167,7 +168,7 @@ class _Reverse:
         return binding
 
     def _keep_shapes(self, forward: Builder, rhs: Apply, variable: Variable) -> None:
-        """What the way back has to know of operands that broadcast. Of reals that is nothing, so it keeps none of them."""
+        """Save the shapes of operands that broadcast, for the reverse phase. Of reals nothing is saved."""
         names = rhs.primitive.operands
         if needs_shapes(rhs.primitive, dict(zip(names, rhs.operands, strict=True))):
             for name, operand in zip(names, rhs.operands, strict=True):
@@ -184,7 +185,7 @@ class _Reverse:
         return forward.apply(variable.name + ".back", self.basis.cdr, both, span=span)
 
     def _branch(self, forward: Builder, variable: Variable, branch: If) -> Step:
-        """An if whose value is used: each arm answers (v . β), β giving a tuple over the arms' free variables."""
+        """An if whose value is used: each arm returns (v . β), where β returns a tuple over the arms' free variables."""
         live = tuple(dict.fromkeys(free_in_body(branch.consequent) + free_in_body(branch.alternative)))
 
         def finish(sensitivities: Sensitivities) -> Result:
@@ -222,7 +223,7 @@ class _Reverse:
     def _join(
         self, forward: Builder, branch: If, steps: list[Step], finish: Finish
     ) -> tuple[list[Step], Finish]:
-        """One procedure for the reverse part of what precedes a branch, called at the end of each leaf's."""
+        """One procedure for the reverse part of the steps before a branch, called at the end of each leaf's."""
         live = tuple(dict.fromkeys(free_in_body(branch.consequent) + free_in_body(branch.alternative)))
         seeds = tuple([Variable(DerivedName(v.name, ".sensitivity")) for v in live]) or (Variable("nothing"),)
         joined = forward.bind(self._backpropagator(seeds, live, steps, finish, branch.span), "join")
@@ -241,7 +242,7 @@ class _Reverse:
         finish: Finish,
         span: Span | None,
     ) -> Lambda:
-        """λ seeds. the reverse part of the steps, each seed being the sensitivity of its target."""
+        """λ seeds. the reverse part of the steps, where each seed is the sensitivity of its target."""
         reverse = Builder()
         sensitivities = Sensitivities(self.rules, reverse)
         for target, seed in zip(targets, seeds, strict=False):

@@ -1,8 +1,8 @@
-"""A row's derivative text → core, put in place; and what both transforms share.
+"""A row's derivative text → core, instantiated in place; and code that both transforms share.
 
 In: rows of the primitive table, whose derivatives are language text.  Out: bindings appended to a body that a transform
-is building.  Called by reverse.py and forward.py.  Knows no primitive by name: the few that the transforms themselves
-emit come in as a `Basis`.
+is building.  Called by reverse.py and forward.py.  Uses no primitive by name: the few that the transforms themselves
+emit are passed in as a `Basis`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from vlad.data.source import Span
 from vlad.data.values import ZERO, Primitive, Value
 
 KNOWN_ZERO = Constant(ZERO)
-UNITS = (("1",), ("-1",), ("zero",))  # partials that take no multiplication
-MULTIPLIED = "t"  # in texts of partials: the tangent or sensitivity that is multiplied
+UNITS = (("1",), ("-1",), ("zero",))  # partials that need no multiplication
+MULTIPLIED = "t"  # in texts of partials: the tangent or sensitivity to multiply
 
 
 class Basis:
@@ -54,12 +54,14 @@ class Basis:
 
 
 def needs_shapes(row: Primitive, actual: Mapping[str, Atom]) -> bool:
-    """Do the reverse rules ask for the shapes of the operands, as ~x?"""
+    """Whether the reverse rules use the shapes of the operands, as ~x."""
     return may_spread(row, actual) or any("~" in text for text in (row.reverse or {}).values())
 
 
 def may_spread(row: Primitive, actual: Mapping[str, Atom]) -> bool:
-    """May an operand have another shape than the result? Of two numbers either; not of one and a constant, or of one twice."""
+    """Whether an operand's shape may differ from the result's: with two numbers, but not with a constant or the same operand
+    twice.
+    """
     variables = {actual[name] for name in row.operands if type(actual[name]) is not Constant}
     return len(variables) > 1 and (*row.type.parameters, row.type.result).count("number") > 2
 
@@ -79,7 +81,7 @@ class Builder:
         return self.bind(Apply(primitive, operands, span), name)
 
     def graft(self, body: Body, substitution: dict[Variable, Atom], span: Span | None) -> Atom:
-        """Append a copy of a rule's body and answer its result. Each copy binds fresh variables."""
+        """Append a copy of a rule's body and return its result. Each copy binds fresh variables."""
         for binding in body.bindings:
             assert isinstance(binding, Binding), "a derivative rule has no letrec"
             copy = Variable(binding.variable.name)
@@ -116,7 +118,7 @@ def _copy_body(body: Body, substitution: dict[Variable, Atom], span: Span | None
 
 
 class Rule:
-    """A text of a row, read once: its body over formal variables, by the names used in rows' texts."""
+    """A parsed text of a row: its body over formal variables, by the names used in rows' texts."""
 
     def __init__(self, text: str, names: tuple[str, ...], table: Mapping[str, Primitive]) -> None:
         self.formals = {name: Variable(name) for name in names}
@@ -129,14 +131,14 @@ class Rule:
 
 
 class Rules:
-    """The derivative rules of all rows, read when first needed."""
+    """The derivative rules of all rows, parsed on first use."""
 
     def __init__(self, basis: Basis) -> None:
         self.basis = basis
-        self._rules: dict[tuple[str, tuple[str, ...], str], Rule] = {}  # of texts: rows may share one
+        self._rules: dict[tuple[str, tuple[str, ...], str], Rule] = {}  # by text: rows may share one
 
     def rule(self, row: Primitive, text: str) -> Rule:
-        """A text of a row, read. Raises VladError where it is no expression over the row's names and rows of the table."""
+        """Parse a text of a row. Raises VladError unless it is an expression over the row's names and rows of the table."""
         key = (row.name if row.rows else "", row.operands, text)
         rule = self._rules.get(key)
         if rule is None:
@@ -150,7 +152,7 @@ class Rules:
     def sensitivity(
         self, builder: Builder, row: Primitive, operand: str, actual: dict[str, Atom], span: Span | None
     ) -> Atom | None:
-        """What the result's sensitivity `s` contributes to one operand's; None when nothing."""
+        """The contribution of the result's sensitivity `s` to one operand's; None if there is none."""
         if row.partials is not None:
             steps = steps_of(row.partials.get(operand, "zero"))[::-1]
             part = self._scaled(builder, row, steps, actual, actual["s"], span)
@@ -163,14 +165,14 @@ class Rules:
     def tangent(
         self, builder: Builder, row: Primitive, actual: dict[str, Atom], span: Span | None
     ) -> Atom | None:
-        """The result's tangent from those of the operands (`d` + name; absent when known zero); None for known zero."""
+        """The result's tangent from those of the operands (`d` + name; absent if known zero); None for known zero."""
         if row.partials is None:
             if row.forward == "zero":
                 return None
             zeros: dict[str, Atom] = {"d" + name: KNOWN_ZERO for name in row.operands}
             return self.rule(row, row.forward).put(builder, zeros | actual, span)
         terms = {x: steps_of(partial) for x, partial in row.partials.items() if "d" + x in actual}
-        # a last factor that all have in common is multiplied by once
+        # multiply by a common last factor once
         last = {steps[-1:] for steps in terms.values()}
         common = last.pop() if len(terms) > 1 and len(last) == 1 else ()
         if common in UNITS:
@@ -201,8 +203,9 @@ class Rules:
         factor: Atom,
         span: Span | None,
     ) -> Atom | None:
-        """factor · partial, one step after the other; a partial of 1, -1 or zero costs no multiplication. -1 comes last, where it
-        may meet another one."""
+        """factor · partial, one step after the other; a partial of 1, -1 or zero needs no multiplication. -1 comes last, where it
+        may cancel another one.
+        """
         if steps == ("zero",):
             return None
         for text in steps:
@@ -221,5 +224,6 @@ class Rules:
 
 def steps_of(partial: str | tuple[str, ...]) -> tuple[str, ...]:
     """The factors of a partial, from the operand to the result. Forward mode multiplies by them in this order, reverse mode in
-    the opposite one: so a product on the way has the size of a derivative that belongs there."""
+    the opposite one: so each intermediate product has the magnitude of a derivative.
+    """
     return (partial,) if isinstance(partial, str) else partial

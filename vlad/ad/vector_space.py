@@ -1,12 +1,12 @@
 """zero, plus, completion and conformance, over the structure of values (Pearlmutter & Siskind 2008, section 4).
 
-Called by the rows of primitives/transforms.py and by emitted code. All of it works on bare values: reals, pairs, closures (and
-with them AD values, which are closures); of everything else the tangent space is a point, and the thing itself
-stands for its own zero.
+Called by the rows of primitives/transforms.py and by emitted code. All functions take bare values: reals, pairs, closures (and
+with them AD values, which are closures); the tangent space of any other value is a point, and the value itself
+is its own zero.
 
-Structures are deferred: the zero of a list costs O(1) until somebody looks, then O(1) a look; likewise a sum of
-sensitivities. Sharing is preserved: a part that occurs twice in a value is one part of its zero. That keeps the cost of
-a gradient within a constant of the program's (the paper's proviso of laziness and memoisation).
+Structures are deferred: the zero of a list costs O(1), and another O(1) for each access; likewise a sum of
+sensitivities. Sharing is preserved: a part that occurs twice in a value is one part of its zero. This keeps the cost of
+a gradient within a constant factor of the program's (the paper's proviso of laziness and memoisation).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from vlad.data.write import written
 
 Memo = dict[object, Any]
 NUMBER_TYPES = (float, Tensor)
-MOST_LOOKED_AT = 1000  # parts, for a hint
-LONGEST_TOLD = 60  # characters of a value, in a hint
+MOST_SEARCHED = 1000  # parts, for a hint
+LONGEST_SHOWN = 60  # characters of a value, in a hint
 
 
 def is_structure(value: Value) -> bool:
-    """Does it have parts with tangents of their own? Pairs and closures over something; not primitives, not ()."""
+    """Whether it has parts with tangents of their own: pairs and closures over something; not primitives, not ()."""
     if type(value) is Deferred:
         return True
     return type(value) is tuple and len(value) > 1
@@ -55,13 +55,14 @@ def head_of(value: tuple[Value, ...]) -> Code | None:
 
 
 def zero(value: Value) -> Value:
-    """The zero of a value's tangent space, shaped like it. Its numbers are numbers: a program may look at them."""
+    """The zero of a value's tangent space, shaped like it. Its numbers are reals, so programs can use them."""
     return _zero(value, False, None)
 
 
 def zero_tangent(value: Value) -> Value:
-    """The same for transformed code: nothing contributed, so its numbers, and what a procedure has captured, are known zeros. A
-    program that looks at a tangent sees numbers instead (`complete`)."""
+    """The same for transformed code: numbers, and the values that a procedure captures, become known zeros. Programs
+    get reals in their place (`complete`).
+    """
     if type(value) is not tuple or len(value) <= 2:
         return _zero(value, True, None)
     is_tagged = value[0].role is Role.TAG
@@ -89,19 +90,19 @@ def _zero(value: Value, is_known: bool, memo: Memo | None) -> Value:
 
     result = Deferred(parts, (value,), None if is_known else value)
     if memo is not None:
-        # keeps `value` alive, so that its id stays its own; not the result: what nobody looks at is to be freed, though nobody
-        # collects cycles during an evaluation
+        # keeps `value` alive, so that its id stays unique, but not the result: unused results are freed by their reference count,
+        # as cycles are not collected during an evaluation
         memo[id(value)] = (ref(result), value)
     return result
 
 
-# Sensitivities of short paths into a structure are added at once; of what is longer the sum is deferred, so that adding costs
+# Sensitivities of short paths into a structure are added at once; the sum of longer ones is deferred, so that adding costs
 # O(1) whatever the structures are.
 AT_ONCE = 32
 
 
 def accumulate(a: Value, b: Value, most: int = AT_ONCE) -> Value:
-    """a ⊕ b of two sensitivities of the same variable: no shape is checked beyond what is looked at."""
+    """a ⊕ b of two sensitivities of the same variable. Shapes are checked only as far as the structures are traversed."""
     cars = []
     while type(a) is tuple and type(b) is tuple and len(a) == 2 and len(b) == 2 and most > 0:
         x, y = a[0], b[0]
@@ -159,8 +160,9 @@ def _sum_parts(a: Value, b: Value) -> tuple[Value, ...]:
 
 
 def complete(primal: Value, sensitivity: Value) -> Value:
-    """A sensitivity (or tangent) in the full shape of its primal: known zeros become zeros, `()` and the like themselves; a
-    tensor has the kind of its primal."""
+    """A sensitivity (or tangent) in the full shape of its primal: known zeros become zeros, `()` and other points themselves; a
+    tensor gets the kind of its primal.
+    """
     return _complete(primal, sensitivity, None)
 
 
@@ -199,7 +201,7 @@ def _complete(primal: Value, sensitivity: Value, memo: Memo | None) -> Value:
             ref(result),
             primal,
             sensitivity,
-        )  # keeps these alive, so that their ids stay theirs; not the result
+        )  # keeps these alive, so that their ids stay unique; not the result
     return result
 
 
@@ -214,7 +216,9 @@ def _complete_tensor(primal: Tensor, sensitivity: Value) -> Value:
 
 
 def plus(a: Value, b: Value) -> Value:
-    """a ⊕ b of conforming values, checked. A side made by `zero` is returned past without looking."""
+    """a ⊕ b of conforming values, checked. A side made by `zero` is not traversed. Raises VladError if the
+    values do not conform.
+    """
     if type(a) is Deferred and a.zero_of is not None:
         return b
     if type(b) is Deferred and b.zero_of is not None:
@@ -224,11 +228,11 @@ def plus(a: Value, b: Value) -> Value:
     except VladError as error:
         if error.code != "plus-do-not-conform":
             raise
-        raise nonconforming("plus", a, b) from None  # which says where in them
+        raise nonconforming("plus", a, b) from None  # which names the place of the difference
 
 
 def _plus(a: Value, b: Value, memo: Memo) -> Value:
-    """Down the last part of a structure in a loop, so that long lists take no depth."""
+    """Iterates over the last parts of structures, so that long lists use no stack."""
     begun: list[tuple[tuple[int, int], Value, Value, tuple[Value, ...], list[Value]]] = []
     while True:
         if type(a) is float and type(b) is float:
@@ -257,31 +261,32 @@ def _plus(a: Value, b: Value, memo: Memo) -> Value:
         break
     for key, p, q, x, parts in reversed(begun):
         total = rebuilt(head_of(x), [*parts, total], x)
-        memo[key] = (p, q, total)  # keeps p and q alive, so that their ids stay theirs
+        memo[key] = (p, q, total)  # keeps p and q alive, so that their ids stay unique
     return total
 
 
 def alike(x: tuple[Value, ...], y: tuple[Value, ...]) -> bool:
-    """Two looked-at structures of one shape: pairs, or closures of the same code."""
+    """Whether two forced structures have one shape: pairs, or closures of the same code."""
     if len(x) != len(y):
         return False
     return len(x) == 2 or x[0].base is y[0].base
 
 
 def fitting_tangent(primal: Value, tangent: Value) -> Value | None:
-    """A tangent as derivatives are computed with it; None where it is not in the tangent space of `primal`. The zero of the very
-    value is taken at its word. A tensor that is not of reals may be given as its own zero, but is no number to multiply by."""
+    """The tangent in the form that derivatives use; None if it is not in the tangent space of `primal`. The zero of the
+    same value is accepted unchecked. A tensor that is not of reals may be its own zero, which becomes the known zero.
+    """
     memo: Memo = {}
     if not _conforms(primal, tangent, memo):
         return None
     return _without_points(tangent) if POINTS in memo else tangent
 
 
-POINTS = "points"  # noted in passing: the primal has tensors that are not of reals, or may have
+POINTS = "points"  # memo key: the primal has tensors that are not of reals, or may have
 
 
 def _without_points(tangent: Value) -> Value:
-    """Known zeros in the place of tensors that are not of reals."""
+    """The tangent with known zeros in place of tensors that are not of reals."""
     if type(tangent) is Tensor and not tangent.is_real:
         return ZERO
     if not is_structure(tangent):
@@ -295,7 +300,7 @@ def _without_points(tangent: Value) -> Value:
 
 
 def _is_same_point(a: Value, b: Value) -> bool:
-    """Of what has no tangents: is it the same value? Text is text, whoever wrote it."""
+    """Whether two values without tangents are the same. Strings are compared by content."""
     if type(a) is String:
         return type(b) is String and a.text == b.text
     return a is b or a == () == b
@@ -315,7 +320,7 @@ def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
         if not is_structure(primal) or not is_structure(tangent):
             return _is_same_point(primal, tangent)
         if type(tangent) is Deferred and tangent.zero_of is primal:
-            memo[POINTS] = ZERO  # there may be some: it is not looked at
+            memo[POINTS] = ZERO  # there may be some: it is not traversed
             return True
         key = (id(primal), id(tangent))
         if key in memo:
@@ -332,7 +337,7 @@ def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
 
 
 def shape(value: Value, depth: int = 3) -> str:
-    """A value's shape in people's words, for hints."""
+    """A description of a value's shape, for hints."""
     if type(value) is float:
         return "real"
     if value is ZERO:
@@ -351,9 +356,9 @@ def shape(value: Value, depth: int = 3) -> str:
 
 
 def _met_without_tangents(a: Value, b: Value) -> Tensor | None:
-    """The first tensor that is not of reals in one of two values, where the other has a tensor, too."""
+    """The first tensor that is not of reals in one of two values whose counterpart is a tensor, too."""
     work = [(a, b)]
-    for _ in range(MOST_LOOKED_AT):
+    for _ in range(MOST_SEARCHED):
         if not work:
             return None
         x, y = map(look, work.pop())
@@ -369,9 +374,9 @@ Place = tuple[tuple[str, ...], Value, Value]  # in words, from the inside out, a
 
 
 def _first_difference(a: Value, b: Value) -> Place | None:
-    """Where two values are not of one shape, as far as that is soon seen."""
+    """Where two values differ in shape, within a bounded search."""
     work: list[Place] = [((), a, b)]
-    for _ in range(MOST_LOOKED_AT):
+    for _ in range(MOST_SEARCHED):
         if not work:
             return None
         way, x, y = work.pop()
@@ -384,13 +389,13 @@ def _first_difference(a: Value, b: Value) -> Place | None:
 
 
 def _paired(x: tuple[Value, ...], y: tuple[Value, ...]) -> list[tuple[str, Value, Value]]:
-    """The parts of two structures that are alike so far, and what they are: the elements of lists, what procedures captured."""
+    """The parts of two structures of one shape, with their descriptions: elements of lists, captured values of procedures."""
     if len(x) > 2:
-        owner = f"the {x[0].name} value" if x[0].role is Role.TAG else _told(x)
+        owner = f"the {x[0].name} value" if x[0].role is Role.TAG else _described(x)
         pairs = zip(x[0].environment, parts_of(x), parts_of(y), strict=True)
         return [(f"`{variable.name}`, captured by {owner}", p, q) for variable, p, q in pairs]
     found: list[tuple[str, Value, Value]] = []
-    while type(x) is tuple and type(y) is tuple and len(x) == len(y) == 2 and len(found) < MOST_LOOKED_AT:
+    while type(x) is tuple and type(y) is tuple and len(x) == len(y) == 2 and len(found) < MOST_SEARCHED:
         found.append((f"element {len(found)}", x[0], y[0]))
         x, y = look(x[1]), look(y[1])
     if len(found) == 1 and x != () and y != ():
@@ -398,8 +403,8 @@ def _paired(x: tuple[Value, ...], y: tuple[Value, ...]) -> list[tuple[str, Value
     return [*found, (f"what follows element {len(found) - 1}", x, y)]
 
 
-def _told(value: Value) -> str:
-    """What a value is, in a hint's words: a procedure with its place."""
+def _described(value: Value) -> str:
+    """A description of a value, for a hint: a procedure with its place."""
     if not is_procedure(value):
         return shape(value)
     code = value[0]
@@ -411,11 +416,11 @@ def _told(value: Value) -> str:
 
 
 def _difference(a: Value, b: Value) -> str:
-    """What two values that do not conform differ in. (Numbers of elements are counted from 0, as `list-ref` does.)"""
+    """A description of the difference of two values that do not conform. (Elements are counted from 0, as in `list-ref`.)"""
     way, x, y = _first_difference(a, b) or ((), look(a), look(b))
-    first, second = _told(x), _told(y)
+    first, second = _described(x), _described(y)
     if first == second:
-        first, second = written(x, LONGEST_TOLD), written(y, LONGEST_TOLD)
+        first, second = written(x, LONGEST_SHOWN), written(y, LONGEST_SHOWN)
     if way:
         return f"they differ in {' of '.join(way)}: {first} and {second}"
     is_shape = first == shape(x) and second == shape(y)

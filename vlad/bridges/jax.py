@@ -1,6 +1,6 @@
 """A procedure of a session as a function of JAX: `vlad.to_jax`.
 
-In: a procedure on tensors of reals, and the shape of its answer.  Out: a function on JAX's arrays, for `jit`, `grad` and so on:
+In: a procedure on tensors of reals, and the shape of its result.  Out: a function on JAX's arrays, for `jit`, `grad` and so on:
 JAX calls back (`jax.pure_callback`) and takes derivatives by the procedure's pullback (`jax.custom_vjp`), in reverse mode, to
 any order.
 """
@@ -18,9 +18,10 @@ from vlad.python.derivatives import session_procedure
 
 
 def to_jax(f: Procedure, shape: tuple[int, ...] = ()) -> Callable[..., Any]:
-    """The procedure as a function of arrays that answers one array of a shape; () for a real. The answer has the first argument's
-    kind of number. Raises VladError where `f` is no procedure of a session, MissingPackage, which is an ImportError, where there
-    is no JAX."""
+    """Convert a procedure to a function of arrays that returns one array of shape `shape`; () for a real. The result has the
+    first argument's dtype. Raises VladError if `f` is no procedure of a session, and MissingPackage, which is an ImportError, if
+    JAX is missing.
+    """
     session_procedure(f, "made a function of JAX")
     try:
         import jax
@@ -36,7 +37,7 @@ def to_jax(f: Procedure, shape: tuple[int, ...] = ()) -> Callable[..., Any]:
 def _function(
     bridged: Bridged, shapes: Callable[[tuple[Any, ...]], list[tuple[int, ...]]]
 ) -> Callable[..., Any]:
-    """A bridged procedure; `shapes` tells those of its answers from its arguments."""
+    """A bridged procedure; `shapes` computes the shapes of the results from the arguments."""
     import jax
 
     def applied(*arrays: Any) -> Any:

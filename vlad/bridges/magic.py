@@ -1,8 +1,8 @@
 """`%%vlad` in IPython and Jupyter, after `%load_ext vlad.bridges.magic`.
 
-A cell is evaluated in one session, `vlad_session` among the notebook's names; the value of its last form is the cell's.
-`%vlad FORM` is for a line. An error fails the cell, and is shown without frames of Python.
-`vlad_session["name"] = value` gives a value of the notebook to it.
+All cells are evaluated in one session, `vlad_session` among the notebook's names; a cell has the value of its last form.
+`%vlad FORM` evaluates a line. An error fails the cell, and is shown without Python frames.
+`vlad_session["name"] = value` passes a value of the notebook to it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def load_ipython_extension(shell: Any) -> None:
         try:
             return session.eval(line if cell is None else cell, "<cell>")
         except VladError as error:
-            # A cell that fails has to end with an exception, or "Run all" would go on. What IPython prints of one is asked of
-            # this method, where there is one: the cell's own text is wrong, so Python's frames say nothing.
+            # A failing cell must end with an exception, or "Run all" would continue. IPython prints it by
+            # this method, if it exists: the error is in the cell's own text, so Python's frames are irrelevant.
             error._render_traceback_ = partial(_rendered, error)  # type: ignore[attr-defined]
             raise
 

@@ -1,7 +1,7 @@
 """`import mymodel` of a file mymodel.vlad: `vlad.install_importer()`.
 
-In: the name of a module that Python itself does not find.  Out: a module whose attributes are what the file exports, or all it
-defines where it exports nothing; procedures are Python callables. Each file has a session of its own, `__session__`.
+In: the name of a module that Python itself does not find.  Out: a module whose attributes are the file's exports, or all
+its definitions if it exports nothing; procedures are Python callables. Each file has a session of its own, `__session__`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vlad.session.session import Session
 
 
 class Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """`columns`: of the sessions, as for `Session`."""
+    """`columns`: arguments of the sessions, as for `Session`."""
 
     def __init__(self, columns: dict[str, Any]) -> None:
         self.columns = columns
@@ -43,7 +43,8 @@ class Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def install_importer(**columns: Any) -> None:
-    """From here on `import NAME` also finds NAME.vlad, in the folders of sys.path, after everything else. Hyphens of names become
-    underscores. `columns` as for `Session`."""
+    """Make `import NAME` also find NAME.vlad, in the folders of sys.path, after all other modules. Hyphens in names become
+    underscores. `columns` are arguments of the sessions, as for `Session`.
+    """
     if not any(isinstance(finder, Importer) for finder in sys.meta_path):
         sys.meta_path.append(Importer(columns))

@@ -1,7 +1,7 @@
 """A procedure of a session as a function of PyTorch: `vlad.to_torch`.
 
-In: a procedure on tensors of reals.  Out: a function on tensors of PyTorch that its automatic differentiation goes through, in
-reverse mode, to any order. The work is done on the processor; arrays cross without a copy on the way there.
+In: a procedure on tensors of reals.  Out: a function on tensors of PyTorch that supports its automatic differentiation, in
+reverse mode, to any order. It runs on the CPU; arguments are passed without a copy.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from vlad.python.derivatives import session_procedure
 
 
 def to_torch(f: Procedure) -> Callable[..., Any]:
-    """The procedure as a function of tensors that answers one: of shape () where `f` answers a real. The answer has the first
-    argument's kind of number and device. Raises VladError where `f` is no procedure of a session, MissingPackage, which is an
-    ImportError, where there is no PyTorch."""
+    """Convert a procedure to a function of tensors that returns one: of shape () if `f` returns a real. The result has the first
+    argument's dtype and device. Raises VladError if `f` is no procedure of a session, and MissingPackage, which is an
+    ImportError, if PyTorch is missing.
+    """
     session_procedure(f, "made a function of PyTorch")
     try:
         import torch

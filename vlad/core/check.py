@@ -1,7 +1,7 @@
-"""Is this well-formed core?
+"""Check that core is well formed.
 
 Every variable is bound once in the whole nest and only used where it is bound; operands are atoms; a primitive gets as many
-operands as its row names; a lambda's `free` covers what it uses. Called by passes.py after each pass, in the tests always.
+operands as its row names; a lambda's `free` covers its uses. Called by passes.py after each pass, in the tests always.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from vlad.core.nodes import (
 
 
 class Malformed(AssertionError):
-    """A pass broke a rule of core: an error of this implementation, never of a program."""
+    """A pass violated a rule of core: an error of this implementation, never of a program."""
 
 
 def check(
     lambda_: Lambda, after: str = "reading", group: Iterable[Variable] = (), spans: bool = False
 ) -> None:
-    """Raise Malformed, with the text, where a rule is broken. A member of a letrec may speak of its group's members.
-    `spans`: must calls say where they were written? Those of the system's own procedures and of rules do not."""
+    """Raise Malformed, with the text, if a rule is violated. A member of a letrec may refer to its group's members.
+    `spans`: require a span on each call. Calls in the system's own procedures and in rules have none.
+    """
     try:
         verify(lambda_, group, spans)
     except Malformed as broken:
@@ -44,19 +45,20 @@ def check(
 def verify(
     lambda_: Lambda, group: Iterable[Variable] = (), spans: bool = False, known: Container[Lambda] = ()
 ) -> None:
-    """Raise Malformed where a rule is broken. Lambdas inside that are `known` to be well formed are not entered. Takes time in
-    proportion to the nest and the environments in it."""
+    """Raise Malformed if a rule is violated. Lambdas inside that are `known` to be well formed are skipped. Takes time
+    proportional to the nest and its environments.
+    """
     _Checker(set(group), spans, known).lambda_(lambda_, set(lambda_.free))
 
 
 class _Checker:
     def __init__(self, group: set[Variable], spans: bool, known: Container[Lambda]) -> None:
         self.bound: set[Variable] = set()
-        self.order: list[Variable] = []  # what was bound, as it was met; an arm takes its own away
+        self.order: list[Variable] = []  # bound variables in order of binding; an arm removes its own
         self.group = group
         self.spans = spans
         self.known = known
-        self.widths: dict[Lambda, int] = {}  # of the environments of the lambdas met so far
+        self.widths: dict[Lambda, int] = {}  # environment sizes of the lambdas visited so far
 
     def bind(self, variable: Variable, scope: set[Variable]) -> None:
         if variable in self.bound:
@@ -91,7 +93,7 @@ class _Checker:
         self.rhs(body.result, scope)
 
     def arm(self, body: Body, scope: set[Variable]) -> None:
-        """A body whose variables are in scope in itself only."""
+        """Check a body whose variables are in scope in itself only."""
         before = len(self.order)
         self.body(body, scope)
         scope.difference_update(self.order[before:])
@@ -137,6 +139,8 @@ class _Checker:
                     raise Malformed("a field outside its record")
 
     def width(self, owner: Lambda, width: int) -> None:
-        """A record has a field for each variable of its owner's environment; of an owner elsewhere that is not known here."""
+        """Check that a record has a field for each variable of its owner's environment. The size is unknown if the owner is
+        elsewhere.
+        """
         if self.widths.get(owner, width) != width:
             raise Malformed(f"a record of {width} fields for an environment of {self.widths[owner]}")

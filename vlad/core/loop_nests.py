@@ -1,17 +1,17 @@
 """Loops over arrays, as data: what the compiler makes of the rows of tensors.
 
     Kernel      for every index of a rectangle of known extents: entries of some operands are read, a few scalar rows applied,
-                results written, or added up, into new arrays and reals
-    Access      where an entry is, as an affine function of the indices. So a transposed, repeated or cut array is not made: who
-                reads it, reads the original elsewhere
-    Choice      one value in a box of the indices, another one elsewhere. So what is put together of parts is not made, either
-    Routine     what is no loop of that kind: matrices taken apart, as LAPACK does it, orders, and sums of all entries so far
+                results written, or combined, into new arrays and reals
+    Access      the position of an entry, an affine function of the indices. A transposed, repeated or sliced array is therefore
+                not materialised: its reader reads the original at other positions
+    Choice      one value in a box of the indices, another one elsewhere. A concatenation is therefore not materialised, either
+    Routine     other computations: matrix decompositions as in LAPACK, sorting, and cumulative sums
 
-Every value has a kind of number, by the name that the array-API standard has for it: one that is read that of its array, one that
-is computed that in which its row is applied, to operands that are made numbers of this kind first. Integers wrap, booleans are 0
-and 1, and a test answers 0 or 1 of the kind in which it compares. Which kind that is, tier 0's own rules say when they are asked
+Every value has a kind of number, by its name in the array-API standard: a read value that of its array, a computed value
+that of its row's application, to operands that are first converted to this kind. Integers wrap, booleans are 0
+and 1, and a test gives 0 or 1 of the kind in which it compares. Tier 0's own rules determine the kinds
 (primitives/type_rules.py). The rows' type rules make kernels, compile/passes/fuse_loops.py fuses them, compile/emit/c_loops.py
-writes them out. Compared by content: equal kernels on the same operands are the same computation.
+emits them. Compared by content: equal kernels on the same operands are the same computation.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from typing import TypeAlias, final
 
 from vlad.data.values import Primitive
 
-SHORT = 64  # turns of a kernel that is written out, turn by turn
+SHORT = 64  # iterations of a kernel that is unrolled completely
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The entry at offset + Σ strides[k]·index[k] + Σ stride·value of `at`, counted in entries. `at` has numbers of reads that
-    come before."""
+    """The entry at offset + Σ strides[k]·index[k] + Σ stride·value of `at`, counted in entries. `at` has the numbers of earlier
+    reads.
+    """
 
     offset: int
     strides: tuple[int, ...]
@@ -40,8 +41,9 @@ class Access:
 @final
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A value: an entry of the operand of this number; without an access the operand itself, a real; of no operand (None) the
-    position that the access stands for, as a number."""
+    """A value: an entry of the operand of this number; without an access the operand itself, a real; without operand (None) the
+    position of the access, as a number.
+    """
 
     operand: int | None
     access: Access | None
@@ -51,8 +53,9 @@ class Read:
 @final
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A value: a scalar row of values before it. Values are numbered, reads first, then steps and choices. The row `real` makes
-    its operand one of another kind: a real without its fraction an integer, and one that is none the least integer."""
+    """A value: a scalar row applied to earlier values. Values are numbered, reads first, then steps and choices. The row `real`
+    converts its operand to another kind: a real is truncated to an integer, and nan becomes the least integer.
+    """
 
     row: Primitive
     values: tuple[int, ...]
@@ -60,20 +63,19 @@ class Step:
 
     @property
     def made_alike(self) -> tuple[bool, ...]:
-        """For each value: is it made a number of the step's kind? A condition is taken as it is."""
+        """For each value: whether it is converted to the step's kind. A condition is taken as it is."""
         return tuple([type_ != "any" for type_ in self.row.type.parameters])
 
 
-Box: TypeAlias = (
-    "tuple[tuple[int, int], ...]"  # of indices: along each axis from one up to but without another
-)
+Box: TypeAlias = "tuple[tuple[int, int], ...]"  # of indices: along each axis a half-open range
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A value: where the indices are in a box the first of two values before it, elsewhere the second, which is of the same kind.
-    Only the one that is taken is found; the other may be a read of what is not there."""
+    """A value: the first of two earlier values inside a box of the indices, elsewhere the second, which is of the same kind.
+    Only the chosen one is evaluated; the other may be a read out of bounds.
+    """
 
     box: Box
     values: tuple[int, int]
@@ -82,9 +84,10 @@ class Choice:
 @final
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A new array of so many entries of a kind; None: a real, which was combined as a number of this kind. What it holds before
-    the loops: the contents of an operand of the same size (`base`), else `fill`; None where every entry is written. Both: it was
-    zeros, to which the base would have been added (compile/passes/sparse.py)."""
+    """A new array of `size` entries of a kind; None: a real, which was combined as a number of this kind. Its contents before
+    the loops: those of an operand of the same size (`base`), else `fill`; None if every entry is written. Both: an array of
+    zeros to which the base would have been added (compile/passes/sparse.py).
+    """
 
     size: int | None
     fill: float | None = None
@@ -95,8 +98,9 @@ class Output:
 @final
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A value is stored, or combined with what is there: by "+", "*", "max" or "min". A real has no access. A value that is
-    stored has the kind of the output, but for 0 and 1 as booleans; one that is combined is made a number of it."""
+    """Store a value, or combine it with the present one: by "+", "*", "max" or "min". A real has no access. A stored
+    value has the kind of the output, except 0 and 1 for booleans; a combined one is converted to it.
+    """
 
     output: int
     value: int
@@ -108,7 +112,7 @@ SIZES = {"float64": 8, "float32": 4, "int64": 8, "int32": 4, "bool": 1}  # bytes
 
 
 def start(combine: str, kind: str) -> float:
-    """What numbers of a kind are combined with first."""
+    """The neutral element of a combination of numbers of this kind."""
     if combine in ("+", "*"):
         return float(combine == "*")
     if not is_whole(kind):
@@ -121,12 +125,12 @@ WHOLE = frozenset({"int64", "int32"})
 
 
 def is_whole(kind: str) -> bool:
-    """Are these integers?"""
+    """Whether numbers of this kind are integers."""
     return kind in WHOLE
 
 
 def words(size: int, kind: str) -> int:
-    """The memory that so many entries take, in words of 8 bytes."""
+    """The memory of `size` entries, in words of 8 bytes."""
     return -(-size * SIZES[kind] // 8)
 
 
@@ -153,35 +157,37 @@ class Kernel:
 @final
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """A computation on each of several square matrices of so many rows, one behind the other:
+    """A computation on each of several square matrices of `rows` rows, stored one after the other:
 
-        factors         A = P L U of each: L and U in one matrix, and the rows that were exchanged; a real, not 0 where a U is
+        factors         A = P L U of each: L and U in one matrix, and the row exchanges; a real, not 0 if a U is
                         singular
-        solution        of A x = b with so many columns, of such factors and of b; or of Aᵀ x = b (`transposed`)
-        triangular      the same where A is a lower triangle itself, in the place of the factors
-        determinant     of such factors
-        triangle        the lower triangular L of A = L Lᵀ, of symmetric matrices; a real, not 0 where one is not definite
-        spectrum        the eigenvalues of symmetric matrices, ascending, and the eigenvectors as columns, each with the sign that
-                        primitives/decompositions.py says; nan where an entry is not finite
+        solution        of A x = b with `columns` columns, from such factors and b; or of Aᵀ x = b (`transposed`)
+        triangular      the same where A itself is lower triangular, in the place of the factors
+        determinant     from such factors
+        triangle        the lower triangular L of A = L Lᵀ, of symmetric matrices; a real, not 0 if one is not definite
+        spectrum        the eigenvalues of symmetric matrices, ascending, and the eigenvectors as columns, with the signs of
+                        primitives/decompositions.py; nan if an entry is not finite
 
-    Or on matrices of so many rows and columns, of as many vectors as the smaller number says; nan where an entry is not finite:
+    Or on matrices of `rows` rows and `columns` columns, with as many vectors as the smaller number; nan if an entry is not
+    finite:
 
-        orthogonal      Q and R of A = Q R, where Q has orthogonal columns and R is an upper triangle, positive on the diagonal
+        orthogonal      Q and R of A = Q R, where Q has orthogonal columns and R is upper triangular, positive on the diagonal
         singular        U, the singular values and Vᵀ of A = U S Vᵀ, with signs by the columns of U
 
-    Or on two vectors of so many rows:
+    Or on two vectors of `rows` rows:
 
-        order           of words of 64 bits, of which the first has the upper halves and the second the lower ones: the places of
-                        the words from the least on, equal ones in turn, as integers
+        order           of words of 64 bits, whose upper and lower halves are in the first and the second vector: the positions of
+                        the words in ascending order, stably, as integers
 
-    Or along an axis of an array of a kind, float64, float32 or int64: so many rows, each of so many columns, and as many of that
-    behind each other as `extents` says:
+    Or along an axis of an array of a kind, float64, float32 or int64, of `rows` rows and `columns` columns, `extents` times
+    one after the other:
 
-        places          of the entries of each column, float64 or int64: from the least on, equal ones in turn, nan last
-        sums            of the rows up to each, added one after the other; or from the last one back to each (`transposed`)
+        places          of the entries of each column, float64 or int64: in ascending order, stably, nan last
+        sums            cumulative sums of the rows, added in sequence; or from the last row backwards (`transposed`)
 
-    `factors` says, for each solution, which of the first operand's matrices it is by: batch i_0, i_1, … of `extents` by the
-    matrix Σ factors[k]·i_k."""
+    `factors` maps each solution to one of the first operand's matrices: batch i_0, i_1, … of `extents` to the
+    matrix Σ factors[k]·i_k.
+    """
 
     name: str
     outputs: tuple[Output, ...]
@@ -194,7 +200,7 @@ class Routine:
 
     @property
     def turns(self) -> int:
-        """Products and sums, about."""
+        """The approximate number of multiplications and additions."""
         if self.name == "order":
             return 8 * self.rows
         if self.name in ("places", "sums"):
@@ -207,7 +213,7 @@ class Routine:
 
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of an array whose entries lie in their order."""
+    """The strides of a contiguous array in row-major order."""
     strides = [1] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
         strides[axis] = strides[axis + 1] * shape[axis + 1]
@@ -215,14 +221,16 @@ def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def broadcast(shape: Sequence[int], extents: Sequence[int]) -> Access:
-    """An array of a shape, repeated over extents."""
+    """The access of an array of a shape, broadcast to `extents`."""
     missing = len(extents) - len(shape)
     strides = [0 if length == 1 else stride for length, stride in zip(shape, contiguous(shape), strict=True)]
     return Access(0, (0,) * missing + tuple(strides))
 
 
 def is_apart(axes: Iterable[int], strides: Sequence[int], extents: Sequence[int]) -> bool:
-    """Does every turn along these axes write to a place of its own? Sure where each steps over all of the smaller ones."""
+    """Whether all iterations along these axes write to distinct positions. Sufficient: each stride exceeds the span of the
+    smaller ones.
+    """
     reach = 0
     for axis in sorted(axes, key=lambda axis: abs(strides[axis])):
         if abs(strides[axis]) <= reach:

@@ -1,4 +1,4 @@
-"""Free variables, and what stands inside a body. Constructors that compute `free`, which the nodes store."""
+"""Free variables and the parts of bodies. Constructors that compute `free`, which the nodes store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vlad.data.source import Span
 
 
 def operands(rhs: Rhs | Result) -> tuple[Atom, ...]:
-    """The atoms a right-hand side reads itself, in order; those of nested bodies and lambdas not included."""
+    """The atoms that a right-hand side reads itself, in order, without those of nested bodies and lambdas."""
     match rhs:
         case Call():
             return (rhs.operator, *rhs.operands)
@@ -63,7 +63,7 @@ def _note_rhs(rhs: Rhs, bound: set[Variable], found: dict[Variable, None]) -> No
 
 
 def free_in_body(body: Body, bound: Iterable[Variable] = ()) -> tuple[Variable, ...]:
-    """Free variables in order of first occurrence. Linear in the body: nested lambdas know theirs."""
+    """Free variables in order of first occurrence. Linear in the body: nested lambdas store theirs."""
     found: dict[Variable, None] = {}
     _note(body, set(bound), found)
     return tuple(found)
@@ -104,7 +104,7 @@ def sub_bodies(rhs: Rhs | Result) -> Iterator[Body]:
 
 
 def lambdas_within(body: Body) -> list[Lambda]:
-    """The lambdas that a body binds, those in its branches included, those inside other lambdas not."""
+    """The lambdas that a body binds, including those in its branches, excluding those inside other lambdas."""
     found: list[Lambda] = []
     work = [body]
     while work:

@@ -6,13 +6,13 @@
     binding ::= x = rhs  |  letrec (x = lambda) ...
     body    ::= binding* result          result ::= atom | call | if
 
-Every operand is an atom, every variable is bound once, a body is flat: nesting is the nesting of lambdas and
+Every operand is an atom, every variable is bound once, and a body is flat: the depth of nodes is the nesting of lambdas and
 branches, not the length of a program. A lambda takes its parameters by the tuple rule: `(f a b c)` is f of (a . (b . c)), and
-`(lambda (x y) …)` takes its argument apart as (x . y); there is always at least one parameter, and patterns deeper
-than that are bindings of its body. A variable is its object; its name is for people.
+`(lambda (x y) …)` destructures its argument as (x . y); there is always at least one parameter, and deeper patterns
+are bindings of its body. Variables are compared by identity; their names are for display.
 
 `record` builds the environment sensitivity (or tangent) of a closure of its owner, a lambda: one field for each variable
-of the owner's environment; `field` takes one out. They look like closures of that lambda (Pearlmutter & Siskind 2008,
+of the owner's environment; `field` extracts one. They look like closures of that lambda (Pearlmutter & Siskind 2008,
 section 4; the environment of a letrec's member is that of its group).
 """
 
@@ -26,7 +26,7 @@ from vlad.data.values import Global, Primitive, Value
 
 
 class WrittenName(str):
-    """The name of a variable that stands so in the program; the names of all others were made up on the way."""
+    """The name of a variable as written in the program; all other names are generated."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ RESULT = "result"  # what the sensitivity that a backpropagator is given is of
 
 @final
 class Variable:
-    """A bound variable. Compared by identity. Its name is a WrittenName where a person gave it."""
+    """A bound variable, compared by identity. Its name is a WrittenName if it is written in the program."""
 
     __slots__ = ("name", "__weakref__")
 
@@ -74,7 +74,7 @@ class Constant:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class GlobalReference:
-    """What a top-level name holds when this is evaluated. Never captured."""
+    """The value of a top-level name at the time of evaluation. Never captured."""
 
     cell: Global
     span: Span | None = None
@@ -86,7 +86,7 @@ Atom: TypeAlias = Variable | Constant | GlobalReference
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """(operator operand ...): apply an unknown procedure; at least one operand."""
+    """(operator operand ...): apply an unknown procedure to at least one operand."""
 
     operator: Atom
     operands: tuple[Atom, ...]
@@ -96,7 +96,7 @@ class Call:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Apply:
-    """(primitive operand ...): a known primitive on as many operands as its row names."""
+    """(primitive operand ...): apply a known primitive to as many operands as its row names."""
 
     primitive: Primitive
     operands: tuple[Atom, ...]
@@ -161,7 +161,8 @@ class Binding:
 @dataclass(frozen=True, slots=True, eq=False)
 class Letrec:
     """Procedures that may refer to each other. Their closures share one environment, `free`, the free variables of the
-    group; the members themselves are not in it: a member finds its siblings through their codes."""
+    group; the members themselves are not in it: a member finds its siblings through their codes.
+    """
 
     members: tuple[tuple[Variable, Lambda], ...]
     free: tuple[Variable, ...]

@@ -1,8 +1,8 @@
-"""The runner that every pass goes through, over core and over first-order code: it names the pass, checks its result, times it
+"""The runner of all passes, over core and over first-order code: it names the pass, checks its result, times it
 and shows it.
 
-In: a pass and what it works on.  Out: the result. Called by evaluate/machine.py and compile/passes/order.py. `observers` see each
-result, which is how `vlad show` looks in; control/debug.py says what else is done.
+In: a pass and its input.  Out: the result. Called by evaluate/machine.py and compile/passes/order.py. `observers` get each
+result, for `vlad show`; control/debug.py selects checks, timings and printing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vlad.control import debug
 IR = TypeVar("IR")
 Observer = Callable[[str, object], None]
 observers: dict[int, list[Observer]] = {}  # by thread: see `observing`
-_taken: dict[str, tuple[int, float]] = {}  # by pass: how often it ran, and how many seconds it took
+_taken: dict[str, tuple[int, float]] = {}  # by pass: number of runs and seconds
 
 
 def run_pass(
@@ -29,8 +29,9 @@ def run_pass(
     check: Callable[[IR, str], None],
     text: Callable[[IR], str] = str,
 ) -> IR:
-    """The result of a pass. Raises AssertionError where results are checked and the pass broke a rule of the grammar. `text`: of
-    what it works on."""
+    """Run a pass and return its result. Raises AssertionError if results are checked and this one violates the grammar. `text`
+    prints a node.
+    """
     watching = observers.get(get_ident(), ()) if observers else ()
     if not debug.rungs and not watching:
         return function(node)
@@ -41,7 +42,7 @@ def run_pass(
         check(result, name)
     if debug.is_on(debug.TIMINGS):
         if not _taken:
-            import atexit  # loaded only where timings are asked for
+            import atexit  # loaded only if timings are enabled
 
             atexit.register(_write_timings)
         runs, before = _taken.get(name, (0, 0.0))
@@ -55,7 +56,7 @@ def run_pass(
 
 @contextmanager
 def observing(observer: Observer) -> Iterator[None]:
-    """While this goes on, `observer` is called with the name and the result of each pass that this thread runs."""
+    """Call `observer` with the name and the result of each pass that this thread runs in the context."""
     me = get_ident()
     before = observers.get(me, [])
     observers[me] = [*before, observer]

@@ -1,8 +1,8 @@
 """Core → core: calls of names that hold primitives become applications of those primitives.
 
 In: a lambda as expanded, in which every call of a top-level name is a Call.  Out: the same with Apply nodes where the
-name still means what the table says; more operands than two of a variadic primitive become nested applications. Called
-when a code is first used; `note` hears of each cell that was relied on, for a later definition of its name undoes this.
+name still has the table's meaning; more than two operands of a variadic primitive become nested applications. Called
+when a code is first used; `note` is called with each cell relied on, as redefining its name invalidates the result.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Note = Callable[[Global], None]
 
 
 def resolve(lambda_: Lambda, note: Note, table: Mapping[str, Primitive]) -> Lambda:
-    """The lambda with known primitives applied. `table` is what the rows' `unary` texts speak of."""
+    """The lambda with known primitives applied. `table` has the rows that `unary` texts use."""
     return _Resolver(note, table).lambda_(lambda_)
 
 
@@ -107,7 +107,7 @@ class _Resolver:
         return call
 
     def packed(self, row: Primitive, call: Call, out: list[Binding | Letrec]) -> Rhs:
-        """By the tuple rule the last operand takes those that are too many."""
+        """By the tuple rule the last operand is the tuple of all excess operands."""
         kept = len(row.operands) - 1
         rest = call.operands[-1]
         for operand in reversed(call.operands[kept:-1]):
@@ -126,7 +126,7 @@ class _Resolver:
     def chain(
         self, row: Primitive, operands: tuple[Atom, ...], span: Span | None, out: list[Binding | Letrec]
     ) -> Rhs:
-        """(< a b c) compares all neighbours, then says whether all held."""
+        """(< a b c) compares all neighbours, then returns whether all comparisons hold."""
         held = []
         for a, b in pairwise(operands):
             held.append(self.bound(Apply(row, (a, b), span), "holds", out))
@@ -137,7 +137,7 @@ class _Resolver:
         return result
 
     def alone(self, row: Primitive, call: Call, out: list[Binding | Letrec]) -> Rhs:
-        """`(- x)`: the unary meaning where x is known to be a number, else the tuple rule decides at run time."""
+        """`(- x)`: the unary meaning if x is known to be a number, else the tuple rule decides at run time."""
         (operand,) = call.operands
         is_number = operand in self.numbers or (
             isinstance(operand, Constant) and type(operand.value) is float

@@ -1,22 +1,22 @@
-"""Core → core: fold, inline, share, drop what nobody reads.
+"""Core → core: constant folding, inlining, common subexpressions, dead code.
 
-`simplify` works on a user's whole lambda before anything else sees it: copies, constants, known branches, common
-subexpressions, procedures that are called once or are small, pure values nobody reads. It never changes a result, an
+`simplify` works on a user's whole lambda before any other pass: copies, constants, known branches, common
+subexpressions, procedures that are called once or are small, unused pure values. It never changes a result, an
 effect or an error, and never makes a program apply more primitives.
 
-`tidy` works on what the AD transforms emit. There a pure operation nobody reads may go even if it could raise, for the
-forward phase has the operation too. The user's lambdas inside stay the very nodes they are: they are memo keys, and
-records speak of their environments.
+`tidy` works on the output of the AD transforms. There an unused pure operation may be removed even if it could raise, as the
+forward phase has the operation too. The user's lambdas inside are not rebuilt: they are memo keys, and
+records refer to their environments.
 
-What a closure captures is decided by the program's text, for a program sees it: `J`, `zero`, `plus`, `environment` and saving
-go by environments. A lambda whose closures something other than a call may get is *reflected*: it keeps its environment, and
-nothing that is known of the values there is used inside it. All others are free to change (`_Reflected` tells them apart).
+Programs can observe the environments of closures: `J`, `zero`, `plus`, `environment` and saving use them. A lambda is
+*reflected* if one of its closures may be used other than as an operator. It keeps its environment as the text determines it, and
+nothing known about the captured values is used inside it. All other environments may change (`_Reflected` separates the two).
 
-Both are two walks over the nest. The first, in order of evaluation, rewrites right-hand sides and knows what the
-variables met so far mean. The second, against that order, keeps what somebody reads; so a chain of values that
-only feed each other goes at once. Inlining makes more to do: then `simplify` walks again, a few times at most.
+Both are two walks over the nest. The first, in order of evaluation, rewrites right-hand sides, with the definitions of the
+variables visited so far. The second, in the opposite order, keeps the bindings that are used; so a chain of values that
+only feed each other is removed at once. Inlining creates opportunities: then `simplify` walks again, a few times at most.
 
-The file is long because its rewritings are one pass: each finds what another left.
+The file is long because its rewritings are one pass: each uses results of the others.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from vlad.data.values import FALSE, NIL, NUMBERS, ZERO, Boolean, Primitive, Stri
 
 ROUNDS = 4
 SMALL = 4  # bindings of a procedure that is copied to each of its calls
-DEEP_SUM = 8  # terms of a sum that are looked through for their parts
-LONGEST = 1000  # characters of a folded string: texts that double must not do so here
+DEEP_SUM = 8  # terms of a sum that are searched for their parts
+LONGEST = 1000  # characters of a folded string: repeated doubling must not happen at compile time
 
 PARTS = {"car": 0, "match-car": 0, "cdr": 1, "match-cdr": 1}
-# Kinds whose values `eq?` tells apart only by what they are. Two equal pairs are two: making them is not shared.
+# Kinds whose values `eq?` compares by content. Two equal pairs are distinct: their construction is not shared.
 IMMEDIATE = NUMBERS | {"boolean", "string", "symbol"}
 ENTRIES = frozenset({"tail-entry", "forward-entry"})
 TOTAL = {
@@ -61,12 +61,12 @@ TOTAL = {
     "sum-like",
     "broadcast-like",
     "shape-witness",
-}  # answer whatever they are given
-COSTLY = {"polygamma"}  # the cost grows with an operand's value, so it is left to the run, which has limits
+}  # defined for all operands
+COSTLY = {"polygamma"}  # the cost grows with an operand's value, so it is left to run time, which has limits
 
 
 def simplify(lambda_: Lambda) -> Lambda:
-    """The simplified lambda; the parameters and the name stay."""
+    """The simplified lambda, with the same parameters and name."""
     for _ in range(ROUNDS):
         rewriter = _Rewriter(lambda_, frozenset(), inline=True)
         rewritten = rewriter.top(lambda_)
@@ -78,8 +78,9 @@ def simplify(lambda_: Lambda) -> Lambda:
 
 
 def tidy(lambda_: Lambda, keep: frozenset[Lambda], source: Lambda | None = None) -> Lambda:
-    """Transformed code without copies, repetitions and unread values. Lambdas in `keep`, and owners of records, are
-    not touched. What `source` binds, the lambda that was transformed, goes only where it could not have raised."""
+    """Transformed code without copies, repetitions and unused values. Lambdas in `keep`, and owners of records, are
+    not touched. Bindings of `source`, the lambda that was transformed, are removed only if they cannot raise.
+    """
     keep = keep | _owners(lambda_)
     rewriter = _Rewriter(lambda_, keep, inline=False)
     primal = frozenset[Variable]() if source is None else bound_in(source.body)
@@ -126,7 +127,7 @@ def _owners(lambda_: Lambda) -> frozenset[Lambda]:
 
 
 def bound_in(body: Body) -> frozenset[Variable]:
-    """The variables that a body binds, those in its branches included, those inside lambdas not."""
+    """The variables that a body binds, including those in its branches, excluding those inside lambdas."""
     found: set[Variable] = set()
     work = [body]
     while work:
@@ -140,19 +141,19 @@ def bound_in(body: Body) -> frozenset[Variable]:
 
 
 def is_kept(group: Letrec, keep: frozenset[Lambda]) -> bool:
-    """The members share one environment, so a kept member keeps them all."""
+    """Whether any member is kept: the members share one environment, so one keeps all."""
     return any(member in keep for _, member in group.members)
 
 
-# Which environments a program sees.
+# Which environments a program can observe.
 
 
 class _Reflected:
-    """Finds the lambdas of a nest of which closures may go to something other than a call: those that are used as values, and
+    """Finds the lambdas of a nest whose closures may be used other than as operators: those that are used as values, and
     those that a closure of a reflected lambda captures. The members of a letrec share one environment, so all or none are.
 
     lambdas     the lambdas found
-    variables   what their closures capture, which must stay bound
+    variables   the variables that their closures capture, which must stay bound
     """
 
     def __init__(self, lambda_: Lambda, is_value: Callable[[Variable], bool]) -> None:
@@ -169,7 +170,7 @@ class _Reflected:
 
 
 def _procedures(lambda_: Lambda) -> dict[Variable, tuple[tuple[Lambda, ...], tuple[Variable, ...]]]:
-    """Of each variable that is bound to a lambda: the lambdas that share its environment, and that environment."""
+    """For each variable that is bound to a lambda: the lambdas that share its environment, and that environment."""
     found: dict[Variable, tuple[tuple[Lambda, ...], tuple[Variable, ...]]] = {}
     work = [lambda_.body]
     while work:
@@ -193,18 +194,17 @@ def _procedures(lambda_: Lambda) -> dict[Variable, tuple[tuple[Lambda, ...], tup
 
 
 class _Rewriter:
-    """
-    uses        how often each variable is read, in the nest as it came in
-    fitting     of a variable that is called: how often with how many operands
+    """uses        number of uses of each variable, in the nest as it came in
+    fitting     for a variable that is called: how often with how many operands
     protected   variables that kept and reflected lambdas capture, which must stay bound
     reflected   the lambdas that keep their environments, as they came in
     kept_environments   the same, as they are now
-    become      what a variable that is a copy is replaced by
-    means       the right-hand side that a variable is bound to, where that is of interest
-    real        variables known to hold reals at the place where the walk is
-    shared      what pure applications met so far, and still in scope, are bound to
-    droppable   variables whose right-hand sides neither act nor raise
-    again       was something called put in place of something else? Then more may be known next time
+    become      the replacement of a variable that is a copy
+    means       the right-hand side of a variable, if it is useful
+    real        variables known to hold reals at the current place of the walk
+    shared      the variables of earlier pure applications in scope
+    droppable   variables whose right-hand sides neither have effects nor raise
+    again       whether something was inlined, so that another walk may find more
     """
 
     def __init__(self, lambda_: Lambda, keep: frozenset[Lambda], inline: bool) -> None:
@@ -231,7 +231,7 @@ class _Rewriter:
         return lambda_ not in self.keep
 
     def count(self, rhs: Rhs | Result | Letrec) -> None:
-        """Census of uses. A lambda that is entered counts by what it holds, a kept one by what it captures."""
+        """Count uses. A lambda that is entered counts by its contents, a kept one by what it captures."""
         if isinstance(rhs, Letrec):
             if is_kept(rhs, self.keep):
                 for _, member in rhs.members:
@@ -255,7 +255,7 @@ class _Rewriter:
                 self.uses[atom] = self.uses.get(atom, 0) + 1
 
     def is_value(self, variable: Variable) -> bool:
-        """Is it read elsewhere than as the operator of a call?"""
+        """Whether it is used other than as the operator of a call."""
         return self.uses.get(variable, 0) > sum(self.fitting.get(variable, {}).values())
 
     # Lambdas and bodies.
@@ -264,7 +264,7 @@ class _Rewriter:
         return with_body(lambda_, self.body(lambda_.body))
 
     def lambda_(self, lambda_: Lambda) -> Lambda:
-        """What was computed before is not shared with it: to capture one more value is not free."""
+        """Earlier results are not shared with a lambda: capturing one more value is not free."""
         if lambda_ in self.keep:
             return lambda_
         if lambda_ in self.reflected:
@@ -275,8 +275,9 @@ class _Rewriter:
         return rebuilt(lambda_, body)
 
     def reflected_lambda(self, lambda_: Lambda) -> Lambda:
-        """It keeps its environment, and knows of it what it would of parameters: `J` asks how the result depends on these values,
-        and `with-environment` puts others in their place."""
+        """It keeps its environment, whose values count as unknown, like parameters: `J` differentiates with respect to them,
+        and `with-environment` replaces them.
+        """
         outer = self.become, self.shared, self.means, self.numbers
         self.become, self.shared, self.means, self.numbers = {}, {}, {}, {}
         body = self.body(lambda_.body)
@@ -286,7 +287,7 @@ class _Rewriter:
         return new
 
     def arm(self, body: Body) -> Body:
-        """A body that may not be evaluated: what is learned in it is forgotten after it."""
+        """An arm, which may not be evaluated: facts learned in it are forgotten after it."""
         reals, shared = len(self.numbers), len(self.shared)
         result = self.body(body)
         forget(self.numbers, reals)
@@ -299,7 +300,7 @@ class _Rewriter:
         return Body(tuple(out), result)
 
     def bindings(self, body: Body, out: Out) -> Result:
-        """Simplify a body into `out` and answer its result."""
+        """Simplify a body into `out` and return its result."""
         for binding in body.bindings:
             if isinstance(binding, Letrec):
                 self.letrec(binding, out)
@@ -334,8 +335,9 @@ class _Rewriter:
                 self.copy(variable, self.atom(rhs), out)
 
     def copy(self, variable: Variable, atom: Atom, out: Out) -> None:
-        """A reference to a global stays where it is: reading it may raise, and it may come to mean something else. What a kept
-        or reflected lambda captures stays bound for it; all others read what it is a copy of."""
+        """A reference to a global is not moved: reading it may raise, and its value may change. A variable that a kept
+        or reflected lambda captures stays bound; all other uses read the original.
+        """
         if isinstance(atom, GlobalReference) or variable in self.protected:
             out.append(Binding(variable, atom))
         if not isinstance(atom, GlobalReference):
@@ -378,7 +380,7 @@ class _Rewriter:
         out.append(Binding(variable, rhs))
 
     def note_kinds(self, variable: Variable, rhs: Apply) -> None:
-        """The result's kind; and had an operand been of another kind, this would have ended in an error."""
+        """Note the result's kind, and the operands' kinds: with other operands, evaluation would have raised here."""
         type_ = rhs.primitive.type
         if type_.result in NUMBERS:
             self.numbers[variable] = None
@@ -387,8 +389,9 @@ class _Rewriter:
                 self.numbers[operand] = None
 
     def cannot_raise(self, rhs: Apply) -> bool:
-        """Arithmetic on numbers answers for all of them; so do `cons` and the tests of anything. To read a global may raise.
-        (That shapes of tensors fit is not asked of an operation whose value nobody uses.)"""
+        """Whether an application cannot raise: arithmetic on numbers, `cons`, and tests of any value. Reading a global may raise.
+        (Mismatched shapes of tensors may be ignored if the value is unused.)
+        """
         row = rhs.primitive
         if any(isinstance(operand, GlobalReference) for operand in rhs.operands):
             return False
@@ -405,7 +408,7 @@ class _Rewriter:
         return atom in self.numbers or (isinstance(atom, Constant) and type(atom.value) is float)
 
     def known_value(self, rhs: Apply) -> Atom | None:
-        """What the application is known to answer: a constant, or a part of a pair that was just made."""
+        """The result if it is known: a constant, or a part of a known pair."""
         name = rhs.primitive.name
         if name in PARTS:
             return self.known_part(rhs.operands[0], PARTS[name])
@@ -419,7 +422,7 @@ class _Rewriter:
         return self.folded(rhs)
 
     def known_part(self, whole: Atom, index: int, depth: int = 0) -> Atom | None:
-        """Part `index` of a pair or record that was made here, of a constant, or of a sum in which one side has nothing there."""
+        """Part `index` of a known pair or record, of a constant, or of a sum whose other term has a zero there."""
         if isinstance(whole, Constant):
             value = look(whole.value)
             if value is ZERO:
@@ -437,14 +440,14 @@ class _Rewriter:
         return None if isinstance(part, GlobalReference) else part
 
     def known_terms(self, total: Apply, index: int, depth: int) -> tuple[Atom | None, Atom | None]:
-        """A part of a sum is the sum of the parts; of long sums only the last terms are looked at."""
+        """The parts of both terms of a sum, whose sum is the part; in long sums only the last terms are searched."""
         if depth == DEEP_SUM:
             return None, None
         a, b = total.operands
         return self.known_part(a, index, depth + 1), self.known_part(b, index, depth + 1)
 
     def summed_part(self, whole: Atom, index: int, span: Span | None) -> Apply | None:
-        """A part of a sum whose terms' parts are known, as the sum of these."""
+        """A part of a sum whose terms' parts are known, as the sum of those."""
         made = self.means.get(whole) if isinstance(whole, Variable) else None
         if isinstance(made, Apply) and made.primitive.name == "accumulate":
             a, b = self.known_terms(made, index, 0)
@@ -453,11 +456,13 @@ class _Rewriter:
         return None
 
     def folded(self, rhs: Apply) -> Constant | None:
-        """The constant that a pure row answers on constants. Where its rule raises, so will the program, if it gets there."""
+        """The constant result of a pure row on constants. None if its rule raises: then the program raises at run time, if it
+        gets there.
+        """
         row = rhs.primitive
         if (
             row.effect or row.needs_machine or row.name in COSTLY or row.name == "real"
-        ):  # that hides a constant
+        ):  # `real` hides a constant
             return None
         values = [atom.value for atom in rhs.operands if isinstance(atom, Constant) and is_plain(atom.value)]
         if len(values) < len(rhs.operands) or row.type.result not in IMMEDIATE:
@@ -466,7 +471,9 @@ class _Rewriter:
             value = row.value(*values)
         except (VladError, ArithmeticError, ValueError):
             return None
-        if type(value) is float and not math.isfinite(value):  # left to the run, where people can look for it
+        if type(value) is float and not math.isfinite(
+            value
+        ):  # left to run time, where the NaN finder can locate it
             return None
         return Constant(value) if is_plain(value) else None
 
@@ -493,7 +500,7 @@ class _Rewriter:
             out.append(Binding(variable, self.lambda_(rhs)))
 
     def is_taken_in(self, variable: Variable, rhs: Lambda) -> bool:
-        """Is every use of it a call that will be replaced by its body?"""
+        """Whether all uses are calls that will be inlined."""
         if rhs in self.reflected:
             return False
         uses = self.uses.get(variable, 0)
@@ -501,7 +508,7 @@ class _Rewriter:
         return fits and (uses == 1 or is_small(rhs))
 
     def inlined(self, call: Call, out: Out) -> Result | None:
-        """The result of a known procedure's body, put in place of its call; None when it is not known."""
+        """Inline a call of a known procedure and return its result; None if the procedure is unknown."""
         known = self.means.get(call.operator) if isinstance(call.operator, Variable) else None
         if not isinstance(known, Lambda):
             return None
@@ -526,7 +533,7 @@ class _Rewriter:
     # Branches.
 
     def unnegated(self, branch: If) -> tuple[Atom, Body, Body]:
-        """The test and the arms; (not x) tests x, with the arms exchanged."""
+        """The test and the arms; (not x) becomes x, with the arms exchanged."""
         test, consequent, alternative = self.atom(branch.test), branch.consequent, branch.alternative
         means = self.means.get(test) if isinstance(test, Variable) else None
         while isinstance(means, Apply) and means.primitive.name == "not":
@@ -538,7 +545,7 @@ class _Rewriter:
         return test, consequent, alternative
 
     def decided(self, branch: If, out: Out) -> Result:
-        """The branch with its arms simplified, or the result of the one arm that is evaluated, its bindings in `out`."""
+        """The branch with its arms simplified; if the test is known, the result of the chosen arm, its bindings in `out`."""
         test, consequent, alternative = self.unnegated(branch)
         if isinstance(test, Constant):
             return self.bindings(alternative if test.value is FALSE else consequent, out)
@@ -557,7 +564,7 @@ class _Rewriter:
 
 
 def forget(known: dict[Variable, None] | dict[Key, Variable], size: int) -> None:
-    """Drop what was added last, until `size` entries are left."""
+    """Drop the most recent entries until `size` are left."""
     while len(known) > size:
         known.popitem()
 
@@ -569,13 +576,13 @@ def is_shareable(row: Primitive) -> bool:
 
 
 def other_of(zero: Atom, other: Atom) -> Atom | None:
-    """What a sum with the known zero is."""
+    """The sum of the known zero and `other`; None if `zero` is not the known zero."""
     is_zero = isinstance(zero, Constant) and zero.value is ZERO
     return other if is_zero and not isinstance(other, GlobalReference) else None
 
 
 def atom_key(atom: Atom) -> object:
-    """Equal for atoms that are certainly the same value."""
+    """A key that is equal only for atoms with certainly the same value."""
     if isinstance(atom, Constant):
         value = atom.value
         return ("real", repr(value)) if type(value) is float else id(value)
@@ -583,14 +590,14 @@ def atom_key(atom: Atom) -> object:
 
 
 def is_plain(value: Value) -> bool:
-    """May a folded result stand in a program as a constant?"""
+    """Whether a folded result may become a constant of the program."""
     if isinstance(value, String):
         return len(value.text) <= LONGEST
     return type(value) is float or value is NIL or isinstance(value, Boolean | Symbol)
 
 
 def is_small(lambda_: Lambda) -> bool:
-    """A few primitives in a row: cheaper copied than called."""
+    """Whether it is a short sequence of primitives: cheaper copied than called."""
     body = lambda_.body
     return (
         len(body.bindings) <= SMALL
@@ -600,7 +607,7 @@ def is_small(lambda_: Lambda) -> bool:
 
 
 def copied(lambda_: Lambda) -> Lambda:
-    """A small lambda with variables of its own."""
+    """A copy of a small lambda with fresh variables."""
     fresh: dict[Atom, Variable] = {parameter: Variable(parameter.name) for parameter in lambda_.parameters}
     bindings = []
     for binding in lambda_.body.bindings:
@@ -619,8 +626,9 @@ def copied(lambda_: Lambda) -> Lambda:
 
 
 class _Sweeper:
-    """Drops the bindings that nobody reads, the last first. `every`: also those of pure operations that could raise, but for
-    those of the variables `primal`. Lambdas that are `reflected` keep their environments."""
+    """Removes unused bindings, the last first. `every`: also those of pure operations that could raise, except
+    those of the variables `primal`. Lambdas that are `reflected` keep their environments.
+    """
 
     def __init__(
         self,
@@ -651,7 +659,7 @@ class _Sweeper:
         return rebuilt(lambda_, body)
 
     def body(self, body: Body, is_read: bool = True) -> Body:
-        """`is_read`: is the body's result?"""
+        """`is_read`: whether the body's result is used."""
         result: Result = body.result
         if isinstance(result, If):
             swept = self.branch(result, is_read)
@@ -689,7 +697,7 @@ class _Sweeper:
         return True
 
     def branch(self, branch: If, is_read: bool) -> If | None:
-        """None where nobody reads it and its arms do nothing else."""
+        """The branch, or None if its result is unused and its arms have no effects."""
         consequent = self.body(branch.consequent, is_read)
         alternative = self.body(branch.alternative, is_read)
         if (
@@ -703,7 +711,7 @@ class _Sweeper:
         return If(branch.test, consequent, alternative, branch.span)
 
     def letrec(self, group: Letrec) -> Letrec | None:
-        """Members that nobody reads go; those that live members speak of stay."""
+        """The letrec without unused members; members that live members refer to stay."""
         if not any(variable in self.live for variable, _ in group.members):
             return None
         if is_kept(group, self.keep):

@@ -1,16 +1,16 @@
 """Core ↔ text.
 
-`print_core` shows a lambda or a body as an expression of the language itself; `read_core` reads it back; `read_expression` reads
-nested expressions too and flattens them: derivative rules and the system's own procedures are written so. Called by the tests
-of every pass, by `vlad show`, by ad/rules.py and evaluate/machine.py.
+`print_core` prints a lambda or a body as an expression of the language itself; `read_core` reads it back; `read_expression` reads
+nested expressions too and flattens them: derivative rules and the system's own procedures are written this way. Called by the
+tests of every pass, by `vlad show`, by ad/rules.py and evaluate/machine.py.
 
     (lambda (x y) (let* ((a (* x x)) (letrec (f (lambda …)) …) …) result))
-    (lambda (x) (over y z) body)                                  a closure holds y and z, whatever the body reads
+    (lambda (x) (over y z) body)                                  a closure captures y and z, whatever the body reads
     #1=(lambda …)  (record #1# a …)  (field #1# INDEX WIDTH r)     the owner of a record is named by a label
-    #NAME#                                                        an owner that stands outside the text
+    #NAME#                                                        an owner outside the text
     #zero                                                         the known zero
     #unspecified                                                  the value of an effect
-    #global:NAME                                                  a top-level name that means something else without this mark
+    #global:NAME                                                  a top-level name that has another meaning without this mark
 """
 
 from __future__ import annotations
@@ -43,22 +43,23 @@ from vlad.data.write import symbol_text, written
 from vlad.reader.parser import Form, Literal, Name, Syntax, datum, read
 
 WIDTH = 100
-DEEPEST = 60  # columns of indentation: a deep nest is not made quadratic by its margin
+DEEPEST = 60  # columns of indentation: beyond it, deep nests would be quadratic in size
 KEYWORDS = frozenset(["lambda", "let", "let*", "letrec", "if", "quote", "record", "field", "zero"])
 
 # Printing.
 
 
 def print_core(node: Lambda | Body, is_redefined: Callable[[Global], bool] = lambda cell: False) -> str:
-    """The text of a lambda or a body; names are made unique in order of appearance. Top-level names that a program has given
-    another meaning than the system's are marked."""
+    """The text of a lambda or a body; names are made unique in order of appearance. Top-level names that a program has
+    redefined are marked.
+    """
     printer = Printer(is_redefined)
     printer.survey(node)
     return printer.lambda_(node, 0) if isinstance(node, Lambda) else printer.body(node, 0)
 
 
 class Printer:
-    """How core is laid out as text, names made unique in order of appearance. (dump.py writes lambdas in a way of its own.)"""
+    """Prints core, with names made unique in order of appearance. (dump.py writes lambdas in its own format.)"""
 
     def __init__(self, is_redefined: Callable[[Global], bool] = lambda cell: False) -> None:
         self.is_redefined = is_redefined
@@ -68,8 +69,9 @@ class Printer:
         self.inside: set[Lambda] = set()
 
     def survey(self, node: Lambda | Body) -> None:
-        """Names of globals and primitives are not given to variables. Owners of records get labels when they stand in the
-        text, else go by name."""
+        """Reserve the names of globals and primitives, and label the owners of records within the text. Other owners are
+        referred to by name.
+        """
         owners: dict[Lambda, None] = {}
         bodies = [node.body if isinstance(node, Lambda) else node]
         if isinstance(node, Lambda):
@@ -193,7 +195,7 @@ class Printer:
         return f"#{self.labels[owner]}#"
 
     def laid_out(self, head: str, parts: list[str], indent: int) -> str:
-        """In one line where it fits, else each part on a line of its own."""
+        """On one line if it fits, else each part on its own line."""
         if sum([len(part) for part in parts]) < WIDTH:
             flat = " ".join([head, *parts]) + ")"
             if "\n" not in flat and len(flat) + indent <= WIDTH:
@@ -212,7 +214,7 @@ def unused(base: str, taken: set[str]) -> str:
 
 
 def procedure_name(procedure: Value) -> str:
-    """Procedures are constants where the system put them: primitives as values, the identity."""
+    """The name of a procedure that is a constant: a primitive as a value, the identity."""
     code = procedure[0]
     return code.primitive.name if code.primitive is not None else code.name or "procedure"
 
@@ -230,7 +232,7 @@ def constant_text(value: Value) -> str:
 
 Cells = Callable[[str], Global]
 _ODD = re.compile(r"[\s()\[\]#=|\"\\';`,]")
-# Texts in quotes and bars stay; what core's notation adds to the language's is read as symbols that no program has.
+# Strings and names in bars are kept; core's additional notation is read as symbols that no program contains.
 _MARK = re.compile(
     r'"(?:[^"\\]|\\.)*"|\|(?:[^|\\]|\\.)*\||#(\d+)=|#([^\s()#=|"]+)#|#global:(?:\|((?:[^|\\]|\\.)*)\||([^\s()|"]+))'
     r"|#zero|#unspecified",
@@ -260,8 +262,9 @@ def read_core(
     variables: Mapping[str, Variable] | None = None,
     marked: Cells | None = None,
 ) -> Lambda | Body:
-    """The core that a text shows: a lambda where it begins with `lambda`, else a body. `owners` are those outside the text
-    by name, `variables` the free ones; `marked` has the cells of names that are marked, where those are others."""
+    """Read the text of a lambda, if it begins with `lambda`, or of a body. `owners` are those outside the text
+    by name, `variables` the free ones; `marked` has the cells of marked names, if they differ from `cells`.
+    """
     body = read_expression(text, variables or {}, primitives, cells, owners, marked)
     is_lambda = re.match(r"\s*(;[^\n]*\s+)*(#\d+=\s*)?\(lambda[\s(]", text) is not None
     if is_lambda and isinstance(body.bindings[0], Binding) and isinstance(body.bindings[0].rhs, Lambda):
@@ -277,7 +280,7 @@ def read_expression(
     owners: Mapping[str, Lambda] | None = None,
     marked: Cells | None = None,
 ) -> Body:
-    """An expression over free variables, in A-normal form. `zero` that is not called is the known zero."""
+    """Read an expression over free variables, in A-normal form. `zero` as an operand is the known zero."""
     data = _labelled(read(Source("<core>", _MARK.sub(_as_symbol, text), Origin.SYSTEM)))
     if len(data) != 1:
         raise invalid_core("one expression is expected", None)
@@ -285,7 +288,7 @@ def read_expression(
 
 
 def _labelled(data: list[Syntax]) -> list[Syntax]:
-    """`#1= (lambda …)` was read as two data: a label is put into the lambda's form behind its keyword."""
+    """`#1= (lambda …)` was read as two data: move the label into the lambda's form, after its keyword."""
     out: list[Syntax] = []
     for item in data:
         if isinstance(item, Form):

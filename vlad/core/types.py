@@ -1,15 +1,15 @@
-"""What is known of a value before it exists: constant, real, pair, closure of types, union; join and its kin.
+"""The lattice of the compiler's types: constant, real, pair, closure of types, union; join and related operations.
 
 The vocabulary of the compiler's abstract interpretation. Types are hash-consed: equal types are one object, so an instance's
 key is cheap. A union is a cell: a mutable set of members with distinct heads, unified with other cells (union-find). A
 recursive type is a cell that can be reached from one of its own members: a list of reals is {(), (real . this cell)}, the
 accumulated backpropagators of a loop are {identity, the loop's step over this cell}. Types that mention a cell become
-stale when cells are unified; `canonical` answers their present form.
+stale when cells are unified; `canonical` returns their present form.
 
 AD values need no types of their own: a tag is a closure of one of the system's codes, so it costs nothing at run time, and the
-known zero is a constant, joined with anything by the rules of sensitivities.
+known zero is a constant, which joins with any type by the rules of sensitivities.
 
-The file is long because the operations of one lattice stand together.
+The file is long because it has all operations of one lattice.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from vlad.data.tensors import dtype_name, shape_text
 from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Boolean, Role, String, Value
 from vlad.data.write import atom_text
 
-Head = Any  # what the members of a union differ in: a word, a Code, or a constant's own value
+Head = Any  # distinguishes the members of a union: a word, a Code, or a constant's value
 
 
 class Type:
-    """One hash-consed type. `kind` is 'constant', 'real', 'boolean', 'string', 'tensor', 'pair', 'closure' or 'union'; `of` the
-    constant's value, the closure's Code, the union's Cell, that of a string's characters, or the tensor's Layout; `parts` a
-    pair's two types or those of a closure's environment."""
+    """One hash-consed type. `kind` is 'constant', 'real', 'boolean', 'string', 'tensor', 'pair', 'closure' or 'union'; `of` is
+    the constant's value, the closure's Code, the union's Cell, the cell of a string's characters, or the tensor's Layout; `parts`
+    are a pair's two types or the types of a closure's environment.
+    """
 
     __slots__ = (
         "kind",
@@ -59,20 +60,21 @@ class Type:
 
 
 class Cell:
-    """The members of a union, by head. After unification `link` leads to the cell that stands for this one."""
+    """The members of a union, by head. After unification `link` leads to the cell that represents this one."""
 
-    __slots__ = ("serial", "members", "link", "readers")  # 0: the characters of strings
+    __slots__ = ("serial", "members", "link", "readers")  # serial 0: the characters of strings
 
     def __init__(self, serial: int) -> None:
         self.serial = serial
         self.members: dict[Head, Type] = {}
         self.link: Cell | None = None
-        self.readers: dict[Any, None] = {}  # whose results depend on the members, in order
+        self.readers: dict[Any, None] = {}  # the instances whose results depend on the members, in order
 
 
 class Layout:
-    """What is known of a tensor: its lengths and the kind of its numbers, one of core/kernels.SIZES. `cell` is what a pointer to
-    its entries leads to."""
+    """The layout of a tensor: its lengths and the kind of its numbers, one of core/loop_nests.SIZES. `cell` identifies the target
+    of pointers to its entries.
+    """
 
     __slots__ = ("shape", "kind", "cell")
 
@@ -87,14 +89,14 @@ class Layout:
 
 
 def found(cell: Cell) -> Cell:
-    """The cell that stands for this one now."""
+    """The cell that represents this one now."""
     while cell.link is not None:
         cell = cell.link
     return cell
 
 
 def constant_key(value: Value) -> Any:
-    """Equal for constants that programs cannot tell apart."""
+    """A key, equal for constants that programs cannot distinguish."""
     if type(value) is float:
         return "nan" if value != value else (value, math.copysign(1.0, value))
     if type(value) is String:
@@ -102,26 +104,26 @@ def constant_key(value: Value) -> Any:
     return id(value)
 
 
-# What the known zero stays apart from where paths meet, as a member of a union: nothing; tensors, whose shape it need not have,
-# and structures, for what takes it may be of another kind, as the backpropagator of a lower order; or all, for in a list that
-# mixes kinds it may be the zero of another element. The later, the more code.
+# Types from which the known zero is kept distinct, as a member of a union, where paths meet: none; tensors, as the zero may have
+# another shape, and structures, as the zero may be of another kind, as with the backpropagator of a lower order; or all, as in a
+# list of mixed kinds it may be the zero of another element. Each level generates more code than the one before.
 FROM_NOTHING, FROM_STRUCTURES, FROM_ALL = range(3)
 
 LARGEST = 10_000  # nodes of one type, cells not entered
 
-DEEPEST = 300  # joins within each other
+DEEPEST = 300  # nested joins
 
-LONGEST_CHAIN = 24  # pairs or closures in a row of a known value, before they are one recursive type
-SHORTEST_CHAIN = 8  # the same, where the lengths of operands are not to matter
-UNROLLED_CHAIN = 128  # the same, where they are
+LONGEST_CHAIN = 24  # nested pairs or closures of a known value before they become one recursive type
+SHORTEST_CHAIN = 8  # the same, if the lengths of operands are to be ignored
+UNROLLED_CHAIN = 128  # the same, if they are to be distinguished
 
 
 class TooLarge(Exception):
-    """A type grows beyond what is worth knowing."""
+    """A type grew beyond the limit."""
 
 
 class Types:
-    """All types of one analysis. `changed` is told whom a growing cell concerns."""
+    """All types of one analysis. `changed` collects the readers of cells that grew."""
 
     def __init__(self) -> None:
         self._table: dict[Any, Type] = {}
@@ -133,11 +135,11 @@ class Types:
         self.changed: list[Any] = []
         self.folding = False  # does every closure that occurs inside itself become a cell's member?
         self._joining = 0
-        # are the tails of what is in a list taken for more of the list? That settles more, and knows less
+        # do tails of a list's elements count as further tails of the list? The analysis ends more often, with less precision
         self.mixing = False
-        self.widening = False  # in a join, does zero stay apart from a structure, as a union?
+        self.widening = False  # does a join keep zero distinct from a structure, as a union?
         self.keep_zeros_distinct = FROM_NOTHING  # or another of these
-        # does it from numbers? Zero times infinity is `+nan.0`, but for a zero that is known to be one
+        # and from numbers? Zero times infinity is `+nan.0`, except for the known zero
         self.exact = False
         self.taken = False  # has the known zero been taken for the zero of something else,
         self.filled = False  # of a tensor or a structure?
@@ -147,7 +149,7 @@ class Types:
         self.nil = self.constant(NIL)
         self.true = self.constant(TRUE)
         self.false = self.constant(FALSE)
-        # a string that is computed is the list of its characters, each a real
+        # a computed string is the list of its characters, each a real
         self.characters = self.union(self.nil)
         self._absorb(found(self.characters.of), self.pair(self.real, self.characters))
         self.string = self._make("string", found(self.characters.of), (), "string")
@@ -198,7 +200,7 @@ class Types:
 
     @property
     def has_points(self) -> bool:
-        """Are there tensors that are not of reals, and have no tangents therefore?"""
+        """Whether there are tensors that are not of reals and therefore have no tangents."""
         return any(not is_of_reals(kind) for _, kind in self._layouts)
 
     def closure(self, code: Any, parts: tuple[Type, ...]) -> Type:
@@ -214,7 +216,7 @@ class Types:
     # Unions.
 
     def union(self, *members: Type) -> Type:
-        """A new cell of these members, whose heads differ."""
+        """A new cell of these members, whose heads must differ."""
         self._cells += 1
         cell = Cell(self._cells)
         for member in members:
@@ -225,14 +227,14 @@ class Types:
         return self._make("union", cell, (), cell)
 
     def members(self, union: Type, reader: Any = None) -> list[Type]:
-        """The members now; `reader` will be told in `changed` when there are more."""
+        """The present members; `reader` is added to `changed` when members are added."""
         cell = found(union.of)
         if reader is not None:
             cell.readers[reader] = None
         return [self.canonical(member) for member in list(cell.members.values())]
 
     def canonical(self, type_: Type) -> Type:
-        """The present form of a type: cells that were unified are one."""
+        """The present form of a type, with unified cells replaced."""
         if not type_.mentions_cell:
             return type_
         if type_.epoch == self.epoch:
@@ -248,7 +250,7 @@ class Types:
     # The lattice.
 
     def join(self, a: Type | None, b: Type | None) -> Type | None:
-        """The least type that covers both; None is the type of what never answers."""
+        """The least upper bound of both; None is the bottom type, of expressions that never return."""
         if a is None or b is None:
             return b if a is None else a
         return self.join_both(a, b)
@@ -290,7 +292,7 @@ class Types:
         return self.canonical(self.like(a, tuple([self.canonical(part) for part in parts])))
 
     def widened(self, a: Type, b: Type) -> Type:
-        """A join that ends: a structure that grows where zero was becomes a recursive type."""
+        """A join that terminates: a structure that grows where zero was becomes a recursive type."""
         outer, self.widening = self.widening, True
         try:
             joined = self.join_both(a, b)
@@ -302,8 +304,9 @@ class Types:
             self.widening, self.folding = outer, False
 
     def folded(self, type_: Type, known: dict[Head, Cell]) -> Type:
-        """A type in which no closure's code occurs inside itself but through a cell: the inner ones are its members. `known`
-        are the codes, or the pairs of a list, above, with their cells."""
+        """Fold a type so that no closure's code occurs inside itself except through a cell, whose members the inner ones become.
+        `known` maps the codes, or the pairs of a list, above to their cells.
+        """
         parts = []
         last = len(type_.parts) - 1
         for index, part in enumerate(type_.parts):
@@ -327,7 +330,7 @@ class Types:
         return self.like(type_, tuple([self.canonical(part) for part in parts])) if parts else type_
 
     def rolled(self, type_: Type) -> Type:
-        """A closure over a chain of closures of its code is a link of that chain, not something before it."""
+        """A closure over a chain of closures of its own code becomes a link of that chain."""
         type_ = self.canonical(type_)
         if type_.kind == "closure" and type_.of.role is not Role.TAG:
             for part in type_.parts:
@@ -338,7 +341,7 @@ class Types:
         return type_
 
     def or_zero(self, type_: Type) -> Type:
-        """A sensitivity that may also be the known zero: where the structure is plain, zero is written out in it."""
+        """A sensitivity that may also be the known zero: if the structure is plain, the zero is written out in it."""
         if type_.kind == "union":
             self._absorb(found(type_.of), self.zero)
             return self.canonical(type_)
@@ -364,7 +367,7 @@ class Types:
         old = cell.members.get(member.head)
         if old is None:
             cell.members[member.head] = member
-            self._tell(cell)
+            self._notify(cell)
             return
         old = self.canonical(old)
         member = self.canonical(member)
@@ -377,14 +380,16 @@ class Types:
         cell = found(cell)
         cell.members[member.head] = joined
         if joined is not self.canonical(old):
-            self._tell(cell)
+            self._notify(cell)
 
     def _is_alike(self, old: Type | None, new: Type) -> bool:
-        """Is it a member again, but for constants? Then nothing grows, and a tuple stays one: it is no list of what is in it."""
+        """Whether it equals a member except for constants. Then nothing grows, and a tuple is not taken for a list of its
+        elements.
+        """
         return old is not None and self.general(old) is self.general(new)
 
     def _join_members(self, a: Type, b: Type) -> Type:
-        """In a union zero stays apart from structures: what grows there is recursive."""
+        """In a union zero is kept distinct from structures: a structure that grows there is recursive."""
         outer, self.widening = self.widening, True
         try:
             return self.join_both(a, b)
@@ -398,19 +403,19 @@ class Types:
             a, b = b, a
         b.link = a
         self.epoch += 1
-        self._tell(a)
-        self._tell(b)
+        self._notify(a)
+        self._notify(b)
         a.readers |= b.readers
         for member in list(b.members.values()):
             self._absorb(found(a), self.canonical(member))
 
-    def _tell(self, cell: Cell) -> None:
+    def _notify(self, cell: Cell) -> None:
         self.changed += cell.readers
 
-    # Looking.
+    # Queries.
 
     def general(self, type_: Type) -> Type:
-        """The type without its constant reals."""
+        """The type with its constant reals generalised."""
         type_ = self.canonical(type_)
         if type_.head == "real":
             return self.real
@@ -423,7 +428,7 @@ class Types:
         return known
 
     def common(self, a: Type, b: Type) -> Type:
-        """What two types have in common that differ in constant reals only: these are known where they are the same."""
+        """Generalise two types that differ in constant reals only: equal constants are kept."""
         a, b = self.canonical(a), self.canonical(b)
         if a is b:
             return a
@@ -432,20 +437,21 @@ class Types:
         return self.like(a, tuple([self.common(x, y) for x, y in zip(a.parts, b.parts, strict=True)]))
 
     def contains(self, outer: Type, inner: Type) -> bool:
-        """Is `inner` a proper part of `outer`? Cells are not entered."""
+        """Whether `inner` is a proper part of `outer`. Cells are not entered."""
         return any(
             part is inner or (part.size > inner.size and self.contains(part, inner)) for part in outer.parts
         )
 
 
 def _without_pairs(known: dict[Head, Cell]) -> dict[Head, Cell]:
-    """For a pair that is no link of the chain above it, such as an element of the list: what is in it is no element."""
+    """Remove the pairs, for a pair that is no link of the chain above it, such as an element of the list."""
     return {head: cell for head, cell in known.items() if head != "pair"}
 
 
 class Known:
-    """What is known of a value: its type and, when specialising, its leaves; where they were seen, two facts: a real is
-    factor·base + offset (`line`: the three), a tensor of matrices has those of another transposed (`transposed`: the other)."""
+    """The facts about a value: its type and, when specialising, its leaves; and, if found, two more: a real is
+    factor·base + offset (`line`: the three), a tensor of matrices is another one transposed (`transposed`: the other).
+    """
 
     __slots__ = ("type", "leaves", "line", "transposed")
 
@@ -460,7 +466,7 @@ class Known:
 
 
 class Recursion:
-    """A structural operation (zero, plus, complete, …) on recursive types: a procedure that the rules themselves are."""
+    """A structural operation (zero, plus, complete, …) on recursive types: a recursive procedure made of the rules themselves."""
 
     __slots__ = ("name", "rule")
 
@@ -470,7 +476,7 @@ class Recursion:
 
 
 def closure_nests(type_: Type, above: tuple[Any, ...] = ()) -> bool:
-    """Does a closure of one code occur inside another of it: the sign of a growing chain?"""
+    """Whether a closure of a code occurs inside another of the same code: the sign of a growing chain."""
     if type_.kind == "closure" and type_.of.role is not Role.TAG:  # tags nest as deep as J was applied
         if type_.of in above:
             return True
@@ -479,7 +485,7 @@ def closure_nests(type_: Type, above: tuple[Any, ...] = ()) -> bool:
 
 
 def occurs_inside(code: Any, type_: Type) -> bool:
-    """Does a closure of the code occur strictly inside a type? Cells are not entered."""
+    """Whether a closure of the code occurs strictly inside a type. Cells are not entered."""
     return any(part.of is code or (part.size > 1 and occurs_inside(code, part)) for part in type_.parts)
 
 
@@ -492,12 +498,12 @@ def is_of_reals(kind: str) -> bool:
 
 
 def has_tangents(tensor: Type) -> bool:
-    """Is it one of reals? Any other stands for its own zero."""
+    """Whether a tensor is of reals. Any other is its own zero."""
     return is_of_reals(tensor.of.kind)
 
 
 def is_real(type_: Type) -> bool:
-    """A real, or the known zero, which stands for one."""
+    """Whether it is a real, or the known zero, which stands for one."""
     return type_.head == "real" or type_.of is ZERO
 
 
@@ -513,7 +519,7 @@ def cells_of(type_: Type) -> Iterator[Cell]:
 
 
 def described(type_: Type) -> str:
-    """A type with what its unions are: `#1 where #1 = () | (real . #1)`."""
+    """A type with the definitions of its unions: `#1 where #1 = () | (real . #1)`."""
     cells: dict[Cell, None] = dict.fromkeys(
         [cell for cell in cells_of(type_) if cell.serial and cell.members]
     )
@@ -531,7 +537,7 @@ def described(type_: Type) -> str:
 
 
 def shown(type_: Type, depth: int = 5) -> str:
-    """A type in people's words: `(real real)`, `[f real]` for a closure of f over a real."""
+    """The displayed form of a type: `(real real)`, `[f real]` for a closure of f over a real."""
     if type_.kind in ("real", "boolean", "string"):
         return type_.kind
     if type_.kind == "tensor":
@@ -560,7 +566,7 @@ def shown(type_: Type, depth: int = 5) -> str:
 
 
 def _shown_list(type_: Type, depth: int) -> str:
-    """Pairs as `write` shows them, the first few of them."""
+    """Pairs as `write` shows them, the first few."""
     parts: list[str] = []
     while type_.kind == "pair":
         if len(parts) == 12:

@@ -1,11 +1,11 @@
-"""Where tensors are: the devices that a program can name, and the way from one to another.
+"""Devices on which tensors are stored, and transfer between them.
 
     cpu     NumPy
-    cuda    CuPy, where that is installed (the extra `cuda`) and finds a GPU
+    cuda    CuPy, if it is installed (the extra `cuda`) and finds a GPU
 
-A row makes a tensor where its operands are. What has none, a literal too, is made on the device of the session, which says so
-for as long as it evaluates. Arrays from Python may be of any library that follows the array-API standard; the devices of those
-have names that nobody can ask for, but see. A library is imported when its device is first needed.
+A row makes its result on the device of its operands. A tensor without tensor operands, such as a literal, is made on the
+session's device, which the session sets while it evaluates. Arrays from Python may belong to any library that follows the
+array-API standard; the names of their devices can be read but not selected. A library is imported when its device is first used.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 from vlad.data.errors import VladError
 from vlad.data.tensors import SORT, Array, load_numpy, namespace, on_host
 
-COMPILED = ("cpu", "cuda")  # the devices for which there is a compiler
+COMPILED = ("cpu", "cuda")  # the devices with a compiler
 CURRENT: ContextVar[str] = ContextVar("CURRENT", default="cpu")
 
 
 class Device:
-    """A device: its name, its array library, and what that is told where to make an array."""
+    """A device: its name, its array library, and the keyword arguments that place an array on it."""
 
     __slots__ = ("_where", "name", "xp")
 
@@ -33,7 +33,7 @@ class Device:
         self._where = where
 
     def make(self, function: str, *operands: Any, **keywords: Any) -> Array:
-        """What a function of the library makes here: zeros, arange, …"""
+        """Call a creation function of the library (zeros, arange, …) on this device."""
         return getattr(self.xp, function)(*operands, **keywords, **self._where)
 
     def asarray(self, data: Any, dtype: Any = None) -> Array:
@@ -62,7 +62,7 @@ _found: dict[str, Device] = {}
 
 
 def device_named(name: str) -> Device:
-    """The device of a name. Raises VladError where there is none."""
+    """Return the device named `name`. Raises VladError `no-device` if there is none."""
     found = _found.get(name)
     if found is None:
         if name not in DEVICES:
@@ -73,12 +73,12 @@ def device_named(name: str) -> Device:
 
 
 def current() -> Device:
-    """Where a tensor is made that comes of no other."""
+    """The device on which tensors without tensor operands are made."""
     return device_named(CURRENT.get())
 
 
 def name_of(array: Array) -> str:
-    """The name of an array's device."""
+    """Return the name of an array's device."""
     library = namespace(array).__name__
     if library == "numpy":
         return "cpu"
@@ -88,13 +88,13 @@ def name_of(array: Array) -> str:
 
 
 def device_of(array: Array) -> Device:
-    """The device of an array."""
+    """Return the device of an array."""
     name = name_of(array)
     return device_named(name) if name in DEVICES else Device(name, namespace(array), device=array.device)
 
 
 def moved(array: Array, target: Device) -> Array:
-    """The same numbers on a device."""
+    """Return the array on device `target`: itself if it is there already, else a copy."""
     if name_of(array) == target.name:
         return array
     if namespace(array) is target.xp and target.name not in DEVICES:
@@ -103,9 +103,9 @@ def moved(array: Array, target: Device) -> Array:
 
 
 def add_at(array: Array, axis: int, indices: Array, updates: Array) -> None:
-    """Add to the parts of an array at a vector of indices along an axis, which may name one several times.
+    """Add `updates[…, i, …]` to the part of `array` at `indices[i]` along `axis`, in place. Indices may repeat.
 
-    The standard has no such function. NumPy and, for reals, CuPy have one; else it is one part after the other.
+    The array-API standard has no such function. NumPy has one, CuPy has one for reals; other libraries add one part at a time.
     """
     xp, before = namespace(array), (slice(None),) * axis
     if xp.__name__ == "numpy" or (xp.__name__ == "cupy" and SORT[array.dtype] == "f"):
@@ -116,25 +116,26 @@ def add_at(array: Array, axis: int, indices: Array, updates: Array) -> None:
 
 
 def stable_order(keys: Array, axis: int = -1) -> Array:
-    """The indices that sort an array along an axis, equal ones in their order: always so by the standard and CuPy, by NumPy when
-    asked."""
+    """The indices that sort an array stably along an axis. The standard and CuPy always sort stably, NumPy only on request."""
     xp = namespace(keys)
     return xp.argsort(keys, axis=axis, stable=True) if xp.__name__ == "numpy" else xp.argsort(keys, axis=axis)
 
 
 def sums_along(array: Array, axis: int) -> Array:
-    """The sums of all entries up to each along an axis; NumPy has the standard's name from 2.1 on only."""
+    """Cumulative sums along an axis. NumPy has the standard's name, `cumulative_sum`, only from version 2.1."""
     xp = namespace(array)
     return (xp.cumsum if hasattr(xp, "cumsum") else xp.cumulative_sum)(array, axis=axis)
 
 
 def is_failure(error: Exception) -> bool:
-    """Is an exception the GPU's, or that of a library on it?"""
+    """Whether an exception comes from the GPU or from a library that uses it."""
     return type(error).__module__.partition(".")[0] in ("cupy", "cupyx", "cupy_backends")
 
 
 def checking_singularity(array: Array) -> AbstractContextManager[Any]:
-    """Within it a singular matrix is an error of the library, LinAlgError; CuPy would not look otherwise, for looking waits."""
+    """A context in which a singular matrix raises the library's LinAlgError. CuPy does not check by default, as checking
+    synchronises.
+    """
     if namespace(array).__name__ == "cupy":
         import cupyx
 

@@ -1,4 +1,4 @@
-"""The kinds of error, their facts, and how they are shown. One exception type for all that goes wrong in a program."""
+"""The error type, its attributes, and how errors are displayed. All errors of programs are one exception type."""
 
 from __future__ import annotations
 
@@ -34,14 +34,12 @@ OF_TUPLES = frozenset({"no-matching-pair", "not-equivalent"})
 class VladError(Exception):
     """An error in a program of the language.
 
-    code        a stable name of the kind: "unbound-variable", "invalid-argument", …
-    message     one sentence without position
-    span        where in the source, or None
-    hint        what the user may do about it, or None
-    reason      what failed in the language's own terms, where the message has the user's; or None. Shown behind `noticed as`
-    irritants   the offending values, as text
-    entered     the span, where it is what the wrong call entered, for the call is not known: a form around it is the better place
-    backtrace   the user's procedures that were active, innermost first: each has the name of its `procedure` and a `span` or None
+    code        a stable name of the kind: "unbound-variable", "invalid-argument", … message     one sentence without position
+    span        the place in the source, or None hint        what the user can do about it, or None reason      the failure in
+    terms of the language, if `message` uses the user's terms; else None. Shown after `noticed as` irritants   the offending
+    values, as text entered     the span, if it is inside the procedure that was called wrongly and the call is unknown; an
+    enclosing form locates it better backtrace   the active procedures of the user, innermost first: each has a `procedure` name
+    and a `span` or None
 
     What the words say is stated once more as facts, for all that adds to the error; no message is searched:
 
@@ -102,7 +100,7 @@ class VladError(Exception):
         return show(self)
 
     def __reduce__(self) -> Any:
-        """For pickle: another process is told what went wrong in this one."""
+        """Support pickle, so that errors reach other processes."""
         return type(self), (self.code, self.message), vars(self)
 
 
@@ -117,7 +115,7 @@ def unsuitable(
 
 
 class Incomplete(VladError):
-    """The text ends before the form does: a prompt asks for more, a file is wrong."""
+    """The text ends inside a form: the prompt reads another line, a file is invalid."""
 
 
 class LimitExceeded(VladError):
@@ -125,27 +123,27 @@ class LimitExceeded(VladError):
 
 
 class UnknownName(VladError, KeyError):
-    """Python asked for a name that the program does not define."""
+    """Python code used a name that the program does not define."""
 
 
 class UnknownAttribute(VladError, AttributeError):
-    """The same, asked for as an attribute."""
+    """The same, used as an attribute."""
 
 
 class NoCounterpart(VladError, TypeError):
-    """A value of Python's that the language has no counterpart for."""
+    """A Python value without a counterpart in the language."""
 
 
 class MissingPackage(VladError, ImportError):
-    """Something needs a package that is not installed."""
+    """A feature needs a package that is not installed."""
 
 
 class WrongOption(VladError, ValueError):
-    """An option of a session that has no such value."""
+    """An invalid value of a session option."""
 
 
 def show(error: VladError) -> str:
-    """The error as people read it: position and message, excerpt, the values, hint, reason, backtrace."""
+    """The text of an error: position and message, excerpt, values, hint, reason, backtrace."""
     return "\n".join([text for _, text in parts(error)])
 
 
@@ -162,7 +160,7 @@ def parts(error: VladError) -> Iterator[tuple[str, str]]:
     if error.hint:
         yield "hint", f"  hint: {error.hint}"
     if error.reason:
-        # the words of a pattern that did not match say nothing to who does not know that arguments are one
+        # a reason about patterns makes no sense without the tuple rule, which the manual's entry explains
         more = f" (`vlad doc {error.code}`)" if error.reason_code in OF_TUPLES else ""
         yield "reason", f"  noticed as{more}: {error.reason}"
     for entry in error.backtrace:

@@ -1,7 +1,7 @@
-"""Where a thing was written: texts, the spans in them, the excerpt with its caret.
+"""Source texts, spans in them, and excerpts with carets.
 
-In: the text of a file, prompt line or string.  Out: `Span`s that every later stage carries along.
-The first room: it imports nothing of the project.
+In: the text of a file, prompt line or string.  Out: `Span`s, which every later stage carries along.
+This module is the lowest of the project: it imports nothing else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Origin(Enum):
 
 
 class Source:
-    """A text under a name (a path as the user wrote it, or `<expression>`)."""
+    """A text with a name (a path as the user wrote it, or `<expression>`)."""
 
     __slots__ = ("name", "text", "origin", "_line_starts")
 
@@ -30,7 +30,7 @@ class Source:
         self._line_starts: list[int] | None = None
 
     def line_starts(self) -> list[int]:
-        """Offsets at which lines begin; found once, when a position is first asked for."""
+        """Offsets at which lines begin, computed on first use."""
         if self._line_starts is None:
             starts, at = [0], self.text.find("\n")
             while at >= 0:
@@ -46,7 +46,7 @@ class Source:
         return line, offset - starts[line - 1] + 1
 
     def line(self, number: int) -> str:
-        """The text of a line, counted from 1, without its end."""
+        """Line `number` of the text, counted from 1, without its line end."""
         starts = self.line_starts()
         end = starts[number] - 1 if number < len(starts) else len(self.text)
         return self.text[starts[number - 1] : end].rstrip("\r")
@@ -85,7 +85,7 @@ class Span:
         return f"<{self}>"
 
     def excerpt(self, width: int = 100) -> str:
-        """The line it starts on with carets under it, cut to `width` characters around them."""
+        """The line on which the span starts, with carets below the span, cut to `width` characters around it."""
         line, column = self.source.position(self.start)
         text = self.source.line(line).replace("\t", " ")
         length = max(1, min(self.end - self.start, len(text) - column + 1))
@@ -100,17 +100,17 @@ class Span:
 
 
 def in_library(span: Span) -> bool:
-    """People look for the mistake in their own text first."""
+    """Whether the span is outside the user's own texts."""
     return in_stdlib(span) or is_ours(span)
 
 
 def is_ours(span: Span) -> bool:
-    """Is it in a text that the system makes, of which nobody knows?"""
+    """Whether the span is in a generated text, which users cannot read."""
     return span.source.origin is Origin.SYSTEM
 
 
 def in_stdlib(span: Span) -> bool:
-    """Is it a place that people can look up?"""
+    """Whether the span is in the standard library, which users can read."""
     return span.source.origin is Origin.LIBRARY
 
 

@@ -1,14 +1,14 @@
-"""Tensors as values: arrays of one kind of number, which never change.
+"""Tensors as values: immutable arrays of numbers of one kind.
 
-    Tensor      a rectangular array of rank 1 or more: reals (float64, float32), integers (int64, …) or booleans. What would
-                have rank 0 is a real or a boolean
-    array       its array, of NumPy or another library that follows the array-API standard; nobody writes to it
-    terms       instead of an array, until somebody asks for it: what it is the sum of. A sum of sensitivities that are zero
-                but in one place costs O(1) a term, and one array in all
+    Tensor      a rectangular array of rank 1 or more: reals (float64, float32), integers (int64, …) or booleans. A result of
+                rank 0 is a real or a boolean
+    array       its array, of NumPy or another library that follows the array-API standard; never modified
+    terms       until `array` is read: the terms of which the tensor is the sum. A sum of sensitivities that are zero
+                except at one index costs O(1) per term, and one array in all
 
-Python's operators between tensors and reals are the language's, with broadcasting; anything else is a TypeError or a ValueError,
-which evaluate/errors/explain.py turns into an error of the language. Only tensors of reals have tangents: any other is its
-own zero. NumPy is imported when the first tensor is made.
+Python's operators between tensors and reals mean the same as the language's, with broadcasting; other operands raise
+TypeError or ValueError, which evaluate/errors/explain.py converts into an error of the language. Only tensors of reals have
+tangents: any other is its own zero. NumPy is imported when the first tensor is made.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Array = Any
 
 NUMPY_ADDRESSES = (
     128 << 20
-)  # bytes; its library of BLAS takes 32 MB for each processor, and ends the process where it gets none
+)  # bytes; its BLAS takes another 32 MB per processor, and ends the process if it gets none
 
 
 def load_numpy() -> Any:
@@ -40,7 +40,7 @@ def load_numpy() -> Any:
 
 
 class _Sorts(dict[Any, str]):
-    """What a kind of number is, by the library's object for it: f a real, i or u an integer, b a boolean, else nothing."""
+    """Maps a dtype object to the sort of its numbers: f for reals, i or u for integers, b for booleans, else ""."""
 
     def __missing__(self, dtype: Any) -> str:
         name = kind_name(dtype)
@@ -54,42 +54,44 @@ SORT = _Sorts()
 
 @functools.cache
 def kind_name(dtype: Any) -> str:
-    """A kind of number by the name that the array-API standard has for it."""
+    """The array-API standard's name of a dtype."""
     return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
 
 
 def dtype_name(kind: str) -> str:
-    """The same as the language calls it."""
+    """The language's name of a dtype."""
     return "boolean" if kind == "bool" else kind
 
 
 class NoCondition(TypeError):
-    """A tensor of booleans was tested as if it were one."""
+    """A tensor of booleans was used as a condition."""
 
 
 class Booleans(dict[Any, Value]):
-    """From Python's booleans; a comparison of tensors answers a tensor, which stays what it is."""
+    """Maps Python's booleans to the language's. Other values, such as the tensor that a comparison of tensors returns, map to
+    themselves.
+    """
 
     def __missing__(self, value: Value) -> Value:
         return value
 
 
 def condition(value: Value) -> bool:
-    """The answer of a test as a Python bool. Raises NoCondition."""
+    """The result of a test as a Python bool. Raises NoCondition if it is not a boolean."""
     if value is not TRUE and value is not FALSE:
         raise NoCondition
     return value is TRUE
 
 
 def holds(value: Value) -> bool:
-    """Is a value that is no boolean a true one? All are; a tensor of booleans is asked by mistake. Raises NoCondition."""
+    """Whether a value that is no boolean counts as true: always. Raises NoCondition for a tensor of booleans."""
     if type(value) is Tensor and SORT[value.like.dtype] == "b":
         raise NoCondition
     return True
 
 
 class Put:
-    """A sensitivity that is zero but at an index."""
+    """A sensitivity that is zero except at `index`, where it is `array`."""
 
     __slots__ = ("index", "array")
 
@@ -99,12 +101,12 @@ class Put:
 
 
 class Tensor:
-    """See above. Made by `tensor` or, of rank 1 and more, by `Tensor(array)`."""
+    """A tensor value (see the module's docstring). Made by `tensor` or, for rank 1 and more, by `Tensor(array)`."""
 
     __slots__ = ("_array", "_terms", "shape", "is_real")
 
     def __init__(self, array: Array, terms: tuple[Tensor | Put, ...] = ()) -> None:
-        """Of terms, `array` has the shape and kind only."""
+        """With `terms`, `array` gives only the shape and kind."""
         self._array = array
         self._terms = terms
         self.shape: tuple[int, ...] = array.shape
@@ -118,7 +120,7 @@ class Tensor:
 
     @property
     def is_sum(self) -> bool:
-        """Is it the sum of others that nobody has asked for yet?"""
+        """Whether this is a sum whose terms have not been added up."""
         return bool(self._terms)
 
     @property
@@ -184,30 +186,30 @@ def _operated(operation: Callable[[Any, Any], Any], a: Value, b: Value) -> Value
         return Tensor(operation(x, y))
 
 
-SMALL = UNCHECKED_BYTES // REAL  # entries that nobody counts beforehand
+SMALL = UNCHECKED_BYTES // REAL  # entries below which memory is not checked beforehand
 
 
 def expect_together(*operands: Any) -> None:
-    """Raises NoRoom where there is not enough for an array of the shape to which these arrays and reals are broadcast."""
+    """Raise NoRoom unless there is memory for an array of the shape to which these arrays and reals broadcast."""
     most = 1
     for operand in operands:
         if type(operand) is not float:
             most *= operand.size
     if most >= SMALL:
         shapes = [operand.shape for operand in operands if type(operand) is not float]
-        with contextlib.suppress(ValueError):  # they do not fit: nothing is made
+        with contextlib.suppress(ValueError):  # the shapes do not match: no array is made
             expect_array(load_numpy().broadcast_shapes(*shapes))
 
 
 def quiet() -> Any:
-    """Values follow IEEE arithmetic: an overflow or a division by zero is no reason to say something."""
+    """A context without NumPy's warnings: values follow IEEE arithmetic, where overflow and division by zero are no errors."""
     numpy = load_numpy()
 
     return numpy.errstate(all="ignore")
 
 
 def numbers(value: Value) -> Any:
-    """The array to compute with, or the float. Booleans count as 0 and 1."""
+    """The array to compute with, or the float. Booleans become 0 and 1."""
     if type(value) is not Tensor:
         return 0.0 if value is ZERO else value
     array = value.array
@@ -219,8 +221,9 @@ def numbers(value: Value) -> Any:
 
 
 def operands_of(values: Sequence[Value]) -> Sequence[Any]:
-    """The arrays and floats to compute with, as a function of the standard takes them together: beside reals, integers are reals.
-    The standard leaves open what becomes of both, so a library may refuse it."""
+    """The arrays and floats of several operands. Integers next to reals become reals, as the standard leaves mixed kinds
+    undefined and a library may reject them.
+    """
     arrays = [numbers(value) for value in values]
     for value in values:
         if type(value) is Tensor and not value.is_real:
@@ -229,7 +232,9 @@ def operands_of(values: Sequence[Value]) -> Sequence[Any]:
 
 
 def reals_of(values: Sequence[Value]) -> Sequence[Any]:
-    """The same for a function of reals: the standard has no roots of integers, and NumPy's of small ones have half precision."""
+    """The same for a function of reals. The standard defines no roots of integers, and NumPy's roots of small integers have half
+    precision.
+    """
     arrays = [numbers(value) for value in values]
     for value in values:
         if type(value) is Tensor and not value.is_real:
@@ -238,7 +243,7 @@ def reals_of(values: Sequence[Value]) -> Sequence[Any]:
 
 
 def alike(arrays: Sequence[Any]) -> Sequence[Any]:
-    """What `numbers` made of operands: where one is of reals, all."""
+    """Convert results of `numbers` to a common sort: if one is real, all become real."""
     for array in arrays:
         if type(array) is float or SORT[array.dtype] == "f":
             return as_reals(arrays)
@@ -246,7 +251,7 @@ def alike(arrays: Sequence[Any]) -> Sequence[Any]:
 
 
 def as_reals(arrays: Sequence[Any]) -> Sequence[Any]:
-    """The same arrays and floats, all of reals."""
+    """Convert arrays and floats to reals."""
     return [
         array if type(array) is float or SORT[array.dtype] == "f" else _real_beside(array, arrays)
         for array in arrays
@@ -254,7 +259,7 @@ def as_reals(arrays: Sequence[Any]) -> Sequence[Any]:
 
 
 def _real_beside(array: Array, others: Sequence[Any]) -> Array:
-    """Integers as float64; small ones that only float32 is beside as float32, which holds them all."""
+    """Convert integers to float64, or small integers next to float32 alone to float32, which represents all of them."""
     xp = namespace(array)
     kind = xp.float64
     if kind_name(array.dtype) in SMALL_KINDS:
@@ -269,37 +274,39 @@ SMALL_KINDS = ("int8", "uint8", "int16", "uint16")
 
 
 def in_one_array(arrays: list[Array]) -> Sequence[Array]:
-    """Arrays that become parts of one. Booleans are that among themselves; beside others they count as 0 and 1."""
+    """Convert arrays to the sort of the one array that will contain them. Booleans stay booleans among themselves, else become 0
+    and 1.
+    """
     if len({SORT[array.dtype] for array in arrays}) == 1:
         return arrays
     return operands_of([Tensor(array) for array in arrays])
 
 
 def is_array(value: Any) -> bool:
-    """Is this an array of a library that follows the standard? CuPy's do, but do not say so."""
+    """Whether a value is an array of a library that follows the standard. CuPy's do, but lack its attribute."""
     return hasattr(value, "__array_namespace__") or type(value).__module__.partition(".")[0] == "cupy"
 
 
 def namespace(array: Array) -> Any:
-    """The library of an array."""
+    """The array-API namespace of an array."""
     find = getattr(array, "__array_namespace__", None)
     return find() if find is not None else sys.modules["cupy"]
 
 
 def together(a: Array, b: Array) -> bool:
-    """Are two arrays of one library and on one device?"""
+    """Whether two arrays have the same library and device."""
     return type(a) is type(b) and a.device == b.device
 
 
 def is_on_host(tensor: Tensor) -> bool:
-    """Are the entries an array of NumPy, which compiled code can read?"""
+    """Whether the entries are a NumPy array, which compiled code can read."""
     numpy = load_numpy()
 
     return type(tensor.like) is numpy.ndarray
 
 
 def on_host(array: Array) -> Array:
-    """The array as one of NumPy."""
+    """Convert an array to NumPy."""
     numpy = load_numpy()
 
     if isinstance(array, numpy.ndarray):
@@ -311,7 +318,7 @@ def on_host(array: Array) -> Array:
 
 
 def entries(tensor: Tensor) -> Array:
-    """The entries one behind the other, in the memory of this process."""
+    """The entries in row-major order, in the memory of this process."""
     numpy = load_numpy()
 
     array = numpy.asarray(tensor.array)
@@ -321,25 +328,25 @@ def entries(tensor: Tensor) -> Array:
 
 
 def entries_there(tensor: Tensor, xp: Any) -> Array:
-    """The same in the memory of an array library's device."""
+    """The same in the memory of `xp`'s device."""
     array = tensor.array if namespace(tensor.like) is xp else entries(tensor)
     return xp.reshape(xp.ascontiguousarray(xp.asarray(array)), (-1,))
 
 
 def from_entries(data: Any, shape: tuple[int, ...], kind: str) -> Tensor:
-    """The tensor of a copy of such entries."""
+    """Make a tensor from a copy of such entries."""
     numpy = load_numpy()
 
     return Tensor(numpy.frombuffer(data, dtype=kind).reshape(shape).copy())
 
 
 def shape_text(shape: Iterable[int]) -> str:
-    """A shape as the language writes it."""
+    """A shape in the language's notation."""
     return f"({' '.join(map(str, shape))})"
 
 
 def made(array: Array) -> Value:
-    """The value that an array is: of rank 0 a real or a boolean."""
+    """The value of an array: a tensor, or a real or a boolean if its rank is 0."""
     if array.ndim:
         return Tensor(array)
     if SORT[array.dtype] == "b":
@@ -348,10 +355,10 @@ def made(array: Array) -> Value:
 
 
 def frozen(array: Array) -> Array:
-    """A view of it through which nobody writes."""
+    """A read-only view of an array."""
     view = array[...]
     if hasattr(view, "setflags"):
-        view.setflags(False)  # by its place, which costs a third
+        view.setflags(False)  # positional: a third of the cost of the keyword
     return view
 
 
@@ -362,7 +369,7 @@ def zeros_like(value: Tensor) -> Tensor:
 
 
 def as_kind_of(tensor: Tensor, like: Tensor) -> Tensor:
-    """The same numbers, of the kind of another tensor."""
+    """The same numbers, converted to the kind of another tensor."""
     kind = kind_name(like.like.dtype)
     if kind_name(tensor.like.dtype) == kind:
         return tensor
@@ -373,7 +380,7 @@ def as_kind_of(tensor: Tensor, like: Tensor) -> Tensor:
 
 
 def put(like: Tensor, index: Any, array: Array) -> Value:
-    """Zeros like a tensor but at an index; ZERO where it has no tangents."""
+    """A sensitivity like `like`, zero except at `index`; ZERO if `like` has no tangents."""
     return Tensor(like.like, (Put(index, array),)) if like.is_real else ZERO
 
 
@@ -389,14 +396,14 @@ def added(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _total(tensor: Tensor) -> Array:
-    """All terms, added up in one array, however deep the sums nest. A sum that occurs in several others is added up once."""
+    """Add up all terms in one array, however deep the sums nest. A sum that occurs in several others is added up once."""
     for shared in _shared(tensor):
         shared._array, shared._terms = _added_up(shared), ()
     return _added_up(tensor)
 
 
 def _shared(tensor: Tensor) -> list[Tensor]:
-    """The sums within a sum that occur more than once, inner ones first."""
+    """The sums that occur more than once within a sum, inner ones first."""
     counts: dict[int, int] = {}
     order: list[Tensor] = []
     work: list[tuple[Tensor, bool]] = [(tensor, False)]
@@ -430,7 +437,7 @@ def _added_up(tensor: Tensor) -> Array:
 
 
 def same_numbers(a: Tensor, b: Tensor) -> bool:
-    """Equal shapes, kinds and entries; nan equals nan, as for reals."""
+    """Whether shapes, kinds and entries are equal; nan equals nan, as for reals."""
     x, y = a.array, b.array
     if x.shape != y.shape or kind_name(x.dtype) != kind_name(y.dtype):
         return False

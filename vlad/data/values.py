@@ -1,26 +1,26 @@
-"""What programs compute with. Data only: no rule of the language is decided here.
+"""The values that programs compute with. Data only; the rules of the language are elsewhere.
 
-Representation. Speed and memory of the evaluator follow from these choices, so they are stated once, here:
+Representation. Speed and memory of the evaluator follow from these choices:
 
     real                 float, exactly that type
-    boolean              TRUE, FALSE: not Python's, so that no arithmetic accepts them
+    boolean              TRUE, FALSE: not Python's, so that arithmetic on them fails
     empty list           NIL, the empty Python tuple
     pair                 a Python tuple of two: (car, cdr)
     procedure            a Python tuple headed by its Code, then the values of its environment, in the order of
-                         `Code.environment`; never of length two, for a closure over one value is padded
+                         `Code.environment`; never of length two: a closure over one value is padded
     AD values            procedures too: (*j v) is a closure of the code `reverse` over v, and so on; these codes are
                          written in the language itself (primitives/transforms.py)
     symbol, string       Symbol, String
     tensor               tensors.Tensor
     host object          Opaque
     known zero           ZERO, the sensitivity or tangent of anything to which nothing contributed
-    not yet looked at    Deferred: the zero of a structure, a sum of two; becomes a tuple when somebody looks
+    not yet computed     Deferred: the zero of a structure, a sum of two; becomes a tuple on first access
 
-Tuples are built and taken apart by single instructions of Python's machine: 18 ns and 56 bytes a pair, where a
+Python builds a tuple and takes it apart by single instructions: 18 ns and 56 bytes a pair, where a
 class with slots costs four times as much (measured, 3.11). Values are immutable and acyclic; a recursive procedure finds
 itself through its code, never through its environment, so reference counts free everything.
 
-The file is long because every kind of value is stated here, with what its representation costs.
+The file is long because it states every kind of value, with the cost of its representation.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class Symbol:
         return self.name
 
 
-# By the hash of the name, which alone the symbol holds: a name of megabytes goes with the last who holds its symbol. What is left
-# of a dead one is swept out now and then. Names of one hash are rare
+# Keyed by the hash of the name. Only the symbol holds the name, so a name of megabytes is freed with the last reference to its
+# symbol. Entries of dead symbols are removed now and then. Hash collisions are rare
 _symbols: dict[int, tuple[ReferenceType[Symbol], ...]] = {}
 _naming = threading.Lock()
 FEWEST_SWEPT = 10_000
@@ -92,7 +92,7 @@ _most = FEWEST_SWEPT
 
 
 def symbol(name: str) -> Symbol:
-    """The one symbol of this name, as long as anybody holds it."""
+    """Return the unique symbol of this name, while a reference to it exists."""
     return _known(name) or _named(name)
 
 
@@ -105,7 +105,9 @@ def _known(name: str) -> Symbol | None:
 
 
 def _named(name: str) -> Symbol:
-    """No callback tells of the dead: what interrupts an evaluation would be lost in it."""
+    """Find or make a symbol, under the lock. Weak references have no callback: an asynchronous exception raised in one would be
+    lost.
+    """
     global _most
     with _naming:
         found = _known(name)
@@ -120,12 +122,12 @@ def _named(name: str) -> Symbol:
 
 
 def living_symbols() -> int:
-    """How many symbols are held by anybody."""
+    """The number of symbols that are referenced."""
     return sum([one() is not None for of in list(_symbols.values()) for one in of])
 
 
 class String:
-    """Text as a value; not a Python str, so that no arithmetic accepts it."""
+    """Text as a value; not a Python str, so that arithmetic on it fails."""
 
     __slots__ = ("text",)
 
@@ -133,11 +135,11 @@ class String:
         self.text = text
 
 
-BYTES_LISTED = 80  # that a character takes in a list
+BYTES_LISTED = 80  # memory of a character in a list
 
 
 def character_list(text: str) -> Value:
-    """The characters of a text as a list of reals, their numbers in Unicode."""
+    """The characters of a text as a list of reals, their code points. Raises NoRoom if there is no memory for it."""
     result: Value = NIL
     expect_bytes(BYTES_LISTED * len(text))
     for character in reversed(text):
@@ -146,7 +148,7 @@ def character_list(text: str) -> Value:
 
 
 def list_of(values: Sequence[Value]) -> Value:
-    """The list of these."""
+    """A list of these values."""
     result: Value = NIL
     for value in reversed(values):
         result = (value, result)
@@ -154,7 +156,7 @@ def list_of(values: Sequence[Value]) -> Value:
 
 
 def text_of(characters: Value) -> str:
-    """The text of a list of characters."""
+    """The text of a list of code points; the inverse of `character_list`."""
     text = []
     while characters:
         text.append(chr(int(characters[0])))
@@ -163,9 +165,9 @@ def text_of(characters: Value) -> str:
 
 
 class Opaque:
-    """A Python object that the language does not look into: it can be held, passed on and compared by identity.
+    """An opaque Python object: programs can hold it, pass it on and compare it by identity.
 
-    One object has one wrapper as long as anybody holds it, so wrappers are compared by identity, too. It has no tangents.
+    An object has one wrapper while that wrapper is referenced, so wrappers compare by identity, too. It has no tangents.
     """
 
     __slots__ = {"object": "What it holds.", "__weakref__": None}
@@ -188,12 +190,12 @@ class Opaque:
         return f"#<host {type(self.object).__name__}>"
 
 
-_wrappers: WeakValueDictionary[int, Opaque] = WeakValueDictionary()  # by the id of what they hold
-_wrapping = threading.RLock()  # what is wrapped may come to an end meanwhile, and its end wrap something
+_wrappers: WeakValueDictionary[int, Opaque] = WeakValueDictionary()  # by the id of the wrapped object
+_wrapping = threading.RLock()  # re-entrant: a finaliser that runs meanwhile may wrap an object
 
 
 def _alone() -> None:
-    """In a process that was forked: the other threads are not there."""
+    """Replace the locks in a forked child, where the threads that may have held them do not exist."""
     global _naming, _wrapping
     _naming, _wrapping = threading.Lock(), threading.RLock()
 
@@ -202,7 +204,7 @@ os.register_at_fork(after_in_child=_alone)
 
 
 class Zero:
-    """The known zero. It adds to anything and is every part of itself, so optimistic code may meet it."""
+    """The known zero. It adds to anything and each part of it is itself, so speculative code can operate on it."""
 
     __slots__ = ()
 
@@ -250,11 +252,11 @@ ZERO = Zero()
 
 
 class Deferred:
-    """A structure whose parts are computed when somebody looks: `force()` answers a tuple, each time the same.
+    """A structure whose parts are computed on first access: `force()` returns a tuple, the same each time.
 
-    `parts` is called once, with no argument, when what it `needs` has been looked at. Looking one level deep costs O(1); so a
-    zero, a sum of sensitivities or a completed sensitivity costs nothing for what is never looked at. Never stands for a real:
-    those are immediate. `zero_of` is the primal when this is its zero (so that `plus` need not look), else None.
+    `parts` is called once, without arguments, after the values in `needs` are forced. Forcing one level costs O(1), so a
+    zero, a sum of sensitivities or a completed sensitivity costs nothing for parts that are never accessed. Never stands for a
+    real: those are immediate. `zero_of` is the primal if this is its zero (`plus` then need not force it), else None.
     """
 
     __slots__ = ("_forced", "_needs", "_parts", "zero_of", "__weakref__")
@@ -273,11 +275,11 @@ class Deferred:
         return self._forced
 
     def _force(self) -> None:
-        """A sum of sums of sums may be as long as a loop: what is needed is forced first, without recursion."""
+        """Force without recursion: a chain of sums may be as long as a loop, so `needs` are forced first."""
         work = [self]
         while work:
             top = work[-1]
-            parts = top._parts  # once: another thread may be at the same
+            parts = top._parts  # read once: another thread may be forcing it too
             if parts is None:
                 work.pop()
                 continue
@@ -298,18 +300,18 @@ class Deferred:
 
 
 def look(value: Value) -> Value:
-    """The value itself, one level of it computed if it was deferred."""
+    """The value itself, with its first level computed if it was deferred."""
     return value.force() if type(value) is Deferred else value
 
 
 def is_pair(value: Value) -> bool:
-    if type(value) is Deferred:  # `look`, without a call: nothing is asked more often
+    if type(value) is Deferred:  # `look`, inlined: this is the most frequent test
         value = value.force()
     return type(value) is tuple and len(value) == 2
 
 
 def is_procedure(value: Value) -> bool:
-    """Anything that can be applied: closures, primitives, AD values of procedures (and, formally, of anything)."""
+    """Whether a value is a procedure: closures, primitives, AD values of procedures (and, formally, of anything)."""
     if type(value) is Deferred:
         value = value.force()
     return type(value) is tuple and len(value) not in (0, 2)
@@ -331,10 +333,10 @@ class Role(Enum):
 
 
 class Code:
-    """All that belongs to one lambda expression: the one mutable record, shared by all its closures.
+    """The data of one lambda expression: the one mutable record, shared by all its closures.
 
-    `entry1` … `entry4` take the closure and as many operands (the tuple rule makes the rest; a procedure of another
-    number of parameters has adapters there); `native` takes the closure and exactly the parameters. All compile on first
+    `entry1` … `entry4` take the closure and that many operands (the tuple rule covers the rest; a procedure with another
+    number of parameters has adapters there); `native` takes the closure and exactly the parameters. All are compiled on first
     use, and tier 1 replaces them. `tail` and `forward` are the codes of the transformed lambda, over the same environment,
     or None until somebody asks. `base` is the code this one was derived from by transforming, or itself; `transforms` are the
     transforms that were applied, the last one first. (Entries that are written, as those of AD values are, have none.)
@@ -367,10 +369,10 @@ class Code:
     )
 
     machine: Any  # the evaluate.machine.Machine it belongs to
-    family: Any  # what the codes of one top-level form share: evaluate.emit_python.Family
+    family: Any  # shared by the codes of one top-level form: evaluate.emit_python.Family
     lambda_: Any  # core.nodes.Lambda; None until first needed, then `make_lambda` makes it
     make_lambda: Callable[[], Any] | None
-    name: str  # as the user wrote it; '' for an anonymous lambda
+    name: str  # as the user wrote it; '' if anonymous
     arity: int  # number of parameters
     environment: tuple[Any, ...]  # core.nodes.Variable
     group: tuple[Any, ...]  # the members (Variable, Lambda) of the letrec it was bound by, itself included
@@ -409,8 +411,8 @@ class Global:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.primitive: Primitive | None = None  # the known primitive it holds, while nobody has redefined it
-        self.dependents: Any = None  # codes that were compiled on the strength of `primitive`
+        self.primitive: Primitive | None = None  # the primitive it holds, until the name is redefined
+        self.dependents: Any = None  # codes compiled under the assumption that `primitive` holds
 
     value: Value
 
@@ -446,11 +448,12 @@ _types: dict[str, PrimitiveType] = {}
 
 
 class Primitive:
-    """A row of the one table: everything that is known of a primitive operation, side by side.
+    """A row of the one table: all columns of a primitive operation, side by side.
 
-    operands    their names, which the texts below use: "y x"
-    doc         a sentence or two, and on the lines behind it (`examples`) what calls print, `CALL  ⇒ VALUE`, a line `⇒ VALUE` for
-                each line more; tests/test_help.py runs them
+    operands    names of the operands, which the texts below use: "y x"
+    doc         a sentence or two, followed by lines (`examples`) with calls and what they print, `CALL  ⇒ VALUE`, and a line `⇒
+    VALUE`
+                for each further line of output; tests/test_help.py runs them
     value       Python function of the operands; the complete rule, raising VladError on a wrong kind. Rows that call
                 procedures or need the machine take it as first argument (`needs_machine`)
     python      the fast form as a Python expression over the operands' names. It may raise any Python exception where
@@ -458,26 +461,26 @@ class Primitive:
     type        a PrimitiveType, which tables state as text: "real real -> real". A result "boolean" means `python` gives a
                 Python bool. A "number" is a real or a tensor
     partials    for a real function of reals: each operand's partial derivative, as language text over the operands
-                and r, the result. Both directions follow. Where the derivative alone may be too large or too small for a
-                number, the text is a product with t, a tangent or a sensitivity, in an order that is not; or there are
-                several texts, whose product it is, from the operand to the result (ad/rules.steps_of)
+                and r, the result. Both modes are derived from it. If the derivative alone may overflow or underflow, the
+                text is a product with t, a tangent or a sensitivity, in an order that does not; or there are
+                several texts, the factors of the derivative, from the operand to the result (ad/rules.steps_of)
     forward     otherwise: text for the result's tangent, over the operands, r, and the tangents, named d + operand
-    reverse     otherwise: for each operand text for its sensitivity, over the operands, r, and s, the result's sensitivity;
-                ~x is the operand x where it is not shaped like the result, else #f, which costs nothing to keep;
-                an operand that receives nothing is left out. `zero` for forward and {} for reverse say: constant
+    reverse     otherwise: text for each operand's sensitivity, over the operands, r, and s, the result's sensitivity;
+                ~x is the operand x if its shape differs from the result's, else #f, which costs nothing to keep;
+                an operand without sensitivity is left out. A constant has `zero` for forward and {} for reverse
     variadic    "left" folds more operands from the left, "chain" compares neighbours; `unary` is then the text of a
                 call on x alone and `nullary` the value of a call on nothing
     effect      True: may not be dropped, repeated or moved
     keywords    names and default values of `#:name` operands, in the order of the last operands
-    c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean; the same
-                of floats once compile/emit/functions.single has been over it
-    whole       the same for integers, of {operand}s of type unsigned long, where `c` is not that
-    with_zero   for a row with `c`: what is known when an operand is the known zero (the AbstractInterpreter is the first
-                argument); None where nothing is
-    abstract    for a row whose operands are not just reals: its rule on what is known of them, AbstractInterpreter first
-    array       for a function of numbers: what it is entry by entry (primitives/elementwise.py)
-    rows        of a row that is made when a program runs (host.py) and has texts of its own: the rows, by name, that they know
-                besides the table's
+    c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean;
+                compile/emit/functions.single converts it to floats
+    whole       the same for integers, over {operand}s of type unsigned long, if `c` does not serve
+    with_zero   for a row with `c`: the result if an operand is the known zero (the AbstractInterpreter is the first
+                argument); None if it is unknown
+    abstract    for a row whose operands are not just reals: its rule on types, AbstractInterpreter first
+    array       for a function of numbers: the function of its entries (primitives/elementwise.py)
+    rows        for a row that is made at run time (host.py) and has its own texts: the additional rows, by name, that
+                these texts use
     display_name  the name in messages, where that is another: two functions of Python with one name are two rows
     """
 
@@ -556,7 +559,7 @@ class Primitive:
         self.effect = effect
         self.needs_machine = needs_machine
         self.keywords = keywords or {}
-        self.hidden = hidden  # emitted by the system only; no global bears its name
+        self.hidden = hidden  # only emitted by the system; not bound to a global
         self.c = c
         self.whole = whole
         self.with_zero = with_zero

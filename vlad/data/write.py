@@ -1,7 +1,7 @@
-"""Values → text: what `write` and `display` show, and the prompt.
+"""Values → text, as `write`, `display` and the prompt show them.
 
-Called by errors, the session and the rows of output. Knows values only; code is asked for its own text. Iterative, so that
-long lists and deep nests cost no stack; with a limit, time is bounded by the limit whatever the value.
+Called by errors, the session and the rows of output. Depends on values only; a code provides its own text. Iterative, so
+long lists and deep nests use no stack; with a limit, time is bounded by the limit whatever the value.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _escaped(text: str, escapes: Mapping[str, str]) -> str:
 
 
 def symbol_text(name: str) -> str:
-    """A symbol's name, in bars where it would read as something else."""
+    """A symbol's name, in bars if it would be read as something else."""
     if name and name != "." and all(c in _PLAIN or (ord(c) > 127 and c.isalnum()) for c in name):
         first = name[1:2] if name[0] in "+-." else name[0]
         number = first.isdigit() or (name[0] in "+-" and first == "." and name[2:3].isdigit())
@@ -68,7 +68,7 @@ def symbol_text(name: str) -> str:
 
 
 class _Rest:
-    """What of a list is still to be written, inside its parentheses."""
+    """The rest of a list, inside its parentheses, still to be written."""
 
     __slots__ = ("value",)
 
@@ -77,7 +77,7 @@ class _Rest:
 
 
 class _Entries:
-    """An array, or a part of one, that is still to be written."""
+    """An array, or a part of one, still to be written."""
 
     __slots__ = ("array",)
 
@@ -109,7 +109,7 @@ def _text(value: Value, limit: int | None, quoting: bool) -> str:
 
 
 def _rest(value: Value, work: list[object]) -> str:
-    """Go on inside a list: the next element, the dotted end, or the parenthesis."""
+    """Continue inside a list: the next element, the dotted end, or the parenthesis."""
     value = look(value)
     if type(value) is tuple and len(value) == 2:
         work.append(_Rest(value[1]))
@@ -123,7 +123,7 @@ def _rest(value: Value, work: list[object]) -> str:
 
 
 def _start(value: Value, work: list[object], quoting: bool) -> str:
-    """The text with which a value begins; what follows is put on `work`."""
+    """The text with which a value begins; the rest is pushed on `work`."""
     if type(value) is float:
         return real_text(value)
     if type(value) is Deferred:
@@ -146,7 +146,7 @@ def _start(value: Value, work: list[object], quoting: bool) -> str:
 
 
 def tensor_marks(kind: str) -> tuple[str, str]:
-    """What stands around the entries of a tensor of a kind of number."""
+    """The texts before and after the entries of a tensor of this kind."""
     return ("#", "") if kind == "float64" else (f"#<tensor {kind} ", ">")
 
 
@@ -154,7 +154,7 @@ LONGEST_AXIS = 1000
 
 
 def _tensor(value: Tensor, work: list[object]) -> str:
-    """As its literal; of what is no float64 also the kind of number. Long axes are cut in the middle."""
+    """A tensor as its literal; the kind is shown unless it is float64. Long axes are cut in the middle."""
     before, after = tensor_marks(dtype_name(kind_name(value.like.dtype)))
     if after:
         work.append(after)
@@ -190,7 +190,7 @@ def _procedure(value: tuple[Value, ...], work: list[object]) -> str:
 
 
 def procedure_pieces(code: Code) -> list[str | int]:
-    """The text of a procedure of this code: texts, and the places of what it holds that is shown between them."""
+    """The text of a procedure of this code: texts, and between them the indices of the environment's values that are shown."""
     if code.role is Role.TAG:
         more: list[str | int] = [" (perturbation ", 2, ")"] if TAGS[code.name] == 2 else []
         return [f"({code.name} ", 1, *more, ")"]

@@ -1,7 +1,7 @@
-"""The debugger in words: what a prompt and the shell ask, and what they print. Plain text in, plain text out.
+"""The debugger's text interface: the commands of the prompt and the shell, and their output. Plain text in, plain text out.
 
-Called by the prompt's commands and by `vlad debug`. Each answers the text to show and raises VladError where it was asked for
-something that is not there; what a program prints goes where it always goes.
+Called by the prompt's commands and by `vlad debug`. Each command returns the text to show and raises VladError if its operand
+does not exist; the output of programs goes where it always goes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vlad.debugging.instrumented import MOST_BEFORE, Place
 from vlad.debugging.stepping import Stop
 from vlad.session.session import Session
 
-MOST_FRAMES = 20  # that are shown
+MOST_FRAMES = 20  # shown at once
 HELP = """\
 step (s)          on to the next operation, into the procedures that are called
 next (n)          on to the next operation of this procedure
@@ -42,7 +42,7 @@ SHORT = {
 
 
 class Commands:
-    """Commands over one session. `read` asks the person for a line ("" at the end of the input), `write` is given lines."""
+    """Commands over one session. `read` reads a line from the user ("" at the end of the input), `write` is called with lines."""
 
     def __init__(self, session: Session, read: Callable[[str], str], write: Callable[[str], object]) -> None:
         self.read = read
@@ -56,7 +56,7 @@ class Commands:
     # Between evaluations.
 
     def trace(self, names: str = "", later: bool = False) -> str:
-        """`trace NAME ...`: show their calls. Without names: which are shown. `later`: a program may yet define them."""
+        """`trace NAME ...`: show their calls. Without names: list the traced names. `later`: a program may define them later."""
         for name in names.split():
             self.debugger.trace(name, later)
         traced = ", ".join(self.debugger.tracer.names)
@@ -71,7 +71,7 @@ class Commands:
         return self.trace()
 
     def break_at(self, places: str = "", later: bool = False) -> str:
-        """`break NAME`, `break FILE:LINE`: stop there. Without a place: where the breakpoints are."""
+        """`break NAME`, `break FILE:LINE`: stop there. Without a place: list the breakpoints."""
         for place in places.split():
             file, colon, line = place.rpartition(":")
             if colon and line.isdigit():
@@ -88,7 +88,9 @@ class Commands:
         return self.break_at()
 
     def nan(self, word: str = "") -> str:
-        """`nan on`, `nan off`: look for the first operation that answers an infinity or a NaN; or whether that is done."""
+        """`nan on`, `nan off`: find the first operation that returns an infinity or a NaN; without operand, the
+        present setting.
+        """
         if word not in ("", "on", "off"):
             raise VladError("invalid-argument", f"nan is on or off, not {word}")
         if word:
@@ -100,18 +102,18 @@ class Commands:
         )
 
     def unseen(self) -> list[str]:
-        """The names to trace or to stop at of which there was no call: were they misspelt?"""
+        """The names to trace or to stop at that were never called, and may be misspelt."""
         tracer, stepper = self.debugger.tracer, self.debugger.stepper
         return sorted({*tracer.names, *stepper.names} - tracer.seen - stepper.seen)
 
     @contextmanager
     def stepping(self, lasting: bool = False) -> Iterator[None]:
-        """Inside, what is evaluated is stepped through from its beginning."""
+        """A context whose evaluations are stepped through from the beginning."""
         with self.debugger.stepping(lasting):
             yield
 
     def debug(self) -> str:
-        """`debug`: look at the last error: its frames, their variables."""
+        """`debug`: inspect the last error: its frames, their variables."""
         error = self.debugger.error
         if error is None:
             return "there was no error"
@@ -119,22 +121,23 @@ class Commands:
         return ""
 
     def way(self, error: VladError, seconds: float) -> str:
-        """By which tail calls an error was reached, where it is the last one, finding out takes no longer than so many seconds,
-        and there is more to tell than the form that was entered."""
+        """The tail calls that led to an error, if it is the last one, the search takes at most `seconds`,
+        and there is more to show than the form that was entered.
+        """
         stop = self.debugger.error
         if stop is None or stop.error is not error or not self.debugger.retrace(seconds):
             return ""
         return way_text(stop.before)
 
-    # While a program stands still.
+    # While a program is stopped.
 
     def stopped(self, stop: Stop) -> str:
-        """Ask the person until the answer is how to go on."""
+        """Read commands until one continues the program."""
         return _Conversation(self, stop).action()
 
 
 class _Conversation:
-    """About one stop. `at`: the frame that is looked at."""
+    """The dialogue at one stop. `at`: the selected frame."""
 
     def __init__(self, commands: Commands, stop: Stop) -> None:
         self.commands = commands
@@ -146,7 +149,7 @@ class _Conversation:
         self.commands.write(headline(self.stop))
         while True:
             line = self.commands.read("debug> ")
-            said = line.strip().removeprefix(",")  # with which commands begin at the prompt
+            said = line.strip().removeprefix(",")  # the prefix of commands at the prompt
             word, _, rest = said.partition(" ")
             word = SHORT.get(word, word)
             if not line or word in GOING_ON:
@@ -187,7 +190,7 @@ class _Conversation:
         return self.stop.frames[self.at] if self.stop.frames else None
 
     def variables(self) -> str:
-        """Those of the frame; right where an error was, also those of the procedure of the library that it was in."""
+        """The variables of the selected frame; for an error in a procedure of the library also that procedure's."""
         lines = [variables_text(self.frame)]
         if self.at and self.at == first_looked_at(self.stop):
             inner = self.stop.frames[0]
@@ -196,7 +199,7 @@ class _Conversation:
         return "\n".join(lines)
 
     def move(self, by: int) -> str:
-        """To the next frame of the user's in a direction."""
+        """Select the next frame of the user's in a direction."""
         at = self.at + by
         while 0 <= at < len(self.stop.frames) and not self.stop.frames[at].is_users:
             at += by
@@ -218,7 +221,7 @@ class _Conversation:
 
 
 def first_looked_at(stop: Stop) -> int:
-    """The frame at which one begins to look around: of an error in the library, that of the program from which it came."""
+    """The frame to select first: for an error in the library, the frame of the program that called it."""
     own = [index for index, frame in enumerate(stop.frames) if frame.is_users]
     return own[0] if own and stop.error is not None else 0
 
@@ -228,7 +231,7 @@ def excerpt_of(span: Span | None) -> list[str]:
 
 
 def headline(stop: Stop) -> str:
-    """Where a program stands still, and why."""
+    """Where and why a program is stopped."""
     if stop.error is not None:
         return str(stop.error)
     lines = []
@@ -243,31 +246,33 @@ def headline(stop: Stop) -> str:
 
 
 def where(stop: Stop, at: int = 0) -> str:
-    """The frames, innermost first, those of the library left out; `>` marks the one that is looked at."""
-    told = [(index, frame) for index, frame in enumerate(stop.frames) if frame.is_users]
-    lines = [f"{'>' if index == at else ' '} {frame}" for index, frame in told[:MOST_FRAMES]]
-    if len(told) > MOST_FRAMES:
-        lines.append(f"  … and {len(told) - MOST_FRAMES} more")
+    """The frames, innermost first, without those of the library; `>` marks the selected one."""
+    shown = [(index, frame) for index, frame in enumerate(stop.frames) if frame.is_users]
+    lines = [f"{'>' if index == at else ' '} {frame}" for index, frame in shown[:MOST_FRAMES]]
+    if len(shown) > MOST_FRAMES:
+        lines.append(f"  … and {len(shown) - MOST_FRAMES} more")
     if stop.before:
         lines += tail_calls_text(stop.before)
     return "\n".join(lines) or "no procedure of the program is active"
 
 
 def tail_calls_text(before: tuple[Place, ...]) -> list[str]:
-    """The tail calls that led to a place: each with its procedure, the latest first; a loop's turns once, with their number."""
+    """The tail calls that led to a place: each with its procedure, the latest first; repeated iterations of a loop once, with
+    their number.
+    """
     lines = [f"    {place}" for place in reversed(before)]
     some = "reached by tail calls" if len(before) < MOST_BEFORE else f"the last {MOST_BEFORE} tail calls"
     return [f"  {some}, the latest first:", *folded(lines)]
 
 
 def way_text(before: tuple[Place, ...]) -> str:
-    """The same lines; "" where there is no more to tell than the form of the top level that was evaluated."""
-    is_told = not all(place.is_of_top_level for place in before)
-    return "\n".join(tail_calls_text(before)) if is_told else ""
+    """The same lines; "" if there is no more to show than the evaluated top-level form."""
+    is_useful = not all(place.is_of_top_level for place in before)
+    return "\n".join(tail_calls_text(before)) if is_useful else ""
 
 
 def folded(lines: list[str]) -> list[str]:
-    """Lines, without those that repeat the ones before: it is told how often they do."""
+    """Lines without repetitions of the preceding ones, which are replaced by their number."""
     found: list[str] = []
     at = 0
     while at < len(lines):
@@ -292,6 +297,6 @@ def variables_text(frame: Frame | None) -> str:
 
 
 def table(held: dict[str, Value]) -> str:
-    """Names and values, a line each."""
+    """Names and values, one per line."""
     width = max(len(name) for name in held)
     return "\n".join([f"  {name:<{width}}  {shortened(value)}" for name, value in held.items()])

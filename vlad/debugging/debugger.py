@@ -1,8 +1,8 @@
-"""One session, watched: the tracer, the breakpoints and the NaN finder together, and what is left after an error.
+"""The debugger of one session: the tracer, the breakpoints and the NaN finder together, and the last error.
 
-In: what to watch, by the names of procedures and by lines.  Out: lines of a trace, findings, stops. While something is watched,
-all that the session evaluates is emitted with calls of this instrument in it, and nothing is compiled to C; while nothing
-is, the session is as without a debugger. What was emitted before is emitted again. Values stay what they are.
+In: names of procedures and lines to observe.  Out: lines of a trace, findings, stops. While anything is observed,
+all code that the session evaluates is emitted with calls of this instrument, and nothing is compiled to C; otherwise
+the session is as without a debugger. Code emitted before is emitted again. Values are unaffected.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from vlad.session.session import Session
 
 
 class Debugger(Instrument):
-    """Watches a session.
+    """Observes a session.
 
-    write       is given what the tracer shows, a line at a time
-    found       is told of what the NaN finder finds
-    watcher     is told where the program stands still, and says how it goes on
-    error       the last error, as a Stop, once `keep_errors` was asked for
+    write       called with the tracer's output, a line at a time
+    found       called with the NaN finder's findings
+    watcher     called when the program stops; its result says how to continue
+    error       the last error, as a Stop, once `keep_errors` was called
     """
 
     def __init__(
@@ -48,43 +48,45 @@ class Debugger(Instrument):
         self.stepper = Stepper(self.machine, watcher)
         self.finder = Finder(self.machine, found)
         self.error: Stop | None = None
-        self._failure: Failure | None = None  # the same, as retracing.py wants it
+        self._failure: Failure | None = None  # the same, for retracing.py
         self._finding = self._stepping = False
         self._policy = session.tiers.policy
 
-    # What to watch.
+    # What to observe.
 
     def trace(self, name: str, later: bool = False) -> None:
-        """Show the calls of a procedure and of its derivatives. Raises VladError where the name means something else, or nothing
-        in the program; `later`: a program that is about to run may define it."""
+        """Show the calls of a procedure and of its derivatives. Raises VladError if the name means something else, or is unbound;
+        `later`: a program that is about to run may define it.
+        """
         self.tracer.trace(name, self._meant(name, later))
         self._renew()
 
     def untrace(self, name: str | None = None) -> None:
-        """No longer; without a name, no procedure."""
+        """Stop tracing a procedure; without a name, all."""
         self.tracer.untrace(name)
         self._renew()
 
     def break_at(self, name: str, later: bool = False) -> None:
-        """Stand still where a procedure is entered. Raises VladError as `trace` does."""
+        """Stop at the entry of a procedure. Raises VladError like `trace`."""
         self.stepper.names[name] = self._meant(name, later)
         self._renew()
 
     def break_on(self, file: str, line: int) -> None:
-        """Stand still before the first operation on a line of a file."""
+        """Stop before the first operation on a line of a file."""
         self.stepper.lines.add(line_of(file, line))
         self._renew()
 
     def clear(self) -> None:
-        """No breakpoints any more."""
+        """Remove all breakpoints."""
         self.stepper.names.clear()
         self.stepper.lines.clear()
         self._renew()
 
     @contextmanager
     def stepping(self, lasting: bool = False) -> Iterator[None]:
-        """Inside, the next evaluation stands still before its first operation. `lasting`: steps go on from one top-level form to
-        the next one, until the answer is "continue"."""
+        """A context in which the next evaluation stops before its first operation. `lasting`: stepping continues from one
+        top-level form to the next, until the command "continue".
+        """
         self.stepper.armed, self.stepper.lasting, self._stepping = True, lasting, True
         self._renew()
         try:
@@ -94,26 +96,26 @@ class Debugger(Instrument):
             self._renew()
 
     def find_nan(self, on: bool = True) -> None:
-        """Look for the first operation that answers something that is not finite."""
+        """Find the first operation whose result is not finite."""
         self._finding = on
         self._renew()
 
     def keep_errors(self, on: bool = True) -> None:
-        """Keep the frames of the last error, which `error` then is."""
+        """Keep the frames of the last error, as `error`."""
         self.machine.failed = self._failed if on else None
         self.error = self._failure = None
         if on:
             self.session.tiers.keep_effects()
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop observing."""
         self.find_nan(False)
         self.untrace()
         self.clear()
         self.keep_errors(False)
 
     def _meant(self, name: str, later: bool) -> Code | None:
-        """The code of the procedure that a name means; None where no global has it, so that procedures inside others may."""
+        """The code of the procedure bound to a name; None if no global has the name, so that inner procedures may."""
         if name not in self.session:
             if not later:
                 self._expect_written(name)
@@ -132,7 +134,7 @@ class Debugger(Instrument):
         return code
 
     def _expect_written(self, name: str) -> None:
-        """Raises VladError where a name does not stand in any text that the program's procedures are from."""
+        """Raise VladError if a name does not occur in any text of the program's procedures."""
         texts = {place.source.text for place in self._places() if not in_library(place)}
         written = {word for text in texts for word in names_in(text)}
         if name not in written:
@@ -140,7 +142,7 @@ class Debugger(Instrument):
             raise VladError("unbound-variable", f"There is no procedure {name}", hint=hint)
 
     def _places(self) -> Iterator[Span]:
-        """Where the procedures are written that the program's globals hold."""
+        """The places of the procedures that the program's globals hold."""
         for module in self.session.modules():
             for cell in list(module.cells.values()):
                 value = look(getattr(cell, "value", None))
@@ -149,7 +151,7 @@ class Debugger(Instrument):
                     yield place
 
     def _renew(self) -> None:
-        """Let the machine emit what the instrument wants to know; where it wants nothing, what it always emits."""
+        """Let the machine emit code with the calls that the instrument needs, or plain code if it needs none."""
         steps = bool(self.stepper.names or self.stepper.lines or self._stepping)
         wanted = (steps or bool(self.tracer.names), steps, self._finding)
         if wanted == (self.follows, self.steps, self.watches):
@@ -158,7 +160,7 @@ class Debugger(Instrument):
             raise VladError(
                 "already-watched", "The session is watched by another debugger", hint="close that one"
             )
-        with self.session.limited(None):  # while nothing is evaluated elsewhere
+        with self.session.limited(None):  # while no other thread evaluates
             self.follows, self.steps, self.watches = wanted
             tiers = self.session.tiers
             if self.machine.instrument is None:
@@ -202,10 +204,10 @@ class Debugger(Instrument):
     def observed_part(self, place: Place, part: Callable[[Value], Value]) -> Callable[[Value], Value]:
         return self.finder.observed_part(place, part)
 
-    # What is there to see.
+    # Inspection.
 
     def _failed(self, error: VladError, frames: Frames, beginning: Beginning | None) -> None:
-        """An error passes the border of an evaluation; where Python called on behalf of the program, of several."""
+        """Called when an error leaves an evaluation, or several, if Python called back on behalf of the program."""
         if self._is_resting:
             return
         found = frames_of(self.machine, frames, library=True)
@@ -219,15 +221,16 @@ class Debugger(Instrument):
             self._failure = Failure(error, beginning, self.session.tiers.words_read())
 
     def retrace(self, seconds: float | None = None) -> bool:
-        """Find out by which tail calls the last error was reached, which `error.before` then tells, by running its evaluation
-        once more, for no longer than so many seconds. Is it known now?"""
+        """Find the tail calls that led to the last error, and set `error.before`, by running its evaluation
+        again, for at most `seconds`. Returns whether they are known now.
+        """
         failure, stop = self._failure, self.error
         if failure is None or stop is None:
             return False
         found = stop.before or tail_calls_before(self.session, failure, seconds)
         if found is not None:
             stop.before = found
-            self._failure = None  # it holds what the evaluation held
+            self._failure = None  # it holds references to the evaluation's values
         return found is not None
 
     @property
@@ -236,7 +239,7 @@ class Debugger(Instrument):
 
     @contextmanager
     def resting(self) -> Iterator[None]:
-        """Inside, nothing that is evaluated is watched."""
+        """A context in which evaluations are not observed."""
         before = self.stepper.resting
         depth = self.depth
         self.stepper.resting = self.tracer.resting = self.finder.resting = True
@@ -247,7 +250,7 @@ class Debugger(Instrument):
             self.depth = depth
 
     def evaluate(self, text: str, frame: Frame | None = None) -> Value:
-        """The value of an expression, among the variables of a frame. Raises VladError."""
+        """The value of an expression, with the variables of a frame in scope. Raises VladError."""
         with self.resting():
             variables = {} if frame is None else frame.variables()
             return self.session.value_of(Source("<debugger>", text), variables)

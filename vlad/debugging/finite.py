@@ -1,11 +1,11 @@
-"""Where does this NaN come from? The first operation that makes an infinity or a NaN out of finite numbers.
+"""The origin of a NaN: the first operation that makes an infinity or a NaN from finite numbers.
 
-In: what operations on numbers are given and answer.  Out: `Finding`s: the primitive, its operands, which entry of a tensor, the
-place in the program, and for which derivative it was computed. Called by instrumented code, for each operation; the answers are
-those of the program, and it goes on.
+In: operands and results of operations on numbers.  Out: `Finding`s: the primitive, its operands, which entry of a tensor, the
+place in the program, and the derivative for which it was computed. Called by instrumented code, for each operation; the
+results are the program's, which continues.
 
-Sums of sensitivities that are structures are not computed before somebody looks at a part (values.Deferred): then that is where
-they are found out.
+Sums of sensitivities that are structures are computed on first access to a part (values.Deferred): the finding is then at that
+place.
 """
 
 from __future__ import annotations
@@ -25,31 +25,29 @@ from vlad.debugging.origins import Phase, differentiated, phase_of
 from vlad.evaluate.errors.explain import placed
 from vlad.evaluate.errors.miscounted import Counted
 
-MOST_PARTS = 10_000  # of a structure that are looked at
-MOST_NEW_PARTS = (
-    100  # of what an operation answers: sums of structures are added at once no deeper (vector_space.AT_ONCE)
-)
+MOST_PARTS = 10_000  # of a structure that are searched
+MOST_NEW_PARTS = 100  # of a result: sums of structures are added at once no deeper (vector_space.AT_ONCE)
 NO_NUMBERS = frozenset({"boolean", "procedure", "string", "symbol", "pair", "null", "unspecified"})
-# Answer what they are given, or a structure with it inside.
+# These return an operand, or a structure that contains it.
 CARRIERS = frozenset(
     {"cons", "write", "stop-gradient", "make-backpropagator", "make-forward", "*j", "perturb", "sensitize"}
 )
 
 
 class Finding:
-    """The first number of its kind.
+    """The first infinity or NaN.
 
     kind        "infinity" or "NaN"
-    made        was it made here, of operands without one? Otherwise it was there already: a constant, data, what Python gave
-    primitive   what was applied
-    operands    to what, as text; of tensors, the entries at `index` where they have them
+    made        whether it was made here, of finite operands. Otherwise it existed already: a constant, data, from Python
+    primitive   the primitive that was applied
+    operands    its operands, as text; of tensors, the entries at `index` if they have them
     result      the number, as text
-    index       of the entry, where the answer is a tensor
+    index       of the entry, if the result is a tensor
     phase       what it was computed for
-    of          the primitive of the program whose derivative this is part of, or ""
+    of          the primitive of the program to whose derivative this belongs, or ""
     span        the place in the program
-    within      the place in the library, where the operation stands there
-    backtrace   the procedures that were active
+    within      the place in the library, if the operation is there
+    backtrace   the active procedures
     """
 
     __slots__ = (
@@ -74,7 +72,7 @@ class Finding:
         self.backtrace: list[Backtrace] = []
 
     def __str__(self) -> str:
-        """As errors are shown: position and what happened, excerpt, and what else is known."""
+        """Formatted like an error: position and description, excerpt, and details."""
         applied = f"({' '.join([self.primitive, *self.operands])})"
         what = f"the derivative of `{self.of}`" if self.of else applied
         at = "" if self.index is None else f" at entry {' '.join(map(str, self.index))}"
@@ -102,7 +100,7 @@ def backtrace_line(entry: Backtrace) -> str:
 
 
 class Finder:
-    """Looks at what operations answer. `found` is told of the first infinity and the first NaN of each evaluation."""
+    """Inspects results of operations. `found` is called with the first infinity and the first NaN of each evaluation."""
 
     def __init__(self, machine: Any, found: Callable[[Finding], object]) -> None:
         self.machine = machine
@@ -134,7 +132,7 @@ class Finder:
         return observed
 
     def observed_part(self, place: Place, part: Callable[[Value], Value]) -> Callable[[Value], Value]:
-        """Of a structure that was not computed until now, a part may be a sum that nobody has seen yet."""
+        """Inspect a part of a structure that was computed only now, as it may be a sum."""
 
         def observed_part(whole: Value) -> Value:
             answer = part(whole)
@@ -145,14 +143,14 @@ class Finder:
         return observed_part
 
     def look(self, place: Place, primitive: str, operands: tuple[Value, ...], answer: Value) -> None:
-        """Is this the first of its kind, and was it made here?"""
+        """Report a result if it is the first of its kind, and whether it was made here."""
         if self.resting:
             return
         index, number = odd_entry(answer)
         kind = "NaN" if number != number else "infinity"
         given = [kind_within(operand) for operand in operands]
         made = not any(given) if kind == "infinity" else "NaN" not in given
-        # what is not finite already goes through sums as it is: the first is what people look for
+        # values that are not finite from the start pass through sums unchanged: only the first matters
         if kind in self.seen or (not made and (kind == "infinity" or self.seen)):
             return
         self.seen.add(kind)
@@ -162,7 +160,7 @@ class Finder:
         self.found(finding)
 
     def place(self, finding: Finding, place: Place) -> None:
-        """Where it is: as for an error, the user's text comes first."""
+        """Set the place: as for an error, the user's text comes first."""
         machine = self.machine
         finding.phase = phase_of(machine, place.code, place.variable)
         if finding.phase.modes:
@@ -191,8 +189,9 @@ def is_finite(value: Value) -> bool:
 
 
 def kind_within(value: Value, most: int = MOST_PARTS) -> str:
-    """ "NaN" or "infinity", where there is one in a number, a tensor or a structure, NaN first; "" where all is finite. What is
-    not computed yet is not looked at."""
+    """ "NaN" or "infinity", if a number, a tensor or a structure contains one, NaN first; "" if all is finite. Deferred parts
+    are not forced.
+    """
     found, looked = "", 0
     work = [value]
     while work and looked < most:
@@ -218,7 +217,7 @@ def _kind_in(tensor: Tensor) -> str:
 
 
 def odd_entry(value: Value) -> tuple[tuple[int, ...] | None, float]:
-    """A number that is not finite in a value, a NaN before an infinity, and its index in the tensor that it is in."""
+    """A number that is not finite in a value, a NaN before an infinity, and its index in its tensor."""
     wanted = kind_within(value)
     work = [value]
     while work:
@@ -247,7 +246,7 @@ def _odd_entry(tensor: Tensor, wanted: str) -> tuple[tuple[int, ...], float]:
 
 
 def operand_text(operand: Value, index: tuple[int, ...] | None, answer: Value) -> str:
-    """An operand as text; of a tensor that goes entry by entry with the answer, the entry."""
+    """An operand as text; for an elementwise operand, the entry at `index`."""
     if index is None or type(operand) is not Tensor or operand.shape != answer.shape:
         return shortened(operand)
     return real_text(float(on_host(operand.array)[index]))

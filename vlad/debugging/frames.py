@@ -1,8 +1,8 @@
-"""What is active: procedures, where they are, and what their variables hold.
+"""Active procedures, their places, and the values of their variables.
 
-In: Python's frames of emitted code, while it stands still or after an error.  Out: `Frame`s, as people see them. An emitted
-function knows which operations its lines do and in which locals its variables live (emit_python.Emission), so nothing has to be
-noted while a program runs.
+In: Python's frames of emitted code, at a stop or after an error.  Out: `Frame`s for display. The table of an emitted
+function maps lines to operations and variables to Python locals (emit_python.Emission), so nothing is
+recorded while a program runs.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from vlad.debugging.origins import described, root_of
 from vlad.evaluate.emit_python import Emission, is_emitted
 from vlad.evaluate.errors.replay import Frames, Replay, emission_of, span_of
 
-MOST_FRAMES = 1000  # that are gathered, of a very deep stack the innermost
+MOST_FRAMES = 1000  # collected, the innermost of a very deep stack
 MOST_OUTER_FRAMES = 100  # and after an error the outermost
 LONGEST = 70  # characters of a value
 
 
 def shortened(value: Value, longest: int = LONGEST) -> str:
-    """A value as text on one line, the end left out where it is long."""
+    """A value as text on one line, truncated if it is long."""
     text = " ".join(written(value, longest).split("\n"))
     return text if len(text) <= longest else text[: longest - 1].rstrip("…") + "…"
 
 
 def active_frames(frame: FrameType | None, most: int = MOST_FRAMES) -> Frames:
-    """The frames of emitted code that are active, outermost first; of a very deep stack the innermost."""
+    """The active frames of emitted code, outermost first; of a very deep stack the innermost."""
     frames: Frames = []
     while frame is not None and len(frames) < most:
         if is_emitted(frame):
@@ -42,9 +42,9 @@ def active_frames(frame: FrameType | None, most: int = MOST_FRAMES) -> Frames:
 
 
 class Frame:
-    """A procedure that is active.
+    """An active procedure.
 
-    procedure   as people know it, such as "f" or "backpropagator of f"
+    procedure   its displayed name, such as "f" or "backpropagator of f"
     span        where it is, or None
     """
 
@@ -52,7 +52,7 @@ class Frame:
         self.machine = machine
         self.emission = emission
         self.code: Code = emission.code
-        self._locals = dict(frame.f_locals)  # not the frame: it would keep all that called it
+        self._locals = dict(frame.f_locals)  # not the frame, which would keep all its callers alive
         self._operations = emission.sites.get(line, [])
 
     @cached_property
@@ -66,19 +66,19 @@ class Frame:
 
     @property
     def is_users(self) -> bool:
-        """Does its text stand in a program of the user's?"""
+        """Whether its text is in a program of the user's."""
         span = self.machine.core_of(root_of(self.machine, self.code)).span
         return span is not None and not in_library(span)
 
     @cached_property
     def _replay(self) -> Replay:
-        """What is written into the line itself is computed again: it is pure. An error on the line stays where it is."""
+        """Values inlined into the line are computed again: they are pure. An error on the line is not repeated."""
         replay = Replay(self.machine, self.emission, self._locals)
         replay.error([(v, rhs) for v, rhs in self._operations if v is not None and not is_effect(rhs)])
         return replay
 
     def value(self, variable: Variable) -> Value:
-        """What a variable holds; None where it holds nothing yet, or nothing any more."""
+        """The value of a variable; None if it has none yet, or no longer."""
         aliases = self.emission.aliases
         atom: Any = variable
         while isinstance(atom, Variable) and atom in aliases and atom not in self._replay.again:
@@ -88,8 +88,9 @@ class Frame:
         return None
 
     def variables(self) -> dict[str, Value]:
-        """The variables that the program names and that hold something, the procedure's own first, then those that it is closed
-        over; of several of one name the innermost. In a derivative also what was computed of them: `x.sensitivity`."""
+        """The named variables that have values, the procedure's own first, then the captured ones;
+        of several with one name the innermost. In a derivative also the values computed for them: `x.sensitivity`.
+        """
         lambda_ = self.machine.core_of(self.code)
         inner = [*self.emission.locals, *self.emission.aliases]
         own = [variable for variable in inner if variable not in self.code.environment]
@@ -100,7 +101,7 @@ class Frame:
         outer: dict[str, Value] = {}
         names = self._names()
         for variable in dict.fromkeys(ordered):
-            if is_told(variable, names):
+            if is_shown(variable, names):
                 value = self.value(variable)
                 if value is not None and variable in within:
                     found[str(variable.name)] = value
@@ -109,7 +110,7 @@ class Frame:
         return found | {name: value for name, value in outer.items() if name not in found}
 
     def _names(self) -> frozenset[str]:
-        """The names that the procedure of the program uses, of which this is a derivative or that it is."""
+        """The names used in the procedure of the program from which this code was derived."""
         root = root_of(self.machine, self.code)
         lambda_ = self.machine.core_of(root)
         named = [*lambda_.parameters, *bound_in(lambda_.body), *root.environment]
@@ -124,7 +125,7 @@ def is_effect(rhs: Any) -> bool:
     return row is not None and row.effect
 
 
-def is_told(variable: Variable, names: frozenset[str]) -> bool:
+def is_shown(variable: Variable, names: frozenset[str]) -> bool:
     """Does the program name the variable, or that of which it is the tangent or the sensitivity?"""
     name = variable.name
     if not isinstance(name, DerivedName):
@@ -133,7 +134,7 @@ def is_told(variable: Variable, names: frozenset[str]) -> bool:
 
 
 def frames_of(machine: Any, active: Frames, library: bool = False) -> list[Frame]:
-    """The frames as people see them, innermost first; those of the library, and of what the system is made of, on demand."""
+    """The frames for display, innermost first; `library`: including those of the library and of the system."""
     found = []
     if len(active) > MOST_FRAMES + MOST_OUTER_FRAMES:
         active = [*active[:MOST_OUTER_FRAMES], *active[-MOST_FRAMES:]]
@@ -147,8 +148,9 @@ def frames_of(machine: Any, active: Frames, library: bool = False) -> list[Frame
 
 
 def closed_over(machine: Any, value: Value) -> dict[str, Value]:
-    """The values that a procedure holds, by the names of its variables; of a backpropagator that J hands out the procedure, its
-    argument and its value, and what the way back has to know."""
+    """The captured values of a procedure, by the names of its variables; of a backpropagator from J the procedure, its
+    argument and its value, and the saved values of the reverse phase.
+    """
     value = look(value)
     if not is_procedure(value):
         return {}
@@ -158,9 +160,7 @@ def closed_over(machine: Any, value: Value) -> dict[str, Value]:
         return {"procedure": procedure, "argument": argument, "value": result} | closed_over(machine, back)
     found: dict[str, Value] = {}
     for variable, part in zip(code.environment, value[1:], strict=False):
-        if isinstance(variable.name, WrittenName) or not is_procedure(
-            part
-        ):  # not what the way back calls next
+        if isinstance(variable.name, WrittenName) or not is_procedure(part):  # not the next backpropagator
             name = str(variable.name)
             while name in found:
                 name += "'"

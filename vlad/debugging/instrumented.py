@@ -1,11 +1,11 @@
-"""Core → Python that says what it does: the evaluator's emission, with calls of an instrument in it.
+"""Core → Python with calls of an instrument: a variant of the evaluator's emission.
 
-In: a Code.  Out: its native function, which tells an instrument when a procedure is entered and left, where it is, and what its
-operations on numbers answer. Called by the machine in place of emit_python.emit while it has an instrument; without
-one nothing of this exists in the functions that run.
+In: a Code.  Out: its native function, which calls an instrument when a procedure is entered and left, before its operations,
+and with the results of operations on numbers. Called by the machine in place of emit_python.emit while it has an instrument;
+otherwise emitted functions contain nothing of this.
 
-Where it differs from what the evaluator emits: each operation stands on a line of its own, so that every variable is a local
-of Python's; and a procedure's tail call to itself is a tail call like any other, for a turn of a loop is a call to people.
+Differences from the evaluator's emission: each operation is on a line of its own, so that every variable is a Python
+local; and a procedure's tail call to itself is a tail call like any other, as users regard an iteration as a call.
 
     F = enter(code, closure, (parameter, ...))     at the head; F is this call's Activation
     at(F, place)                                   before each operation with a place in a program of the user's
@@ -26,17 +26,17 @@ from vlad.debugging.origins import described, is_top_level, root_of
 from vlad.evaluate.emit_python import Emitter
 from vlad.expand.patterns import ProcedureSpan
 
-MOST_BEFORE = 16  # tail calls that are remembered
+MOST_BEFORE = 16  # tail calls that are kept
 
 
 class Activation:
-    """A call that is in progress.
+    """A call in progress.
 
-    depth    how many calls wait for it, its own included
-    level    of the traced call that its answer is the answer of; 0 for none (tracing.py)
+    depth    number of pending calls, including this one
+    level    of the traced call whose result its result is; 0 for none (tracing.py)
     line     where it is (line_of)
-    value    what its last operation answered
-    before   the tail calls through which it was reached, the latest last
+    value    the result of its last operation
+    before   the tail calls that led to it, the latest last
     """
 
     __slots__ = ("code", "depth", "level", "line", "value", "before")
@@ -51,7 +51,7 @@ class Activation:
 
 
 class Place:
-    """An operation in a code, and where it is written."""
+    """An operation in a code, and its place in the text."""
 
     __slots__ = ("code", "variable", "span", "line")
 
@@ -70,16 +70,16 @@ class Place:
 
 
 def line_of(name: str, line: int) -> tuple[str, int]:
-    """A line of a file, wherever the file lies: what a breakpoint names."""
+    """A line of a file, independent of its folder: what a breakpoint names."""
     return os.path.basename(name), line
 
 
 class Instrument:
-    """What instrumented code calls. This one does nothing but count calls that wait; the debugger's adds to it."""
+    """The interface of instrumented code. This one only counts pending calls; the debugger's does more."""
 
-    follows = False  # does it want to know of calls?
-    steps = False  # and of each operation?
-    watches = False  # and of the numbers that operations answer?
+    follows = False  # are calls observed?
+    steps = False  # is each operation observed?
+    watches = False  # are numeric results of operations observed?
 
     def __init__(self) -> None:
         self.depth = 0
@@ -89,7 +89,7 @@ class Instrument:
         return Instrumented(code, self).function()
 
     def begin(self, beginning: tuple[Value, Value] | None) -> None:
-        """An evaluation begins: a call of this procedure with this argument, where that is known."""
+        """An evaluation begins: a call of this procedure with this argument, if they are known."""
         self.depth = 0
         self.before = ()
 
@@ -100,38 +100,36 @@ class Instrument:
         return Activation(code, self.depth, before)
 
     def at(self, activation: Activation, place: Place) -> None:
-        """An operation of a procedure is about to be done."""
+        """A procedure is about to do an operation."""
         self.depth = activation.depth
 
     def tail(self, activation: Activation, place: Place | None) -> None:
-        """A procedure is left by a tail call."""
+        """A procedure ends with a tail call."""
         self.depth = activation.depth - 1
         before = activation.before
         self.before = before if place is None else (*before[1 - MOST_BEFORE :], place)
 
     def leave(self, activation: Activation, value: Value) -> Value:
-        """A procedure is left with its value."""
+        """A procedure returns a value."""
         self.depth = activation.depth - 1
         return value
 
     def observed(self, place: Place, row: Primitive, rule: Callable[..., Value]) -> Callable[..., Value]:
-        """The rule of a row, as it is applied at a place."""
+        """The rule of a row, as applied at a place."""
         return rule
 
     def observed_part(self, place: Place, part: Callable[[Value], Value]) -> Callable[[Value], Value]:
-        """What takes a part out of a structure at a place."""
+        """The function that takes a part out of a structure at a place."""
         return part
 
 
 class Instrumented(Emitter):
-    """
-    told    the span before whose operations the instrument was last called, on this way through the procedure
-    """
+    """notified    the span for whose operations the instrument was last called, on this path through the procedure"""
 
     def __init__(self, code: Code, instrument: Instrument) -> None:
         super().__init__(code)
         self.instrument = instrument
-        self.told: Span | None = None
+        self.notified: Span | None = None
         names = self.family.names
         names["enter"], names["at"] = instrument.enter, instrument.at
         names["tail"], names["leave"] = instrument.tail, instrument.leave
@@ -145,13 +143,13 @@ class Instrumented(Emitter):
     # Operations, each on a line of its own.
 
     def binding(self, variable: Variable, rhs: Rhs) -> None:
-        self.tell(variable, rhs)
+        self.notify(variable, rhs)
         if type(rhs) is Field and self.instrument.watches:
             self.part(variable, rhs, rhs.record, _taking(rhs.index + 1))
         else:
             super().binding(variable, rhs)
-        told = isinstance(rhs, Apply | Call) and self.told is not None and self.told is rhs.span
-        if told and variable in self.names:
+        notified = isinstance(rhs, Apply | Call) and self.notified is not None and self.notified is rhs.span
+        if notified and variable in self.names:
             self.line(f"F.value = {self.names[variable]}")
 
     def both_parts(self, one: Binding, other: Binding | Letrec | None) -> Binding | None:
@@ -194,37 +192,37 @@ class Instrumented(Emitter):
     def place(self, variable: Variable | None, rhs: Rhs | Result) -> Place:
         return Place(self.code, variable, getattr(rhs, "span", None))
 
-    def tell(self, variable: Variable | None, rhs: Rhs | Result) -> None:
-        """Call the instrument before an operation of the user's, once for all that derivatives make of it."""
+    def notify(self, variable: Variable | None, rhs: Rhs | Result) -> None:
+        """Call the instrument before an operation of the user's, once for all operations that derivatives make of it."""
         span = getattr(rhs, "span", None)
-        if not self.instrument.steps or not is_step(rhs) or span is self.told:
+        if not self.instrument.steps or not is_step(rhs) or span is self.notified:
             return
-        self.told = span
-        saved, self.operations = self.operations, [(None, rhs)]  # its place is that of what comes next
+        self.notified = span
+        saved, self.operations = self.operations, [(None, rhs)]  # it gets the place of the next operation
         self.line(f"at(F, {self.family.name_of(Place(self.code, variable, span), 'A')})")
         self.operations = saved
 
-    # Bodies. What was told on one arm was not told on the other.
+    # Bodies. Calls of the instrument on one arm do not count for the other.
 
     def body(self, body: Body) -> None:
-        before = self.told
+        before = self.notified
         super().body(body)
-        self.told = before
+        self.notified = before
 
     def arm(self, body: Body, name: str) -> None:
-        before = self.told
+        before = self.notified
         super().arm(body, name)
-        self.told = before
+        self.notified = before
 
     def call(self, variable: Variable, call: Call) -> None:
-        self.tell(variable, call)
+        self.notify(variable, call)
         super().call(variable, call)
 
     def result(self, result: Result) -> None:
         if type(result) is not Call:
             super().result(result)
             return
-        self.tell(None, result)
+        self.notify(None, result)
         if self.instrument.follows:
             place = f"{self.family.name_of(self.place(None, result), 'A')}" if is_step(result) else "None"
             self.line(f"tail(F, {place})")
@@ -241,7 +239,7 @@ class Instrumented(Emitter):
 
 
 def is_step(rhs: Rhs | Result) -> bool:
-    """Is this an operation that people step to? It stands in their text, and is no part of how operands are handed over."""
+    """Whether this is a step for users: an operation in their text that is not part of passing operands."""
     if not isinstance(rhs, Apply | Call) or rhs.span is None or type(rhs.span) is ProcedureSpan:
         return False
     return not in_library(rhs.span)

@@ -1,8 +1,8 @@
-"""Which derivative an operation was made for: what a code, and an operation in it, stand for in the user's program.
+"""The derivative for which an operation was made: the origin of a code, and of an operation in it, in the user's program.
 
-In: codes, as a machine evaluates them.  Out: the procedure of the program that a code comes from, and a `Phase` in words.
-Called by the parts of the debugger when there is something to tell; nothing is noted while programs run. The transforms keep
-the variables of what they transform (ad/reverse.py), so an operation of transformed code that binds a variable of the source
+In: codes, as a machine evaluates them.  Out: the procedure of the program from which a code was derived, and a `Phase` in words.
+Called by the debugger on demand; nothing is recorded while programs run. The transforms keep
+the variables of their input (ad/reverse.py), so an operation of transformed code that binds a variable of the source
 is the source's own, and every other one computes a derivative.
 """
 
@@ -19,13 +19,13 @@ from vlad.data.source import Span
 from vlad.data.values import Code, Role
 from vlad.expand.patterns import ProcedureSpan
 
-DEEPEST = 6  # transforms of transforms that are told apart
+DEEPEST = 6  # nested transforms that are named
 ORDERS = ("", "", "second", "third", "fourth", "fifth", "sixth", "seventh")
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """What an operation computes, and for which derivatives: their modes, the outermost first; none for the program itself."""
+    """What an operation computes, and for which derivatives: their modes, outermost first; none for the program itself."""
 
     computes: str  # "primal", "tangent" or "sensitivity"
     modes: tuple[str, ...]
@@ -47,7 +47,7 @@ PRIMAL = Phase("primal", ())
 
 
 def transforms(code: Code) -> tuple[Code, ...]:
-    """From the procedure's own code to this one, each the transform of the one before."""
+    """The codes from the procedure's own to this one, each the transform of the one before."""
     paths: list[tuple[Code, ...]] = [(code.base,)]
     for path in paths:
         if path[-1] is code:
@@ -58,13 +58,13 @@ def transforms(code: Code) -> tuple[Code, ...]:
 
 
 def kinds_of(path: tuple[Code, ...]) -> list[str]:
-    """By which transforms the codes of a path were made of each other, the last first."""
+    """The transforms between the codes of a path, the last first."""
     kinds = ["reverse" if code.tail is made else "forward" for code, made in pairwise(path)]
     return kinds[::-1]
 
 
 def maker_of(machine: Any, code: Code) -> Code | None:
-    """The transformed code that a backpropagator's code stands in; None for a procedure of the program."""
+    """The transformed code that contains a backpropagator's code; None for a procedure of the program."""
     lambda_: Lambda = machine.core_of(code.base)
     for other in list(code.family.codes.values()):
         if other.base is not other and other.lambda_ is not None and _makes(machine, other, lambda_):
@@ -81,7 +81,7 @@ def _makes(machine: Any, code: Code, lambda_: Lambda) -> bool:
 
 
 def root_of(machine: Any, code: Code) -> Code:
-    """The procedure of the program of which a code is a derivative, or the code itself."""
+    """The procedure of the program from which a code was derived, or the code itself."""
     maker = maker_of(machine, code)
     while maker is not None:
         code = maker
@@ -90,7 +90,7 @@ def root_of(machine: Any, code: Code) -> Code:
 
 
 def modes_of(machine: Any, code: Code) -> tuple[str, ...]:
-    """The derivatives that a code computes, the outermost first."""
+    """The derivatives that a code computes, outermost first."""
     maker = maker_of(machine, code)
     inner = () if maker is None else ("reverse", *modes_of(machine, transforms(maker)[-2]))
     return (*kinds_of(transforms(code)), *inner)
@@ -100,7 +100,9 @@ def phase_of(machine: Any, code: Code, variable: Variable | None) -> Phase:
     """What the operation in this code that binds this variable computes."""
     path = transforms(code)
     while len(path) > 1 and path[-2].tail is path[-1]:
-        path = path[:-1]  # what the reverse transform adds to the way forward computes no derivative yet
+        path = path[
+            :-1
+        ]  # operations that the reverse transform adds to the forward phase compute no derivative yet
     own = [source for source in path if variable in bound_in(machine.core_of(source).body)]
     modes = modes_of(machine, own[0] if own else path[-1])
     if not modes:
@@ -109,7 +111,7 @@ def phase_of(machine: Any, code: Code, variable: Variable | None) -> Phase:
 
 
 def differentiated(machine: Any, code: Code, span: Span | None) -> str:
-    """The primitive of the program whose derivative the operation at this place belongs to; "" where there is none."""
+    """The primitive of the program whose derivative the operation at this place belongs to; "" if there is none."""
     root = root_of(machine, code)
     if root.primitive is not None:
         return root.primitive.name
@@ -126,13 +128,13 @@ def differentiated(machine: Any, code: Code, span: Span | None) -> str:
 
 
 def is_top_level(machine: Any, code: Code) -> bool:
-    """Is a code a form outside of all procedures?"""
+    """Whether a code is a form outside of all procedures."""
     span = machine.core_of(code).span
     return not code.name and span is not None and type(span) is not ProcedureSpan
 
 
 def described(machine: Any, code: Code) -> str:
-    """A procedure as people know it, derivatives of procedures included."""
+    """The displayed name of a procedure, including derivatives of procedures."""
     if code.role is Role.TAG:
         return {"reverse": "a procedure that J made", "forward": "a procedure on forward values"}.get(
             code.name, code.name

@@ -1,9 +1,9 @@
-"""By which tail calls an error was reached: their frames are gone, and while a program runs nothing is noted.
+"""The tail calls that led to an error: their frames are gone, and nothing is recorded while a program runs.
 
-In: an evaluation that failed.  Out: the places of the last tail calls on the way there. Programs are pure, so the
-evaluation is run once more, watched, to the same error; it repeats no effects (compile/calling/effects.py). Where
-it writes files or calls Python functions, which has to be done or left, it is given up. What was compiled stays so. All that
-costs as much time as the evaluation took, and more: whoever asks sets a limit.
+In: an evaluation that failed.  Out: the places of the last tail calls before the error. Programs are pure, so the
+evaluation is run again, observed, to the same error, without its effects (compile/calling/effects.py). If
+it writes files or calls Python functions, which cannot be skipped, the search fails. Compiled code stays compiled. This
+takes as much time as the evaluation, and more: the caller sets a limit.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from vlad.evaluate.errors.tail_calls import is_of_library
 from vlad.evaluate.limits import Limits
 from vlad.session.session import Session
 
-A_MOMENT = 0.3  # seconds, that a person who sees an error waits for more
+A_MOMENT = 0.3  # seconds of additional delay that is acceptable when an error is shown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Failure:
-    """An evaluation that failed: of which call, and what it had read by then."""
+    """An evaluation that failed: its procedure and argument, and the input it had read."""
 
     error: VladError
     beginning: Beginning
@@ -32,15 +32,16 @@ class Failure:
 
 
 class Recorder(Instrument):
-    """Notes tail calls, and nothing else."""
+    """Records tail calls only."""
 
     follows = True
 
 
 def tail_calls_before(session: Session, failure: Failure, seconds: float | None) -> tuple[Place, ...] | None:
-    """The places of the tail calls that led to an error, the latest last; None where there was no time to find out, or the
-    evaluation ends in another way now."""
-    if isinstance(failure.error, LimitExceeded):  # where that is reached is a matter of speed
+    """The places of the tail calls that led to an error, the latest last; None if the time did not suffice, or the
+    evaluation now ends differently.
+    """
+    if isinstance(failure.error, LimitExceeded):  # whether it is reached depends on speed
         return None
     found: list[tuple[VladError, tuple[Place, ...]]] = []
     machine = session.machine
@@ -64,7 +65,7 @@ def tail_calls_before(session: Session, failure: Failure, seconds: float | None)
 
 @contextmanager
 def recorded(session: Session) -> Iterator[None]:
-    """Inside, the evaluator notes tail calls, and neither changes files nor calls Python functions that may do something."""
+    """A context in which the evaluator records tail calls, and neither changes files nor calls Python functions with effects."""
     machine, calls = session.machine, session._calls
     before = machine.instrument, machine.permit
     machine.instrument, machine.permit, calls.repeats = Recorder(), refused, True
@@ -78,13 +79,14 @@ def recorded(session: Session) -> Iterator[None]:
 
 
 def refused(capability: str, what: str) -> None:
-    """The machine asks before it changes something outside."""
+    """The machine checks before it changes something outside."""
     raise VladError("not-permitted", f"It is not done again to {what}")
 
 
 def reached_by(session: Session, frames: Frames) -> tuple[Place, ...]:
-    """The tail calls by which the innermost procedure of the program was reached, or what it called of the library; none where
-    the evaluation was not watched."""
+    """The tail calls that led to the innermost procedure of the program, or to a procedure of the library that it called; none if
+    the evaluation was not observed.
+    """
     for frame, _ in reversed(frames):
         activation = frame.f_locals.get("F")
         if isinstance(activation, Activation):

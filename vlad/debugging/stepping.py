@@ -1,6 +1,6 @@
-"""Standing still in a running program: breakpoints, steps, and what one can see there.
+"""Stopping a running program: breakpoints, steps, and the state at a stop.
 
-In: the calls of instrumented code.  Out: `Stop`s, handed to whoever looks at them; what that answers says how to go on. A stop is
+In: the calls of instrumented code.  Out: `Stop`s, passed to a watcher, whose result says how to continue. A stop is
 in the midst of the evaluation: its frames are those of Python's stack.
 """
 
@@ -21,15 +21,15 @@ ACTIONS = ("step", "over", "out", "continue", "quit")
 
 
 class Stop:
-    """The program stands still.
+    """A stop of the program.
 
-    reason      "breakpoint", "step", "out" (of a procedure, which answered `value`) or "error"
-    span        the place that is next
-    phase       what is computed there: a primal, or something of a derivative
-    value       what the operation before answered, or the procedure that was left; None for nothing
+    reason      "breakpoint", "step", "out" (of a procedure, which returned `value`) or "error"
+    span        the place of the next operation
+    phase       what is computed there: a primal, or a part of a derivative
+    value       the result of the previous operation, or of the procedure that was left; None for nothing
     before      the places of the tail calls that led here, whose frames are gone, the latest last
-    frames      the procedures that are active, innermost first
-    error       where it is one
+    frames      the active procedures, innermost first
+    error       the error, if the reason is one
     """
 
     def __init__(
@@ -53,20 +53,20 @@ class Stop:
 
 
 class Watcher(Protocol):
-    """Who is told of stops."""
+    """The receiver of stops."""
 
     def stopped(self, stop: Stop) -> str:
-        """How to go on: "step" to the next operation, "over" the calls of this one, "out" of the procedure, "continue", or
-        "quit", which ends the evaluation with an error."""
+        """How to continue: "step" to the next operation, "over" the calls of this one, "out" of the procedure, "continue", or
+        "quit", which ends the evaluation with an error.
+        """
 
 
 class Stepper:
-    """
-    names   of procedures that have a breakpoint, each with the code that it means, or None (as in tracing.Tracer)
+    """names   of procedures that have a breakpoint, each with its code, or None (as in tracing.Tracer)
     lines   lines that have one
     mode    "" or the action that is being carried out, begun in `base`
-    armed   is the next evaluation to be stepped through from its beginning?
-    lasting does a step go on in the evaluation that comes next?
+    armed   whether the next evaluation is stepped through from its beginning
+    lasting whether a step continues in the next evaluation
     """
 
     def __init__(self, machine: Any, watcher: Watcher | None = None) -> None:
@@ -78,7 +78,7 @@ class Stepper:
         self.armed = self.lasting = False
         self.base: Activation | None = None
         self.answer: Value = None
-        self.seen: set[str] = set()  # of the names, those of which there was a call
+        self.seen: set[str] = set()  # the names that were called
         self.resting = False
 
     def begin(self) -> None:
@@ -100,7 +100,9 @@ class Stepper:
     def at(self, activation: Activation, place: Place) -> None:
         if self.resting:
             return
-        self.armed = False  # here, for to read and to expand a text are evaluations, too, without operations
+        self.armed = (
+            False  # not earlier: reading and expanding a text are evaluations, too, without operations
+        )
         if self.mode and self.is_due(activation):
             reason = "out" if self.mode == "out" else "step"
             self.stop(reason, activation, place)
@@ -118,7 +120,7 @@ class Stepper:
             return True
         if activation.depth < base.depth:
             return True
-        # a tail call: another turn of a loop is the same procedure going on
+        # a tail call: another iteration of a loop belongs to the same procedure
         same = activation is base or activation.code is base.code
         return self.mode == "over" and activation.depth == base.depth and same
 
@@ -126,7 +128,7 @@ class Stepper:
         if self.watcher is None:
             return
         active = active_frames(sys._getframe(2))
-        left = self.base is not None and activation.depth < self.base.depth  # the one where it stood before
+        left = self.base is not None and activation.depth < self.base.depth  # the one of the previous stop
         stop = Stop(
             reason,
             place.span,

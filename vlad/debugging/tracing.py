@@ -1,7 +1,7 @@
-"""Traced calls: the procedure, its arguments and its answer, indented by how many traced calls wait for it.
+"""Traced calls: the procedure, its arguments and its result, indented by the number of pending traced calls.
 
-A call in tail position is shown as what it is: on the level of the call that it takes the place of, and the answer is shown
-once, for both. So a loop of a million turns is a million lines of one level, and needs no memory; how many lines are shown is
+A tail call is shown on the level of the call that it replaces, and the result is shown
+once, for both. So a loop of a million iterations is a million lines of one level, and needs no memory; the number of lines is
 limited.
 """
 
@@ -17,13 +17,14 @@ from vlad.debugging.frames import shortened
 from vlad.debugging.instrumented import Activation
 from vlad.debugging.origins import described, modes_of, root_of
 
-MOST_LINES = 1000  # of an evaluation
-MOST_LEVELS = 30  # that are indented
+MOST_LINES = 1000  # per evaluation
+MOST_LEVELS = 30  # of indentation
 
 
 class Tracer:
-    """`names`: of the procedures to trace, each with the code that it meant when it was asked for, or None where no global has
-    this name: then procedures inside others may have it. `write` is given lines."""
+    """`names`: of the procedures to trace, each with its code when tracing began, or None if no global had
+    this name: then inner procedures may have it. `write` is called with lines.
+    """
 
     def __init__(self, machine: Any, write: Callable[[str], object]) -> None:
         self.machine = machine
@@ -31,13 +32,13 @@ class Tracer:
         self.names: dict[str, Code | None] = {}
         self.most = MOST_LINES
         self.resting = False
-        self.seen: set[str] = set()  # of the names, those of which there was a call
+        self.seen: set[str] = set()  # the names that were called
         self._traced: WeakKeyDictionary[Code, bool] = WeakKeyDictionary()
         self.begin()
 
     def begin(self) -> None:
-        self.level = 0  # traced calls that are waiting, or in progress
-        self.owed = 0  # the level of the call that the tail call to come takes the place of
+        self.level = 0  # traced calls that are pending or in progress
+        self.owed = 0  # the level of the call that the next tail call replaces
         self.lines = 0
 
     def trace(self, name: str, code: Code | None) -> None:
@@ -92,14 +93,14 @@ class Tracer:
 
 
 def names_of(machine: Any, code: Code, names: dict[str, Code | None]) -> set[str]:
-    """Which of these names mean a procedure's code: that of the global they meant, or any of the user's that is called so."""
+    """The names that mean a procedure's code: those of the globals it was bound to, or of any procedure of the user's."""
     span = machine.core_of(code).span
     is_users = span is not None and not in_library(span)
     return {name for name, meant in names.items() if meant is code or (is_users and name == code.name)}
 
 
 def call_text(machine: Any, code: Code, operands: tuple[Value, ...]) -> str:
-    """A call as people write it. Of derivatives: the arguments of the procedure, then in forward mode their tangent."""
+    """A call in the language's notation. For derivatives: the arguments of the procedure, then in forward mode their tangent."""
     modes = modes_of(machine, code)
     own = operands[len(operands) - code.base.arity :]
     words = [shortened(operand) for operand in own]

@@ -1,16 +1,16 @@
 """Core → Python: one lambda becomes one Python function, when it is first called.
 
 In: a Code, whose lambda is core.  Out: its native function, which takes the closure (for its environment) and the parameters.
-Called by entries.py, which has entries and tail calls; knows nothing of derivatives.
+Called by entries.py, which has entries and tail calls; independent of derivatives.
 
 How core is laid out in Python:
 - variables are Python locals; those of the environment are loaded from the closure's tuple at the head;
-- arithmetic is Python's own, without checks where a wrong kind makes Python itself raise: `Site`s say which core
-  operations a line stands for, and errors/explain.py asks the rows' complete rules what the error is. Lists and tuples would
+- arithmetic is Python's own, without checks if a wrong kind makes Python itself raise: `Site`s map lines to core
+  operations, and errors/explain.py finds the error by the rows' complete rules. Lists and tuples would
   add and compare, so `+` and `<` test one operand, unless one is known to be real;
-- an operation whose value is used once is written into the expression that uses it, never across an effect;
-- a call in tail position to the procedure itself is a `while` loop; any other stores what to do in the machine's
-  register T and returns T, and each call that is not in tail position tests for that.
+- an operation whose value is used once is inlined into the expression that uses it, never across an effect;
+- a tail call of the procedure to itself is a `while` loop; any other is stored in the machine's
+  register T, and T is returned; each non-tail call tests for that.
 
 The file is long because it is one dispatch over the nodes of core.
 """
@@ -42,10 +42,10 @@ from vlad.core.nodes import (
 )
 from vlad.data.values import FALSE, NIL, NUMBERS, TRUE, ZERO, Code, Primitive, Value
 
-MOST_OPERANDS = 4  # of an entry; more are packed into the last. The registers of T are as many
+MOST_OPERANDS = 4  # of an entry; more are packed into the last. T has as many registers
 DEEPEST_EXPRESSION = 20
 DEEPEST_BLOCK = 60  # Python allows 100
-Operation = tuple[Variable | None, Rhs]  # what a line computes, for the explanation of its errors
+Operation = tuple[Variable | None, Rhs]  # what a line computes, for explaining its errors
 
 
 _MARK = object()
@@ -62,7 +62,7 @@ def is_emitted(frame: FrameType) -> bool:
 
 
 class Family:
-    """What the codes of one top-level form share: the Python globals of their functions, and the codes themselves."""
+    """Shared by the codes of one top-level form: the Python globals of their functions, and the codes themselves."""
 
     def __init__(self, machine: Any, shared: dict[str, Any]) -> None:
         self.machine = machine
@@ -74,7 +74,7 @@ class Family:
         self._named: dict[int, str] = {}
 
     def close(self) -> None:
-        """Let go of everything: functions and their globals know each other."""
+        """Release everything: functions and their globals form reference cycles."""
         self.names.clear()
         self.names |= marked()  # what is active stays known as emitted
         self.codes.clear()
@@ -91,30 +91,32 @@ class Family:
 
 
 class Emission:
-    """An emitted function's table: which operations each line does, and where variables live."""
+    """The table of an emitted function: the operations of each line, and the Python names of variables."""
 
     def __init__(self, code: Code) -> None:
         self.code = code
         self.sites: dict[int, list[Operation]] = {}
         self.locals: dict[Variable, str] = {}
-        self.aliases: dict[Variable, Atom] = {}  # variables that are others, or constants
+        self.aliases: dict[Variable, Atom] = {}  # variables that are copies of others, or constants
         self.text = ""
 
 
 class _Pending:
-    """An expression not written out yet, for its value is used once, further down."""
+    """An expression that is not emitted yet, as its value is used once, further down."""
 
     def __init__(self, text: str, value: str, depth: int, operations: list[Operation]) -> None:
-        self.text = text  # of a test: a Python bool
-        self.value = value  # of a test: TRUE or FALSE, or what it answers on tensors
+        self.text = text  # for a test: a Python bool
+        self.value = value  # for a test: TRUE or FALSE, or the tensor that results from tensors
         self.depth = depth
         self.operations = operations
 
 
 class Template:
-    """A row's Python form, cut at the operands' names. `once` when each occurs at most once."""
+    """A row's Python form, split at the operands' names. `once`: whether each occurs at most once."""
 
-    _cache: WeakKeyDictionary[Primitive, Template] = WeakKeyDictionary()  # rows of Python functions go
+    _cache: WeakKeyDictionary[Primitive, Template] = (
+        WeakKeyDictionary()
+    )  # weak: rows of Python functions are temporary
 
     def __init__(self, row: Primitive) -> None:
         self.pieces = _cut(row.python, row.operands)
@@ -172,7 +174,7 @@ def _plain(name: str) -> str:
 
 
 class Emitter:
-    """Emits one function. debugging/instrumented.py has one that says more about what it does."""
+    """Emits one function. debugging/instrumented.py has a subclass that reports what the function does."""
 
     def __init__(self, code: Code) -> None:
         self.code = code
@@ -185,7 +187,7 @@ class Emitter:
         self.aliases: dict[Variable, Atom] = {}
         self.pending: dict[Variable, _Pending] = {}
         self.entries: dict[Variable, tuple[tuple[str, ...], Atom]] = {}
-        self.made: dict[Variable, list[Operation]] = {}  # how each entry is made
+        self.made: dict[Variable, list[Operation]] = {}  # the operations that make each entry
         self.known: dict[Variable, Code] = {}
         self.numbers: set[Variable] = set()
         self.uses: dict[Variable, int] = {}
@@ -220,7 +222,7 @@ class Emitter:
         return function
 
     def _assemble(self, head: list[str], body: list[str]) -> list[str]:
-        """Head, steps, loop and body. The sites were noted as lines of the body and move with it."""
+        """Head, steps, loop and body. The sites were recorded as lines of the body and move with it."""
         if self.loops:
             head.append(" while True:")
         else:
@@ -238,7 +240,7 @@ class Emitter:
                 self.lines.append(f" {self.local(variable)} = self[{index + 1}]")
 
     def _count(self, body: Body) -> None:
-        """How often each variable is read; being captured by a group counts twice, for each member reads it."""
+        """Count the uses of each variable; being captured by a group counts twice, as each member reads it."""
         for binding in body.bindings:
             if type(binding) is Letrec:
                 for variable in binding.free:
@@ -287,11 +289,11 @@ class Emitter:
         return self.family.name_of(value, "K")
 
     def object(self, atom: Atom, text: str) -> str:
-        """The text of an atom, to be asked whether it is this or that: Python warns of one who asks so of a literal."""
+        """The text of an atom, for an identity test: Python warns about identity tests of literals."""
         return self.family.name_of(atom.value, "K") if type(atom) is Constant else text
 
     def text(self, atom: Atom) -> str:
-        """The atom as an expression, to be written exactly once."""
+        """The atom as an expression, to be emitted exactly once."""
         if type(atom) is Constant:
             return self.constant(atom.value)
         if type(atom) is GlobalReference:
@@ -314,7 +316,7 @@ class Emitter:
         return self.local(atom)
 
     def own_closure(self, member: Variable) -> str:
-        """A member of the procedure's own group as a value: its code over the group's environment, which we have."""
+        """A member of the procedure's own group as a value: its code over the group's environment, which is at hand."""
         code = self.known[member]
         if code.closed is not None:
             return self.family.name_of(code.closed, "K")
@@ -322,7 +324,7 @@ class Emitter:
         return f"(self if self[0] is {name} else ({name}, *self[1:]))"
 
     def entry_closure(self, variable: Variable) -> str:
-        """An entry as a value, where it is more than called."""
+        """An entry as a value, if it is used other than by calls."""
         kinds, target = self.entries[variable]
         text = self.text(target)
         self.operations += self.made[variable]
@@ -331,7 +333,7 @@ class Emitter:
         return text
 
     def name(self, atom: Atom) -> str:
-        """The atom as something that may be written more than once."""
+        """The atom as an expression that may be emitted more than once."""
         if type(atom) is Variable:
             while atom in self.aliases and type(self.aliases[atom]) is Variable:
                 atom = self.aliases[atom]
@@ -348,7 +350,7 @@ class Emitter:
         return name
 
     def settle(self, variable: Variable) -> str:
-        """Write a pending expression out; what is under construction keeps its own operations."""
+        """Emit a pending expression; the one under construction keeps its own operations."""
         saved, self.operations = self.operations, []
         text, name = self.text(variable), self.local(variable)
         self.line(f"{name} = {text}")
@@ -356,7 +358,7 @@ class Emitter:
         return name
 
     def settle_all(self) -> None:
-        """Before an effect: nothing that was computed before it may move behind it."""
+        """Emit all pending expressions before an effect, so that none moves behind it."""
         for variable in list(self.pending):
             if variable in self.pending:
                 self.settle(variable)
@@ -379,7 +381,7 @@ class Emitter:
                     self.binding(binding.variable, binding.rhs)
 
     def both_parts(self, one: Binding, other: Binding | Letrec | None) -> Binding | None:
-        """car and cdr of the same pair, one after the other, are one instruction."""
+        """Combine car and cdr of the same pair, one after the other, into one instruction."""
         rows = self.machine.selectors
         if type(other) is not Binding or self.machine.metered:
             return None
@@ -428,7 +430,7 @@ class Emitter:
         return f"({head}, {', '.join(parts)})" if parts else f"({head},)"
 
     def keep(self, variable: Variable, text: str, rhs: Rhs, value: str = "") -> None:
-        """A pure value: pending when used once, else a line of its own. `value`: of a test."""
+        """A pure value: pending if it is used once, else a line of its own. `value`: the value of a test."""
         operations, self.operations = [*self.operations, (variable, rhs)], []
         depth = text.count("(")
         self.pending[variable] = _Pending(text, value, depth, operations)
@@ -451,7 +453,7 @@ class Emitter:
             self.general(variable, rhs)
 
     def entry(self, variable: Variable, rhs: Apply) -> None:
-        """An entry that is called is not made: the call goes to its code directly."""
+        """An entry that is only called is not built: the call goes to its code directly."""
         target = rhs.operands[0]
         if type(target) is Variable and target in self.pending:
             self.settle(target)
@@ -462,7 +464,7 @@ class Emitter:
         self.made[variable] = [*made, (variable, rhs)]
 
     def entered(self, operator: Atom) -> tuple[tuple[str, ...], Atom]:
-        """What an operator is an entry of, and the kinds of entries on the way to it."""
+        """The operand of an entry operator, and the kinds of entries applied to it."""
         if type(operator) is Variable and operator in self.entries:
             return self.entries[operator]
         return (), operator
@@ -489,7 +491,7 @@ class Emitter:
             actual = [self.object(*pair) for pair in zip(rhs.operands, actual, strict=True)]
         text = value = template.fill(dict(zip(row.operands, actual, strict=True)))
         is_test = answers_boolean(row)
-        # a chain of comparisons is no operator, so it does not go through tensors
+        # a chain of comparisons is no operator, so it does not support tensors
         is_chain = bool(row.array) and template.is_chain
         general = f"{self.function_of(row)}({', '.join(actual)})" if guarded or is_chain else ""
         if is_test:
@@ -506,7 +508,7 @@ class Emitter:
         self.keep(variable, f"({text})" if is_test else f"({value})", rhs, f"({value})" if is_test else "")
 
     def guard(self, rhs: Apply) -> bool:
-        """Would Python's operator accept what the language's does not? Tuples add and compare."""
+        """Whether Python's operator accepts operands that the language's does not: tuples add and compare."""
         row = rhs.primitive
         if len(rhs.operands) < 2 or not accepts_only_numbers(row) or not any(c in row.python for c in "+<>="):
             return False
@@ -521,7 +523,7 @@ class Emitter:
         return self.family.name_of(row.value, "P")
 
     def general(self, variable: Variable, rhs: Apply) -> None:
-        """The row's complete rule."""
+        """Call the row's complete rule."""
         actual = [self.text(operand) for operand in rhs.operands]
         text = f"{self.function_of(rhs.primitive)}({', '.join(actual)})"
         if answers_number(rhs.primitive):
@@ -568,7 +570,7 @@ class Emitter:
                 self.known[member] = code
 
     def target(self, call: Call) -> tuple[str, str, bool]:
-        """Of a call: the expression for the function, the one for the closure, and whether it takes exactly these operands."""
+        """For a call: the expression for the function, the one for the closure, and whether it takes exactly these operands."""
         kinds, operator = self.entered(call.operator)
         if kinds and type(call.operator) is Variable:
             self.operations += self.made[call.operator]
@@ -589,7 +591,7 @@ class Emitter:
         return f"{behind}.entry{count}", closure, False
 
     def subscriptable(self, operator: Atom) -> str:
-        """A name for an operator. Python warns of literals that are subscripted, before they are."""
+        """A name for an operator. Python warns about subscripted literals at compile time."""
         name = self.name(operator)
         if type(operator) is not Constant or name[0].isalpha():
             return name
@@ -624,10 +626,10 @@ class Emitter:
         self.settle_all()
         self.operations.append((variable, call))
         name = self.local(variable)
-        # via a variable: calling an attribute directly takes Python's slow way for methods
+        # via a variable: Python calls attributes as methods, which is slower here
         operations = self.operations
         self.line(f"{name} = (e := {function})({', '.join([closure, *arguments])})")
-        self.operations = operations  # an error behind a tail call is found on this line
+        self.operations = operations  # an error behind a tail call is attributed to this line
         self.line(f"if {name} is T: {name} = bounce()")
 
     def test(self, atom: Atom) -> str:
@@ -653,7 +655,7 @@ class Emitter:
         return test
 
     def hoisted(self, body: Body) -> Body:
-        """Beyond what Python's blocks nest: the arm as a procedure of its own, called at once."""
+        """Beyond Python's limit of nested blocks: the arm becomes a procedure of its own, called at once."""
         if self.indent < DEEPEST_BLOCK or not (body.bindings or type(body.result) is If):
             return body
         arm = Variable("arm")
@@ -699,7 +701,7 @@ class Emitter:
             self.line(f"return {self.answer(text)}")
 
     def answer(self, text: str) -> str:
-        """The value of the procedure, as it is returned."""
+        """Return the value of the procedure."""
         return text
 
     def tail_call(self, call: Call) -> None:
@@ -731,7 +733,7 @@ class Emitter:
         return self.derived(code, kinds) is self.code
 
     def own_global(self, call: Call) -> bool:
-        """Is it by its top-level name that a closed procedure calls itself? (The name may come to hold another.)"""
+        """Whether a closed procedure calls itself by its top-level name. (The name may be redefined.)"""
         kinds, operator = self.entered(call.operator)
         if type(operator) is not GlobalReference or len(call.operands) != self.code.arity:
             return False
@@ -741,7 +743,7 @@ class Emitter:
         return self.derived(held[0], kinds) is self.code
 
     def jump(self, call: Call) -> None:
-        """A tail call to itself: the parameters get their new values, and the loop goes on."""
+        """A tail call to itself: assign the parameters, and continue the loop."""
         self.loops = True
         texts = [self.text(atom) for atom in call.operands]
         changed = [(p, t) for p, t in zip(self.parameters, texts, strict=True) if p != t]

@@ -1,11 +1,11 @@
-"""How codes are entered: a function for each number of operands, made at the first call; tail calls.
+"""Entries of codes: a function for each number of operands, made at the first call; tail calls.
 
-In: a code.  Out: its `native` and `entry1` to `entry4`, which emit its function when they are first called, and then are that
-function or adapters by the tuple rule; `bounce`, which goes on with a tail call. Called by machine.py. All functions through
-which one emitted function reaches another are here: overtaking.py knows them by this file and their names.
+In: a code.  Out: its `native` and `entry1` to `entry4`, which emit its function on the first call, and then are that
+function or adapters by the tuple rule; `bounce`, which continues a tail call. Called by machine.py. All functions through
+which one emitted function reaches another are here: overtaking.py identifies them by this file and their names.
 
-Tail calls: a procedure that ends in a call to another stores it in the register T and returns T; whoever called it in
-other than tail position goes on with `bounce`.
+Tail calls: a procedure that ends in a call to another stores it in the register T and returns T; the caller of a non-tail
+call continues with `bounce`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ NOTHING = (None,) * 7
 
 
 class Register:
-    """T: a tail call on its way to whoever called in other than tail position. `e` is the function, `f` the closure, the
-    rest `n` operands."""
+    """T: a pending tail call, returned to the caller of a non-tail call. `e` is the function, `f` the closure, the
+    rest `n` operands.
+    """
 
     __slots__ = ("e", "f", "a", "b", "c", "d", "n")
 
@@ -37,7 +38,7 @@ class Register:
         self.take_back(NOTHING)
 
     def kept(self) -> tuple[Any, ...]:
-        """What is on its way, for `take_back`."""
+        """The pending call, for `take_back`."""
         return self.e, self.f, self.a, self.b, self.c, self.d, self.n
 
     def take_back(self, kept: tuple[Any, ...]) -> None:
@@ -46,7 +47,7 @@ class Register:
 
 def make_bounce(T: Register) -> Callable[[], Value]:
     def bounce() -> Value:
-        """Go on with the tail call in T until there is a value."""
+        """Run the tail call in T, and those it leads to, until there is a value."""
         while True:
             e, n = T.e, T.n
             if n == 2:
@@ -67,7 +68,7 @@ _adapters: dict[int, Callable[[Code], None]] = {}
 
 
 def install(code: Code, native: Callable[..., Value]) -> None:
-    """Make `native` the code's function, and its entries: adapters by the tuple rule where the count differs."""
+    """Make `native` the code's function, and its entries: adapters by the tuple rule if the count differs."""
     code.native = native
     make = _adapters.get(code.arity)
     if make is None:
@@ -78,8 +79,9 @@ def install(code: Code, native: Callable[..., Value]) -> None:
 
 
 def _adapters_text(arity: int) -> str:
-    """Python for the entries of a procedure of so many parameters: `(f . (a . b))` takes its last operand apart,
-    operands too many are packed into the last parameter."""
+    """Python for the entries of a procedure of `arity` parameters: `(f . (a . b))` takes its last operand apart,
+    excess operands are packed into the last parameter.
+    """
     lines = ["def make(code):", " native = code.native"]
     for count in range(1, 5):
         if count == arity:
@@ -157,7 +159,7 @@ def _add_fast_entry(code: Code, rule: Callable[..., Value]) -> None:
 
 
 def emptied(code: Code, refuse: Callable[..., NoReturn]) -> None:
-    """Nothing is left of a code but its name, for whoever holds it."""
+    """Reduce a code to its name, for references that remain; its entries call `refuse`."""
     if code.family is not None:
         code.family.close()
     code.native = code.entry1 = code.entry2 = code.entry3 = code.entry4 = refuse

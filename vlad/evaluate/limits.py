@@ -26,9 +26,9 @@ from vlad.data.errors import LimitExceeded, VladError, WrongOption
 from vlad.data.source import Span
 
 DEFAULT_DEPTH = (
-    1_500_000  # non-tail calls in progress; about 200 bytes each, as much again for an error's way out
+    1_500_000  # non-tail calls in progress; about 200 bytes each, and as much again for an error's unwinding
 )
-BYTES_A_CALL = 2000  # on tier 0, with an error's way out and what allocators do not give back
+BYTES_A_CALL = 2000  # on tier 0, with an error's unwinding and memory that allocators do not return
 AS_DEEP_AS_DATA, AS_DEEP_AS_PROGRAMS = 10_000_000, 100_000
 WATCH_SECONDS = 0.02
 AGAIN_SECONDS = 0.1  # until the exception is raised again in a thread that has not stopped
@@ -40,20 +40,22 @@ evaluating: dict[
 
 
 def default_depth() -> int:
-    """How deep calls may be where no limit is set: less where there are few addresses, for an error is better than the end of
-    the process."""
+    """The depth of calls if no limit is set: less if there are few addresses, as an error is better than the end of
+    the process.
+    """
     left = addresses_left()
     return DEFAULT_DEPTH if left is None else max(1000, min(DEFAULT_DEPTH, left // 2 // BYTES_A_CALL))
 
 
 class _Interpreter:
-    """What evaluations change of the Python interpreter, while any of them runs, in whatever thread: deep calls from
-    Python to Python are allowed, for they take no C stack; and the cycle collector rests, for values are acyclic, so that
-    it would only walk them again and again."""
+    """The settings of the Python interpreter that evaluations change, while any of them runs, in any thread: deep calls from
+    Python to Python are allowed, as they use no C stack; and the cycle collector is paused, as values are acyclic and
+    it would only traverse them again and again.
+    """
 
     def __init__(self) -> None:
-        # A finalizer or a signal's handler that evaluates may come in between, anywhere below, in the same thread: each step is
-        # such that the state which it meets, and leaves, is right
+        # Re-entrant: a finaliser or a signal handler that evaluates may run anywhere below, in the same thread: the state is
+        # consistent before and after each step
         self.lock = threading.RLock()
         self._depth = 0
         self._collecting = False
@@ -106,7 +108,7 @@ class _Interpreter:
             return  # the caller is deeper than that already: the next one to leave restores it
 
     def alone(self) -> None:
-        """In a process that was forked: the other threads are not there."""
+        """Reset the state in a forked child: the other threads do not exist there."""
         self.lock = threading.RLock()
         used, inside = bool(evaluating), evaluating.get(get_ident(), ())
         evaluating.clear()
@@ -122,8 +124,9 @@ os.register_at_fork(after_in_child=_interpreter.alone)
 
 @contextmanager
 def deep_recursion(depth: int | None = None) -> Iterator[None]:
-    """Inside, Python functions may call each other as deep as data nest; or, where that is given, so deep at least as programs
-    of people do."""
+    """A context in which Python functions may call each other as deep as data nest; or, if `depth` is given, at least as deep as
+    programs written by hand.
+    """
     inside = _interpreter.enter(AS_DEEP_AS_DATA if depth is None else max(depth, AS_DEEP_AS_PROGRAMS))
     try:
         yield
@@ -142,7 +145,7 @@ LIMITS = tuple(_MEANINGS)
 
 
 class Limits:
-    """Limits of each evaluation. None is unlimited. They do not change."""
+    """Limits of each evaluation. None is unlimited. Immutable."""
 
     __slots__ = {
         **_MEANINGS,
@@ -229,7 +232,7 @@ def out_of_time(seconds: float | None, what: str = "took") -> LimitExceeded:
 
 
 def out_of_memory(megabytes: float | None) -> LimitExceeded:
-    """`megabytes`: the limit; None where it was the machine's."""
+    """The error of a memory limit in `megabytes`; None if the machine's memory was exhausted."""
     if megabytes is None:
         return LimitExceeded("out-of-memory", "The evaluation ran out of memory")
     message = f"The evaluation needs more than {megabytes} megabytes"
@@ -249,7 +252,8 @@ _NEVER = threading.Event()
 
 class Watch:
     """The limits of a machine's evaluations, one at a time: they hold from the outermost `enter` to its `leave`. Meanwhile
-    another thread may end the evaluation (`interrupt`)."""
+    another thread may end the evaluation (`interrupt`).
+    """
 
     def __init__(self, limits: Limits, steps: list[float]) -> None:
         self.limits = limits
@@ -281,7 +285,7 @@ class Watch:
                     set_budget(outer)
                 _interpreter.leave(inside)
                 raise
-            # no calls from here on: an evaluation that came in between, in this thread, has left its own behind
+            # no calls from here on: an evaluation that interrupted this one, in the same thread, has reset its own state
             self.reason = None
             self.written = 0
             self.steps[1] = endless if fuel is None else self.steps[0] + fuel
@@ -304,7 +308,7 @@ class Watch:
             if self._thread is not None:
                 self._thread = None
                 if self.reason is not None:
-                    raise_in(get_ident(), None)  # now, and no more: the evaluation has ended
+                    raise_in(get_ident(), None)  # cancel a pending exception: the evaluation has ended
             if self._watcher is None:
                 _interpreter.leave_locked(self._inside)
                 self.active = 0
@@ -350,18 +354,18 @@ class Watch:
             raise Interrupted
 
     def room(self) -> int | None:
-        """How many more characters may be written; None: as many as one likes."""
+        """The number of characters that may still be written; None: no limit."""
         return None if self.limits.output is None else self.limits.output - self.written
 
     def expects(self, count: int) -> None:
-        """Raises LimitExceeded where so many more characters would be too many."""
+        """Raise LimitExceeded if `count` more characters exceed the limit."""
         room = self.room()
         if room is not None and count > room:
             assert self.limits.output is not None
             raise too_much_output(self.limits.output)
 
     def writes(self, text: str) -> None:
-        """Count what is written. Raises LimitExceeded before it is too much."""
+        """Count output. Raises LimitExceeded before it exceeds the limit."""
         self.expects(len(text))
         self.written += len(text)
 

@@ -1,11 +1,11 @@
-"""The machine: codes, their transforms, and applying procedures.
+"""The machine: codes, their transforms, and application of procedures.
 
-In: core, and a procedure and its argument.  Out: codes and closures; the answer, under the limits and with errors explained. The
-one place that knows both code and J: it makes the code of a transform when it is asked for, out of what `ad/` answers, once a
-code. Called by session/; rows that call procedures are handed this machine. How a code is entered is in entries.py.
+In: core, and a procedure and its argument.  Out: codes and closures; the result, under the limits and with errors explained. The
+only module that depends on both code and J: it makes the code of a transform on demand, from the output of `ad/`, once per
+code. Called by session/; rows that call procedures get this machine as an argument. Entries of codes are in entries.py.
 
-Depth: emitted functions call each other directly, Python to Python, which takes no C stack, so depth is bounded by memory and by
-the limit of limits.py.
+Depth: emitted functions call each other directly, Python to Python, without using the C stack, so depth is bounded by memory and
+by the limit of limits.py.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from vlad.evaluate.system_procedures import SystemCodes, SystemProcedures
 
 
 class Overtaken(Protocol):
-    """An evaluation that another thread may have started again, in its own way, from `begin` to `end`."""
+    """An evaluation that another thread may restart compiled, from `begin` to `end`."""
 
     def begin(self) -> None: ...
 
@@ -59,7 +59,7 @@ class Overtaken(Protocol):
 
 
 class Machine:
-    """An evaluator: codes, transforms on demand, limits. One at a time evaluates in it."""
+    """An evaluator: codes, transforms on demand, limits. It runs one evaluation at a time."""
 
     selectors = {"car": "car", "match-car": "car", "cdr": "cdr", "match-cdr": "cdr"}
     entry_rows = {"tail-entry": "tail", "forward-entry": "forward"}
@@ -87,15 +87,17 @@ class Machine:
         self.steps: list[float] = [0, float("inf")]
         self.write = self._counting_writer(write)
         self.read = read
-        self.find = find  # the path of a file that a program names
-        self.permit = permit  # raises where the program may not do something outside
+        self.find = find  # resolves a file name of a program to a path
+        self.permit = permit  # raises if the program lacks a capability
         self.arguments = list_of(
             [String(word) for word in arguments]
         )  # one value, so that it is analysed once
         self._pending_words: list[str] = []
         self._bound: dict[str, Callable[..., Value]] = {}
         self._counted: dict[str, Callable[..., Value]] = {}
-        self.making = threading.RLock()  # codes are made once, though a compiler reads them in another thread
+        self.making = (
+            threading.RLock()
+        )  # codes are made once, although the compiler reads them in another thread
         self.T = Register()
         self.bounce = make_bounce(self.T)
         self._shared = {
@@ -116,9 +118,9 @@ class Machine:
         self.makers = {"tail": self.tail_code, "forward": self.forward_code}
         self._ad: tuple[Basis, Rules] | None = None
         self.watch = Watch(self.limits, self.steps)
-        self._made: WeakSet[Code] = WeakSet()  # all codes, for counting may begin later
-        self.instrument: Any = None  # debugging/instrumented.py's, while somebody watches what is evaluated
-        # told of errors, their frames, and of which call that was the evaluation
+        self._made: WeakSet[Code] = WeakSet()  # all codes, as counting may begin later
+        self.instrument: Any = None  # debugging/instrumented.py's, while an evaluation is observed
+        # called with errors, their frames, and the procedure and argument of the evaluation
         self.failed: Callable[[VladError, Frames, Beginning | None], object] | None = None
         self._frames: Frames = []
 
@@ -141,7 +143,7 @@ class Machine:
         transforms: tuple[str, ...] = (),
         backpropagator_of: str | None = None,
     ) -> Code:
-        """A code that compiles itself when it is first called."""
+        """A code that compiles itself on its first call."""
         code = Code()
         code.machine, code.family, code.lambda_, code.make_lambda = self, family, None, make_lambda
         code.name, code.arity, code.environment, code.group = name, arity, environment, group
@@ -160,7 +162,7 @@ class Machine:
         group: tuple[tuple[Variable, Lambda], ...] = (),
         environment: tuple[Variable, ...] | None = None,
     ) -> Code:
-        """The code of a lambda that stands inside another; the same one each time."""
+        """The code of a lambda inside another; the same one each time."""
         code = family.codes.get(lambda_)
         if code is None:
             with self.making:
@@ -179,19 +181,22 @@ class Machine:
         return code
 
     def top_level(self, lambda_: Lambda) -> Value:
-        """A closure of a lambda that stands alone. It is resolved and simplified when it is first needed; when a
-        primitive it relied on is redefined, that is done again."""
+        """A closure of a top-level lambda. It is resolved and simplified on first use, and again after a
+        primitive it relied on is redefined.
+        """
         assert not lambda_.free, f"free at top level: {lambda_.free}"
         family = self.family()
 
         def prepared() -> Lambda:
             def relied_on(cell: Global) -> None:
                 if cell.dependents is None:
-                    cell.dependents = WeakSet()  # an expression that was evaluated once is not kept for this
+                    cell.dependents = (
+                        WeakSet()
+                    )  # an expression that was evaluated once need not be kept alive
                 cell.dependents.add(code)
 
             resolved = run_pass("resolve", lambda it: resolve(it, relied_on, self.table), lambda_, check)
-            if self.instrument is not None:  # people look for what they wrote
+            if self.instrument is not None:  # debuggers show the code as written
                 return resolved
             return run_pass("simplify", simplify, resolved, check)
 
@@ -199,7 +204,7 @@ class Machine:
         return code.closed
 
     def redefined(self, cell: Global) -> None:
-        """The primitive that a cell held is no longer what its name means: codes that relied on it start again."""
+        """The name of a cell no longer means its primitive: codes that relied on it are recompiled."""
         for code in cell.dependents or ():
             code.lambda_ = code.tail = code.forward = None
             code.family = self.family()
@@ -285,7 +290,7 @@ class Machine:
     # The rules of rows.
 
     def bound(self, row: Primitive) -> Callable[..., Value]:
-        """The value rule of a row that is handed the machine, with the machine in place. One object a row."""
+        """The value rule of a row that takes the machine, bound to this one. One object per row."""
         found = self._bound.get(row.name)
         if found is None:
             found = self._bound[row.name] = _bind(row.value, self, len(row.operands))
@@ -302,7 +307,7 @@ class Machine:
         return found
 
     def stepping(self, rule: Callable[..., Value], count: int) -> Callable[..., Value]:
-        """A rule that stands for so many entries of procedures."""
+        """A rule that counts as `count` entries of procedures."""
         steps = self.steps
 
         def stepped(*operands: Value) -> Value:
@@ -336,7 +341,7 @@ class Machine:
     # Applying, from outside.
 
     def apply(self, f: Value, argument: Value, job: Overtaken | None = None) -> Value:
-        """Apply a procedure to its one argument (a tuple, for several). Errors are VladErrors with their positions."""
+        """Apply a procedure to its one argument (a tuple, for several). Errors are VladErrors with positions."""
         if type(f) is not tuple or len(f) in (0, 2):
             f = look(f)
             if not is_procedure(f):
@@ -360,7 +365,7 @@ class Machine:
 
     @contextmanager
     def limited(self, limits: Limits) -> Iterator[None]:
-        """Inside, these limits hold in place of the machine's own; not within an evaluation that has begun."""
+        """A context with other limits than the machine's own; not for an evaluation that has begun."""
         before = self.limits
         if limits.fuel is not None and not self.counting:
             self._count_from_now_on()
@@ -371,18 +376,18 @@ class Machine:
             self.limits = self.watch.limits = before
 
     def _count_from_now_on(self) -> None:
-        """Code that counts its steps is another one."""
+        """Switch to code that counts its steps."""
         self.counting = True
         self.emit_again()
 
     def emit_again(self) -> None:
-        """What was emitted is emitted again when it is called next."""
+        """Discard emitted code; it is emitted again on the next call."""
         for code in list(self._made):
             await_first_call(code)
 
     @contextmanager
     def metering(self) -> Iterator[None]:
-        """Inside, applications of primitives are counted; not within an evaluation that has begun."""
+        """A context in which applications of primitives are counted; not for an evaluation that has begun."""
         before = self.metered, self.counting
         self.metered = self.counting = True
         self.counts.clear()
@@ -394,13 +399,14 @@ class Machine:
             self.emit_again()
 
     def close(self, refuse: Callable[..., NoReturn]) -> None:
-        """Let go of everything. It is full of cycles, for a code knows its machine, and a function its globals; nobody is to wait
-        for Python's collector. Procedures that somebody holds call `refuse` from here on."""
+        """Release everything. Codes and machine, functions and globals form cycles, which must not wait
+        for Python's collector. Procedures that are still referenced call `refuse` from here on.
+        """
         for code in list(self._made):
             emptied(code, refuse)
         watch = self.watch
         vars(self).clear()
-        self.watch = watch  # contexts end in it that were begun before (`limited`)
+        self.watch = watch  # contexts that began before end in it (`limited`)
 
     def guarded(
         self,
@@ -408,8 +414,9 @@ class Machine:
         *operands: Any,
         stop: Callable[[], object] | None = None,
     ) -> Value:
-        """The answer of `run` for operands, under this machine's limits and with its errors. Where a limit is reached, `stop` is
-        called, in another thread: it tells code that is not Python's to end."""
+        """Call `run` on operands, under this machine's limits and with its errors. When a limit is reached, `stop` is
+        called, in another thread: it stops code that is not Python.
+        """
         return self._guarded(run, operands, stop, None)
 
     def _guarded(
@@ -419,12 +426,12 @@ class Machine:
         stop: Callable[[], object] | None,
         beginning: Beginning | None,
     ) -> Value:
-        """`beginning`: the procedure and the argument of the call, for whoever explains an error."""
+        """`beginning`: the procedure and the argument of the call, for explaining errors."""
         if self.instrument is not None and not self.watch.active:
             self.instrument.begin(beginning)
         watch = self.watch
         before = watch.stop
-        # a finalizer or a signal's handler may evaluate while a call is on its way; at the end T keeps nothing
+        # a finaliser or a signal handler may evaluate during a tail call; T is cleared at the end
         T = self.T
         on_its_way = T.kept() if watch.active else NOTHING
         try:
@@ -446,27 +453,28 @@ class Machine:
                 if late is not None:
                     _reraise_late(watch, late)
         except Interrupted as interrupted:
-            if watch.reason is None:  # an evaluation around this one is to end, of another session
+            if watch.reason is None:  # an enclosing evaluation, of another session, must end
                 raise
             self._keep_frames(interrupted)
-            raise self._told(located(watch.reason, interrupted), beginning) from None
+            raise self._reported(located(watch.reason, interrupted), beginning) from None
         except KeyboardInterrupt:
             raise
         except Exception as error:
             self._keep_frames(error)
             if not watch.active and watch.reason is not None and not isinstance(error, LimitExceeded):
-                # what told it was lost in what failed then
-                raise self._told(located(watch.reason, error), beginning) from None
-            found = self._told(explained(self, error, beginning), beginning)
+                # the interrupt was lost in the error
+                raise self._reported(located(watch.reason, error), beginning) from None
+            found = self._reported(explained(self, error, beginning), beginning)
             raise found from found.__cause__  # an exception of a Python function that the program called
 
     def _keep_frames(self, error: BaseException) -> None:
-        """Before the explanation of an error lets go of its frames, if somebody wants them. (Not in a local variable of the
-        caller: the error's traceback would keep that.)"""
+        """Save the frames of an error before its explanation releases them, if they are needed. (Not in a local variable of the
+        caller, which the error's traceback would keep.)
+        """
         if self.failed is not None:
             self._frames = emitted_frames(error.__traceback__)
 
-    def _told(self, found: VladError, beginning: Beginning | None) -> VladError:
+    def _reported(self, found: VladError, beginning: Beginning | None) -> VladError:
         frames, self._frames = self._frames, []
         if self.failed is not None:
             self.failed(found, frames, beginning)
@@ -481,7 +489,7 @@ def _reraise_late(watch: Watch, late: BaseException) -> None:
 
 
 def _bind(rule: Callable[..., Value], machine: Machine, count: int) -> Callable[..., Value]:
-    """`rule` with the machine as first argument; written out for each count, to stay off the C stack."""
+    """`rule` with the machine as first argument; written out for each count, to avoid the C stack."""
     if count == 1:
         return lambda a: rule(machine, a)
     if count == 2:

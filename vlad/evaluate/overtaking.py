@@ -24,7 +24,7 @@ _BETWEEN = (
     "entry2",
     "entry3",
     "entry4",
-)  # of entries.py: from one emitted function to another
+)  # functions of entries.py, between emitted functions
 
 
 def is_own_step(frame: FrameType) -> bool:

@@ -1,7 +1,7 @@
-"""Procedures that every machine has: primitives as values, those of the basis, the codes of AD values.
+"""Procedures of every machine: primitives as values, those of the basis, the codes of AD values.
 
-In: rows of the table, and texts in the language.  Out: closures and codes of a machine, each made when it is first asked for; and
-by which name another process finds the same one (dump.py, load.py). Called by session.py; `machine.system` is this.
+In: rows of the table, and texts in the language.  Out: closures and codes of a machine, each made on first use; and
+names by which another process finds the same ones (dump.py, load.py). Called by session.py; `machine.system` is this.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ class SystemProcedures:
         return value
 
     def with_names(self, row: Primitive, named: Mapping[str, Value]) -> Value:
-        """The same as a procedure, where operands with names have these values; it takes those that are UNSPECIFIED here last."""
+        """A primitive as a procedure with these values for its keyword operands; those that are UNSPECIFIED become its last
+        parameters.
+        """
         text = _by_place(row, {**row.keywords, **named})
         value = self._with_names.get(text)
         if value is None:
@@ -49,7 +51,7 @@ class SystemProcedures:
         return value
 
     def procedure_value(self, name: str) -> Value:
-        """A procedure of the basis that is written in the language."""
+        """A procedure of the basis, written in the language."""
         value = self._primitives.get(name)
         if value is None:
             text = self.texts[name]
@@ -60,7 +62,7 @@ class SystemProcedures:
         return value
 
     def origin(self, code: Code) -> tuple[str, str] | None:
-        """How a code that every machine has is called, by kind and name (dump.py); None for one that a program made."""
+        """The kind and name of a code that every machine has (dump.py); None for one that a program made."""
         row = code.primitive
         if row is not None:
             return ("primitive", row.name) if self.machine.table.get(row.name) is row else None
@@ -70,7 +72,7 @@ class SystemProcedures:
         return ("system", code.name) if self.machine.codes.get(code.name) is code else None
 
     def original(self, kind: str, name: str) -> Code | None:
-        """The code of that origin; None where there is none."""
+        """The code of that origin; None if there is none."""
         if kind == "primitive" and name in self.machine.table:
             primitive: Code = self.primitive_value(self.machine.table[name])[0]
             return primitive
@@ -85,7 +87,7 @@ class SystemProcedures:
         ).closed
 
     def lambdas(self, texts: tuple[str, ...], captured: str) -> tuple[list[Lambda], tuple[Variable, ...]]:
-        """The system's own texts: lambdas that are closed over the same names."""
+        """Read the system's own texts: lambdas that capture the same names."""
         environment = {name: Variable(name) for name in captured.split()}
         lambdas = []
         for text in texts:
@@ -97,7 +99,7 @@ class SystemProcedures:
         return lambdas, tuple(environment.values())
 
     def _cell(self, name: str) -> Global:
-        """What the system's own texts call: the identity, and procedures of the basis."""
+        """The cell of a name in the system's own texts: the identity, and procedures of the basis."""
         cell = Global(name)
         cell.value = closure(self.machine.codes[name]) if name == "identity" else self.procedure_value(name)
         return cell
@@ -138,7 +140,7 @@ def _constant(lambda_: Lambda) -> Callable[[], Lambda]:
 
 
 def _by_place(row: Primitive, named: Mapping[str, Value]) -> str:
-    """A primitive as a procedure: of the operands that have no names, and of those whose value is UNSPECIFIED here."""
+    """A primitive as a procedure of its positional operands, and of the keyword operands whose value is UNSPECIFIED."""
     operands = row.operands[: len(row.operands) - len(row.keywords)]
     taken = [name for name, value in named.items() if value is UNSPECIFIED]
     given = [name if value is UNSPECIFIED else constant_text(value) for name, value in named.items()]
@@ -146,8 +148,9 @@ def _by_place(row: Primitive, named: Mapping[str, Value]) -> str:
 
 
 def _closed_form(row: Primitive) -> str:
-    """A primitive as a procedure. A variadic one folds over its argument, whatever its length; operands with names of their
-    own have their defaults."""
+    """A primitive as a procedure. A variadic one folds over its argument, whatever its length; keyword operands
+    have their defaults.
+    """
     if not row.variadic:
         return _by_place(row, row.keywords)
     name = row.name

@@ -1,8 +1,8 @@
-"""How many arguments a procedure takes, and what is said where it was given another number.
+"""The number of arguments of a procedure, and the errors for another number.
 
-The tuple rule knows no numbers of arguments: `(f a b c)` is f of (a . (b . c)), and a parameter list takes that apart as far as
+The tuple rule does not count arguments: `(f a b c)` is f of (a . (b . c)), and a parameter list destructures that as far as
 it goes. So nothing is counted while a program runs. After an error, evaluate/errors/explain.py and
-compile/analysis/abstract_interpreter.py ask here how to speak of arguments as people count them; expander.py asks for calls
+compile/analysis/abstract_interpreter.py use this module to describe calls in terms of arguments; expander.py uses it for calls
 with keywords.
 """
 
@@ -23,7 +23,7 @@ from vlad.reader.parser import Form
 NAMELESS = "an anonymous procedure"
 LIST_PATTERN = "`(list x y …)`"
 NO_PAIR = "Argument is not a matching tagged pair with tags ()"
-# What is for tensors, where the library's procedure of a name is for lists or for procedures.
+# Counterparts for tensors of procedures of the library that take lists or procedures.
 FOR_TENSORS = {
     "argmin": "`(argminimum t)` is for tensors",
     "reverse": "`(flipped t)` is for tensors",
@@ -33,8 +33,9 @@ FOR_TENSORS = {
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """How a procedure is called: by which name, as which text, with which parameters, as they are written, by place; does the
-    last take all that is left?"""
+    """How a procedure is called: its name, its call as text, its parameters as written, and whether the
+    last parameter takes all remaining arguments (`rest`).
+    """
 
     name: str
     text: str
@@ -47,7 +48,7 @@ class Signature:
 
     @property
     def takes(self) -> str:
-        """`2 arguments`, in words that follow `takes`."""
+        """`2 arguments`, to follow the word `takes`."""
         if self.count == 0:
             return "no arguments"
         return f"{'at least ' if self.rest else ''}{self.count} argument{'s' if self.count > 1 else ''}"
@@ -70,7 +71,7 @@ def usage(text: str) -> Usage:
 
 
 def signature(machine: Any, code: Code) -> Signature:
-    """Of a procedure, or of the one that a derivative was made from."""
+    """The signature of a procedure, or of the procedure whose derivative it is."""
     row = code.base.primitive
     if row is not None and machine.table.get(row.name) is row:
         return of_row(row)
@@ -94,7 +95,7 @@ def of_row(row: Primitive) -> Signature:
 
 
 def as_written(span: ProcedureSpan) -> Signature:
-    """Of a procedure in a program."""
+    """The signature of a procedure in a program."""
     parameters = span.parameters
     if not isinstance(parameters, Form):
         whole = text_of(parameters)
@@ -106,28 +107,32 @@ def as_written(span: ProcedureSpan) -> Signature:
 
 
 def _signature(name: str, names: list[str], more: Sequence[str] = (), rest: bool = False) -> Signature:
-    """`more` stands behind the names; if there is a `rest`, it is the last of that."""
+    """`more` follows the names; if there is a `rest`, it is the last of `more`."""
     text = " ".join([name, *names, *more] if name else [*names, *more])
     return Signature(name or NAMELESS, f"({text})", (*names, *more[-1:]) if rest else tuple(names), rest)
 
 
 def takes_lists(name: str, count: int) -> bool:
-    """Is it a call of the library's `append`, `map` or `for-each` on another number of lists than their parameter lists show?"""
+    """Whether it is a call of the library's `append`, `map` or `for-each` with another number of lists than in their parameter
+    lists.
+    """
     return (name == "append" and count != 2) or (name in ("map", "for-each") and count in (3, 4))
 
 
 def too_few(machine: Any, code: Code, parts: int, given: int, is_end: bool) -> VladError:
-    """The error of a call of so many operands which made so many parts, the last of which is no pair. `is_end`: is it ()?"""
+    """The error of a call with `given` operands that made `parts` parts, the last of which is no pair. `is_end`: whether it is
+    ().
+    """
     taken, more = (
         signature(machine, code),
         code.arity - code.base.arity,
     )  # parameters of derivatives come first
     got = parts - more
-    if is_end:  # a list counts as one argument, and () for no argument
+    if is_end:  # a list counts as one argument, and () as none
         got = given - more if parts > given or got > 1 else 0
     if got < taken.count:
         return wrong_number(taken, got, no_pair(), of_list=is_end and got == 1 and parts > given)
-    hint = f"its parameter list is {taken.text}"  # it is a pattern among the parameters that did not match
+    hint = f"its parameter list is {taken.text}"  # a pattern among the parameters did not match
     return no_pair(hint)
 
 
@@ -165,7 +170,7 @@ def wrong_number(
 
 
 def _as_one(signature: Signature) -> str:
-    """How one value is written that stands for all arguments, if these are a few."""
+    """How to write one value in place of all arguments, if there are only a few."""
     *first, last = signature.parameters or [""]
     if signature.rest or not 0 < len(first) < 4:
         return ""
@@ -175,7 +180,7 @@ def _as_one(signature: Signature) -> str:
 
 
 def arguments_in(operand: Value) -> int:
-    """As how many arguments the last operand of a call counts: a list is one, other pairs are tuples."""
+    """The number of arguments in the last operand of a call: a list counts as one, other pairs are tuples."""
     count, value = 1, look(operand)
     while type(value) is tuple and len(value) == 2:
         count += 1

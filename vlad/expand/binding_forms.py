@@ -1,7 +1,7 @@
 """Keywords that bind local names: lambda, the kinds of let, do, let-syntax.
 
-In: a form, its scope, and the body under construction.  Out: its right-hand side; what that needs is in the body. Called by the
-expander, by way of the table in forms.py. Each opens a scope, binds names or patterns in it, and leaves it again.
+In: a form, its scope, and the body under construction.  Out: its right-hand side; bindings it needs are added to the body. Called
+by the expander through the table in forms.py. Each opens a scope, binds names or patterns in it, and leaves it again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def let(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
 
 
 def _named_let(x: Expander, form: Form, name: Name, scope: Scope, out: Out) -> Rhs:
-    """(letrec ((NAME (lambda (P ...) BODY ...))) (NAME E ...)): the starting values see NAME too."""
+    """(letrec ((NAME (lambda (P ...) BODY ...))) (NAME E ...)): NAME is in scope in the starting values, too."""
     pairs = _pairs(form, form.items[2], "(let NAME ((VARIABLE VALUE) ...) BODY ...)")
     parameters = Form(tuple([pattern for pattern, _ in pairs]), None, form.items[2].span)
     procedure = made("lambda", form.span, parameters, *form.items[3:])
@@ -97,7 +97,7 @@ def do(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
             raise invalid(item, f"a variable of do is (VARIABLE START STEP), as in {shape}")
         patterns.append(item.items[0])
         starts.append(x.atom(item.items[1], scope, out))
-        # a pattern reads as what it matches
+        # a pattern is also the expression for the value it matches
         steps.append(item.items[-1] if len(item.items) == 3 else item.items[0])
     loop = Name(symbol("do"), span, (fresh_mark(scope),))
     results = end.items[1:] or (Literal(UNSPECIFIED, span),)
@@ -132,7 +132,7 @@ def _pairs(form: Form, bindings: Syntax, shape: str) -> list[tuple[Syntax, Synta
 
 
 def _bound(x: Expander, pattern: Syntax, value: Syntax, scope: Scope, out: Out) -> Variable:
-    """The variable that has the value of an expression, for a pattern that is bound to it."""
+    """The variable for the value of an expression that a pattern is bound to."""
     name = pattern.symbol.name if isinstance(pattern, Name) else ""
     rhs = x.expression(value, scope, out, name)
     variable = Variable(WrittenName(name) if name else "value")
@@ -151,7 +151,7 @@ def letrec_syntax(x: Expander, form: Form, scope: Scope, out: Out, name: str) ->
 def _local_macros(
     x: Expander, form: Form, scope: Scope, seen_by_macros: Scope | None, out: Out, name: str
 ) -> Rhs:
-    """`seen_by_macros` is the scope of the macros' templates; None for the scope that the macros themselves are in."""
+    """`seen_by_macros` is the scope of the macros' templates; None for the scope of the macros themselves."""
     shape = f"({form.items[0]} ((NAME (syntax-rules …)) ...) BODY ...)"
     if len(form.items) < 3:
         raise invalid(form, shape)

@@ -1,7 +1,7 @@
-"""Keywords that decide what is evaluated: if, and, or, cond, case, when, unless, assert.
+"""Conditional keywords: if, and, or, cond, case, when, unless, assert.
 
-In: a form, its scope, and the body under construction.  Out: its right-hand side, mostly an `if` of core; what that needs is in
-the body. Called by the expander, by way of the table in forms.py.
+In: a form, its scope, and the body under construction.  Out: its right-hand side, mostly an `if` of core; bindings it needs are
+added to the body. Called by the expander through the table in forms.py.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _cases(x: Expander, key: Atom, form: Form, at: int, scope: Scope, out: Out) 
 
 
 def _is_one_of(x: Expander, key: Atom, data: Form, scope: Scope, out: Out) -> Rhs:
-    """Is the key one of these data? They are tried from left to right."""
+    """Test whether the key is one of these data, from left to right."""
     rest: Body | None = None
     for item in reversed(data.items):
         same = Variable("same")
@@ -121,7 +121,7 @@ def _is_one_of(x: Expander, key: Atom, data: Form, scope: Scope, out: Out) -> Rh
 
 
 def _consequent(x: Expander, clause: Form, value: Atom, scope: Scope) -> Body:
-    """What stands behind the test of a clause: a body, or `=>` and a procedure that gets the value."""
+    """The consequent of a clause: a body, or `=>` and a procedure that takes the value."""
     own: Out = []
     if not x.is_word(clause.items[1], "=>", scope):
         return x.body(clause.items[1:], scope, own, clause)

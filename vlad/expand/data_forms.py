@@ -1,7 +1,7 @@
 """Keywords that make data: quotations, lists, promises and streams.
 
-In: a form, its scope, and the body under construction.  Out: its right-hand side, a constant or an application of cons; what
-that needs is in the body. Called by the expander, by way of the table in forms.py.
+In: a form, its scope, and the body under construction.  Out: its right-hand side, a constant or an application of cons; bindings
+it needs are added to the body. Called by the expander through the table in forms.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def quote(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
 
 
 def quoted(x: Expander, syntax: Syntax, form: Syntax, scope: Scope, out: Out) -> Rhs:
-    """A quoted datum: a constant, but for the tensors in it, which are made where the program runs."""
+    """A quoted datum: a constant, except for tensors in it, which are made at run time."""
     try:
         return _quoted_part(x, syntax, around_tensors(syntax), scope, out)
     except VladError as error:
@@ -60,7 +60,7 @@ def quasiquote(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rh
 
 
 def _template(x: Expander, syntax: Syntax, level: int, scope: Scope, out: Out) -> Rhs:
-    """A quasiquotation; parts in which nothing is computed stay constants."""
+    """A quasiquotation; parts without computed values stay constants."""
     if not isinstance(syntax, Form):
         return quoted(x, syntax, syntax, scope, out)
     tag = _tag(syntax)
@@ -82,7 +82,7 @@ def _template(x: Expander, syntax: Syntax, level: int, scope: Scope, out: Out) -
 
 
 def _tag(syntax: Syntax) -> str:
-    """The keyword of a form like (unquote E), '' of anything else."""
+    """The keyword of a form like (unquote E), '' for other syntax."""
     if not isinstance(syntax, Form) or len(syntax.items) != 2 or syntax.tail is not None:
         return ""
     head = syntax.items[0]
@@ -130,7 +130,7 @@ def _made_list(x: Expander, form: Form, scope: Scope, out: Out, proper: bool) ->
 
 
 def delay(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    """A promise is a procedure of no argument: evaluation has no effects that a second time would repeat."""
+    """A promise is a procedure without arguments: evaluation has no effects, so evaluating it twice is safe."""
     if len(form.items) != 2:
         raise invalid(form, "(delay EXPRESSION)")
     return x.procedure(Form((), None, form.span), form.items[1:], scope, name, form)

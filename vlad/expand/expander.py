@@ -1,11 +1,11 @@
 """The expander: expressions, calls and bodies → core, in a scope.
 
-In: syntax, the scope that it stands in, and what keywords mean.  Out: right-hand sides, with the body that they need. Called by
+In: syntax, its scope, and the meanings of keywords.  Out: right-hand sides, and bindings in the body that they need. Called by
 forms.py for each top-level form, and by the functions of keywords (binding_forms.py, conditional_forms.py, data_forms.py) for
-the parts of their forms. Of keywords it knows those alone of which bodies are made: begin, define, define-syntax, syntax-rules.
+the parts of their forms. It handles only the keywords of bodies itself: begin, define, define-syntax, syntax-rules.
 
-The order of evaluation is fixed here: operator, then operands from left to right. Expanding costs Python frames for nested
-forms, never C stack, so programs may nest as deeply as memory allows.
+The order of evaluation is fixed here: operator, then operands from left to right. Nested forms use Python frames
+but no C stack, so programs may nest as deeply as memory allows.
 """
 
 from __future__ import annotations
@@ -47,27 +47,27 @@ from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiter
 
 DEEPEST_EXPANSION = 20_000
 UNSPECIFIED_ATOM = Constant(UNSPECIFIED)
-_VALUES = (Variable, Pending, TopLevel)  # what names mean that are values
+_VALUES = (Variable, Pending, TopLevel)  # meanings of names that are values
 
-# What a keyword means. It gets the expander, the form, its scope, the body under construction, and the name that the value will
-# have.
+# The meaning of a keyword. Arguments: the expander, the form, its scope, the body under construction, and the name for the
+# value.
 KeywordFunction: TypeAlias = Callable[["Expander", Form, Scope, Out, str], Rhs]
 
 
 class _Core(Name):
-    """A keyword that the expander itself inserts: it means the keyword whatever is bound."""
+    """A keyword that the expander inserts: it means the keyword whatever is bound."""
 
     __slots__ = ()
 
 
 def made(keyword: str, span: Span, *items: Syntax) -> Form:
-    """A form that the expander itself makes up."""
+    """A form that the expander generates."""
     return Form((_Core(symbol(keyword), span), *items), None, span)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """Of a body: a definition, with what its name means meanwhile, or an expression."""
+    """A part of a body: a definition, with the pending meaning of its name, or an expression."""
 
     name: Name | None
     pending: Pending | None
@@ -75,10 +75,10 @@ class _Part:
 
 
 class Expander:
-    """What expanding one top-level form needs.
+    """The state of expanding one top-level form.
 
-    keywords    what each keyword means
-    as_values   the procedures that some of these meanings are where a value is wanted
+    keywords    the meaning of each keyword
+    as_values   the procedures for keywords that are also used as values
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Expander:
         self.outside = Scope(module)
         self.expansions = Expansions()
 
-    # What a name means here.
+    # Meanings of names.
 
     def meaning(self, name: Name, scope: Scope) -> Any:
         """A Variable or Pending, a Macro, a keyword's function, or a TopLevel name."""
@@ -107,20 +107,20 @@ class Expander:
         return found
 
     def same(self, a: Name, scope_of_a: Scope, b: Name, scope_of_b: Scope) -> bool:
-        """Do two names mean the same, each in its scope?"""
+        """Whether two names mean the same, each in its scope."""
         means_a, means_b = self.meaning(a, scope_of_a), self.meaning(b, scope_of_b)
         if type(means_a) is TopLevel and type(means_b) is TopLevel:
             return means_a.name == means_b.name
         return means_a is means_b
 
     def is_word(self, syntax: Syntax, word: str, scope: Scope) -> bool:
-        """Is this `else` or `=>`, and not a local name that looks like it?"""
+        """Whether this is `else` or `=>`, and not a local name spelled like it."""
         if not isinstance(syntax, Name) or syntax.symbol.name != word:
             return False
         return type(self.meaning(syntax, scope)) is TopLevel
 
     def expanded(self, syntax: Syntax, scope: Scope) -> tuple[Syntax, Any]:
-        """The syntax with macro uses at its head expanded, and what its operator then means, if that is a name."""
+        """Expand macro uses at the head of the syntax. Returns the result and the meaning of its operator, if that is a name."""
         while isinstance(syntax, Form):
             if isinstance(syntax.tail, Form):
                 syntax = Form((*syntax.items, *syntax.tail.items), syntax.tail.tail, syntax.span)
@@ -139,7 +139,7 @@ class Expander:
     # Expressions.
 
     def expression(self, syntax: Syntax, scope: Scope, out: Out, name: str = "") -> Rhs:
-        """The right-hand side of an expression; what it needs goes before it into `out`. A lambda takes the name."""
+        """The right-hand side of an expression; bindings it needs are added to `out`. A lambda gets the name."""
         if isinstance(syntax, Name):
             return self.reference(syntax, self.meaning(syntax, scope))
         if isinstance(syntax, Literal):
@@ -204,8 +204,10 @@ class Expander:
         return Call(operator, tuple(operands) or (Constant(NIL),), form.span)
 
     def check_named(self, form: Form, operator: GlobalReference, operands: list[Atom]) -> None:
-        """What has a name is given by it. Without names it would be taken for that just where nothing is missing; any other
-        number is told when the call fails. (Where an operand has no meaning yet, that is told first: `(sum t :axis 0)`.)"""
+        """Raise VladError if an operand that requires its keyword is given by position. It would be taken for that operand only
+        if no other is missing; other numbers are reported when the call fails. (An operand without meaning is reported first:
+        `(sum t :axis 0)`.)
+        """
         row = operator.cell.primitive
         if (
             row is not None
@@ -217,8 +219,9 @@ class Expander:
             raise wrong_number(of_row(row), len(operands), span=form.span)
 
     def of_lists(self, operator: GlobalReference, operands: list[Atom], span: Span, out: Out) -> Rhs:
-        """The library's append, map and for-each of any number of lists: by the tuple rule alone `(map f a b)` could not
-        be told from a call on one list (a . b)."""
+        """The library's append, map and for-each of any number of lists: by the tuple rule alone `(map f a b)` would be the same
+        as a call on one list (a . b).
+        """
         name, count = operator.cell.name, len(operands)
         if takes_lists(name, count):
             if name == "append":
@@ -230,8 +233,9 @@ class Expander:
         return Call(operator, tuple(operands) or (Constant(NIL),), span)
 
     def keyword_call(self, form: Form, operator: Atom, scope: Scope, out: Out, name: str) -> Rhs:
-        """Operands by name are put in the order of the row, with defaults where they are missing. A lambda that is given a
-        derivative takes the name: what it is called with is said of it."""
+        """Put keyword operands in the order of the row, with defaults for missing ones. A lambda that is given a
+        derivative gets `name`, for error messages.
+        """
         if form.tail is not None:
             raise invalid(
                 form.tail,
@@ -268,14 +272,14 @@ class Expander:
         return Call(operator, tuple(operands), form.span)
 
     def for_tensors(self, operator: Atom) -> str:
-        """What may have been meant by the library's procedure of a name; those of tensors have operands by name."""
+        """A hint at the counterpart for tensors of a procedure of the library, which has keyword operands."""
         if isinstance(operator, GlobalReference) and self.module.is_inherited(operator.cell.name):
             way = FOR_TENSORS.get(operator.cell.name)
             return f"; {way}" if way else ""
         return ""
 
     def apply(self, name: str, operands: tuple[Atom, ...], span: Span) -> Apply:
-        """A primitive itself, whatever its name means in the program."""
+        """Apply a primitive, whatever its name means in the program."""
         return Apply(self.module.primitives[name], operands, span)
 
     # Bodies.
@@ -292,7 +296,7 @@ class Expander:
         return make_lambda(variables, result, name, ProcedureSpan(whole.span, name, parameters))
 
     def body(self, forms: tuple[Syntax, ...], scope: Scope, out: Out, whole: Form) -> Body:
-        """A body: definitions, which see each other, and expressions; the value is the last one's."""
+        """A body: mutually visible definitions, and expressions; its value is the last one's."""
         result = as_result(self.sequence(forms, scope, out, whole), out)
         return Body(tuple(out), result)
 
@@ -315,7 +319,7 @@ class Expander:
         return rhs
 
     def parts(self, forms: tuple[Syntax, ...], scope: Scope, group: Group) -> list[_Part]:
-        """The forms of a body with macros expanded, `begin`s opened, names bound and local macros noted."""
+        """The forms of a body with macros expanded, `begin`s spliced, names bound and local macros defined."""
         parts: list[_Part] = []
         work = list(reversed(forms))
         while work:
@@ -344,7 +348,7 @@ class Expander:
         scope.bind(name, meaning)
 
     def recursive(self, parts: list[_Part], scope: Scope, group: Group, out: Out) -> None:
-        """letrec*: expand the values, with all the names pending; put them in order; then the names are known."""
+        """letrec*: expand the values, with all the names pending; put them in order; then the names are defined."""
         items = []
         for part in parts:
             group.mentions = {}
@@ -382,7 +386,7 @@ class Expander:
         return form.items[1], self.transformer(form.items[1], form.items[2], scope, scope)
 
     def transformer(self, name: Name, spec: Syntax, scope: Scope, defined_in: Scope) -> Any:
-        """What a macro's name comes to mean: a Macro, or what another macro or keyword means."""
+        """The meaning of a macro's name: a Macro, or the meaning of another macro or keyword."""
         spec, meaning = self.expanded(spec, scope)
         if isinstance(spec, Form) and meaning is syntax_rules:
             return parse_rules(name.symbol.name, spec, defined_in)
@@ -396,7 +400,7 @@ class Expander:
 
 
 def unknown_name(form: Form, item: Syntax, hint: str) -> VladError:
-    """Of an operand by name; `hint`: what of the operator is to be known."""
+    """The error of an unknown keyword operand; `hint`: which keywords the operator takes."""
     message = f"Invalid expression: {text_of(form)}"
     return VladError("unknown-keyword", message, item.span, hint=f"{text_of(form.items[0])} {hint}")
 
@@ -409,7 +413,7 @@ def endless(macro: Macro, span: Span) -> VladError:
 
 
 def check_tensor(literal: TensorLiteral) -> None:
-    """The entries of a tensor literal are numbers."""
+    """Raise VladError unless the entries of a tensor literal are numbers."""
     work: list[Syntax] = [literal]
     while work:
         item = work.pop()
@@ -421,7 +425,7 @@ def check_tensor(literal: TensorLiteral) -> None:
             raise invalid(item, "a tensor literal holds numbers; compute with (tensor (list …))")
 
 
-# The keywords of which bodies are made; `Expander.parts` knows them by what they mean. Here they stand where a value is wanted.
+# The keywords of bodies, which `Expander.parts` handles by their meaning. These functions run where a value is expected.
 
 
 def begin(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:

@@ -1,13 +1,13 @@
-"""Syntax → core: the table of keywords, and what a top-level form comes to.
+"""Syntax → core: the table of keywords, and the items of a top-level form.
 
-In: one top-level form and the module it stands in.  Out: items for the session to execute, in order; their bodies have no free
+In: one top-level form and its module.  Out: items for the session to execute, in order; their bodies have no free
 variables. Called by the session.
 
-What a keyword means is a function. Those functions are grouped by what their forms are for, in binding_forms.py,
+The meaning of a keyword is a function. Those functions are grouped by the purpose of their forms, in binding_forms.py,
 conditional_forms.py and data_forms.py: hardly any keyword is rewritten into others, nearly all become core directly. The
-expander, which they call for the parts of a form, comes before them and is given the table, so imports go one way.
+expander, which they call for the parts of a form, comes before them and gets the table as an argument, so imports go one way.
 
-A keyword is a keyword only where no local name shadows it and no definition of the module does.
+A local name or a definition of the module shadows a keyword.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from vlad.reader.parser import Form, Literal, Name, Syntax
 
 
 def expand_form(syntax: Syntax, module: Module) -> list[Item]:
-    """The items of one top-level form. Raises VladError where its syntax is wrong."""
+    """The items of one top-level form. Raises VladError if its syntax is wrong."""
     items: list[Item] = []
     _top_level(Expander(module, KEYWORDS, LIST_MAKERS), syntax, items)
     return items
@@ -58,7 +58,7 @@ def _top_level(x: Expander, syntax: Syntax, items: list[Item]) -> None:
 
 
 def _top_expression(x: Expander, syntax: Syntax, last: bool) -> Expression:
-    """Only the last expression of a `begin` has a value to show."""
+    """An expression at top level; only the last one of a `begin` has a value to show."""
     out: Out = []
     rhs = x.expression(syntax, x.outside, out)
     if not last:
@@ -74,7 +74,7 @@ def _top_define(x: Expander, form: Form, items: list[Item]) -> None:
     refuse_keyword(text, name.span)
     defined, macros = x.module.defined, x.module.macros
     was_defined, macro = text in defined, macros.pop(text, None)
-    defined.setdefault(text)  # its value may speak of it, also where it is a keyword elsewhere
+    defined.setdefault(text)  # its value may refer to it, even if it is a keyword elsewhere
     try:
         out: Out = []
         result = as_result(x.expression(value, x.outside, out, text), out)
@@ -130,7 +130,7 @@ def _top_export(x: Expander, form: Form, items: list[Item]) -> None:
     items.append(Export(tuple(names), form.span))
 
 
-# Where a value is wanted, these are mistakes.
+# Keywords that are mistakes where a value is expected.
 
 
 def _include(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
@@ -188,12 +188,12 @@ KEYWORDS: dict[str, KeywordFunction] = {
     "list": data_forms.list_,
     "cons*": data_forms.cons_star,
 }
-# that look like any procedure, and may be defined as such
+# these look like procedures, and may be defined
 PROCEDURE_KEYWORDS = frozenset(LIST_MAKERS.values())
 
 
 def refuse_keyword(name: str, span: Span | None = None) -> None:
-    """Raises VladError for a name that no program may define."""
+    """Raise VladError for a name that programs may not define."""
     if name in KEYWORDS and name not in PROCEDURE_KEYWORDS:
         hint = "give it another name; only a local variable may have this one"
         raise VladError("reserved-name", f"{name} is a keyword and cannot be defined", span, hint=hint)

@@ -1,4 +1,4 @@
-"""What a top-level form comes to: an item, which the session executes.
+"""The items of a top-level form, which the session executes.
 
 Made by forms.py; bodies have no free variables.
 """
@@ -51,7 +51,7 @@ Item: TypeAlias = Definition | Expression | Include | Import | Export
 
 
 def top_level_forms(data: Iterable[Syntax]) -> Iterator[Syntax]:
-    """The forms of a program: `===>` and the datum after it, a test driver's expectation, are no part of it."""
+    """The forms of a program, without each `===>` and the datum after it, which is a test driver's expectation."""
     skip = False
     for item in data:
         if skip:

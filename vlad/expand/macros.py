@@ -1,10 +1,10 @@
 """syntax-rules, hygienic: syntax → syntax.
 
-A name that a template inserts gets a mark of this very expansion. A marked name that no local binding has is looked up without
-its last mark where the macro was defined; so templates see their own surroundings, and what they bind captures nothing
-of the user's (Clinger & Rees 1991, in the form of renaming). Called by expander.py.
+A name that a template inserts gets a mark of its expansion. A marked name without local binding is looked up without
+its last mark in the scope of the macro's definition; so templates refer to their own scope, and their bindings capture none
+of the user's names (Clinger & Rees 1991, in the form of renaming). Called by expander.py.
 
-What a template inserts keeps the template's place, and knows that of the use (`ExpandedSpan`); what the user wrote keeps its own.
+Syntax from a template keeps the template's span, with the span of the use (`ExpandedSpan`); the user's syntax keeps its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _numbers = count()
 
 
 def text_of(syntax: Syntax, limit: int = 60) -> str:
-    """The source text of a datum, in one line."""
+    """The source text of a datum, on one line."""
     text = " ".join(syntax.span.text[: 4 * limit].split())
     return text if len(text) <= limit else text[:limit] + "…"
 
@@ -36,14 +36,14 @@ def invalid(syntax: Syntax, hint: str) -> VladError:
 
 
 class ExpandedSpan(Span):
-    """The extent of a part of a macro's template, in an expansion of the macro; `use` is where the macro was used."""
+    """The extent of a part of a macro's template, in an expansion of the macro; `use` is the place of the use."""
 
     __slots__ = ("use", "depth")
 
     def __init__(self, template: Span, use: Span) -> None:
         self.source, self.start, self.end = template.source, template.start, template.end
         self.use = use
-        self.depth: int = use.depth + 1 if type(use) is ExpandedSpan else 1  # expansions around it
+        self.depth: int = use.depth + 1 if type(use) is ExpandedSpan else 1  # enclosing expansions
 
 
 def user_span(span: Span) -> Span:
@@ -54,13 +54,13 @@ def user_span(span: Span) -> Span:
 
 
 def fresh_mark(scope: Scope) -> Mark:
-    """A mark that no name has yet, for a macro that was defined in this scope."""
+    """A fresh mark, for a macro that was defined in this scope."""
     mark = Mark(next(_numbers))
     mark.scope = scope
     return mark
 
 
-# Patterns and templates, as they are kept.
+# Parsed patterns and templates.
 
 
 class _Any:
@@ -77,7 +77,7 @@ class _Variable:
 
 
 class _Word:
-    """A name of the literals: matches a name that means the same."""
+    """A name of the literals: matches a name with the same meaning."""
 
     __slots__ = ("name",)
 
@@ -100,8 +100,9 @@ class _KeywordPattern:
 
 
 class _List:
-    """before ..., as many of `repeated` as there are (None without an ellipsis), after ..., and `tail` behind the dot. `keys` are
-    the variables in `repeated`."""
+    """`before`, then `repeated` any number of times (None without an ellipsis), then `after`, and `tail` behind the dot. `keys`
+    are the variables in `repeated`.
+    """
 
     __slots__ = ("after", "before", "keys", "repeated", "tail")
 
@@ -124,8 +125,9 @@ _Pattern: TypeAlias = _Any | _Variable | _Word | _Datum | _KeywordPattern | _Lis
 
 
 class _Element:
-    """A part of a template's list. `loops`: for each ellipsis behind it, outermost first, the variables it runs through;
-    `keys`: all variables in it."""
+    """A part of a template's list. `loops`: for each ellipsis after it, outermost first, the variables it iterates over;
+    `keys`: all variables in it.
+    """
 
     __slots__ = ("keys", "loops", "template")
 
@@ -149,11 +151,11 @@ class _Rebuilt:
 
 
 _Template: TypeAlias = _Variable | _Rebuilt | Name | Literal | Keyword | TensorLiteral
-Found = dict[Key, Any]  # pattern variable → syntax; for each ellipsis behind it a list
+Found = dict[Key, Any]  # pattern variable → syntax; a list for each ellipsis after it
 
 
 class Macro:
-    """The meaning of a keyword that `syntax-rules` defined."""
+    """The meaning of a keyword defined by `syntax-rules`."""
 
     __slots__ = ("name", "scope", "rules", "shapes")
 
@@ -168,7 +170,7 @@ class Macro:
 
 
 def parse_rules(name: str, spec: Form, scope: Scope) -> Macro:
-    """(syntax-rules (LITERAL ...) (PATTERN TEMPLATE) ...), with an ellipsis of one's own before the literals."""
+    """(syntax-rules (LITERAL ...) (PATTERN TEMPLATE) ...), with an optional custom ellipsis before the literals."""
     items = list(spec.items[1:])
     ellipsis: Name | None = None
     if items and isinstance(items[0], Name):
@@ -196,7 +198,7 @@ def parse_rules(name: str, spec: Form, scope: Scope) -> Macro:
 
 
 class _Rule:
-    """Reads one rule. `depths` says how many ellipses stand behind each variable of its pattern."""
+    """Parses one rule. `depths` maps each variable of its pattern to its number of ellipses."""
 
     def __init__(self, ellipsis: Name | None, literals: set[Key]) -> None:
         self.ellipsis = ellipsis
@@ -261,7 +263,7 @@ class _Rule:
         return tuple(patterns)
 
     def template(self, syntax: Syntax, depth: int, escaped: bool) -> _Template:
-        """A template below `depth` ellipses; in an escaped one, (... TEMPLATE), the ellipsis is a name like others."""
+        """A template below `depth` ellipses; in an escaped one, (... TEMPLATE), the ellipsis is an ordinary name."""
         if isinstance(syntax, Form):
             return self.list_template(syntax, depth, escaped)
         if not isinstance(syntax, Name):
@@ -292,7 +294,7 @@ class _Rule:
         return _Rebuilt(tuple(elements), tail, form.span)
 
     def element(self, syntax: Syntax, template: _Template, depth: int, dots: int) -> _Element:
-        """A variable with n ellipses in the pattern is run through by the n innermost ellipses around it in the template."""
+        """A variable with n ellipses in the pattern is iterated over by the n innermost ellipses around it in the template."""
         if not dots:
             return _Element(template, (), ())
         loops: list[dict[Key, None]] = [{} for _ in range(dots)]
@@ -329,7 +331,7 @@ class Expansions:
         self.size = 0  # data made so far
 
     def expand(self, macro: Macro, use: Form, scope: Scope, same: Same) -> Syntax:
-        """The use of a macro, expanded once. `same`: whether two names mean the same, each in its scope."""
+        """Expand a use of a macro once. `same`: whether two names mean the same, each in its scope."""
         matcher = _Matcher(macro, scope, same)
         for pattern, template in macro.rules:
             found: Found = {}
@@ -376,7 +378,7 @@ class _Matcher:
         span: Span,
         found: Found,
     ) -> bool:
-        """Match the items from `start` on, and what stands behind the dot."""
+        """Match the items from `start` on, and the tail behind the dot."""
         while isinstance(tail, Form):
             items, tail = (*items[start:], *tail.items), tail.tail
             start = 0
@@ -427,7 +429,7 @@ def _equal(a: Value, b: Value) -> bool:
 
 
 class _Builder:
-    """Fills a template in."""
+    """Instantiates a template."""
 
     def __init__(self, use: Span, mark: Mark) -> None:
         self.use = use

@@ -1,7 +1,7 @@
-"""Nested expressions → A-normal form: a body under construction, and definitions that refer to each other.
+"""Nested expressions → A-normal form: a body under construction, and mutually recursive definitions.
 
-Called by expander.py and by the functions of keywords, which expand subexpressions into such a body from left to right. Knows no
-keyword.
+Called by expander.py and by the functions of keywords, which expand subexpressions into such a body from left to right.
+Independent of keywords.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Out = list[Binding | Letrec]
 
 
 def as_atom(rhs: Rhs, out: Out, name: str = "t") -> Atom:
-    """The right-hand side as an operand: bound to a fresh variable unless it is one already."""
+    """The right-hand side as an operand: bound to a fresh variable unless it is an atom."""
     if isinstance(rhs, Variable | Constant | GlobalReference):
         return rhs
     variable = Variable(name)
@@ -40,7 +40,7 @@ def as_atom(rhs: Rhs, out: Out, name: str = "t") -> Atom:
 
 
 def for_effect(rhs: Rhs, out: Out) -> None:
-    """A value that nobody looks at. A top-level name is read all the same: it may be unbound."""
+    """An unused value. A top-level name is read all the same, as it may be unbound."""
     if not isinstance(rhs, Variable | Constant):
         out.append(Binding(Variable("ignored"), rhs))
 
@@ -51,7 +51,7 @@ def as_result(rhs: Rhs, out: Out) -> Result:
 
 
 class Group:
-    """Definitions that see each other, while their values are expanded; `mentions` are those the present value speaks of."""
+    """Mutually visible definitions, while their values are expanded; `mentions` are those that the present value refers to."""
 
     __slots__ = ("mentions",)
 
@@ -60,7 +60,7 @@ class Group:
 
 
 class Pending:
-    """What a name means while the group that defines it is being expanded."""
+    """The meaning of a name while the group that defines it is being expanded."""
 
     __slots__ = ("variable", "group")
 
@@ -75,8 +75,9 @@ class Pending:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Defined:
-    """An expanded item of a letrec*: what is computed first, the value (None for nothing more), the name it gets (None for an
-    expression for effect), and the names of the group that it speaks of."""
+    """An expanded item of a letrec*: its bindings, the value (None if there are only bindings), the name (None for an
+    expression for effect), and the names of the group that it mentions.
+    """
 
     variable: Variable | None
     bindings: tuple[Binding | Letrec, ...]
@@ -86,8 +87,9 @@ class Defined:
 
 def arrange(items: list[Defined], out: Out) -> None:
     """Put definitions that may refer to each other in order. Values and effects stay as they are written. A procedure is made
-    as soon as the values that it needs exist, for a closure holds the values of its variables. Only procedures that reach
-    themselves become a letrec group."""
+    as soon as the values that it captures exist, as a closure stores the values of its variables. Only recursive procedures
+    become a letrec group.
+    """
     plan = _Plan(_separated(items))
     plan.make_procedures(-1, out)
     for at, item in enumerate(plan.items):
@@ -102,8 +104,9 @@ def arrange(items: list[Defined], out: Out) -> None:
 
 
 def _separated(items: list[Defined]) -> list[Defined]:
-    """A procedure over variables of its own, (define f (let (…) (lambda …))), is two items: the variables, and then the
-    procedure, which may speak of itself."""
+    """Split a procedure over local variables, (define f (let (…) (lambda …))), into two items: the variables, and
+    the procedure, which may refer to itself.
+    """
     separated = []
     for item in items:
         if isinstance(item.rhs, Lambda) and item.bindings and item.variable is not None:
@@ -120,8 +123,8 @@ class _Plan:
 
     lambdas   by place: the items that are procedures
     ready     for each of them, the place of the last item that must have been computed before; -1 for none
-    culprit   the name and place in the text because of which
-    groups    by place: the groups of procedures that become ready there, those first that others need
+    culprit   the name and place in the text that determine `ready`
+    groups    by place: the groups of procedures that become ready there, in order of dependency
     """
 
     def __init__(self, items: list[Defined]) -> None:
@@ -138,7 +141,7 @@ class _Plan:
             self.schedule(group)
 
     def needs(self, at: int) -> list[int]:
-        """Places of the group's items that a procedure holds."""
+        """Places of the group's items that a procedure captures."""
         return [self.place[variable] for variable in self.lambdas[at].free if variable in self.place]
 
     def schedule(self, group: list[int]) -> None:
@@ -165,7 +168,7 @@ class _Plan:
         self.groups.setdefault(ready, []).append(group)
 
     def check(self, at: int) -> None:
-        """What the value at this place speaks of must exist by now."""
+        """Raise VladError if the value at this place mentions one that does not exist yet."""
         for variable, span in self.items[at].mentions.items():
             other = self.place[variable]
             if other not in self.lambdas:

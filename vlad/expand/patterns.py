@@ -1,6 +1,6 @@
-"""Parameter patterns → variables and bindings that take the argument apart.
+"""Parameter patterns → variables and bindings that destructure the argument.
 
-Core's lambdas have variables for parameters, by the tuple rule; what is deeper in a pattern is done by bindings at the head of
+The parameters of core's lambdas are variables, by the tuple rule; deeper patterns become bindings at the head of
 the body (language: dialect, section 4). Called by expander.py for lambda, define and do, by
 binding_forms.py for let and let*.
 """
@@ -26,8 +26,9 @@ def invalid_parameter(syntax: Syntax, hint: str = SHAPES) -> VladError:
 
 
 class ProcedureSpan(Span):
-    """The extent of a procedure, or of its parameter list, which knows its name ('' for none) and its parameters as they are
-    written: errors show them."""
+    """The extent of a procedure, or of its parameter list, with its name ('' for none) and its parameters as
+    written, for errors.
+    """
 
     __slots__ = ("name", "parameters", "use")
 
@@ -35,7 +36,7 @@ class ProcedureSpan(Span):
         super().__init__(span.source, span.start, span.end)
         self.name = name
         self.parameters = parameters
-        self.use: Span | None = getattr(span, "use", None)  # as an ExpandedSpan has it
+        self.use: Span | None = getattr(span, "use", None)  # as in ExpandedSpan
 
 
 class Patterns:
@@ -60,14 +61,14 @@ class Patterns:
         return variable
 
     def bind(self, pattern: Syntax, variable: Variable, out: Out) -> None:
-        """Bind a pattern to a variable that has its value: a name is then that variable's."""
+        """Bind a pattern to a variable that has its value: a name becomes another name of that variable."""
         if isinstance(pattern, Name):
             self.named(pattern, variable)
         else:
             self.destructure(pattern, variable, out)
 
     def parameters(self, name: str, out: Out) -> tuple[Variable, ...]:
-        """The variables of a lambda with that name, and into `out` what takes them apart."""
+        """The variables of a lambda with that name; the bindings that destructure them are added to `out`."""
         patterns: tuple[Syntax, ...] = (self.whole,)
         if isinstance(self.whole, Form):
             tail = self.whole.tail
@@ -97,7 +98,7 @@ class Patterns:
         return first.symbol.name if isinstance(first, Name) else ""
 
     def is_tuple(self, pattern: Syntax) -> bool:
-        """(cons P P) or (cons* P P ...); (cons*) is the pattern of the empty list."""
+        """Whether it is (cons P P) or (cons* P P ...); (cons*) is the pattern of the empty list."""
         return (
             isinstance(pattern, Form) and self.head(pattern) in ("cons", "cons*") and len(pattern.items) > 1
         )
@@ -146,7 +147,7 @@ class Patterns:
             raise invalid_parameter(pattern) from None
 
     def split(self, first: Syntax, value: Variable, span: Span, out: Out) -> Variable:
-        """Match the first part of a pair with a pattern; answer the variable of the rest."""
+        """Match the first part of a pair with a pattern; return the variable of the rest."""
         car = self.variable(first) if isinstance(first, Name) else Variable("first")
         cdr = Variable("rest")
         out.append(Binding(car, Apply(self.primitives["match-car"], (value,), span)))

@@ -1,6 +1,6 @@
-"""What names mean: modules, which hold top-level names, and scopes, which hold local ones.
+"""Meanings of names: modules, which hold top-level names, and scopes, which hold local ones.
 
-Made by the session (modules) and by the expander (scopes); a module knows nothing of files.
+Made by the session (modules) and by the expander (scopes); independent of files.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from vlad.reader.parser import Name
 class Module:
     """A namespace of top-level names.
 
-    A name that only a parent knows gets a cell here when it is first used, with the parent's value: so a definition here
-    changes what this module's code sees, and nothing that the parent's code sees.
+    A name that only a parent defines gets a cell here when it is first used, with the parent's value: so a definition here
+    affects this module's code and no code of the parent.
 
     autoload       asked for a name found nowhere: may define it here, and answers whether it did
     on_redefine    called when a cell that held a known primitive is about to be defined anew
     defined        names defined here, in order
-    exports        names handed out; None hands out all that are defined
+    exports        exported names; None exports all defined names
     """
 
     def __init__(
@@ -38,12 +38,12 @@ class Module:
         self.on_redefine: Callable[[Global], None] | None = None
 
     def close(self) -> None:
-        """Let go of all names."""
+        """Release all names."""
         self.cells, self.macros, self.defined = {}, {}, {}
         self.parent = self.autoload = self.on_redefine = None
 
     def cell(self, name: str) -> Global:
-        """The cell of a name; without a value while nobody has defined it."""
+        """The cell of a name; its value is unset until the name is defined."""
         found = self.cells.get(name)
         if found is not None and (hasattr(found, "value") or name in self.defined):
             return found
@@ -59,7 +59,7 @@ class Module:
         return found
 
     def lookup(self, name: str) -> Global | None:
-        """The cell that gives a name its value, here or in a parent; None when no one does."""
+        """The cell that gives a name its value, here or in a parent; None if there is none."""
         found = self.cells.get(name)
         if found is not None and hasattr(found, "value"):
             return found
@@ -98,17 +98,17 @@ class Module:
             self.cell(name)
 
     def define_macro(self, name: str, macro: Any) -> None:
-        """Give a name the meaning of a macro, or of a keyword under another name."""
+        """Bind a name to a macro, or to the meaning of a keyword."""
         self.macros[name] = macro
 
     def handed_out(self) -> list[str]:
-        """The names that an importing module gets: values and macros."""
+        """The exported names: values and macros."""
         return (
             self.exports if self.exports is not None else list(dict.fromkeys([*self.defined, *self.macros]))
         )
 
     def redefines(self, cell: Global) -> bool:
-        """Is it the cell of a name here that means something else to the parent, or as a primitive?"""
+        """Whether it is the cell of a name defined here that means something else in the parent, or as a primitive."""
         name = cell.name
         if self.cells.get(name) is not cell:
             return False
@@ -117,7 +117,7 @@ class Module:
         return name in self.defined and self.parent is not None and self.parent.lookup(name) is not None
 
     def is_inherited(self, name: str) -> bool:
-        """Does the name still mean what it means in every program?"""
+        """Whether the name still has its standard meaning."""
         return name not in self.defined
 
 
@@ -131,10 +131,10 @@ def key_of(name: Name) -> Key:
 class Scope:
     """The local names at one place of a program.
 
-    The scopes of a top-level form that are open at one time share a table: for each name its meanings with the levels of the
-    scopes that bound them, innermost last. So finding a name costs the same however deep it stands, and a scope outside
-    that a macro remembers is the same table up to that scope's level. Scopes are left in reverse order; an error
-    gives the table up.
+    The open scopes of a top-level form share a table: for each name its meanings with the levels of the
+    scopes that bound them, innermost last. So looking up a name costs the same at any depth, and an outer scope
+    that a macro captures is the same table up to that scope's level. Scopes are left in reverse order; an error
+    discards the table.
     """
 
     __slots__ = ("table", "module", "level", "keys")
@@ -154,13 +154,13 @@ class Scope:
         return scope
 
     def leave(self) -> None:
-        """Forget what was bound here."""
+        """Remove the bindings of this scope."""
         for key in self.keys:
             self.table[key].pop()
         self.keys.clear()
 
     def bind(self, name: Name, meaning: Any) -> None:
-        """Give a name a meaning here, in place of one that it was given here before."""
+        """Bind a name in this scope, replacing its binding in the same scope."""
         key = (name.symbol, name.marks)
         meanings = self.table.setdefault(key, [])
         if meanings and meanings[-1][0] == self.level:
@@ -175,13 +175,13 @@ class Scope:
 
 
 class Mark(int):
-    """What the names of one expansion of a macro have in common; `scope` is where the macro was defined."""
+    """Identifies the names of one expansion of a macro; `scope` is the scope of the macro's definition."""
 
     scope: Scope
 
 
 class TopLevel:
-    """A name that nothing local binds, as the module sees it where the name was written."""
+    """A name without local binding, as the module in which it is written resolves it."""
 
     __slots__ = ("module", "name")
 
@@ -191,10 +191,10 @@ class TopLevel:
 
 
 def local_meaning(name: Name, scope: Scope) -> Any:
-    """What the innermost binding says, or a TopLevel.
+    """The innermost binding of a name, or a TopLevel.
 
-    A marked name that is not bound with its marks means what it means, without its last mark, where the macro that
-    inserted it was defined.
+    A marked name that is not bound with its marks has the meaning that it has, without its last mark, in the scope in which
+    the macro that inserted it was defined.
     """
     table, level, module, marks = scope.table, scope.level, scope.module, name.marks
     while True:

@@ -1,7 +1,7 @@
-"""What is known of a name, for people: `vlad doc NAME`, the prompt, and the pages of docs/ that are made from it.
+"""Documentation of names: `vlad doc NAME`, the prompt, and the generated pages of docs/.
 
-In: a name of the language or of the Python interface, or the code of an error.  Out: an `Entry`, or the text of one. Nothing is
-documented here: each text has its home where the thing is, and is read from there when somebody asks.
+In: a name of the language or of the Python interface, or the code of an error.  Out: an `Entry`, or the text of one. This
+module contains no documentation: each text is stored with its subject, and read from there on request.
 
     primitives      the rows of the table (values.Primitive: doc, examples, operands, partials, forward, reverse)
     the library     the doc comments of stdlib/*.vlad, and of the procedures of the basis that are texts
@@ -10,7 +10,7 @@ documented here: each text has its home where the thing is, and is read from the
     Python          the documentation of the public names (public.py)
 
 A doc comment is lines of `;;; ` above a definition: the shape of a call, then sentences and examples. An example is a line
-`CALL  ⇒ VALUE`, a line `⇒ VALUE` behind it for each line more that it prints; `Error: MESSAGE` stands for an error.
+`CALL  ⇒ VALUE`, followed by a line `⇒ VALUE` for each further line of output; `Error: MESSAGE` stands for an error.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from vlad.session.library import the_library
 ARROW = "⇒"
 WIDEST = 100  # characters of a line of sentences
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-# Themes: of the primitives by their rooms, of the library by its files, in the order in which one would read them.
+# Themes: primitives by their rooms, the library by its files, in reading order.
 ROOMS: dict[ModuleType, str] = {
     numbers: "Numbers",
     data: "Pairs, booleans, symbols",
@@ -88,7 +88,7 @@ _WORD = re.compile(r"[^\s()'`,\[\]]+")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A call, or several forms, and the lines that they print."""
+    """A call, or several forms, and the lines of their output."""
 
     call: str
     shown: tuple[str, ...]
@@ -96,16 +96,16 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is known of a name.
+    """The documentation of a name.
 
     kind        "keyword", "primitive", "library"; at the prompt also "program" and "macro"
-    theme       what else it stands with
+    theme       the group of names it belongs to
     signature   the shape of a call
-    derivative  for a primitive: by what, and the rule in the language; nothing where the derivative is zero
-    letters     what the letters in the rules mean
-    place       the file and line that it is defined in
-    source      its definition, where that is in the language
-    hidden      is it of the system's own texts only?
+    derivative  for a primitive: with respect to what, and the rule in the language; empty if the derivative is zero
+    letters     the meaning of the letters in the rules
+    place       the file and line of the definition
+    source      its definition, if that is in the language
+    hidden      whether it occurs in the system's own texts only
     """
 
     name: str
@@ -123,19 +123,19 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What is known of a kind of error: its code, the group it stands in, and lines of text with examples in blocks."""
+    """The documentation of a kind of error: its code, its group, and lines of text with examples in blocks."""
 
     code: str
     group: str
     lines: tuple[str, ...]
 
 
-# Asking.
+# Queries.
 
 
 @cache
 def entries() -> dict[str, Entry]:
-    """All that has a name, by name, theme after theme."""
+    """All entries by name, theme after theme."""
     return {entry.name: entry for entry in (*_keywords(), *_primitives(), *_library())}
 
 
@@ -151,7 +151,7 @@ def public() -> list[Entry]:
 
 
 def entry_of(name: str) -> Entry | None:
-    """The entry of a name, or of what it is another name for."""
+    """The entry of a name, or of the name it is an alias of."""
     found = entries().get(ALIASES.get(name, name))
     if found is None or name not in ALIASES:
         return found
@@ -159,13 +159,14 @@ def entry_of(name: str) -> Entry | None:
 
 
 def told(name: str) -> str:
-    """All that is known of a name, of the language or of the Python interface, or of the code of an error, as text. Raises
-    VladError for what is none of these."""
+    """The documentation of a name, of the language or of the Python interface, or of the code of an error, as text. Raises
+    VladError if it is none of these.
+    """
     entry = entry_of(name)
     if entry is not None:
         return "\n".join(lines_of(entry))
     if name in kinds():
-        return "\n".join(_told_kind(kinds()[name]))
+        return "\n".join(_kind_lines(kinds()[name]))
     if is_public(name):
         return "\n".join(public_lines(name))
     known = [*[entry.name for entry in public()], *ALIASES, *kinds(), *python_names_like(name)]
@@ -174,12 +175,12 @@ def told(name: str) -> str:
 
 
 def is_elsewhere(name: str) -> bool:
-    """Is it told of, though it is no name that a program of the language may use?"""
+    """Whether there is documentation, although programs of the language cannot use the name."""
     return name in kinds() or is_public(name)
 
 
 def python_names_like(name: str) -> list[str]:
-    """The names of the Python interface that somebody may have meant."""
+    """Similar names of the Python interface."""
     owner = name.rpartition(".")[0]
     return [*public_names(), *(members(owner) if owner in public_names() else [])]
 
@@ -208,7 +209,7 @@ def themes() -> dict[str, list[str]]:
     return found
 
 
-# Telling.
+# Formatting.
 
 
 KINDS = {
@@ -217,19 +218,19 @@ KINDS = {
 
 
 def lines_of(entry: Entry) -> Iterator[str]:
-    """All that an entry says."""
+    """The lines of an entry."""
     what = ": ".join([part for part in (KINDS[entry.kind], entry.theme) if part])
     yield f"{entry.signature}    {what}"
     yield from _part("", _wrapped(entry.text))
     if entry.kind == "primitive":
-        yield from _part("Derivative", _told_derivative(entry))
+        yield from _part("Derivative", _derivative_lines(entry))
     examples = [line for example in entry.examples for line in example_lines(example)]
     yield from _part("Examples" if examples else "", examples)
     yield from _part(f"Defined in {entry.place}" if entry.place else "", entry.source.splitlines())
 
 
 def _wrapped(lines: Iterable[str]) -> Iterator[str]:
-    """Paragraphs in lines that are not too wide. What is indented stays as it is."""
+    """Wrap paragraphs. Indented lines are left unchanged."""
     for is_text, of_one in itertools.groupby(lines, lambda line: line != "" and not line.startswith(" ")):
         if is_text:
             yield from textwrap.wrap(" ".join(of_one), WIDEST, break_long_words=False, break_on_hyphens=False)
@@ -237,7 +238,7 @@ def _wrapped(lines: Iterable[str]) -> Iterator[str]:
             yield from of_one
 
 
-def _told_derivative(entry: Entry) -> Iterator[str]:
+def _derivative_lines(entry: Entry) -> Iterator[str]:
     width = max([len(by) for by, _ in entry.derivative], default=0)
     yield from [f"{by:{width}}  {rule}" for by, rule in entry.derivative]
     if entry.letters:
@@ -246,7 +247,7 @@ def _told_derivative(entry: Entry) -> Iterator[str]:
         yield "zero: the result does not vary with the operands"
 
 
-def _told_kind(kind: Kind) -> Iterator[str]:
+def _kind_lines(kind: Kind) -> Iterator[str]:
     yield f"{kind.code}    kind of error: {kind.group}"
     yield from _part("", [line for line in kind.lines if not line.startswith("```")])
     if any(line.startswith("tell(") for line in kind.lines):
@@ -283,7 +284,7 @@ def _filled(words: Iterable[str], width: int) -> Iterator[str]:
 
 
 def taken_apart(lines: Iterable[str]) -> tuple[tuple[str, ...], tuple[Example, ...]]:
-    """The sentences and the examples among lines of documentation."""
+    """Split lines of documentation into sentences and examples."""
     text, examples = [], []
     for line in lines:
         call, arrow, value = line.partition(ARROW)
@@ -298,7 +299,7 @@ def taken_apart(lines: Iterable[str]) -> tuple[tuple[str, ...], tuple[Example, .
 
 
 def _sections(file: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Of a page of the manual, for each heading of the third level: that of the second above it, its own, and the lines below."""
+    """Split a page of the manual at headings of the third level: the heading above it, its own, and the lines below."""
     with open(os.path.join(FOLDER, file), encoding="utf-8") as opened:
         page = opened.read()
     group = ""
@@ -319,7 +320,7 @@ def _keywords() -> Iterator[Entry]:
 
 
 def _name(signature: str) -> str:
-    """The name that the shape of a call begins with."""
+    """The name at the beginning of the shape of a call."""
     match = _WORD.search(signature)
     assert match is not None, signature
     return match.group()
@@ -348,7 +349,7 @@ def _primitives() -> Iterator[Entry]:
 
 
 def _rules(row: Primitive) -> Iterator[tuple[str, str]]:
-    """How a primitive's derivative is written in its row: by what, and the rule, on one line."""
+    """The derivative rules of a primitive's row: with respect to what, and the rule, on one line."""
     if row.partials is not None:
         stated = [
             (f"by {x}", " · ".join(steps_of(partial)))
@@ -362,7 +363,7 @@ def _rules(row: Primitive) -> Iterator[tuple[str, str]]:
 
 
 def _letters(row: Primitive) -> Iterator[str]:
-    """What the letters in a row's derivative mean, those that are used."""
+    """The meaning of the letters used in a row's derivative."""
     used = set(_WORD.findall(" ".join([rule for _, rule in _rules(row)])))
     meanings = {
         "r": "r is the result",
@@ -376,7 +377,7 @@ def _letters(row: Primitive) -> Iterator[str]:
 
 
 def _dedented(lines: list[str]) -> str:
-    """Lines without what all but the first are indented by."""
+    """Lines without the indentation of all but the first."""
     indents = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
     least = min(indents, default=0)
     return "\n".join([lines[0].strip(), *[line[least:] for line in lines[1:]]])
@@ -387,7 +388,7 @@ def _dedented(lines: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One definition at top level of a library file: where it is, the lines of its doc comment, and its text."""
+    """A top-level definition of a library file: its place, the lines of its doc comment, and its text."""
 
     file: str
     line: int
@@ -403,7 +404,7 @@ def library_lines(file: str) -> list[str]:
 
 
 def definitions(file: str) -> Iterator[Definition]:
-    """Every top-level definition of a library file, private ones included, in order."""
+    """Every top-level definition of a library file, including private ones, in order."""
     comment: list[str] = []
     lines = library_lines(file)
     for number, line in enumerate(lines, 1):
@@ -417,7 +418,7 @@ def definitions(file: str) -> Iterator[Definition]:
 
 
 def _form(lines: list[str]) -> str:
-    """The definition that begins on the first line: all that is indented, or empty and followed by that."""
+    """The definition that begins on the first line: the following lines that are indented, or empty before an indented one."""
     count = 1
     for number, line in enumerate(lines[1:], 2):
         if line.startswith(" "):

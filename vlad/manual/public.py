@@ -1,6 +1,6 @@
-"""What is known of a name of the Python interface, for people: `vlad doc vlad.grad`, `vlad doc vlad.Session.eval`.
+"""Documentation of names of the Python interface: `vlad doc vlad.grad`, `vlad doc vlad.Session.eval`.
 
-In: such a name.  Out: text. Called by help.py. Nothing is documented here: each text is the documentation of the thing itself,
+In: such a name.  Out: text. Called by help.py. This module contains no documentation: each text is the object's docstring,
 which Python's `help` shows as well.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 from vlad.evaluate.limits import LIMITS
 
 PACKAGE = "vlad"
-# What of a class is for its users, where others of the package have names there as well.
+# The public members of classes that have further members for the package itself.
 FOR_USERS: dict[str, tuple[str, ...]] = {
     f"{PACKAGE}.Procedure": ("session",),
     f"{PACKAGE}.Limits": LIMITS,
@@ -27,12 +27,12 @@ FOR_USERS: dict[str, tuple[str, ...]] = {
 
 
 def public_names() -> list[str]:
-    """The names that `import vlad` gives, as they are written in a program."""
+    """The names that `import vlad` provides, with their prefix."""
     return [f"{PACKAGE}.{name}" for name in import_module(PACKAGE).__all__ if not name.startswith("_")]
 
 
 def members(name: str) -> list[str]:
-    """The names of what a class has, by its public name; of what is no class, none."""
+    """The members of a class, by its public name; none for any other name."""
     value = _value(name)
     if not isinstance(value, type) or issubclass(value, Exception):
         return []
@@ -41,13 +41,13 @@ def members(name: str) -> list[str]:
 
 
 def is_public(name: str) -> bool:
-    """Is it of the Python interface: the package, a name of it, or a member of such a class?"""
+    """Whether it belongs to the Python interface: the package, a name of it, or a member of such a class."""
     head = name.rpartition(".")[0]
     return name == PACKAGE or name in public_names() or (head in public_names() and name in members(head))
 
 
 def public_lines(name: str) -> Iterator[str]:
-    """All that is known of a name for which `is_public` holds."""
+    """The documentation of a name for which `is_public` holds."""
     value = _value(name)
     yield f"{name}{_signature(name, value)}    Python: {_kind(value)}"
     yield ""
@@ -60,7 +60,7 @@ def public_lines(name: str) -> Iterator[str]:
 
 
 def _value(name: str) -> Any:
-    """What a name means."""
+    """The object of a name."""
     _, *path = name.split(".")
     value: Any = import_module(PACKAGE)
     for part in path:
@@ -77,7 +77,7 @@ def _kind(value: Any) -> str:
 
 
 def _signature(name: str, value: Any) -> str:
-    """How it is called, without types; nothing where that is no matter of programs."""
+    """The signature without types; empty if programs do not call it."""
     if not callable(value) or name == f"{PACKAGE}.Procedure":
         return ""
     found = inspect.signature(value)

@@ -1,9 +1,8 @@
-"""An error in words that are in the user's own text: what an unbound name was meant to be; which call of the library failed; the
-way to what was meant.
+"""Clearer errors, in terms of the user's own text: the meant name of an unbound one; which call of the library failed; a
+counterpart that takes the operands.
 
-In: an error, and what is known where it happened.  Out: the same error, made clearer. Called by session/suggestions.py, once it
-is there.
-Or in: the operands that did not suit.  Out: the words for them. Called where such an error is made (primitives/, evaluate/).
+In: an error, and facts about its place.  Out: the same error, made clearer. Called by session/suggestions.py, after the
+error. Or in: unsuitable operands.  Out: their description. Called where such an error is made (primitives/, evaluate/).
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ OPERATORS = frozenset(["+", "-", "*", "/", "=", "<", ">", "<=", ">="])
 LONGEST_SHOWN = 40
 DERIVATIVES = frozenset(["derivative", "derivative-F", "derivative-R"])
 OF_STRINGS = {"=": "equal?", "+": "string-append"}
-LONGEST_LIST = 1000  # that somebody walks to the end to say what it is
+LONGEST_LIST = 1000  # elements that are checked to decide whether it is a list
 MORE = {"apply": " with a list; where x holds a pair of arguments, `(f x)` calls f with both"}
-# Names are bound by these, in their first operands.
+# These forms bind names in their first operands.
 BINDERS = frozenset(["lambda", "define", "let", "let*", "letrec", "letrec*", "do"])
 UNSUITED = frozenset(
     [
@@ -40,14 +39,14 @@ UNSUITED = frozenset(
         "wrong-number-of-arguments",
     ]
 )
-# What goes wrong in a call whatever it is given.
+# Errors of a call that do not depend on its operands.
 OTHERWISE = frozenset(["unbound-variable", "not-permitted", "internal-error"])
 _ASSIGNED = re.compile(r"[ \t]*=[ \t]*\S")
 _NUMERAL = re.compile(r"[-+.]*\d")
 
 
 def hint_for(name: str, known: Iterable[str], span: Span | None = None) -> str:
-    """What may have been meant by an unbound name: one of those that are known, or that stand in the same text."""
+    """A hint for an unbound name: similar names that are known or occur in the same text."""
     beside = names_in(span.source.text) if span is not None else []
     return suggestion(name, known, beside) or NOTHING
 
@@ -55,9 +54,10 @@ def hint_for(name: str, known: Iterable[str], span: Span | None = None) -> str:
 def clarify(
     error: VladError, known: Iterable[str], keywords: Iterable[str], is_bound: Callable[[str], bool]
 ) -> None:
-    """Give an error about an unbound name its hint. Operands are evaluated before it is noticed that nothing bears the name of
-    the operator: where that was meant as a keyword, as in `(lamda (x) x)`, it is what is wrong, and not what was found in an
-    operand: that nothing bears the name x, or that what is no call cannot be called."""
+    """Add a hint to an error about an unbound name. Operands are evaluated before the operator is found to be
+    unbound: if it was meant as a keyword, as in `(lamda (x) x)`, the error is about the operator, and not about an
+    operand, such as an unbound x, or a value that cannot be called.
+    """
     head = None if error.span is None else _meant_as_keyword(error.span, keywords, is_bound)
     if head is not None:
         error.code, error.name = "unbound-variable", head.symbol.name
@@ -78,8 +78,9 @@ def clarify(
 
 
 def speak_of_pattern(error: VladError, pattern: Span, name: str = "", value: Value = None) -> bool:
-    """Say of what did not fit a pattern, if that is `(list x y)`, that it takes a list of two. `name`: of the procedure of which
-    that is a parameter; `value`: the whole that did not fit, where it is known, for the error has what was left of it."""
+    """Make an error about a pattern `(list x y)` say that it takes a list of two. `name`: the procedure of which the pattern is a
+    parameter; `value`: the whole value, if it is known, as the error has only the rest of it. Returns whether it did.
+    """
     form = _form(pattern)
     if form is None or not pattern.text.startswith("(list ") or "..." in names_in(pattern.text):
         return False
@@ -102,7 +103,7 @@ def speak_of_pattern(error: VladError, pattern: Span, name: str = "", value: Val
 
 
 def _as_list(value: Value) -> str:
-    """How long a list is, or what else a value is."""
+    """A description of the length of a list, or of another value."""
     count, rest = 0, look(value)
     while type(rest) is tuple and len(rest) == 2:
         count, rest = count + 1, look(rest[1])
@@ -143,7 +144,7 @@ def _as_sequence(span: Span | None, name: str) -> str | None:
 
 
 def _as_notation(name: str, known: set[str]) -> str | None:
-    """A hint for what is no name but the notation of other languages, or of a module that has none such."""
+    """A hint for notation of other languages, or for names with the prefix of a module."""
     power = re.fullmatch(r"([^*^]+)(?:\*\*|\^)([^*^]+)", name)
     if power is not None:
         return f"write `(expt {power.group(1)} {power.group(2)})`"
@@ -159,7 +160,7 @@ def _as_notation(name: str, known: set[str]) -> str | None:
 
 
 def _has_before(bindings: Form, name: str, span: Span) -> bool:
-    """Is a name bound there, by a binding before the one that a place is in?"""
+    """Whether a binding before the one that contains `span` binds the name."""
     before = [binding for binding in bindings.items if binding.span.end <= span.start]
     is_inside = any(binding.span.start <= span.start < binding.span.end for binding in bindings.items)
     return is_inside and any(
@@ -169,8 +170,9 @@ def _has_before(bindings: Form, name: str, span: Span) -> bool:
 
 
 def _as_elsewhere(span: Span, known: set[str]) -> str | None:
-    """A hint for a call that is written as in mathematics: `(1 + 2)`, or `f(3)`, of which the list is what cannot be called. What
-    bears a known name may well have been called, and something inside it not."""
+    """A hint for a call in mathematical notation: `(1 + 2)`, or `f(3)`, where the list is called. If the
+    operator is a known name, the error may be about something inside it.
+    """
     form = _form(span)
     if form is None:
         return None
@@ -185,7 +187,7 @@ def _as_elsewhere(span: Span, known: set[str]) -> str | None:
 
 
 def _form(span: Span) -> Form | None:
-    """The form that stands at a place, unless it is empty, or something else stands there."""
+    """The form at a place; None if it is empty, or if there is something else."""
     try:
         found = read(Source("", span.text))
     except VladError:
@@ -211,9 +213,10 @@ def tell_number(
     signature_of: Callable[[str], Signature | None],
     usage_of: Callable[[str], Usage | None],
 ) -> bool:
-    """Say of a procedure of the library, or a primitive, that it was called with another number of arguments than it takes, where
-    that is why the call failed. By the tuple rule the last one stood for all that were left, or those too many for one, and what
-    did not suit was a part of it. `signature_of` knows the names that mean the same in every program. Is it told?"""
+    """Make an error say that a procedure of the library, or a primitive, was called with the wrong number of arguments, if
+    that caused it. By the tuple rule the last argument stood for all remaining ones, or the excess ones for one, and a part of it
+    was unsuitable. `signature_of` covers the names with their standard meaning. Returns whether the number is wrong.
+    """
     span = error.span
     if type(error) is not VladError or type(span) is not Span or error.code in OTHERWISE:
         return False
@@ -260,7 +263,7 @@ def _takes_more(usage: Usage | None) -> bool:
 
 
 def _by_place(form: Form) -> list[Syntax]:
-    """The operands of a call that are not given by name."""
+    """The positional operands of a call."""
     found: list[Syntax] = []
     operands = iter(form.items[1:])
     for operand in operands:
@@ -272,7 +275,7 @@ def _by_place(form: Form) -> list[Syntax]:
 
 
 def _is_local(span: Span, name: str) -> bool:
-    """May a name be bound by a form around a place?"""
+    """Whether an enclosing form may bind the name."""
     for form in _around(span):
         head = form.items[0]
         if isinstance(head, Name) and head.symbol.name in BINDERS:
@@ -298,7 +301,7 @@ def show_call(error: VladError, usage_of: Callable[[str], Usage | None], is_coun
     if error.span is None or error.code not in UNSUITED:
         return
     if error.is_of_list and error.span.text.startswith("(list "):
-        return  # it is the pattern, and no call
+        return  # a pattern, not a call
     miscounted = None if is_counted else _miscounted(error.span, usage_of)
     if miscounted is not None:
         error.add_hint(miscounted)
@@ -317,7 +320,7 @@ def show_call(error: VladError, usage_of: Callable[[str], Usage | None], is_coun
 
 
 def _show_way_for_tensors(error: VladError, usage_of: Callable[[str], Usage | None]) -> None:
-    """Where `sort` was given a tensor, or nothing else, which will have been one."""
+    """Add the counterpart for tensors if `sort` was called with a tensor, or with nothing else."""
     name = error.name
     way = None if name is None else FOR_TENSORS.get(name)
     may_be = Kind.TENSOR in error.kinds or error.got == 1
@@ -326,7 +329,7 @@ def _show_way_for_tensors(error: VladError, usage_of: Callable[[str], Usage | No
 
 
 def _is_derivative_of_several(form: Form, error: VladError) -> bool:
-    """Is it `((derivative f) 1)`, where f takes more than that?"""
+    """Whether it is `((derivative f) 1)`, where f takes several arguments."""
     head = form.items[0]
     derivative = head.items[0] if isinstance(head, Form) and head.items else None
     is_one = error.got == 1 and error.expected != 1
@@ -334,8 +337,9 @@ def _is_derivative_of_several(form: Form, error: VladError) -> bool:
 
 
 def _miscounted(span: Span, usage_of: Callable[[str], Usage | None]) -> str | None:
-    """A hint for `(argmin f '(1 2))`: by the tuple rule the list stands for the two arguments that are left; or for one too many,
-    when the last parameter stands for all that are left."""
+    """A hint for `(argmin f '(1 2))`: by the tuple rule the list stands for the two remaining arguments; or for an excess one,
+    if the last parameter stands for all remaining ones.
+    """
     for form in reversed(list(_around(span))):
         head, *operands = form.items
         usage = usage_of(head.symbol.name) if isinstance(head, Name) and operands else None
@@ -357,8 +361,9 @@ def _is_inside(entry: Backtrace) -> bool:
 
 
 def speak_of_call(error: VladError, is_of_library: Callable[[str], bool]) -> None:
-    """Where an operand did not suit something inside a procedure of the library, speak of that procedure, as far as the user
-    has written its name at the place of the error; what was inside is the reason."""
+    """If an operand was unsuitable inside a procedure of the library, make the error name that procedure, as far as its
+    name is written at the place of the error; the original message becomes the reason.
+    """
     if error.wording is None or error.span is None or in_library(error.span) or error.reason is not None:
         return
     words = names_in(error.span.text)
@@ -372,7 +377,7 @@ def speak_of_call(error: VladError, is_of_library: Callable[[str], bool]) -> Non
 
 
 def speak_of(name: str, error: VladError) -> None:
-    """Say of an operand that does not suit, if that is what is wrong, that it does not suit this procedure."""
+    """Make an error about an unsuitable operand, if it is one, name this procedure."""
     if error.wording is not None and error.reason is None:
         if error.names_itself:
             error.hint, error.names_itself = f"inside it, {error.hint}", False
@@ -381,14 +386,15 @@ def speak_of(name: str, error: VladError) -> None:
 
 
 def names_in(text: str) -> list[str]:
-    """The names that stand in a text, each as often as it does."""
+    """The names in a text, with repetitions."""
     atoms = [text[token.start : token.end] for token in tokens(text) if token.kind == "atom"]
     return [atom for atom in atoms if not _NUMERAL.match(atom)]
 
 
 def _meant_as_keyword(span: Span, keywords: Iterable[str], is_bound: Callable[[str], bool]) -> Name | None:
-    """The operator, of the forms around a place from the outside in, that nothing bears the name of, and that is much like a
-    keyword. A name that stands in the text a second time may be a local one."""
+    """The first operator, of the enclosing forms from the outside in, that is unbound and similar to a
+    keyword. A name that occurs twice in the text may be a local one.
+    """
     keywords = list(keywords)
     words = names_in(span.source.text)
     for form in _around(span):
@@ -401,7 +407,7 @@ def _meant_as_keyword(span: Span, keywords: Iterable[str], is_bound: Callable[[s
 
 
 def _around(span: Span) -> Iterator[Form]:
-    """The forms around a place, from the outside in."""
+    """The enclosing forms of a place, from the outside in."""
     try:
         inside: Iterable[Syntax] = read(span.source)
     except VladError:
@@ -415,7 +421,7 @@ def _around(span: Span) -> Iterator[Form]:
 
 
 def is_short_list(value: Value) -> bool:
-    """Is it a proper list, as far as that is soon seen?"""
+    """Whether it is a proper list, within a bounded number of elements."""
     for _ in range(LONGEST_LIST):
         if type(value) is not tuple or len(value) != 2:
             return type(value) is tuple and not value
@@ -442,7 +448,7 @@ def kind(value: Value) -> Kind:
 
 
 def kind_text(value: Value) -> str:
-    """What a value is, in a hint's words."""
+    """A description of a value's kind, for a hint."""
     found = kind(value)
     return f"{found.value} {shape_text(look(value).shape)}" if found is Kind.TENSOR else found.value
 
@@ -477,7 +483,7 @@ def way_with(name: str, of: Collection[Kind], kinds: Collection[Kind]) -> str:
 
 
 def way_into(value: Value) -> str:
-    """For who meant an element by calling what has elements."""
+    """A hint for a structure that was called to get an element."""
     if type(look(value)) is Tensor:
         return "; `(tensor-ref t i)` takes an entry of a tensor"
     return "; `(list-ref l i)` takes an element of a list" if is_short_list(value) and look(value) else ""

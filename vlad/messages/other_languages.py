@@ -1,8 +1,8 @@
-"""Words of other languages and libraries, and what to write here: of Scheme and its SRFIs, Racket, Common Lisp, Clojure, Haskell,
-Python, Julia, NumPy, JAX and PyTorch.
+"""Words of other languages and libraries, with their counterparts: of Scheme and its SRFIs, Racket, Common Lisp, Clojure,
+Haskell, Python, Julia, NumPy, JAX and PyTorch.
 
-In: a word that means nothing.  Out: what a hint says of it, if it is known from elsewhere. Asked by spelling.py, where an error
-is made. tests/test_spelling.py has the lists of words, and sees that what is told here exists.
+In: an unknown word.  Out: a hint, if the word is in the table. Called by spelling.py, where an error
+is made. tests/test_spelling.py has the lists of words, and checks that the suggested names exist.
 
 The file is long because it is a table of words.
 """
@@ -36,7 +36,7 @@ TABLES = "a table is a list of pairs: `(cdr (assoc KEY TABLE))` finds, `(cons (c
 TESTS = "write `(assert TEST)`, or `(assert (close? x y 1e-9))` for what is rounded"
 VECTORS = "there are lists and tensors: `(list ...)` with `list-ref`, `map`, `list-set`; `#[1 2]` with `tensor-ref`, `map-tensor`"
 
-# Of single words.
+# Hints for single words.
 WORDS: dict[str, str] = {
     "!=": "write `(not (= a b))`",
     "//": "a comment begins with `;`; a quotient is `(quotient a b)`",
@@ -113,7 +113,7 @@ WORDS: dict[str, str] = {
     "||": "write `(or a b)`",
 }
 
-# What several words are told.
+# Hints for several words each.
 SHARED: tuple[tuple[str, str], ...] = (
     ("write `#t`", "true True otherwise t"),
     ("write `#f`", "false False"),
@@ -589,7 +589,7 @@ SHARED: tuple[tuple[str, str], ...] = (
     ),
 )
 
-# Words that are told by how they are written: those of a module of vectors, say, of which there is no end.
+# Hints by pattern, for open sets of words, such as all operations on a type of vectors.
 FAMILIES: tuple[tuple[str, str], ...] = (
     (
         r"(make-)?(immutable-)?hash(-table)?\b.*|dict-.*|hashtable-.*|alist->.*|.*->hash(-table)?|hash-map|for/hash|make-hasheq.*",
@@ -633,7 +633,7 @@ def _shared() -> dict[str, str]:
 
 
 def told(word: str) -> str | None:
-    """What a hint says of a word that is known from elsewhere."""
+    """The hint for a word of another language; None if there is none."""
     found = WORDS.get(word) or _shared().get(word)
     if found is None and len(word) > 2:
         found = next((hint for pattern, hint in FAMILIES if re.fullmatch(pattern, word)), None)
@@ -641,5 +641,5 @@ def told(word: str) -> str | None:
 
 
 def words() -> list[str]:
-    """All that are listed."""
+    """All listed words."""
     return [*WORDS, *_shared()]

@@ -1,7 +1,7 @@
-"""Words that somebody may have meant: known ones that are written much like a word, and what stands here for those of others
+"""Suggestions for an unknown word: known words that are spelled similarly, and counterparts of words of other languages
 (other_languages.py).
 
-In: a word that means nothing, and the words that do.  Out: what to suggest. Called where an error is made, never before.
+In: an unknown word, and the known ones.  Out: a suggestion. Called only where an error is made.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from vlad.messages.other_languages import told
 
-# Whose names people write as those of modules.
+# Names of modules of other languages, used as a prefix.
 MODULES = frozenset(
     ["F", "jax", "jnp", "lax", "math", "nn", "np", "numpy", "optim", "random", "scipy", "tf", "torch"]
 )
@@ -18,8 +18,9 @@ MOST_TOLD = 3
 
 
 def suggestion(word: str, known: Iterable[str], own: Iterable[str] = ()) -> str | None:
-    """What a hint says of a word that means nothing; None where nothing is like it. `own`: names that stand in the same text. One
-    of these that is an edit away was meant rather than a word that is known from elsewhere."""
+    """The hint for an unknown word; None if nothing is similar. `own`: names in the same text. One of these that is one
+    edit away is more likely than a word of another language.
+    """
     if len(word) > 4:
         near = [name for name in nearest(word, own) if edits(word, name, 1) <= 1]
         if near:
@@ -45,9 +46,10 @@ def _did_you_mean(names: list[str]) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> list[str]:
-    """The likeliest of the known words that are the fewest edits away: at most three, and none that has little in common with
-    the word."""
-    if len(word) < 2:  # a variable of mathematics: nothing to know a name by
+    """The known words that are the fewest edits away: at most three, the likeliest first, and none that has little in common with
+    the word.
+    """
+    if len(word) < 2:  # a variable of mathematics: too short for a guess
         return []
     most = 1 if len(word) < 5 else 2 if len(word) < 9 else 3
     letters = set(word)
@@ -63,13 +65,14 @@ def nearest(word: str, known: Iterable[str]) -> list[str]:
 
 
 def _unlikeliness(word: str, name: str, count: int) -> tuple[object, ...]:
-    """What is small for a word that was probably meant: few edits, none of them the first character, no letter more or less."""
+    """A sort key, smaller for likelier words: few edits, none in the first character, equal lengths."""
     return count, word[:1] != name[:1], set(word) != set(name)
 
 
 def edits(a: str, b: str, most: int) -> int:
-    """How many characters have to be put in, left out, replaced or swapped with their neighbours to get from one word to
-    another; any number above `most` stands for all of them (Damerau 1964; each place is edited once)."""
+    """The edit distance of two words: insertions, deletions, substitutions and swaps of neighbours; any number above `most`
+    stands for all larger ones (Damerau 1964, in the variant that edits each place once).
+    """
     before: list[int] = []
     last = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):

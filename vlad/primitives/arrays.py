@@ -1,8 +1,8 @@
-"""What the rows of tensors have in common: operands as arrays, shapes, axes, kinds of number, and how a row is stated.
+"""Shared by the rows of tensors: operands as arrays, shapes, axes, kinds of number, and a constructor of rows.
 
-Values come from the array library of the operands, and what has no tensor among them from that of the session's device; only
+Results are computed by the array library of the operands, or on the session's device if no operand is a tensor; only
 functions of the array-API standard are used, except in devices.py. Derivatives are language text over rows of this table, so
-each has derivatives of its own. An axis counts from 0, or from the end when it is negative; #f as axis is all of them. A result
+they have derivatives, too. An axis counts from 0, or from the end if it is negative; #f as axis means all axes. A result
 of rank 0 is a real.
 """
 
@@ -23,11 +23,11 @@ from vlad.primitives.type_rules import plain
 
 KINDS = {"boolean": "bool"} | {name: name for name in ("float64", "float32", "int64", "int32")}
 MOST_AXES = 32
-MOST_ENTRIES = 1 << 34  # of a tensor that a program asks for by its shape
+MOST_ENTRIES = 1 << 34  # of a tensor that a program makes by its shape
 
 
 def array_of(name: str, value: Value, beside: Array | None = None) -> Array:
-    """The array of a tensor or a real; a real's is where another array is, or on the session's device. Raises VladError."""
+    """The array of a tensor or a real; a real's is on the device of `beside`, or the session's. Raises VladError."""
     if type(value) is Tensor:
         return value.array
     if type(value) is float:
@@ -36,23 +36,23 @@ def array_of(name: str, value: Value, beside: Array | None = None) -> Array:
 
 
 def lengths_of(value: Value) -> tuple[int, ...]:
-    """The shape of a tensor; () of what is none."""
+    """The shape of a tensor; () for any other value."""
     return value.shape if type(value) is Tensor else ()
 
 
 def first_entry(array: Array, wrong: Array) -> Value:
-    """The first entry of an array at which another, of booleans, holds: for an error."""
+    """The first entry of an array at which `wrong`, an array of booleans, is true: for an error."""
     xp = namespace(array)
     return made(on_host(xp.reshape(array, (-1,)))[on_host(xp.reshape(wrong, (-1,)))][0])
 
 
 def part_at(array: Array, axis: int, index: int | slice) -> Array:
-    """What an array has at an index, or in a slice, of an axis."""
+    """The part of an array at an index, or in a slice, of an axis."""
     return array[(*[slice(None)] * axis, index, ...)]
 
 
 def repeated_like(x: Array | float, like: Array, dtype: Any) -> Array:
-    """A real or an array, repeated to the shape of another, where that is."""
+    """A real or an array, broadcast to the shape of `like`, on its device."""
     xp = namespace(like)
     expect_array(like.shape)
     with quiet():
@@ -61,7 +61,7 @@ def repeated_like(x: Array | float, like: Array, dtype: Any) -> Array:
 
 
 def reshaped_to(array: Array, shape: tuple[int, ...]) -> Array:
-    """The entries in their order as another shape. Raises NoRoom where they have to be copied for that, and it is too much."""
+    """The array in another shape. Raises NoRoom if that needs a copy for which there is no memory."""
     flags = getattr(array, "flags", None)
     if flags is None or not flags.c_contiguous:
         expect_arrays(1, array.size)
@@ -69,7 +69,7 @@ def reshaped_to(array: Array, shape: tuple[int, ...]) -> Array:
 
 
 def reals(array: Array) -> Array:
-    """The entries as reals."""
+    """The entries converted to reals."""
     if SORT[array.dtype] == "f":
         return array
     xp = namespace(array)
@@ -84,7 +84,7 @@ def whole(name: str, value: Value, what: str) -> int:
 
 
 def elements(name: str, value: Value) -> list[Value]:
-    """Of a list. Raises VladError."""
+    """The elements of a list. Raises VladError."""
     found = []
     rest = look(value)
     while type(rest) is tuple and len(rest) == 2:
@@ -96,8 +96,9 @@ def elements(name: str, value: Value) -> list[Value]:
 
 
 def dimensions(name: str, value: Value) -> tuple[int, ...]:
-    """A shape: a list of whole numbers, or one of them. Raises VladError; or NoRoom, where an evaluation may not make so much.
-    What is only repeated counts like what is there, for whoever computes with it makes it so."""
+    """A shape: a list of whole numbers, or one number. Raises VladError, or NoRoom if the evaluation may not use that much
+    memory. A broadcast array counts in full, as computing with it materialises it.
+    """
     value = look(value)
     parts = [value] if type(value) is float else elements(name, value)
     shape = tuple([whole(name, part, "the length of an axis") for part in parts])
@@ -140,7 +141,7 @@ def axis_of(name: str, axis: Value, rank: int) -> int:
 
 
 def axes_of(name: str, axis: Value, rank: int) -> tuple[int, ...] | None:
-    """One axis, several, or None for all."""
+    """One axis, several, or None for all. Raises VladError."""
     axis = look(axis)
     if axis is FALSE:
         return None
@@ -152,7 +153,7 @@ def axes_of(name: str, axis: Value, rank: int) -> tuple[int, ...] | None:
 
 
 def flag(name: str, operand: str, value: Value) -> bool:
-    """Is a flag set? Raises VladError where it is none: a number would be true, 0 as well."""
+    """The value of a flag. Raises VladError unless it is a boolean: any number, even 0, would count as true."""
     if type(value) is not Boolean:
         hint = f"#:{operand} is #t or #f"
         raise unsuitable(name, hint, (value,))
@@ -160,7 +161,7 @@ def flag(name: str, operand: str, value: Value) -> bool:
 
 
 def dtype_of(name: str, dtype: Value, xp: Any) -> Any:
-    """The library's object for a kind of number. Raises VladError."""
+    """The library's dtype for a kind of number. Raises VladError."""
     return getattr(xp, named_kind(name, dtype))
 
 
@@ -173,19 +174,19 @@ def named_kind(name: str, dtype: Value) -> str:
 
 
 def kind_text(dtype: Value) -> str:
-    """How a kind of number is called: by a symbol, or by a string, for Python has no symbols."""
+    """The name of a kind of number: a symbol, or a string, as Python has no symbols."""
     if type(dtype) is Symbol:
         return dtype.name
     return dtype.text if type(dtype) is String else ""
 
 
 def _left_out(name: str) -> Callable[..., Any]:
-    """The type rule of a row that only tier 0 has."""
+    """The type rule of a row that is not compiled."""
     return lambda w, *operands: w.left_out(f"`{name}` is")
 
 
 def _known_zeros(value: Callable[..., Value], places: tuple[int, ...]) -> Callable[..., Value]:
-    """In derivatives an operand may be the known zero: then so is the answer."""
+    """In derivatives an operand may be the known zero: then so is the result."""
 
     @functools.wraps(value)
     def rule(*operands: Value) -> Value:
@@ -198,7 +199,7 @@ def _known_zeros(value: Callable[..., Value], places: tuple[int, ...]) -> Callab
 
 
 def _with_room(value: Callable[..., Value], room: float) -> Callable[..., Value]:
-    """A rule that asks beforehand whether there is room."""
+    """A rule that checks for memory beforehand."""
 
     @functools.wraps(value)
     def rule(*operands: Value) -> Value:
@@ -219,8 +220,10 @@ def row(
     room: float = 0.0,
     **columns: Any,
 ) -> Primitive:
-    """`linear`: operands of which a known zero makes the result one. `room`: how many arrays of as many reals as its largest
-    operand has are there at once while the rule runs, its answer among them and the operands not; 0 for a rule that asks."""
+    """`linear`: operands of which a known zero makes the result one. `room`: the number of arrays of reals, of the size of the
+    largest operand, that exist at once while the rule runs, the result included and the operands not; 0 if the rule checks
+    itself.
+    """
     if room:
         value = _with_room(value, room)
     places = tuple([operands.split().index(one) for one in linear.split()])

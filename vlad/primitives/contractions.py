@@ -1,7 +1,7 @@
 """The row behind `einsum`, and its procedure: sums of products over named axes (arrays.py has the conventions).
 
-A specification such as "ij,jk->ik" names the axes of each operand, and of the result. What it means is planned once for the
-shapes of the operands: a tree of contractions of two tensors each. `contract` is such a step. The names in it may also
+A specification such as "ij,jk->ik" names the axes of each operand, and of the result. It is planned once for the
+shapes of the operands: a tree of contractions of two tensors each. `contract` is such a step. A name may also
 occur several times in one term (a diagonal), or in the result alone (repeated along an axis): that makes contractions closed
 under transposition, so the derivatives of a contraction are contractions with the terms exchanged.
 """
@@ -30,7 +30,7 @@ from vlad.primitives.type_rules import asked_kind, is_number, kind_of, known, lo
 Shape = tuple[int, ...]
 Lengths = dict[str, int]
 _TERM = re.compile(r"[A-Za-z]*(\.\.\.[A-Za-z]*)?")
-_UNNAMED = 0x100  # from here on: the names of the axes that `...` stands for, and of those of length 1 that are repeated
+_UNNAMED = 0x100  # names from here on: the axes of `...`, and broadcast axes of length 1
 
 
 # Contracting.
@@ -38,7 +38,9 @@ _UNNAMED = 0x100  # from here on: the names of the axes that `...` stands for, a
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """How an operand becomes a factor of a product of matrices. `kept` are the names of its axes that have another use."""
+    """How an operand becomes a factor of a product of matrices. `kept` are the names of its axes that are not summed over at
+    once.
+    """
 
     labels: str
     kept: str
@@ -55,9 +57,9 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How two operands are contracted: as matrices, of which axes of both and of the result are leading axes.
+    """How two operands are contracted: as a product of matrices, batched over axes of both and of the result.
 
-    inner       are there axes to sum over?
+    inner       whether there are axes to sum over
     found       the names of the axes of the product, whose lengths are `shape`
     """
 
@@ -96,7 +98,8 @@ def _order_of(labels: str, wanted: str) -> tuple[int, ...] | None:
 
 def _contract(a: Value, b: Value, labels: Value, like: Value) -> Value:
     """The sum of the products of entries of a and b over all axes that the result does not have. `like` has the shape of the
-    result: a list of lengths, or a tensor or real, beside which it is."""
+    result: a list of lengths, or a tensor or real.
+    """
     xp = library("einsum", a, b, like)
     beside = next((value.like for value in (a, b, like) if type(value) is Tensor), None)
     x, y = [
@@ -139,7 +142,7 @@ def _abstract_contract(w: Any, a: Any, b: Any, labels: Any, like: Any) -> Any:
     is_diagonal = len(set(result)) < len(result)
 
     def kind(x: Any, term: str, other: str) -> str:
-        """As what it is multiplied: a real as an array of reals, a tensor that has axes for itself as its sums over these."""
+        """The kind of an operand of the product: None for a real, float64 if a tensor is first summed over axes of its own."""
         own, is_summed = kind_of(x) or "float64", any(label not in other + result for label in term)
         return asked_kind(w.machine.table["sum"].value, (own,), -1.0, FALSE) if is_summed else own
 
@@ -151,7 +154,7 @@ def _abstract_contract(w: Any, a: Any, b: Any, labels: Any, like: Any) -> Any:
 
 
 def _reduced(xp: Any, array: Array, labels: str, kept: str) -> Array:
-    """The diagonal of what occurs several times, summed over what is not kept."""
+    """The diagonal over repeated names, summed over the names that are not in `kept`."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             i = labels.index(label)
@@ -168,7 +171,9 @@ def _reduced(xp: Any, array: Array, labels: str, kept: str) -> Array:
 
 
 def _placed(xp: Any, array: Array, labels: str, result: str, dims: Shape) -> Array:
-    """In the order of the result: repeated along axes that only it has, on the diagonal of what it has several times."""
+    """Axes in the order of the result: repeated along axes that only it has, on the diagonal of axes that it has
+    several times.
+    """
     lengths = dict(zip(result, dims, strict=True))
     order = "".join(dict.fromkeys(result))
     axes = _order_of(labels, "".join([label for label in order if label in labels]))
@@ -185,7 +190,7 @@ def _placed(xp: Any, array: Array, labels: str, result: str, dims: Shape) -> Arr
 
 
 def _on_diagonals(xp: Any, array: Array, result: str, dims: Shape) -> Array:
-    """Zeros but where the places along all axes of one name are equal."""
+    """Zeros except where the indices along all axes of one name are equal."""
     places = [
         xp.reshape(device_of(array).make("arange", length), (-1,) + (1,) * (len(dims) - axis - 1))
         for axis, length in enumerate(dims)
@@ -245,7 +250,7 @@ def _abstract_plan(w: Any, spec: Any, ts: Any) -> Any:
 
 
 class _Unlike(Exception):
-    """Shapes that do not fit the specification: the hint."""
+    """Shapes that do not match the specification: the hint."""
 
 
 def _read(text: str) -> tuple[list[str], str | None]:
@@ -271,13 +276,13 @@ def _malformed(text: str, hint: str) -> VladError:
     return unsuitable("einsum", hint, (String(text),))
 
 
-def told(count: int, one: str, several: str = "") -> str:
-    """A number of things in words."""
+def counted(count: int, one: str, several: str = "") -> str:
+    """A count with its noun."""
     return f"{count} {one if count == 1 else several or one + 's'}"
 
 
 def _operands(ts: Value, count: int) -> list[Value]:
-    """The tensors of a call, or of a list."""
+    """The tensors of a call, or in a list."""
     found = []
     rest = look(ts)
     while type(rest) is tuple and len(rest) == 2:
@@ -286,7 +291,7 @@ def _operands(ts: Value, count: int) -> list[Value]:
     if rest != ():
         found.append(rest)
     if len(found) != count:
-        terms, given = told(count, "term"), told(len(found), "tensor")
+        terms, given = counted(count, "term"), counted(len(found), "tensor")
         raise unsuitable(
             "einsum", f"the specification has {terms}, one for each tensor; it was given {given}"
         )
@@ -317,12 +322,12 @@ def _planned(terms: tuple[str, ...], result: str | None, shapes: tuple[Shape, ..
 
 
 def _without_dots(term: str, rank: int) -> str:
-    """A name for each axis; those of `...` are numbered from the last one on."""
+    """The term with a name for each axis; those of `...` are numbered from the last one on."""
     count = rank - len(term.replace("...", ""))
     if count < 0 or (count and "..." not in term):
-        letters = told(len(term.replace("...", "")), "letter")
+        letters = counted(len(term.replace("...", "")), "letter")
         raise _Unlike(
-            f'the term "{term}" has {letters}, one for each axis; its tensor has {told(rank, "axis", "axes")}'
+            f'the term "{term}" has {letters}, one for each axis; its tensor has {counted(rank, "axis", "axes")}'
         )
     return term.replace("...", "".join([chr(_UNNAMED + place) for place in range(count - 1, -1, -1)]))
 
@@ -366,7 +371,7 @@ def _node(a: tuple[str, Value], b: tuple[str, Value], result: str, lengths: Leng
 
 
 def _order(terms: list[str], result: str, shapes: tuple[Shape, ...]) -> list[tuple[int, int]]:
-    """Which two to contract, one step after the other; a result goes to the end. NumPy finds a cheap order."""
+    """Pairs to contract, step by step; each result is appended. NumPy finds a cheap order."""
     if len(terms) == 2:
         return [(0, 1)]
     import numpy
@@ -379,7 +384,7 @@ def _order(terms: list[str], result: str, shapes: tuple[Shape, ...]) -> list[tup
         operands = [numpy.broadcast_to(0.0, shape) for shape in shapes]
         path = numpy.einsum_path(subscripts, *operands, optimize="greedy")[0][1:]
     count, pairs = len(terms), []
-    for step in path:  # of two terms or more
+    for step in path:  # steps with two or more terms
         pairs.append((step[0], step[1]))
         count -= 1
         for done, place in enumerate(step[2:]):
@@ -388,7 +393,7 @@ def _order(terms: list[str], result: str, shapes: tuple[Shape, ...]) -> list[tup
     return pairs
 
 
-# A tensor stands alone behind the others, or in a list with them.
+# A single tensor follows as an operand, or all are in a list.
 PROCEDURES: dict[str, str] = {
     "einsum": """;;; (einsum specification tensor ...)
         ;;; The sum of products that a specification names: a term of letters for each tensor, `->`, those of the result.
@@ -414,6 +419,6 @@ ROWS: list[Primitive] = [
          }),
     constant("turned", "labels place", "The labels of the transpose by an operand.", _turned, hidden=True,
              abstract=lambda w, labels, place: w.value(_turned(known(w, labels), known(w, place)))),
-    constant("einsum-plan", "spec ts", "What a specification means for tensors of these shapes.", _einsum_plan, hidden=True,
+    constant("einsum-plan", "spec ts", "The plan of a specification for tensors of these shapes.", _einsum_plan, hidden=True,
              abstract=_abstract_plan),
 ]  # fmt: skip

@@ -24,9 +24,7 @@ def _error(message: Value) -> Value:
     if is_pair(seen):
         words.append(_word(seen[0]))
         seen = look(seen[1])
-        while is_pair(seen) and not _is_list(
-            seen
-        ):  # a list is one irritant, a chain that ends otherwise several
+        while is_pair(seen) and not _is_list(seen):  # a list is one irritant, an improper chain several
             words.append(_word(seen[0]))
             seen = look(seen[1])
     words.append(_word(seen))
@@ -86,7 +84,7 @@ def _read_real(machine: Any, nothing: Value) -> Value:
 
 
 def read_real(machine: Any) -> float:
-    """The next number of the machine's input. Raises VladError where there is none."""
+    """The next number of the machine's input. Raises VladError if there is none."""
     word = machine.read_word()
     real = number(word) if word else None
     if real is None:
@@ -101,7 +99,7 @@ def _arguments(machine: Any, nothing: Value) -> Value:
 
 
 def _abstract_arguments(w: Any) -> Any:
-    """The session's own, which are part of a call's identity; where the code stands alone, they are the process's."""
+    """The session's arguments, which are part of a call's key; in standalone code, the process's."""
     if not w.tells:
         return w.value(_arguments(w.machine, NIL))
     return w.invoke(WORDS, (), [w.unknown_real(w.constant(0.0))], False)
@@ -134,11 +132,11 @@ WORDS = Recursion("command-line-arguments", _words)
 LETTERS = Recursion("command-line-argument", _letters)
 
 
-# Output of what is known by its type: the parts of a structure are shown one after the other by the compiled code itself.
+# Output of values of known types: compiled code writes the parts of a structure one after the other.
 
 
 def _shows(quoting: bool) -> tuple[Recursion, ...]:
-    """The one for a whole value, and those for its parts."""
+    """The operation for a whole value, and those for its parts."""
 
     def show(w: Any, x: Any) -> Any:
         return w.each(x, lambda x: one(w, x))
@@ -241,21 +239,21 @@ def _abstract_on_nothing(name: str, act: Callable[[Any], Any]) -> Callable[[Any,
 
 
 def _abstract_error(w: Any, message: Any) -> Any:
-    """The words are only told where nobody else will: tier 0 runs an erring call again, and says them."""
-    if not w.tells or _told(w, message, True):
+    """Compiled code has the message only if it stands alone: otherwise tier 0 runs a failed call again, and raises the error."""
+    if not w.tells or _message(w, message, True):
         w.raised()
     return None
 
 
-def _told(w: Any, words: Any, first: bool) -> Any:
+def _message(w: Any, words: Any, first: bool) -> Any:
     type_ = w.types.canonical(words.type)
     if type_.kind == "pair" and (first or not _ends_in_nil(w.types, type_)):
-        told = _told_word(w, w.part(words, 0)) and w.effect("text", text=" ")
-        return told and _told(w, w.part(words, 1), False)
-    return _told_word(w, words)
+        written = _message_part(w, w.part(words, 0)) and w.effect("text", text=" ")
+        return written and _message(w, w.part(words, 1), False)
+    return _message_part(w, words)
 
 
-def _told_word(w: Any, x: Any) -> Any:
+def _message_part(w: Any, x: Any) -> Any:
     return w.recursive(DISPLAYED if x.type.head == "string" else WRITTEN, x)
 
 
@@ -283,14 +281,14 @@ def _effect(name: str, operands: str, doc: str, value: Any, type: str, abstract:
 ROWS: list[Primitive] = [
     Primitive(
         "error", "message",
-        "Ends the program with a message and the values behind it.\n"
+        "Ends the program with a message and the values after it.\n"
         "(error \"negative:\" -3)  ⇒ Error: negative: -3", value=_error,
         type="some -> any", forward="zero", reverse={}, effect=True, abstract=_abstract_error,
     ),
     Primitive(
         "write", "x",
-        "Prints x, as it could be read again, on a line of its own and answers it. A top-level form that ends with "
-        "a call of `write` is not printed once more.\n(+ 1 (write 41))  ⇒ 41\n"
+        "Prints x, in the form that reads back, on a line of its own and returns it. The value of a top-level form that ends "
+        "with a call of `write` is not printed again.\n(+ 1 (write 41))  ⇒ 41\n"
         "⇒ 42", value=_write,
         type="any -> any", forward="dx", reverse={"x": "s"}, effect=True, needs_machine=True,
         abstract=_abstract_write,
@@ -308,7 +306,7 @@ ROWS: list[Primitive] = [
             _abstract_on_nothing("newline", lambda w: w.effect("text", text="\n") and w.effect("out"))),
     Primitive(
         "write-real", "x",
-        "Prints a real on a line of its own and answers it.\n(+ 1 (write-real 41))  ⇒ 41\n⇒ 42", value=_write_real,
+        "Prints a real on a line of its own and returns it.\n(+ 1 (write-real 41))  ⇒ 41\n⇒ 42", value=_write_real,
         type="real -> real", partials={"x": "1"}, effect=True, needs_machine=True,
         abstract=_abstract_write_real,
     ),
@@ -316,16 +314,16 @@ ROWS: list[Primitive] = [
         "The next number of the input.\n(* 2 (read-real))  ⇒ 6", _read_real, "null -> real",
             _abstract_on_nothing("read-real", lambda w: w.effect("in", answer=w.types.real))),
     _effect("command-line-arguments", "nothing",
-        "The words behind the script's name.\n(command-line-arguments)  ⇒ (\"a\" \"b\")", _arguments, "null -> any",
+        "The arguments after the script's name.\n(command-line-arguments)  ⇒ (\"a\" \"b\")", _arguments, "null -> any",
             _abstract_on_nothing("command-line-arguments", _abstract_arguments)),
-    constant_row("argument-character", "i j", "A character of a word that a program which stands alone was given: "
-                 "-1 behind the word's end, -2 where there is no such word.", lambda i, j: -2.0, "real real -> real",
+    constant_row("argument-character", "i j", "A character of an argument of a standalone program: "
+                 "-1 after the argument's end, -2 if there is no such argument.", lambda i, j: -2.0, "real real -> real",
                  c="vlad_argument_character({i}, {j})", hidden=True),
 ]  # fmt: skip
 
 PROCEDURES: dict[str, str] = {
     "if-procedure": """;;; (if-procedure condition then else)
-        ;;; What `then` answers where the condition holds, else what `else` answers: procedures without parameters.
+        ;;; The result of `then` if the condition is true, else that of `else`: procedures without parameters.
         ;;; (if-procedure #t (lambda () 1) (lambda () 2))  ⇒ 1
         (lambda (c t e) (if c (t (quote ())) (e (quote ()))))""",
 }

@@ -1,7 +1,7 @@
 """The rows of pairs, predicates, symbols and strings.
 
-Predicates look at a value as it is; inside transformed code they see bare values and so answer for the primal. The rows that
-take pairs apart have derivatives that put sensitivities together, and the other way round.
+Predicates inspect a value as it is; inside transformed code they get bare values and so apply to the primal. The derivatives
+of rows that take pairs apart construct sensitivities, and the other way round.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from vlad.data.write import written
 from vlad.primitives.numbers import invalid
 from vlad.primitives.type_rules import entry_by_entry, every
 
-# What is known of a value (`k`, with a `type`) is seen through the compiler's AbstractInterpreter (`w`, in compile/analysis/).
+# Type rules: operands (`k`, with a `type`) belong to the compiler's AbstractInterpreter (`w`, in compile/analysis/).
 
 
 def _abstract_part(name: str, index: int) -> Callable[[Any, Any], Any]:
@@ -48,7 +48,7 @@ def _abstract_part(name: str, index: int) -> Callable[[Any, Any], Any]:
 
 
 def _by_type(test: Callable[[Any], bool]) -> Callable[[Any, Any], Any]:
-    """A predicate that a type answers."""
+    """A predicate that depends on the type alone."""
     return lambda w, x: w.each(x, lambda x: w.truth(test(x.type)))
 
 
@@ -81,7 +81,7 @@ def _wraps_procedure_type(type_: Any) -> bool:
 
 
 def _abstract_same(w: Any, a: Any, b: Any) -> Any:
-    """eq?, but of structures only those that are empty."""
+    """eq?, on structures only if they are empty."""
 
     def of_two(a: Any, b: Any) -> Any:
         if a.type.head != b.type.head:
@@ -190,7 +190,7 @@ def _refuse_derivative(message: Value, hint: Value, x: Value, s: Value) -> Value
 
 
 def _may_vary(x: Value) -> bool:
-    """Has it tangents other than zero? Of structures that is not asked part by part."""
+    """Whether it may have tangents other than zero. Structures are not searched."""
     if type(x) is Tensor:
         return x.is_real
     return type(x) in (float, Deferred) or (type(x) is tuple and len(x) > 1)
@@ -208,9 +208,9 @@ def same(a: Value, b: Value) -> bool:
 
 
 def equal(a: Value, b: Value) -> bool:
-    """equal?: pairs part by part, procedures of the same code by what they hold, anything else as eq?.
+    """equal?: pairs part by part, procedures of the same code by their environments, anything else as eq?.
 
-    Parts that are shared are compared once.
+    Shared parts are compared once.
     """
     work = [(a, b)]
     seen: set[tuple[int, int]] = set()
@@ -224,7 +224,7 @@ def equal(a: Value, b: Value) -> bool:
             key = (id(x), id(y))
             if key not in seen:
                 seen.add(key)
-                kept.append((x, y))  # so that their ids stay theirs
+                kept.append((x, y))  # so that their ids stay unique
                 work += [(x[k], y[k]) for k in range(len(x) - 1, -1, -1)]
         elif not same(x, y):
             return False
@@ -232,7 +232,7 @@ def equal(a: Value, b: Value) -> bool:
 
 
 def _wraps_procedure(value: Value) -> bool:
-    """procedure?: an AD value is one if what it wraps is; a perturbed or sensitized primitive is not."""
+    """procedure?: an AD value is one if the value it wraps is; a perturbed or sensitized primitive is not."""
     value = look(value)
     while is_procedure(value) and value[0].role is Role.TAG:
         code, value = value[0], look(value[1])
@@ -263,7 +263,7 @@ def _predicate(
 def constant_row(
     name: str, operands: str, doc: str, value: Callable[..., Value], type: str, **columns: Any
 ) -> Primitive:
-    """A row whose result has no derivative: symbols, strings, tests."""
+    """A row whose result has no tangents: symbols, strings, tests."""
     return Primitive(name, operands, doc, value=value, type=type, forward="zero", reverse={}, **columns)
 
 
@@ -301,12 +301,12 @@ ROWS: list[Primitive] = [
         abstract=_abstract_part("cdr", 1),
     ),
     Primitive(
-        "match-car", "p", "The first part of an argument that a parameter takes apart.", value=_part("", 0, _no_pair),
+        "match-car", "p", "The first part of an argument that a parameter destructures.", value=_part("", 0, _no_pair),
         type="pair -> any", forward="(car dp)", reverse={"p": "(cons s zero)"}, hidden=True,
         abstract=_abstract_part("match-car", 0),
     ),
     Primitive(
-        "match-cdr", "p", "The second part of an argument that a parameter takes apart.", value=_part("", 1, _no_pair),
+        "match-cdr", "p", "The second part of an argument that a parameter destructures.", value=_part("", 1, _no_pair),
         type="pair -> any", forward="(cdr dp)", reverse={"p": "(cons zero s)"}, hidden=True,
         abstract=_abstract_part("match-cdr", 1),
     ),
@@ -321,7 +321,7 @@ ROWS: list[Primitive] = [
         reverse={}, abstract=lambda w, x: x,
     ),
     Primitive(
-        "refuse-derivative", "message hint x s", "Nothing, where s is known to be zero or x has no tangents; else an error.",
+        "refuse-derivative", "message hint x s", "Nothing if s is known to be zero or x has no tangents; else an error.",
         value=_refuse_derivative, type="string string any any -> any", forward="zero", reverse={}, hidden=True,
         abstract=lambda w, message, hint, x, s: w.left_out("derivatives that Python computes are"),
     ),

@@ -1,13 +1,13 @@
-"""The rows of what takes matrices apart and answers several parts: eigh, qr and svd (arrays.py has the conventions).
+"""The rows of matrix decompositions: eigh, qr and svd (arrays.py has the conventions).
 
-They answer a structure of all parts, so that a derivative is one statement; of a part that nobody uses the sensitivity
-is the known zero, and what is multiplied by it is not computed. What a decomposition leaves open is fixed by a convention
-here, or the tiers and devices would answer different vectors: the largest entry of a vector is positive, and so is what qr has
-on its diagonal.
+They return a structure of all parts, so that a derivative is one statement; the sensitivity of an unused part
+is the known zero, and products with it are not computed. A convention fixes the choices that a decomposition leaves open,
+as tiers and devices would otherwise return different vectors: the largest entry of a vector is positive, and so is the diagonal
+of R in qr.
 
-A vector turns towards another the faster the nearer their values are: by what pulls it there, `over` their difference, which is
-among the `gaps`. Of values that are equal, to rounding, no vectors are better than others: what pulls there has no slope, which
-infinities say that become nan, and what does not pull at all has the slope 0.
+The rate at which a vector turns towards another is inversely proportional to the difference of their values, which is
+among the `gaps`. Vectors of values that are equal up to rounding are not unique: a tangent that couples them has no derivative,
+which infinities express that become nan, and one that does not couple them contributes 0.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from vlad.primitives.type_rules import (
     unfit,
 )
 
-# Entries of a vector that differ by less than this factor are equally large: rounding does not choose between them.
+# Entries of a vector whose ratio is above this count as equally large: rounding does not choose between them.
 ALIKE = 0.999
-# By kind, what rounding may move a value by, in terms of the largest one and the number of rows: with room above LAPACK's bound,
-# for of values that are that near no slope is worth anything.
+# By kind, the bound of the rounding error of a value, relative to the largest value and the number of rows. It is above LAPACK's
+# bound, as derivatives of values that close are meaningless.
 ROUNDING = {"float64": 2.0**-48, "float32": 2.0**-19}
 
 
@@ -65,7 +65,7 @@ def _eigh(a: Value) -> Value:
 
 
 def _signs(vectors: Array) -> Array:
-    """For each column 1, or -1 where it is to be turned."""
+    """For each column 1, or -1 if its sign is to be changed."""
     xp = namespace(vectors)
     if not vectors.size:
         return vectors
@@ -170,7 +170,7 @@ def _abstract_gaps(w: Any, values: Any, c: Any) -> Any:
 
 
 def _on_it(w: Any, n: int) -> Any:
-    """Where the diagonal is."""
+    """The mask of the diagonal."""
     apply, table, constant = w.apply, w.machine.table, w.constant
     return apply(table["="], [apply(table["eye"], [constant(float(n))]), constant(1.0)])
 
@@ -254,10 +254,10 @@ ROWS: list[Primitive] = [
          reverse={"a": """(let* ((v (cdr r)) (turning (over (matmul (swap v) (cdr s)) (gaps (car r) -1)))
                                  (g (matmul v (matmul (accumulate (as-diagonal (car s)) turning) (swap v)))))
             (* 0.5 (+ g (swap g))))"""}),
-    # Seeger, Hetzel, Dai, Meissner, Lawrence 2017, Auto-differentiating linear algebra, on the transpose; with `first` the first
-    # columns, as many as there are rows at most, dQ R + Q dR = dA says of these how Q turns, and of all what R is then
+    # Seeger, Hetzel, Dai, Meissner, Lawrence 2017, Auto-differentiating linear algebra, on the transpose. `first` are the leading
+    # columns, at most as many as rows: dQ R + Q dR = dA for these determines dQ, and for all columns dR
     row("qr", "a",
-        "The pair of q, whose columns are orthogonal, of length 1, and r, an upper triangle, of which a is the product.\n"
+        "The pair of q, with orthonormal columns, and r, upper triangular, whose product is a.\n"
         "(round-to 6 (qr #[[3 1] [4 2]]))  ⇒ (#[[0.6 -0.8] [0.8 0.6]] . #[[5 2.2] [0 0.4]])", _qr,
          abstract=in_doubles(_abstract_qr), room=5,
          forward="""(let* ((q (car r)) (t (cdr r)) (first (swap (first-columns t))) (change (matmul (swap q) da))
@@ -276,9 +276,9 @@ ROWS: list[Primitive] = [
          _as_first_columns, linear="x", hidden=True, room=2, abstract=_abstract_as_first_columns,
          forward="(as-first-columns dx t)", reverse={"x": "(first-columns s)"}),
     # Townsend 2016, Differentiating the singular value decomposition; with quotients by differences and sums of singular values,
-    # not by differences of squares: what is skew in p needs no difference, and squares overflow
+    # not by differences of squares: the skew part of p needs no difference, and squares overflow
     row("svd", "a",
-        "The list of u, with orthogonal columns, the singular values s, and v, with such rows: a is (matmul (* u s) v).\n"
+        "The list of u, with orthonormal columns, the singular values s, and v, with orthonormal rows: a is (matmul (* u s) v).\n"
         "(car (cdr (svd #[[0 2] [1 0]])))  ⇒ #[2 1]", _svd, abstract=in_doubles(_abstract_svd), room=5,
          forward="""(let* ((u (car r)) (l (car (cdr r))) (v (car (cdr (cdr r))))
                            (line (as-line (on-diagonal (gaps l 0))))
@@ -304,11 +304,11 @@ ROWS: list[Primitive] = [
     row("gaps", "l c", "In row i and column j l_j + c l_i, 0 where it is but rounding; on the diagonal, unless c is 0, infinity.",
          _gaps, linear="l", hidden=True, abstract=_abstract_gaps, forward="(+ (as-line dl) (* c (swap (as-line dl))))",
          reverse={"l": "(+ (sum s -2 #f) (* c (sum s -1 #f)))"}),
-    row("over", "x gap", "A quotient that is 0 where x is, whatever it is divided by.", _over, linear="x", hidden=True, room=2.25,
+    row("over", "x gap", "A quotient that is 0 if x is, for any divisor.", _over, linear="x", hidden=True, room=2.25,
          abstract=_abstract_over, forward="(- (over dx gap) (over (* r dgap) gap))",
          reverse={"x": "(over s gap)", "gap": "(negate (sum-like (over (* s r) gap) gap))"}),
     in_shape("as-line", "t", "A vector, or several, as matrices of one row.", lambda t: (*t[:-1], 1, *t[-1:])),
-    row("on-diagonal", "t", "What is on the diagonals of square matrices.", _diagonal, linear="t", hidden=True, room=1.25,
+    row("on-diagonal", "t", "The diagonals of square matrices.", _diagonal, linear="t", hidden=True, room=1.25,
          abstract=_abstract_diagonal, forward="(on-diagonal dt)", reverse={"t": "(as-diagonal s)"}),
     row("as-diagonal", "t", "Matrices with this on their diagonals, else 0.", _as_diagonal, linear="t", hidden=True,
          abstract=_abstract_as_diagonal, forward="(as-diagonal dt)", reverse={"t": "(on-diagonal s)"}),

@@ -1,19 +1,19 @@
 """The rows of determinants, which have derivatives of every order at matrices of every rank (arrays.py has the conventions).
 
-The slope of det is the matrix of the cofactors, which is there where the inverse is not: `cofactor` makes it of the singular
-values, and its own derivatives are those of `cofactors`, the same of matrices over nilpotent numbers.
+The derivative of det is the matrix of cofactors, which exists even without an inverse: `cofactor` computes it from the singular
+values, and its own derivatives are those of `cofactors`, the same function of matrices over nilpotent numbers.
 
 Numbers a + b e, where e e = 0, have derivatives as their second parts; those of second order are numbers whose a and b are such
-numbers with another e, and so on: 2 to the p parts for p derivatives. `cofactors` takes matrices of such numbers, their parts
-on a first axis, and answers the same. So its derivative along E is the second half of what it answers for twice as many parts,
-its operand's and E's, and that is all there is to say. It is symmetrical, as the cofactors are the slope of det, under the
-product of numbers that is the last part of (x y): s is what is summed with the parts of x in reverse.
+numbers with another e, and so on: 2 to the p parts for p derivatives. `cofactors` takes matrices of such numbers, with the parts
+on a first axis, and returns the same. So its derivative along E is the second half of its result for twice as many parts,
+those of its operand followed by those of E. It is symmetric, as the cofactors are the gradient of det, under the
+product of numbers that is the last part of (x y): s is summed with the parts of x in reverse.
 
-Of a matrix B, turned so that its first part is diagonal and falls, let Z be the last p + 1 rows and columns, R the others.
-What is in R has an inverse, a finite series. With the Schur complement C = B_ZZ - B_ZR inv(B_RR) B_RZ
+Of a matrix B, rotated so that its first part is diagonal and decreasing, let Z be the last p + 1 rows and columns, R the others.
+The block of R has an inverse, a finite series. With the Schur complement C = B_ZZ - B_ZR inv(B_RR) B_RZ
     adjugate of B = det(B_RR) (det C inv(B_RR) + (1 - inv(B_RR) B) adjugate(C) (1 - B inv(B_RR)))
-and nothing divides by C: its determinant and adjugate are polynomials, here by Faddeev and LeVerrier. So it does not matter
-what is 0 in it, or nearly. If there are zeros in R, too, all is 0, and det(B_RR) says so; of what is nearly 0 there, each term
+and nothing divides by C: its determinant and adjugate are polynomials, here by Faddeev and LeVerrier. So entries of C may be
+0, or nearly. If R has zeros, too, the result is 0 by det(B_RR); for nearly zero values in R, each term
 has more factors than divisors, as it is differentiated p times only.
 """
 
@@ -85,7 +85,7 @@ def _log_det(a: Value) -> Value:
 
 
 def _abstract_log_det(w: Any, a: Any) -> Any:
-    """The sum of the logarithms of what is on the diagonals of U."""
+    """The sum of the logarithms of the diagonals of U."""
     shape = square_shape(w, "log-det", a)
     if shape is None:
         return None
@@ -135,7 +135,7 @@ def abstract_singular(w: Any, a: Any) -> tuple[Any, Any, Any]:
 
 
 def _orientation(u: Array, v: Array) -> Array:
-    """det(U) det(V) of orthogonal matrices: 1 or -1, beside matrices."""
+    """det(U) det(V) of orthogonal matrices: 1 or -1, broadcast against matrices."""
     xp = namespace(u)
     return (xp.linalg.det(u) * xp.linalg.det(v))[..., None, None]
 
@@ -147,7 +147,7 @@ def _abstract_orientation(w: Any, u: Any, v: Any) -> Any:
 
 
 def _cofactor(a: Value) -> Value:
-    """det(U) det(V) U diag(the product of the other singular values, for each) V: exact where a is singular."""
+    """det(U) det(V) U diag(the product of the other singular values, for each) V: accurate if a is singular, too."""
     x = square_matrix("det", a)
     xp = namespace(x)
     u, sizes, v = _singular(x)
@@ -185,9 +185,10 @@ def _plus(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
 
 
 def _adjugates(parts: Sequence[Any], unit: Any, inverses: Any, volume: Any, r: int, of: Any) -> list[Any]:
-    """Of matrices of nilpotent numbers the first part of which is diagonal; R and Z, of r rows, are as at the head of the file.
-    `inverses`: of the diagonal in R, else 0; `volume`: its product there. These are arrays of a library, or what is known of
-    them; `of` is what has no operator."""
+    """Adjugates of matrices of nilpotent numbers whose first part is diagonal; R and Z, of r rows, are as in the module's
+    docstring. `inverses`: of the diagonal in R, else 0; `volume`: the product of the diagonal in R. These are arrays of a
+    library, or operands of type rules; `of` has the operations without an operator.
+    """
     matmul, scale = operator.matmul, operator.mul
     inverse, volumes = [unit * inverses], [volume]
     while len(inverse) < len(parts):
@@ -211,12 +212,12 @@ def _adjugates(parts: Sequence[Any], unit: Any, inverses: Any, volume: Any, r: i
 
 
 def _is_by_parts(shape: Shape) -> bool:
-    """Is this the shape of matrices by parts? Numbers of parts are powers of two."""
+    """Whether this is the shape of matrices with parts, whose number is a power of two."""
     return len(shape) >= 3 and shape[0] > 0 and not shape[0] & (shape[0] - 1)
 
 
 def _expect_parts(x: Array) -> None:
-    """Raises VladError where these are no matrices by parts."""
+    """Raise VladError unless these are matrices with parts."""
     if not _is_by_parts(x.shape):
         raise VladError(
             "wrong-shape",
@@ -246,7 +247,7 @@ def _cofactors(a: Value) -> Value:
 
 
 class _Arrays:
-    """What has no operator, of arrays of a library."""
+    """Operations without an operator, on arrays of a library."""
 
     def __init__(self, xp: Any) -> None:
         self.xp = xp
@@ -270,7 +271,7 @@ def _abstract_cofactors(w: Any, a: Any) -> Any:
     if 0 in shape:
         return a
     count, *batch, n, _ = shape
-    if count > 4:  # C compilers take minutes for so many products of parts
+    if count > 4:  # C compilers need minutes for so many products of parts
         return w.left_out("fourth derivatives of det are")
     own, r = (*batch, n, n), min(count.bit_length(), n)
     apply, table, constant = w.apply, w.machine.table, w.constant
@@ -299,7 +300,7 @@ def _abstract_cofactors(w: Any, a: Any) -> Any:
 
 
 class _Expression:
-    """What is known of a matrix, with Python's operators."""
+    """A matrix of a type rule, with Python's operators."""
 
     def __init__(self, w: Any, x: Any) -> None:
         self.w = w
@@ -329,7 +330,7 @@ class _Expression:
 
 
 class _Expressions:
-    """What has no operator, of what is known of matrices."""
+    """Operations without an operator, on matrices of type rules."""
 
     def trace(self, y: _Expression) -> _Expression:
         w, x = y.w, y.x
@@ -420,7 +421,7 @@ def _abstract_mirrored(w: Any, t: Any) -> Any:
     return _abstract_stacked(w, parts, tuple(own))
 
 
-# Of cofactors, along E; which is no matrix of nilpotent numbers yet in the case of cofactor.
+# The derivative of cofactors along E; the operand of `cofactor` has no parts yet.
 _COFACTORS_SLOPE = "(half (cofactors (accumulate (placed A 0) (placed E 1))) 1)"
 _COFACTOR_SLOPE = f"""(let* ((parts (cons 1 (shape a))) (a1 (reshape a parts)) (e1 (reshape E parts)))
     (reshape-like {_COFACTORS_SLOPE.replace("A", "a1").replace("E", "e1")} a))"""
@@ -433,15 +434,15 @@ ROWS: list[Primitive] = [
          forward="(sum (* (cofactor a) da) '(-2 -1) #f)",
          reverse={"a": "(* (spread s a '(-2 -1)) (cofactor a))"}),
     row("log-det", "a",
-        "The logarithm of the absolute value of the determinant, which may be too large or small for a number itself.\n"
+        "The logarithm of the absolute value of the determinant, which may itself overflow or underflow.\n"
         "(log-det (eye 3))  ⇒ 0\n(round-to 4 (log-det (* 1e200 (eye 2))))  ⇒ 921.034\n(log-det #[[1 2] [2 4]])  ⇒ -inf.0\n"
         "((gradient log-det) #[[2 0] [0 4]])  ⇒ #[[0.5 0] [0 0.25]]", _log_det, abstract=in_doubles(_abstract_log_det),
          forward="(sum (* (transposed-inverse a) da) '(-2 -1) #f)",
          reverse={"a": "(* (spread s a '(-2 -1)) (transposed-inverse a))"}),
-    row("transposed-inverse", "a", "The slope of log-det.", _transposed_inverse, hidden=True, room=1.25,
+    row("transposed-inverse", "a", "The gradient of log-det.", _transposed_inverse, hidden=True, room=1.25,
          abstract=in_doubles(_abstract_transposed_inverse),
          forward="(negate (matmul r (matmul (swap da) r)))", reverse={"a": "(negate (matmul r (matmul (swap s) r)))"}),
-    row("cofactor", "a", "The matrix of the cofactors: the slope of det.", _cofactor, hidden=True, room=5,
+    row("cofactor", "a", "The matrix of cofactors: the gradient of det.", _cofactor, hidden=True, room=5,
          abstract=in_doubles(_abstract_cofactor),
          forward=_COFACTOR_SLOPE.replace("E", "da"), reverse={"a": _COFACTOR_SLOPE.replace("E", "s")}),
     row("cofactors", "a", "The same of matrices whose entries have parts, on a first axis.", _cofactors, hidden=True, room=16,

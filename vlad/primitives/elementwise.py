@@ -1,7 +1,7 @@
 """Rules of reals on tensors: entry by entry, with NumPy's broadcasting.
 
-A row says in its column `array` how: the name of a function of the array-API standard, or an expression over the operands and
-the array library `xp`, or erf and erfc of `xp` and an array. A row without it is asked for one entry after the other.
+A row's column `array` is the name of a function of the array-API standard, or an expression over the operands and
+the array library `xp`, or erf and erfc of `xp` and an array. The rule of a row without it is called for each entry.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Arrays = Callable[[Sequence[Value]], Sequence[Any]]  # operands_of, or reals_of
 
 @cache
 def formula(text: str, operands: tuple[str, ...]) -> Formula:
-    """The function of `xp` and the operands that a row's `array` stands for."""
+    """The function of `xp` and the operands for a row's `array`."""
     body = f"xp.{text}({', '.join(operands)})" if text.isidentifier() else text
     names = {
         "erf": erf, "erfc": erfc, "erfcx": erfcx, "log_erfc": log_erfc, "log_normal_cdf": log_normal_cdf,
@@ -45,16 +45,16 @@ def formula(text: str, operands: tuple[str, ...]) -> Formula:
         "sign": _sign, "larger": _larger, "smaller": _smaller,
     }  # fmt: skip
     function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", names)
-    if "(" in text:  # more than a call, or an operator between two
+    if "(" in text:  # more than one call, or one operator
         _several.add(function)
     return function
 
 
-_several: set[Formula] = set()  # what makes arrays on the way to its answer
+_several: set[Formula] = set()  # formulas with intermediate arrays
 
 
 def _log_of_positive(xp: Any, x: Any) -> Any:
-    """The logarithm where it is finite, else nan; the standard has functions of arrays only."""
+    """The logarithm if it is finite, else nan; the standard's functions take arrays only."""
     if type(x) is float:
         return math.log(x) if 0 < x < math.inf else math.nan
     return xp.log(xp.where((x > 0) & (x < xp.inf), x, xp.nan))
@@ -71,12 +71,12 @@ def _power(xp: Any, x: Any, y: Any) -> Any:
 
 
 def _sign(xp: Any, x: Any) -> Any:
-    """With the sign of zero, which NumPy's loses."""
+    """The sign, including that of zero, which NumPy loses."""
     return xp.sign(x) if SORT[x.dtype] != "f" else xp.copysign(xp.sign(x), x)
 
 
 def _larger(xp: Any, x: Any, y: Any) -> Any:
-    """The larger one; of 0 and -0 it is 0, where a library takes any."""
+    """The larger one; of 0 and -0 it is 0, where libraries differ."""
     answer = xp.maximum(x, y)
     if SORT[answer.dtype] != "f" or _is_not_zero(x) or _is_not_zero(y):
         return answer
@@ -113,7 +113,7 @@ def _power_log(xp: Any, x: Any, y: Any, n: Any, m: Any, w: Any, v: Any) -> Any:
 
 
 def _power_scale(xp: Any, x: Any, y: Any) -> Any:
-    """The power of two that brings the size of x between 1 and 2, where x to the y, below -1, may be out of range; else 1."""
+    """The power of two that scales |x| into [1, 2), if x to the y, for y below -1, may be out of range; else 1."""
     if type(y) is float and not y < -1:
         return xp.ones_like(x)
     size = _size(xp, x) if type(y) is float else _size(xp, x) * xp.ones_like(y)
@@ -122,7 +122,7 @@ def _power_scale(xp: Any, x: Any, y: Any) -> Any:
 
 
 def _binary_scale(xp: Any, x: Any, y: Any) -> Any:
-    """The power of two that brings the size of x or y, whichever is larger, between 1 and 2."""
+    """The power of two that scales the larger of |x| and |y| into [1, 2)."""
     return 2.0 ** -_exponent(xp, xp.maximum(_size(xp, x), _size(xp, y)))
 
 
@@ -131,7 +131,7 @@ def _size(xp: Any, x: Any) -> Any:
 
 
 def _exponent(xp: Any, size: Any) -> Any:
-    """Of the power of two below a size, as far as there are such powers."""
+    """The exponent of the power of two below a size, within the range of such powers."""
     finite = xp.where(size < xp.inf, xp.where(size > 0, size, 1.0), xp.inf)
     exponent = xp.floor(xp.log2(finite))
     most = 126.0 if exponent.dtype == xp.float32 else 1022.0
@@ -139,7 +139,7 @@ def _exponent(xp: Any, size: Any) -> Any:
 
 
 def is_elementwise(operands: tuple[Value, ...]) -> bool:
-    """Are these reals and tensors, at least one a tensor?"""
+    """Whether these are reals and tensors, at least one of them a tensor."""
     kinds = {type(operand) for operand in operands if operand is not ZERO}
     return Tensor in kinds and kinds <= {Tensor, float}
 
@@ -151,7 +151,7 @@ def elementwise(
     operands: tuple[Value, ...],
     arrays_of: Arrays = reals_of,
 ) -> Value:
-    """The rule on every entry; `arrays_of` the operands is what it computes with. Raises VladError where shapes do not fit."""
+    """Apply a rule to every entry; `arrays_of` converts the operands. Raises VladError if shapes do not match."""
     xp = library(name, *operands)
     arrays = [_given(operand) for operand in operands]
     expect_together(*arrays)
@@ -174,24 +174,25 @@ def _given(value: Value) -> Any:
     return value.array if type(value) is Tensor else numbers(value)
 
 
-MANY = 1 << 20  # entries for which blocks are worth while
+MANY = 1 << 20  # entries from which blocks pay off
 
 
 def _is_by_blocks(xp: Any, apply: Formula | None, arrays: Sequence[Any]) -> bool:
-    """Is more made than the answer, and in the memory of this process? Functions of reals are given integers as reals."""
+    """Whether intermediate arrays are made, in the memory of this process. Functions of reals get integers as reals."""
     given = [array for array in arrays if type(array) is not float]
     if xp.__name__ != "numpy" or math.prod([array.size for array in given]) <= MANY:
         return False
     return apply is None or apply in _several or any(SORT[array.dtype] != "f" for array in given)
 
 
-# Entries for which a formula is computed at once: what it makes in between stays in the cache.
+# Entries of a block: its intermediate results stay in the cache.
 BLOCK = 1 << 16
 
 
 def _by_blocks(xp: Any, computed: Callable[[Sequence[Value]], Any], arrays: Sequence[Any]) -> Array:
-    """The answer from parts of the arrays, along the longest axis: no more memory is needed than for the answer, and between two
-    parts the evaluation can be ended. Raises ValueError where shapes do not fit."""
+    """The result, computed from parts of the arrays along the longest axis: this needs memory for the result alone, and the
+    evaluation can be interrupted between two parts. Raises ValueError if shapes do not match.
+    """
     shape = xp.broadcast_shapes(*[array.shape for array in arrays if type(array) is not float])
     axis = shape.index(max(shape))
     from_end, length = axis - len(shape), shape[axis]
@@ -217,7 +218,7 @@ def _by_blocks(xp: Any, computed: Callable[[Sequence[Value]], Any], arrays: Sequ
 
 def _one_by_one(xp: Any, rule: Callable[..., Value], arrays: Sequence[Any]) -> Any:
     given = [array for array in arrays if type(array) is not float]
-    # reals take it, too, before anything is computed
+    # reals are converted to it, too, before anything is computed
     kind = xp.float32 if all(array.dtype == xp.float32 for array in given) else xp.float64
     there = device_of(given[0])
     spread = xp.broadcast_arrays(
@@ -229,7 +230,7 @@ def _one_by_one(xp: Any, rule: Callable[..., Value], arrays: Sequence[Any]) -> A
 
 
 def library(name: str, *values: Value) -> Any:
-    """The array library of the tensors among some values, which have to be on one device. Raises VladError."""
+    """The array library of the tensors among some values. Raises VladError unless they are on one device."""
     first = None
     for value in values:
         if type(value) is Tensor:
@@ -241,7 +242,7 @@ def library(name: str, *values: Value) -> Any:
 
 
 def apart(name: str, a: Any, b: Any) -> VladError:
-    """Arrays on different devices."""
+    """The error of arrays on different devices."""
     return VladError(
         "wrong-device", f"Tensors given to {name} are on different devices: {name_of(a)} and {name_of(b)}",
         hint=f'`(to-device x "{name_of(a)}")` is x there', name=name,
@@ -249,7 +250,7 @@ def apart(name: str, a: Any, b: Any) -> VladError:
 
 
 def unlike(name: str, operands: tuple[Value, ...], hint: str = "") -> VladError:
-    """Shapes that do not go together."""
+    """The error of shapes that do not match."""
     shapes = [shape_text(operand.shape if type(operand) is Tensor else ()) for operand in operands]
     hint = hint or "axes, counted from the last, have to be equal or 1"
     return VladError(

@@ -1,13 +1,13 @@
 """erfcx, the logarithms of erfc and of the normal distribution, and the derivatives of all three.
 
-In: floats.  Out: floats, to a few units in the last place. Called by the rows of numbers.py and by nobody else; functions.c has
+In: floats.  Out: floats, to a few units in the last place. Called by the rows of numbers.py only; functions.c has
 the same for compiled programs.
 
-For x > 0 all is made of p, with which erfcx x = 1/√π / (x + p): Laplace's continued fraction p = (1/2) / (x + (2/2) / (x + …)),
-of which no part cancels, where erfcx' = 2 x erfcx - 2/√π does (Abramowitz & Stegun 7.1.14, 7.2.9). The k-th part of it is -1/2 of
+For x > 0 all derive from p, with which erfcx x = 1/√π / (x + p): Laplace's continued fraction p = (1/2) / (x + (2/2) / (x + …)),
+in which nothing cancels, whereas erfcx' = 2 x erfcx - 2/√π does (Abramowitz & Stegun 7.1.14, 7.2.9). Its k-th part is -1/2 times
 the ratio of the k-th derivative of erfcx to the one before. The derivative of log erfc is -2 (x + p), so higher ones are those of
-p, whose series is that of the fraction. Near 0 and below, where the fraction is long or none, the recurrence is stable, and log
-erfc is differentiated as a quotient of series.
+p, whose series follows from the fraction. Near 0 and below, where the fraction converges slowly or not at all, the recurrence is
+stable, and log erfc is differentiated as a quotient of series.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import math
 
 from vlad.primitives.special import INFINITY, MOST_DERIVATIVES, NAN, gaussian, two_product
 
-MIDDLE = 0.5  # between the fraction and what is for smaller x
+MIDDLE = 0.5  # the fraction is used above it
 ONE_OVER_ROOT_PI = 0.5641895835477563
 ROOT_HALF = 0.7071067811865476
 
 
 def _terms(n: int, x: float) -> int:
-    """How many parts of the fraction, cut off so, are exact enough for the n-th derivative: an error shrinks by exp(-2x √2k)."""
+    """The number of parts of the fraction that give the n-th derivative: the error decreases by exp(-2x √2k)."""
     return 24 + 8 * n + int((180.0 + 40.0 * n) / (x * x))
 
 
 def _parts(n: int, x: float) -> list[float]:
-    """The first parts of the fraction, from the first to the one with the number n."""
+    """The parts of the fraction from the first to number n."""
     last = _terms(n, x)
     p, found = 0.5 * last / (x + math.sqrt(0.5 * last)), []
     for k in range(last, 0, -1):
@@ -38,7 +38,7 @@ def _parts(n: int, x: float) -> list[float]:
 
 
 def _exp_of_square(x: float) -> float:
-    """exp(x²); the error of x² is made up for."""
+    """exp(x²), corrected for the rounding error of x²."""
     square, error = two_product(x, x)
     try:
         result = math.exp(square)
@@ -51,7 +51,7 @@ def erfcx(x: float) -> float:
     """exp(x²) erfc(x)."""
     if x != x:
         return x
-    if x < 2.0:  # where there are too many parts
+    if x < 2.0:  # where the fraction needs too many parts
         return _exp_of_square(x) * math.erfc(x)
     return ONE_OVER_ROOT_PI / (x + _parts(1, x)[0])
 
@@ -88,7 +88,9 @@ def log_erfc_derivative(n: float, x: float) -> float:
 
 
 def log_normal_cdf(x: float) -> float:
-    """log of the normal distribution's share below x. Of x/√2, which is rounded, only erfcx is taken, which varies slowly."""
+    """The logarithm of the normal distribution function at x. x/√2, which is rounded, is only passed to erfcx, which varies
+    slowly.
+    """
     if x != x or math.isinf(x):
         return 0.0 if x > 0 else x
     tail = 0.5 * erfcx(abs(x) * ROOT_HALF)
@@ -96,7 +98,7 @@ def log_normal_cdf(x: float) -> float:
 
 
 def log_normal_cdf_derivative(n: float, x: float) -> float:
-    """The n-th derivative of that."""
+    """The n-th derivative of log_normal_cdf."""
     if not 1 <= n <= MOST_DERIVATIVES or n != math.floor(n):
         return NAN
     scale = math.ldexp(1.0 if n % 2 == 0 else -ROOT_HALF, -(int(n) // 2))

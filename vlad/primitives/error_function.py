@@ -1,7 +1,7 @@
-"""erf, erfc and what is made of them, of arrays: the array-API standard lacks them. They are made of its operations, so that they
-run where the array is.
+"""erf, erfc and related functions of arrays, which the array-API standard lacks. They use its operations, so that they
+run on the array's device.
 
-The polynomials interpolate at Chebyshev's points, in 60 digits: (x + 4) exp(x²) erfc(x) in (4 - x)/(4 + x), and erf(x)/x in x² up
+The polynomials interpolate at Chebyshev points, in 60 digits: (x + 4) exp(x²) erfc(x) in (4 - x)/(4 + x), and erf(x)/x in x² up
 to 1. Each is within 1e-18 of its function. The results are within a few units in the last place.
 """
 
@@ -22,7 +22,7 @@ _INNER = (
     1.4806027146128752e-08, -1.2277734486795524e-09, 9.323723518153027e-11, -6.1967364287877e-12, 2.8067128195611264e-13,
 )  # fmt: skip
 _BEYOND = 30.0  # from here on erfc is 0
-_BEYOND_NORMAL = 40.0  # and what is above it of the normal distribution
+_BEYOND_NORMAL = 40.0  # and the upper tail of the normal distribution
 
 
 def erfc(xp: Any, x: Any) -> Any:
@@ -59,7 +59,7 @@ def log_normal_cdf(xp: Any, x: Any) -> Any:
 
 
 def _upper(xp: Any, x: Any) -> Any:
-    """erfc of what is not negative. x² is taken of so few digits that it is exact; the rest is a factor near 1."""
+    """erfc of x ≥ 0. x² is taken of x cut to few digits, so that it is exact; the rest is a factor near 1."""
     x = xp.where(x > _BEYOND, _BEYOND, x)
     rough = xp.round(x * 16) / 16
     power = xp.exp(-rough * rough) * xp.exp((rough - x) * (rough + x))
@@ -67,7 +67,7 @@ def _upper(xp: Any, x: Any) -> Any:
 
 
 def _scaled(xp: Any, x: Any) -> Any:
-    """erfcx of what is not negative."""
+    """erfcx of x ≥ 0."""
     return _polynomial(_OUTER, 8 / (4 + x) - 1) / (x + 4)
 
 

@@ -1,7 +1,7 @@
 """The rows that read and write tensors in files: NumPy's .npy and .npz, and numbers in rows of text (CSV).
 
-NumPy does the reading; what could run code while it is read (pickled objects) is refused. Where a file is looked for is the
-session's to say, through the machine. Like other effects, these have no derivative.
+NumPy reads the files; content that could run code when read (pickled objects) is rejected. The session decides, through
+the machine, where files are looked for. Like other effects, these have no derivative.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def _load_tensor(machine: Any, path: Value) -> Value:
 
 
 def _made(array: Array) -> Value:
-    """The tensor of an array of NumPy's, on the session's device."""
+    """The tensor of a NumPy array, on the session's device."""
     return made(current().asarray(array))
 
 
 def _loaded(path: str) -> Any:
-    """The array in a file, or the list of those of an archive, with their names."""
+    """The array in a file, or a list of the names and arrays of an archive."""
     import numpy
 
     try:
@@ -73,7 +73,7 @@ def _loaded(path: str) -> Any:
             warnings.simplefilter("ignore")
             try:
                 loaded = numpy.load(file, allow_pickle=False)
-            except Exception:  # a damaged file ends its readers with one of any kind
+            except Exception:  # reading a damaged file may raise anything
                 raise _cannot_read(path, _FORMATS) from None
             return _parts(loaded.zip, path) if hasattr(loaded, "zip") else loaded
     except OSError as error:
@@ -81,12 +81,12 @@ def _loaded(path: str) -> Any:
 
 
 def _parts(archive: ZipFile, path: str) -> list[tuple[str, Array]]:
-    """The arrays in an archive. NumPy itself takes `a.npy` for `a`, and leaves what is no array as bytes."""
+    """The arrays in an archive. NumPy itself reads `a.npy` as `a`, and leaves members that are no arrays as bytes."""
     from numpy.lib.format import read_array
 
     found = []
     for info in archive.infolist():
-        name = info.orig_filename  # the other one ends before a zero
+        name = info.orig_filename  # `filename` ends at a null character
         try:
             with archive.open(info) as part:
                 found.append((name.removesuffix(".npy"), read_array(part, allow_pickle=False)))
@@ -96,7 +96,7 @@ def _parts(archive: ZipFile, path: str) -> list[tuple[str, Array]]:
 
 
 def _known(array: Array, path: str) -> Array:
-    """The array as one of the kinds that programs can name: whole numbers of other sizes as int64."""
+    """The array, converted to a kind that programs can name: integers of other sizes become int64."""
     kind = {"b": "bool", "f": "f4" if array.dtype.itemsize <= 4 else "f8", "i": "i8", "u": "i8"}.get(
         array.dtype.kind
     )
@@ -126,7 +126,7 @@ def _save_tensor(machine: Any, path: Value, x: Value) -> Value:
                 _write_parts(file, named)
             else:
                 numpy.save(file, array, allow_pickle=False)
-    # beside the system's errors, those of a name that no file, and no part, can have
+    # besides the system's errors, those of names that no file or member can have
     except (OSError, ValueError, struct.error) as error:
         hint = getattr(error, "strerror", None) or str(error)
         raise VladError("cannot-write", f"Cannot write: {name}", hint=hint) from None
@@ -134,7 +134,7 @@ def _save_tensor(machine: Any, path: Value, x: Value) -> Value:
 
 
 def _write_parts(file: BinaryIO, named: dict[str, Array]) -> None:
-    """An archive as of numpy.savez, which takes `file` and `allow_pickle` for keywords, not for names."""
+    """Write an archive like numpy.savez, whose keywords `file` and `allow_pickle` cannot be names."""
     from zipfile import ZipFile, ZipInfo
 
     from numpy.lib.format import write_array
@@ -142,7 +142,7 @@ def _write_parts(file: BinaryIO, named: dict[str, Array]) -> None:
     with ZipFile(file, "w") as archive:
         for name, array in named.items():
             info = ZipInfo()
-            info.filename = f"{name}.npy"  # given above, it would end before a zero
+            info.filename = f"{name}.npy"  # passed to the constructor, it would end at a null character
             with archive.open(info, "w", force_zip64=True) as part:
                 write_array(part, array, allow_pickle=False)
 
@@ -194,7 +194,9 @@ def _table(source: Source, skip: int, separator: str) -> Array:
 
 
 def _wrong_line(source: Source, lines: list[str], skip: int, separator: str) -> VladError | None:
-    """The first line that is no row of numbers, or has another number of them than those above."""
+    """The error of the first line that is no row of numbers, or has another number of them than those above; None if there is
+    none.
+    """
     width = 0
     for index, line in enumerate(lines):
         if index < skip or not line.strip():
@@ -215,7 +217,7 @@ def _wrong_line(source: Source, lines: list[str], skip: int, separator: str) -> 
 
 
 def _is_number(field: str) -> bool:
-    """Of those that Python reads, NumPy does not read `1_000`, nor digits of other scripts."""
+    """NumPy reads neither `1_000` nor digits of other scripts, which Python does."""
     try:
         float(field)
     except ValueError:
@@ -223,13 +225,14 @@ def _is_number(field: str) -> bool:
     return field.isascii() and "_" not in field
 
 
-MOST_LOOKED_AT = 1 << 28  # bytes of a file, as it is when it is read
-MOST_PARTS = LONGEST_CHAIN  # of an archive: a longer list is of no known length
+MOST_LOOKED_AT = 1 << 28  # bytes in memory of a file that a check reads
+MOST_PARTS = LONGEST_CHAIN  # of an archive: the length of a longer list is not tracked
 
 
 class Files:
-    """What a check of a program has found in the files that the program reads, by how it asks for them; and the names of those
-    that it writes, none of which is looked at: None where it may be any."""
+    """The files that a checked program reads, by how they are read, with their contents; and the names of those
+    that it writes, which a check does not read: None if it may be any.
+    """
 
     def __init__(self) -> None:
         self.found: dict[Any, tuple[str, Value]] = {}
@@ -245,13 +248,14 @@ class Files:
         return self.written is None or os.path.basename(name) in self.written
 
     def is_consistent(self) -> bool:
-        """Was nothing looked at that the program writes?"""
+        """Whether no file was read that the program writes."""
         return not any(self.is_written(name) for name, _ in self.found.values())
 
 
 def _looked_at(name: str, read: Any) -> Any:
-    """Who checks a program looks at the files that it reads, for these may well be there: then the shapes of what comes of them
-    are known. What is compiled reads none."""
+    """The contents of a file during a check: a check reads the program's files if they exist, so that the shapes of the results
+    are known. Compiled code reads none.
+    """
 
     def abstract(w: Any, *operands: Any) -> Any:
         path = operands[0].type
@@ -277,7 +281,7 @@ def _looked_at(name: str, read: Any) -> Any:
 
 
 def _expect_little(path: str) -> None:
-    """Raises VladError where a file is none of the disk's, or more than is worth looking at."""
+    """Raise VladError unless a file is a regular file of limited size."""
     from zipfile import BadZipFile, ZipFile, is_zipfile
 
     try:
@@ -311,7 +315,7 @@ def _effect(name: str, operands: str, doc: str, value: Any, text: str, **columns
 
 ROWS: list[Primitive] = [
     _effect("load-tensor", "path",
-        "The tensor in a .npy file; of an .npz file the list of pairs (name . tensor). A file in the working "
+        "The tensor in a .npy file, or the list of pairs (name . tensor) in an .npz file. A file in the working "
         "folder, to which `save-tensor` writes, comes before one beside the program.\n"
         "(begin (save-tensor \"weights.npy\" #[1 2 3]) (load-tensor \"weights.npy\"))  ⇒ #[1 2 3]",
             _load_tensor, "string -> any"),

@@ -61,7 +61,7 @@ from vlad.primitives.type_rules import (
     within,
 )
 
-# Of an index that is computed; one that is known is told, too.
+# Errors of a computed index; an error about a constant index shows it.
 OUT_OF_RANGE = {
     name: f"{'Label' if name == 'one-hot' else 'Index'} given to {name} is out of range"
     for name in ("tensor-ref", "gather", "scatter-add", "one-hot")
@@ -116,7 +116,7 @@ def _abstract_ref(w: Any, t: Any, index: Any) -> Any:
 
 
 def _places(w: Any, index: Any) -> list[Any]:
-    """The indices, which are a list, or one, or a list that ends in one."""
+    """The indices: a list, one index, or a list that ends in one."""
     places = []
     while index.type.kind == "pair":
         car, index = w.parts(index)
@@ -125,8 +125,9 @@ def _places(w: Any, index: Any) -> list[Any]:
 
 
 def _at(w: Any, name: str, shape: Shape, places: list[Any], rule: Callable[..., Any]) -> Any:
-    """The rule on where a place is: a number of entries that is known, and (stride, real) for each index that is not. One that
-    is out of range is an error."""
+    """Apply the rule to a position: a constant number of entries, and (stride, real) for each computed index. An index
+    out of range is an error.
+    """
     strides, offset, unknown = contiguous(shape), 0, []
     tests = []
     for place, length, stride in zip(places, shape, strides, strict=False):
@@ -155,7 +156,9 @@ def _is_whole(w: Any, x: Any) -> Any:
 
 
 def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, inner: Shape) -> Any:
-    """The part of a tensor of this shape at a place: with these strides, from an offset on, and further by (stride, real)."""
+    """The part of a tensor, of shape `shape`, at a position: with strides `inner`, from `offset` on, and further by (stride,
+    real).
+    """
     if not at:
         return copied(w, t, shape, Access(offset, inner))
     count = len(at)
@@ -189,7 +192,7 @@ def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
 def _put(
     w: Any, x: Any, whole: Shape, offset: int, at: list[Any], shape: Shape, inner: Shape, kind: str
 ) -> Any:
-    """Zeros of a kind but at a place (as `_entries` has it), where x is."""
+    """Zeros of a kind except at a position (as in `_entries`), which holds x."""
     if not is_number(x) or broadcast_shape([shape_of(x), shape]) != shape:
         return unfit(w, x, shape)
     missing = len(whole) - len(shape)
@@ -231,10 +234,11 @@ def _slice_like(t: Value, part: Value, start: Value, stop: Value, axis: Value, s
 
 
 def _cut_out(w: Any, shape: Shape, part: Any, bounds: Sequence[Any], rule: Callable[..., Any]) -> Any:
-    """The rule on where a slice is: its offset, (stride, real) for a start that is computed, its shape and strides.
+    """Apply the rule to a slice: its offset, (stride, real) for a computed start, its shape and strides.
 
-    Where bounds are computed, the length has to be known all the same: because they are a known distance apart, or because
-    the slice is as long as the `part` that derivatives have of it. Whether that is so in the end, the program checks."""
+    If bounds are computed, the length must be known all the same: because their distance is constant, or because
+    the slice is as long as the `part` that derivatives have of it. The program checks at run time that it is.
+    """
     if all(w.types.canonical(bound.type).kind == "constant" for bound in bounds):
         cut = _cut("slice", shape, *[known(w, bound) for bound in bounds])
         at = len(cut) - 1
@@ -271,7 +275,7 @@ def _cut_out(w: Any, shape: Shape, part: Any, bounds: Sequence[Any], rule: Calla
 
 
 def _every(shape: Shape, axis: int, count: int, by: int) -> tuple[Shape, Shape]:
-    """The shape of so many parts along an axis, one every so often, and their strides in the whole."""
+    """The shape of `count` parts along an axis at a distance of `by`, and their strides in the whole."""
     own, strides = list(shape), list(contiguous(shape))
     own[axis] = count
     strides[axis] *= by
@@ -301,7 +305,7 @@ def _abstract_unslice(w: Any, x: Any, like: Any, *bounds: Any) -> Any:
 
 
 def _index(offset: int, shape: Shape) -> Shape:
-    """The index of the entry that lies behind so many others."""
+    """The index of the entry at an offset."""
     found = []
     for stride in contiguous(shape):
         place, offset = divmod(offset, stride)
@@ -338,7 +342,7 @@ def _gather(t: Value, indices: Value, axis: Value) -> Value:
     array = array_of("gather", t)
     at = axis_of("gather", axis, array.ndim)
     xp, found = namespace(array), _indices("gather", array, indices, at)
-    # NumPy copies indices that nobody may write to
+    # NumPy copies read-only indices
     expect_arrays(1, found.size + math.prod(_gathered_shape(array, found, at)))
     taken = xp.take(array, found if found.ndim == 1 else reshaped_to(found, (-1,)), axis=at)
     return made(taken if found.ndim == 1 else xp.reshape(taken, _gathered_shape(array, found, at)))
@@ -349,7 +353,7 @@ def _gathered_shape(array: Array, indices: Array, axis: int) -> tuple[int, ...]:
 
 
 def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callable[..., Any]) -> Any:
-    """The rule on the indices, counted from the start; where one is no index of an axis of this length, an error."""
+    """Apply the rule to the indices, counted from the start; an index out of range of this axis is an error."""
     if not is_number(indices) or kind_of(indices) == "bool":
         return w.invalid(name)
     table, zero, most = w.machine.table, w.constant(0.0), w.constant(float(length))
@@ -362,7 +366,7 @@ def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callab
 
 
 def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]) -> Any:
-    """The rule on whole numbers from `least` up to but without `end`; where one is no such number, an error."""
+    """Apply the rule to whole numbers in [least, end); any other number is an error."""
     table, shape = w.machine.table, shape_of(places)
     tests = within(w, places, float(least), float(end))
     if tests and not is_whole(kind_of(places) or "float64"):
@@ -373,7 +377,9 @@ def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Ca
 
 
 def _along(shape: Shape, chosen: Shape, at: int) -> tuple[Shape, Access, Access]:
-    """For parts chosen along an axis: the shape of all, where the indices are, and where the parts, `at` the first read."""
+    """For parts chosen along an axis: the shape of all, the access of the indices, and of the parts, where `at` is the first
+    read.
+    """
     whole = (*shape[:at], *chosen, *shape[at + 1 :])
     strides, rest = contiguous(shape), len(shape) - at - 1
     index = Access(0, (*[0] * at, *contiguous(chosen), *[0] * rest))
@@ -468,12 +474,14 @@ def _where(c: Value, a: Value, b: Value) -> Value:
 
 
 def _is_beside_zero(a: Value, b: Value) -> bool:
-    """A known zero and a tensor of reals, as in the sensitivity of one side: what is chosen by one boolean stays that zero."""
+    """Whether one is the known zero and the other a tensor of reals, as in a sensitivity: a choice by one boolean keeps that
+    zero.
+    """
     return any(x is ZERO and type(y) is Tensor and y.is_real for x, y in ((a, b), (b, a)))
 
 
 def _choice_of(operands: Sequence[Value]) -> Sequence[Any]:
-    """The arrays and floats to choose by and from; the condition's kind is no matter."""
+    """The arrays and floats to choose by and from; the condition may be of any kind."""
     c = operands[0]
     return [c.array if type(c) is Tensor else numbers(c), *operands_of(operands[1:])]
 
@@ -483,14 +491,14 @@ def _chosen(c: float, a: float, b: float) -> float:
 
 
 def _choice(xp: Any, c: Any, a: Array | float, b: Array | float) -> Array:
-    """The same of arrays and reals, of which the standard wants the condition and one more to be arrays."""
+    """The same of arrays and reals; the standard requires two arrays, the condition and one more."""
     there = device_of(next(x for x in (c, a, b) if type(x) is not float))
     test = there.asarray(c != 0) if type(c) is float else c if SORT[c.dtype] == "b" else c != 0
     return xp.where(test, there.asarray(a) if type(a) is type(b) is float else a, b)
 
 
 def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
-    """A test between two values that are there: what follows knows which. Of tensors entry by entry."""
+    """A choice of existing values: the result's type is that of the chosen one. Of tensors entry by entry."""
 
     def of_one(c: Any) -> Any:
         if is_tensor(c.type) or (is_boolean(c) and (is_tensor(a.type) or is_tensor(b.type))):
@@ -508,7 +516,7 @@ def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
         return bool(c.type.kind == "boolean" or type(c.type.of) is Boolean)
 
     def chosen(c: Any, a: Any, b: Any) -> Any:
-        """A condition that is known chooses between shapes, too: then it is a number like another."""
+        """A constant condition may choose between shapes, too: then it counts as a number."""
         if a.type.of is ZERO is b.type.of:
             return w.known_zero
         if is_boolean(c) and is_beside_zero(a, b):
@@ -535,16 +543,16 @@ ROWS: list[Primitive] = [
         "(tensor-ref #[[1 2] [3 4]] 1)  ⇒ #[3 4]", linear="t", value=_tensor_ref,
          abstract=_abstract_ref,
          forward="(tensor-ref dt index)", reverse={"t": "(tensor-put s t index)"}),
-    row("tensor-put", "x like index", "Zeros but at an index.", linear="x like", value=_tensor_put, hidden=True,
+    row("tensor-put", "x like index", "Zeros except at an index.", linear="x like", value=_tensor_put, hidden=True,
          abstract=_abstract_put,
          forward="(tensor-put dx like index)", reverse={"x": "(tensor-ref s index)"}),
     row("slice", "t start stop axis step",
-        "The part from start up to stop along an axis.\n(slice #[10 20 30 40] 1 3)  ⇒ #[20 30]\n"
+        "The part from start up to stop, exclusive, along an axis.\n(slice #[10 20 30 40] 1 3)  ⇒ #[20 30]\n"
         "(slice #[10 20 30 40] 0 4 #:step 2)  ⇒ #[10 30]", linear="t", value=_slice,
          abstract=_abstract_slice,
          keywords={"axis": 0.0, "step": 1.0}, forward="(slice dt start stop axis step)",
          reverse={"t": "(unslice s t start stop axis step)"}),
-    row("unslice", "x like start stop axis step", "Zeros but in a slice.", linear="x like", value=_unslice, hidden=True,
+    row("unslice", "x like start stop axis step", "Zeros except in a slice.", linear="x like", value=_unslice, hidden=True,
          abstract=_abstract_unslice,
          forward="(unslice dx like start stop axis step)",
          reverse={"x": "(slice-like s x start stop axis step)"}),
@@ -563,7 +571,7 @@ ROWS: list[Primitive] = [
          keywords=FIRST, forward="(scatter-add (complete t dt) indices (complete updates dupdates) axis)",
          reverse={"t": "s", "updates": "(gather s indices axis)"}),
     row("where", "c a b",
-        "a where c holds, else b.\n(where (> #[-1 2 -3] 0) #[1 1 1] 0)  ⇒ #[0 1 0]\n(where #t 1 2)  ⇒ 1",
+        "a where c is true, else b.\n(where (> #[-1 2 -3] 0) #[1 1 1] 0)  ⇒ #[0 1 0]\n(where #t 1 2)  ⇒ 1",
         _where, type="any number number -> number",
          python="(a if c == TRUE else b) if type(a) is type(b) is float and type(c) is Boolean else where(c, a, b)",
          uses={"where": _where, "Boolean": Boolean},

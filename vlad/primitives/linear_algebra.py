@@ -1,9 +1,9 @@
 """The rows of products, of systems of linear equations, and of Cholesky's factor (arrays.py has the conventions).
 
-What takes matrices apart asks here for what it has in common, the rows of determinants.py and decompositions.py as well: that a
-matrix is square, whether there is time for the work, and in compiled programs the factors P L U, of which solutions and
-determinants are made. The work itself is LAPACK's: the array library calls it, or a routine of compiled programs
-(core/kernels.Routine).
+The rows of determinants.py and decompositions.py share functions of this file: the check that a
+matrix is square, the estimate of time, and in compiled programs the factors P L U, from which solutions and
+determinants are computed. The work itself is LAPACK's: the array library calls it, or a routine of compiled programs
+(core/loop_nests.Routine).
 
 The file is long because the rows of one subject stand in one table, with their rules for types.
 """
@@ -57,7 +57,7 @@ def _matmul(a: Value, b: Value) -> Value:
 
 
 def _abstract_matmul(w: Any, a: Any, b: Any) -> Any:
-    """Sums over the last axis of one and the last but one of the other."""
+    """Sums over the last axis of a and the last but one of b."""
     if not is_tensor(a.type) or not is_tensor(b.type):
         return w.invalid("matmul")
     own_a, own_b = shape_of(a), shape_of(b)
@@ -79,12 +79,12 @@ def _abstract_matmul(w: Any, a: Any, b: Any) -> Any:
 
 
 def _as_matrices(a: Shape, b: Shape) -> tuple[Shape, Shape]:
-    """The shapes of the operands of a product, were vectors matrices."""
+    """The shapes of the operands of a product, with vectors as matrices."""
     return a if len(a) > 1 else (1, *a), b if len(b) > 1 else (*b, 1)
 
 
 def _product_shape(a: Shape, b: Shape) -> Shape:
-    """The shape of a product, had vectors been matrices. Raises VladError."""
+    """The shape of a product, with vectors as matrices. Raises VladError."""
     left, right = _as_matrices(a, b)
     batch = broadcast_shape([left[:-2], right[:-2]])
     if batch is None or len(left) < 2 or len(right) < 2:
@@ -131,41 +131,43 @@ def _abstract_outer(w: Any, a: Any, b: Any) -> Any:
     return w.apply(w.machine.table["*"], [reshaped(w, a, (*shape_of(a), 1)), b])
 
 
-# Multiplications, in terms of the cube of a matrix's rows, of the routines that take one apart; nobody can interrupt them.
+# Multiplications of the decompositions, relative to the cube of a matrix's rows; the routines cannot be interrupted.
 EFFORTS = {
     "solve": 0.7, "inverse": 2.0, "det": 0.7, "log-det": 0.7, "cholesky": 0.4, "eigh": 12.0, "qr": 4.0, "svd": 24.0,
     "singular": 24.0,
 }  # fmt: skip
-# Rows of the largest matrices that compiled code takes apart, which does not ask whether there is time.
+# Rows of the largest matrices that compiled code decomposes, as it does not check whether there is time.
 MOST_ROWS = {
     "triangular": 4096, "orthogonal": 768, "spectrum": 512, "singular": 384, "factors": 1536, "triangle": 1536,
 }  # fmt: skip
 
 
 def expect_work(effort: float, shape: Shape, columns: int = 0) -> None:
-    """Raises NoTime where the work on matrices of a shape, and on so many columns for each, would take longer than there is."""
+    """Raise NoTime if the work on matrices of a shape, and on `columns` columns for each, would exceed the time limit."""
     *batch, n, m = shape
     expect_multiplications(math.prod(batch) * (effort * n * m * min(n, m) + columns * n**2))
 
 
 def expect_few_rows(w: Any, routine: str, rows: int, columns: int = 0) -> None:
-    """Larger matrices, those whose work is that of square ones with more rows, are left to tier 0, which estimates how long it
-    takes: of that much work little is saved by compiling."""
+    """Leave matrices whose work exceeds that of square ones with `rows` rows to tier 0, which estimates the
+    time: compiling saves little of that much work.
+    """
     columns = columns or rows
     if rows * columns * min(rows, columns) > MOST_ROWS[routine] ** 3:
         w.left_out("matrices of so many rows, to be taken apart, are")
 
 
 def square_matrix(name: str, a: Value) -> Array:
-    """A matrix of as many rows as columns, or several on leading axes. Raises VladError; or NoTime, where to take it apart would
-    take longer than there is."""
+    """A square matrix, or several on leading axes. Raises VladError, or NoTime if its decomposition would exceed
+    the time limit.
+    """
     if not _is_square(array_of(name, a)):
         raise unlike(name, (a,), f"{name} takes a square matrix, or several along leading axes")
     return matrix(name, a)
 
 
 def matrix(name: str, a: Value) -> Array:
-    """The same of any numbers of rows and columns."""
+    """The same for any numbers of rows and columns."""
     if array_of(name, a).ndim < 2:
         raise unlike(name, (a,), f"{name} takes a matrix, or several along leading axes")
     expect_work(EFFORTS[name], a.shape)
@@ -177,7 +179,7 @@ def _is_square(x: Array) -> bool:
 
 
 def matrix_shape(w: Any, name: str, a: Any) -> Shape | None:
-    """The shape of one or several matrices of reals; None, and an error, for anything else."""
+    """The shape of one or several matrices of reals; None, and an error, for any other operand."""
     shape = shape_of(a)
     if not is_tensor(a.type):
         w.invalid(name)
@@ -189,7 +191,7 @@ def matrix_shape(w: Any, name: str, a: Any) -> Shape | None:
 
 
 def square_shape(w: Any, name: str, a: Any) -> Shape | None:
-    """The same of square matrices."""
+    """The same for square matrices."""
     shape = matrix_shape(w, name, a)
     if shape is not None and shape[-1] != shape[-2]:
         w.misfit(name, shape)
@@ -198,9 +200,10 @@ def square_shape(w: Any, name: str, a: Any) -> Shape | None:
 
 
 def parts_of(x: Array, rule: Callable[[Array], Sequence[Array]]) -> tuple[Array, ...]:
-    """What a library's rule takes matrices apart into. nan for one with an entry that is no finite number, of which libraries
-    find anything; and for one of which it does not find the parts."""
-    from numpy.linalg import LinAlgError  # the other libraries' own is this one
+    """The parts of a decomposition by a library's rule. nan for a matrix with an entry that is not finite, for which the results
+    of libraries are undefined, and for one whose decomposition fails.
+    """
+    from numpy.linalg import LinAlgError  # the other libraries' is an alias of it
 
     xp = namespace(x)
     is_found = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
@@ -211,7 +214,7 @@ def parts_of(x: Array, rule: Callable[[Array], Sequence[Array]]) -> tuple[Array,
         if are_all:
             return tuple(parts)
     except LinAlgError:
-        if x.ndim > 2:  # one of several, and it does not say which
+        if x.ndim > 2:  # the library does not report which of several matrices failed
             found = [parts_of(x[index, ...], rule) for index in range(x.shape[0])]
             return tuple([xp.stack(of_each) for of_each in zip(*found, strict=True)])
         parts, is_found = rule(xp.zeros_like(x)), xp.zeros_like(is_found)
@@ -221,12 +224,12 @@ def parts_of(x: Array, rule: Callable[[Array], Sequence[Array]]) -> tuple[Array,
 
 
 def unit_matrix(x: Array) -> Array:
-    """The unit matrix beside x."""
+    """The unit matrix, of the shape and kind of x."""
     return device_of(x).make("eye", x.shape[-1], dtype=x.dtype)
 
 
 def in_doubles(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """The rule of a row that is computed in float64 only: of float32 the answer is made float32."""
+    """The rule of a row that computes in float64 only: results for float32 are converted back."""
 
     def abstract(w: Any, *operands: Any) -> Any:
         kinds = {kind_of(x) for x in operands if is_tensor(x.type)}
@@ -244,7 +247,7 @@ def in_doubles(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def factors_of(w: Any, a: Any) -> tuple[Any, Any]:
-    """P L U of each matrix, and whether one is singular (core/kernels.Routine)."""
+    """P L U of each matrix, and whether one is singular (core/loop_nests.Routine)."""
     *batch, n, _ = shape_of(a)
     expect_few_rows(w, "factors", n)
     size = math.prod(batch) * (n * n + n)
@@ -261,7 +264,7 @@ def _solve(a: Value, b: Value) -> Value:
 
 
 def _system(name: str, a: Value, b: Value) -> tuple[Array, Array]:
-    """The matrices and the columns for which they are solved, of one batch: not all libraries repeat them. Raises VladError."""
+    """The matrices and right-hand sides, broadcast to one batch, as not all libraries do so. Raises VladError."""
     x, y = array_of(name, a), array_of(name, b)
     hint = (
         f"{name} takes square matrices and a vector or matrices of as many rows; leading axes are broadcast"
@@ -286,7 +289,7 @@ def _abstract_solve(w: Any, a: Any, b: Any) -> Any:
 
 
 def _abstract_system(w: Any, name: str, a: Any, b: Any, rule: Callable[[Any, Shape], Any]) -> Any:
-    """What the rule answers of b as columns and the batch, in the shape that solutions for b have."""
+    """Apply the rule to b as columns and the batch, and return the result in the shape of solutions for b."""
     own_a, own_b = shape_of(a), shape_of(b)
     if not is_tensor(a.type) or not is_tensor(b.type):
         return w.invalid(name)
@@ -316,8 +319,9 @@ DEPENDENT = "there are no slopes where one of the first columns is made of those
 
 
 def _substituted(x: Array, b: Array, upper: bool) -> Array:
-    """Of a system with a triangle first one half, then, with what that says, the other. The standard has no function for it, and
-    those for any matrix take it apart again, and compute with what is on the other side."""
+    """Solve a triangular system by halves. The standard has no function for it, and
+    those for general matrices factor the matrix again, and use the other triangle.
+    """
     n = x.shape[-1]
     if n < 2:
         return b / x if n else b
@@ -353,7 +357,7 @@ def _abstract_solve_triangular(name: str, w: Any, a: Any, b: Any, upper: Any) ->
 
 
 def triangular(name: str, doc: str, shown: str, **columns: Any) -> Primitive:
-    """A row that solves systems with triangles, whose errors speak of a name."""
+    """A row that solves triangular systems; `shown` is its name in errors."""
     rule = functools.partial(_abstract_solve_triangular, shown)
     return row(
         name, "a b upper", doc, functools.partial(_solve_triangular, shown), linear="b", room=2.5,
@@ -370,7 +374,7 @@ def triangular(name: str, doc: str, shown: str, **columns: Any) -> Primitive:
 
 
 def diagonal_of(w: Any, a: Any) -> Any:
-    """What is on the diagonals of square matrices."""
+    """The diagonals of square matrices."""
     shape = shape_of(a)
     return copied(w, a, shape[:-1], Access(0, (*contiguous(shape)[:-2], shape[-1] + 1)))
 
@@ -414,7 +418,7 @@ def _abstract_inverse(w: Any, a: Any) -> Any:
 
 
 def regular(name: str, matrix: Array, rule: Callable[[], Array]) -> Array:
-    from numpy.linalg import LinAlgError  # the other libraries' own is this one
+    from numpy.linalg import LinAlgError  # the other libraries' is an alias of it
 
     try:
         with quiet(), checking_singularity(matrix):
@@ -425,7 +429,7 @@ def regular(name: str, matrix: Array, rule: Callable[[], Array]) -> Array:
 
 
 def _of_shape(shape: Shape) -> str:
-    """Which matrix an error speaks of. Of several the libraries do not say which."""
+    """The matrix that an error refers to. The libraries do not report which of several it is."""
     return f"{'one of the matrices' if len(shape) > 2 else 'the matrix'}, of shape {shape_text(shape)},"
 
 
@@ -436,8 +440,9 @@ SINGULAR = {
 
 
 def solution(w: Any, name: str, a: Any, b: Any, batch: Shape) -> Any:
-    """The x for which a x = b, matrices over all of the batch. For a transposed matrix, as derivatives have it, the factors are
-    those of the matrix itself, which are there already."""
+    """The x for which a x = b, matrices over all of the batch. A transposed matrix, as in derivatives, uses the factors
+    of the matrix itself, which exist already.
+    """
     *own, n, _ = shape_of(a)
     m = shape_of(b)[-1]
     shape = (*batch, n, m)
@@ -452,7 +457,7 @@ def solution(w: Any, name: str, a: Any, b: Any, batch: Shape) -> Any:
 
 
 def _by_factors(w: Any, name: str, factors: Any, b: Any, shape: Shape, own: Shape, turned: bool) -> Any:
-    """The solutions, of a shape, by a routine and the factors of matrices on axes of their own."""
+    """Solutions of a shape, by a routine and the factors of matrices with a shape of their own."""
     *batch, n, m = shape
     strides = broadcast(own, batch).strides
     routine = Routine(name, (Output(math.prod(shape)),), n, m, tuple(batch), strides, turned)
@@ -461,7 +466,7 @@ def _by_factors(w: Any, name: str, factors: Any, b: Any, shape: Shape, own: Shap
 
 
 def _checked(w: Any, status: Any, error: str, rule: Callable[[], Any]) -> Any:
-    """The rule, where a routine has answered 0."""
+    """Apply the rule if a routine returned 0, else raise the error."""
     return provided(w, [w.apply(w.machine.table["="], [status, w.constant(0.0)])], error, rule)
 
 
@@ -513,7 +518,7 @@ def _abstract_cholesky(w: Any, a: Any) -> Any:
 
 
 def _half_lower(t: Value) -> Value:
-    """Of which a triangular matrix is made of a symmetric one: 1 below the diagonal, 1/2 on it, 0 above."""
+    """The weights that make a triangular matrix of a symmetric one: 1 below the diagonal, 1/2 on it, 0 above."""
     xp, x = namespace(t.like), t.like
     return made(xp.tril(device_of(x).make("ones", x.shape[-2:], dtype=x.dtype)) - unit_matrix(x) / 2)
 
@@ -569,7 +574,7 @@ ROWS: list[Primitive] = [
                 (reshape-like (sum-like g (as-columns b b)) b))""",
          }),
     triangular(
-        "solve-triangular", "The x for which a x = b, where only the lower triangle of a counts, or the upper one.\n"
+        "solve-triangular", "The x for which a x = b, using only the lower triangle of a, or the upper one.\n"
         "(solve-triangular #[[2 0] [1 4]] #[2 9])  ⇒ #[1 2]\n(solve-triangular #[[2 1] [7 4]] #[4 8] #:upper #t)  ⇒ #[1 2]",
         "solve-triangular", keywords={"upper": FALSE}),
     row("triangle", "t upper", "The lower triangles of matrices, or the upper ones, else 0.", _triangle, linear="t", hidden=True,
@@ -590,6 +595,6 @@ ROWS: list[Primitive] = [
          reverse={"a": """(let* ((u (swap r)) (inner (* (matmul u s) (half-lower r)))
                                  (g (solve u (swap (solve u (swap inner))))))
             (* 0.5 (+ g (swap g))))"""}),
-    constant("half-lower", "t", "Of what a symmetric matrix keeps in a triangular one.", _half_lower, hidden=True,
+    constant("half-lower", "t", "The lower triangle of a matrix, with half its diagonal, else 0.", _half_lower, hidden=True,
              abstract=_abstract_half_lower),
 ]  # fmt: skip

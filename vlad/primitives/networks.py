@@ -1,9 +1,9 @@
-"""The rows of neural networks: convolution and pooling of images, classes as numbers (arrays.py has the conventions).
+"""The rows of neural networks: convolution and pooling of images, one-hot classes (arrays.py has the conventions).
 
 Images have the axes (number of images, channels, height, width), filters (channels out, channels in, height, width); pooling
-takes any leading axes. The windows over an image are `patches` of it: one strided slice for each place in the window, so all
-work is done by the array library. Patches are linear, and so are the three sums of products of an image, filters and the
-sensitivity of their convolution, of which each is the derivative of the others.
+takes any leading axes. The windows over an image are `patches` of it: one strided slice for each position in the window, so the
+array library does all work. Patches are linear, and so are the three sums of products of an image, filters and the
+sensitivity of their convolution, each of which is the derivative of the others.
 
 The file is long because the rows of one subject stand in one table, with their rules for types.
 """
@@ -56,10 +56,10 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """How windows lie along an axis of an image.
+    """The windows along an axis of an image.
 
-    padding     entries that are thought before and behind the axis
-    starts      number of windows; places of one window are `dilation` apart, windows `stride`
+    padding     entries added before and behind the axis
+    starts      number of windows; positions of one window are `dilation` apart, windows `stride`
     """
 
     length: int
@@ -70,7 +70,7 @@ class Axis:
     starts: int
 
     def places(self, offset: int) -> slice:
-        """In the padded axis: what the windows have at an offset."""
+        """The entries of the padded axis that the windows have at an offset."""
         first = offset * self.dilation
         return slice(
             first, first + (self.starts - 1) * self.stride + 1 if self.starts else first, self.stride
@@ -96,7 +96,7 @@ def _pair(name: str, value: Value, what: str, least: int) -> Pair:
 
 
 def _paddings(name: str, padding: Value, axes: list[tuple[int, int, int, int]]) -> list[Pair]:
-    """Of each axis (its length, and window, stride, dilation): what is thought before and behind it."""
+    """For each axis (its length, and window, stride, dilation): the padding before and behind it."""
     if type(padding) is Symbol and padding.name in ("same", "valid"):
         if padding.name == "valid":
             return [(0, 0)] * len(axes)
@@ -113,7 +113,7 @@ def _paddings(name: str, padding: Value, axes: list[tuple[int, int, int, int]]) 
 def _axes(
     name: str, shape: tuple[int, ...], window: Pair, stride: Value, padding: Value, dilation: Value
 ) -> list[Axis]:
-    """How windows lie over the last two axes."""
+    """The windows over the last two axes."""
     strides, dilations = _pair(name, stride, "the stride", 1), _pair(name, dilation, "the dilation", 1)
     given = list(zip(shape[-2:], window, strides, dilations, strict=True))
     found = []
@@ -131,7 +131,7 @@ def _axes(
 
 
 def _patches_of(xp: Any, x: Array, axes: list[Axis], fill: float) -> Array:
-    """The windows of each image: (…, places in the window, windows down, windows across)."""
+    """The windows of each image: (…, positions in the window, windows down, windows across)."""
     height, width = axes
     expect_array((*x.shape[:-2], height.padded, width.padded))
     expect_array((*x.shape[:-2], height.window * width.window, height.starts, width.starts))
@@ -143,7 +143,7 @@ def _patches_of(xp: Any, x: Array, axes: list[Axis], fill: float) -> Array:
 
 
 def _unpatched(y: Array, axes: list[Axis]) -> Array:
-    """The transpose: what the windows have, added up in images."""
+    """The transpose: the entries of the windows, added up in images."""
     shape = (*y.shape[:-3], axes[0].padded, axes[1].padded)
     expect_array(shape)
     total = device_of(y).make("zeros", shape, dtype=y.dtype)
@@ -162,13 +162,13 @@ def _inside(axes: list[Axis]) -> list[slice]:
     return [slice(axis.padding[0], axis.padding[0] + axis.length) for axis in axes]
 
 
-# Convolution. `x` is an image, `w` are filters, `s` is of the shape of their convolution; each of the three rules answers
+# Convolution. `x` is an image, `w` are filters, `s` is of the shape of their convolution; each of the three rules computes
 # one of them from the other two.
 
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """What the shapes of an image and of filters make of it."""
+    """The geometry of a convolution, from the shapes of an image and of filters."""
 
     images: int
     groups: int
@@ -186,7 +186,7 @@ class Convolution:
 
 
 def _misfit(x: tuple[int, ...], w: tuple[int, ...], groups: int) -> str:
-    """Why images and filters of these shapes do not go together; '' where they do."""
+    """Why images and filters of these shapes cannot be convolved; '' if they can."""
     if len(x) != 4 or len(w) != 4:
         return (
             f"images have 4 axes, (number, channels, height, width), and here {len(x)}; "
@@ -223,13 +223,13 @@ def _convolution(x: tuple[int, ...], w: tuple[int, ...], geometry: tuple[Value, 
 
 
 def _columns(xp: Any, x: Array, by: Convolution) -> Array:
-    """The windows of each image as columns of a matrix, for each group."""
+    """The windows of each image as columns of a matrix, by group."""
     patches = _patches_of(xp, x, by.axes, 0.0)
     return xp.reshape(patches, (by.images, by.groups, by.places, by.windows[0] * by.windows[1]))
 
 
 def _rows(xp: Any, w: Array, by: Convolution) -> Array:
-    """Each filter as the row of a matrix, for each group."""
+    """Each filter as the row of a matrix, by group."""
     return xp.reshape(w, (by.groups, by.filters, by.places))
 
 
@@ -248,7 +248,7 @@ def _conv2d(x: Value, w: Value, *geometry: Value) -> Value:
 
 
 def _conv2d_images(s: Value, w: Value, like: Value, *geometry: Value) -> Value:
-    """The transpose of a convolution by its images, which have the shape of `like`."""
+    """The transpose of a convolution with respect to its images, which have the shape of `like`."""
     answers, filters = operands_of((s, w))
     shape = lengths_of(like)
     by = _convolution(shape, filters.shape, geometry)
@@ -260,7 +260,7 @@ def _conv2d_images(s: Value, w: Value, like: Value, *geometry: Value) -> Value:
 
 
 def _conv2d_filters(s: Value, x: Value, like: Value, *geometry: Value) -> Value:
-    """The transpose of a convolution by its filters, which have the shape of `like`: over all images and windows at once."""
+    """The transpose with respect to its filters, which have the shape of `like`: over all images and windows at once."""
     answers, images = operands_of((s, x))
     shape = lengths_of(like)
     by = _convolution(images.shape, shape, geometry)
@@ -276,11 +276,11 @@ def _conv2d_filters(s: Value, x: Value, like: Value, *geometry: Value) -> Value:
         return made(xp.reshape(product(xp, answers, columns), shape))
 
 
-# The same as loops: of windows nothing is made, they are a way to go through an image with its padding.
+# The same as loops: windows are not materialised, but iterate over an image with its padding.
 
 
 def _with_padding(w: Any, x: Any, axes: list[Axis], fill: float = 0.0) -> Any:
-    """Images in the padding that windows see."""
+    """Images with the padding of the windows."""
     shape, (height, width) = shape_of(x), axes
     if not any(sum(axis.padding) for axis in axes):
         return x
@@ -296,8 +296,9 @@ def _without_padding(w: Any, x: Any, axes: list[Axis]) -> Any:
 
 
 def _turns(by: Convolution) -> tuple[Shape, Access, Access, Access]:
-    """The loops of a convolution: over images, groups, filters, windows down and across, channels, places down and across; and
-    where in them the images (with their padding), the filters and the answers are."""
+    """The loops of a convolution: over images, groups, filters, windows down and across, channels, positions down and across; and
+    the accesses of the images (with their padding), the filters and the results.
+    """
     height, width = by.axes
     extents = (by.images, by.groups, by.filters, *by.windows, by.channels, height.window, width.window)
     line, plane = width.padded, height.padded * width.padded
@@ -342,8 +343,9 @@ def _summed(
 
 
 def _window_turns(shape: Shape, axes: list[Axis]) -> tuple[Shape, Access]:
-    """The loops of a pool: over the leading axes, places down and across, windows down and across; and where in them the images
-    of this shape are, with their padding."""
+    """The loops of a pool: over the leading axes, windows down and across, positions down and across; and the access of
+    images of this shape, with their padding.
+    """
     height, width = axes
     line, plane = width.padded, height.padded * width.padded
     extents = (*shape[:-2], height.window, width.window, height.starts, width.starts)
@@ -357,7 +359,7 @@ def _geometry(w: Any, name: str, shape: Shape, geometry: tuple[Any, ...]) -> lis
 
 
 def _answers_of(extents: Shape) -> tuple[Shape, Access]:
-    """The shape of a pool's answers, and where they are in its loops."""
+    """The shape of a pool's results, and their access in its loops."""
     shape = (*extents[:-4], *extents[-2:])
     strides = contiguous(shape)
     return shape, Access(0, (*strides[:-2], 0, 0, *strides[-2:]))
@@ -395,7 +397,7 @@ def _unpooled(
 
 
 def _counted(w: Any, like: Any, axes: list[Axis]) -> Any:
-    """How many entries of the image each window has, as numbers of the kind that a tensor has."""
+    """The number of entries of the image in each window, of the kind of a tensor."""
     there, kind = device_named(w.machine.device), like.type.of.kind
     expect_array((axes[0].starts, axes[1].starts))
     down, across = [there.asarray(list(_entries(axis)), getattr(there.xp, kind)) for axis in axes]
@@ -443,7 +445,7 @@ def _abstract_one_hot(w: Any, labels: Any, n: Any) -> Any:
 
 
 def _pooling(name: str, shape: tuple[int, ...], window: Value, stride: Value, padding: Value) -> list[Axis]:
-    """How windows lie that each have an entry of the image."""
+    """The windows of a pool, each of which must contain an entry of the image."""
     if len(shape) < 2:
         raise VladError(
             "wrong-shape", f"Shape given to {name} is too short: {shape_text(shape)}",
@@ -495,13 +497,13 @@ def _avg_unpool(s: Value, like: Value, *geometry: Value) -> Value:
 
 
 def _counts(like: Array, axes: list[Axis]) -> Array:
-    """How many entries of the image each window has."""
+    """The number of entries of the image in each window."""
     down, across = [device_of(like).asarray(list(_entries(axis)), like.dtype) for axis in axes]
     return down[:, None] * across[None, :]
 
 
 def _entries(axis: Axis) -> tuple[int, ...]:
-    """How many entries of the image each window along an axis has; kept where that is not much."""
+    """The number of entries of the image in each window along an axis; cached if it is short."""
     return _few_entries(axis) if axis.starts <= MOST_KEPT else _few_entries.__wrapped__(axis)
 
 
@@ -549,7 +551,7 @@ def _product(
     y_is: str,
     **columns: Any,
 ) -> Primitive:
-    """A rule of convolutions: linear in x and in y, whose sensitivities two rules answer from that of the result, `s`."""
+    """A rule of convolutions: linear in x and in y, whose sensitivities two rules compute from that of the result, `s`."""
     rest = _GEOMETRY if columns else f"like {_GEOMETRY}"
     return row(
         name, f"{x} {y} {rest}", doc, value, abstract=abstract, linear=f"{x} {y}" if columns else f"{x} {y} like",
@@ -559,7 +561,7 @@ def _product(
     )  # fmt: skip
 
 
-# Of what is in each window of x, the share of the largest: they share equally.
+# The share of each entry of x in the largest entry of its window: equal ones share equally.
 _SHARES = f"""(let* ((p (pool-patches x -inf.0 {_POOL})) (m (where (= p (spread r p -3)) 1 0)) (shares (/ m (sum m -3 #t))))"""
 
 ROWS: list[Primitive] = [
@@ -577,7 +579,7 @@ ROWS: list[Primitive] = [
         _max_pool, abstract=_abstract_max_pool, keywords=_APART,
          forward=f"{_SHARES} (sum (* shares (pool-patches dx 0 {_POOL})) -3 #f))",
          reverse={"x": f"{_SHARES} (sum-like (pool-unpatched (* (spread s p -3) shares) x {_POOL}) x))"}),
-    row("pool-patches", f"x fill {_POOL}", "What is in each window.", _pool_patches,
+    row("pool-patches", f"x fill {_POOL}", "The entries of each window.", _pool_patches,
          abstract=_abstract_patches, linear="x", hidden=True,
          forward=f"(pool-patches dx 0 {_POOL})", reverse={"x": f"(pool-unpatched s x {_POOL})"}),
     row("pool-unpatched", f"y like {_POOL}", "The transpose of pool-patches.", _pool_unpatched,
@@ -592,7 +594,7 @@ ROWS: list[Primitive] = [
          abstract=_abstract_unpool, linear="y like", hidden=True,
          forward=f"(avg-unpool dy like {_POOL})", reverse={"y": f"(avg-pool s {_POOL})"}),
     constant("one-hot", "labels n",
-        "For each label a vector of n entries, 1 at the label and else 0.\n"
+        "For each label a vector of n entries, 1 at the label and 0 elsewhere.\n"
         "(one-hot #[2 0] 3)  ⇒ #[[0 0 1] [1 0 0]]", _one_hot,
          abstract=_abstract_one_hot),
 ]  # fmt: skip

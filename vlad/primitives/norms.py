@@ -1,9 +1,9 @@
-"""The rows of the norm and of its slopes: right at all magnitudes, and at 0 (arrays.py has the conventions).
+"""The rows of the norm and of its derivatives: accurate at all magnitudes, and at 0 (arrays.py has the conventions).
 
-The square root of the sum of the squares is right to the last digit, unless squares are too large or too small. So it is found
-and looked at, and only then is the work done again, with entries that a power of two has brought to where squares are sound.
-Slopes divide by the norm, and take the same care. They are rows of their own: `heading` is the direction of a tensor, along which
-norm grows by 1, `along` the part of another tensor in that direction; and the slopes of both are made of the two.
+The square root of the sum of squares is accurate unless squares overflow or underflow. So it is computed first and checked, and
+only then computed again, with entries scaled by a power of two. Derivatives divide by the norm, with the same care. They are rows
+of their own: `heading` is the direction of a tensor, along which the norm grows by 1, `along` the component of another tensor in
+that direction; the derivatives of both consist of the two.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from vlad.primitives.type_rules import (
     shape_of,
 )
 
-# Squares go wrong long before what they are squares of: they overflow, and below the least normal number they lose their digits.
-# By kind: the least root of a sum of squares that is right to the last digit; a power of two that brings any vector whose root
-# is less, or by whose reciprocal any whose root is infinite, to where it is; the least normal number and the largest one.
+# Squares overflow, and lose digits below the least normal number, long before their bases do.
+# By kind: the least accurate root of a sum of squares; a power of two that scales any vector whose root
+# is less, or whose reciprocal scales any vector whose root is infinite, into range; the least and the largest normal number.
 MAGNITUDES = {
     "float64": (2.0**-485, 2.0**600, 2.0**-1022, sys.float_info.max),
     "float32": (2.0**-51, 2.0**86, 2.0**-126, 2.0**128 - 2.0**104),
 }
-# By which a sum is larger than the least normal number, where it is none the worse for parts that are too small.
+# A sum that is this factor above the least normal number is not affected by underflow of its parts.
 DIGITS = 2.0**53
 
 
@@ -54,7 +54,7 @@ def _norm(t: Value) -> Value:
             return root
         if bool(xp.any(xp.isinf(array))):
             return math.inf
-        by = 1.0  # squares of floats are in reach of doubles
+        by = 1.0  # doubles cover squares of floats
         if array.dtype == xp.float64:
             by = 1 / power if root > 1 else power
         expect_arrays(1, array.size)
@@ -75,21 +75,22 @@ def _abstract_norm(w: Any, t: Any) -> Any:
         infinities = apply(table["="], [apply(table["abs"], [t]), w.constant(math.inf)])
         is_infinite = apply(table[">"], [_abstract_total(w, infinities), w.constant(0.0)])
         large = apply(table[">"], [root, w.constant(1.0)])
-        by = w.constant(1.0)  # squares of floats are in reach of doubles
+        by = w.constant(1.0)  # doubles cover squares of floats
         if kind_of(t) == "float64":
             by = _either(w, large, w.constant(1 / power), w.constant(power))
         found = _abstract_root(w, apply(table["*"], [as_kind(w, t, "float64"), by]))
         return _either(w, is_infinite, w.constant(math.inf), apply(table["/"], [found, by]))
 
     sound = _is_within(w, root, least, sys.float_info.max)
-    if w.machine.device != "cpu":  # what is on a GPU is not waited for
+    if w.machine.device != "cpu":  # avoid synchronisation with a GPU
         return _either(w, sound, root, scaled())
     return w.each(sound, lambda sound: _decided(w, "norm", sound, lambda: root, scaled))
 
 
 def _scale(array: Array, size: Value) -> tuple[float, float]:
-    """A power of two and the norm of an array multiplied by it, of which quotients are taken: 1 and the norm itself, where that
-    is a normal number. 1 and 1 for zeros."""
+    """A power of two and the norm of an array multiplied by it, for quotients: 1 and the norm itself, if that
+    is a normal number. 1 and 1 for zeros.
+    """
     if type(size) is not float:
         raise invalid("norm", "a norm", size)
     _, power, least, most = MAGNITUDES[kind_name(array.dtype)]
@@ -192,31 +193,31 @@ def _abstract_total(w: Any, t: Any) -> Any:
 
 
 def _abstract_root(w: Any, t: Any) -> Any:
-    """Of the sum of the squares."""
+    """The root of the sum of squares."""
     return w.apply(w.machine.table["sqrt"], [_abstract_total(w, w.apply(w.machine.table["*"], [t, t]))])
 
 
 def _is_within(w: Any, x: Any, least: float, most: float) -> Any:
-    """Is a real in an interval? nan is not."""
+    """Whether a real is in an interval; false for nan."""
     apply, table = w.apply, w.machine.table
     near = apply(table["min"], [apply(table["max"], [x, w.constant(least)]), w.constant(most)])
     return apply(table["="], [x, near])
 
 
 def _either(w: Any, test: Any, a: Any, b: Any) -> Any:
-    """One of two reals, both of which are found."""
+    """One of two reals, both of which are computed."""
     return entry_by_entry(w, w.machine.table["where"], [as_number(w, test), a, b])
 
 
 def _decided(w: Any, name: str, test: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
-    """One of two, the other of which is not found."""
+    """One of two, where only the chosen one is computed."""
     if test.type.kind == "constant":
         return a() if test.type.of is TRUE else b()
     return w.branch((w.key, name), test, a, b, False)
 
 
-# The slope of heading, which is symmetrical, along E. Towards zero it has no bound, so there it is nan: a 0 would make 0 of the
-# curvature of a square of the norm, which norm-squared knows.
+# The derivative of heading along E, which is symmetric. It diverges towards zero, so it is nan there: with 0, the
+# second derivative of a squared norm would be 0; norm-squared computes it.
 _HEADING_SLOPE = """(let ((e (- E (* (heading t size) (along t size E)))))
     (/ e (where (= size 0) +nan.0 size)))"""
 _OWN_SLOPE = _HEADING_SLOPE.replace("(heading t size)", "r")
@@ -224,10 +225,10 @@ _OWN_SLOPE = _HEADING_SLOPE.replace("(heading t size)", "r")
 
 ROWS: list[Primitive] = [
     row("norm", "t",
-        "The square root of the sum of the squares. At zero its slope is 0, and further derivatives are +nan.0, also those of "
-        "its powers: `norm-squared` has them.\n(norm #[3 4])  ⇒ 5\n((gradient norm) #[3 4])  ⇒ #[0.6 0.8]",
+        "The square root of the sum of squares. At zero its gradient is 0, and higher derivatives are +nan.0, including those "
+        "of its powers: `norm-squared` has them.\n(norm #[3 4])  ⇒ 5\n((gradient norm) #[3 4])  ⇒ #[0.6 0.8]",
          forward="(along t r dt)", value=_norm, abstract=_abstract_norm, reverse={"t": "(* s (heading t r))"}),
-    # size is the norm of t always: that it changes with t is in what is said of t
+    # size is always the norm of t: the derivative by t covers its dependence on t
     row("heading", "t size", "A tensor, divided by its norm; 0 at 0.", _heading, hidden=True, abstract=_abstract_heading,
          forward=_OWN_SLOPE.replace("E", "dt"), reverse={"t": _OWN_SLOPE.replace("E", "s")}),
     row("along", "t size x", "The part of x in the direction of t.", _along, hidden=True, linear="x", abstract=_abstract_along,

@@ -1,9 +1,9 @@
 """The rows of the reals: arithmetic, comparisons, elementary and special functions.
 
-A row states its partial derivatives once, in the language; both modes and every order follow (values.Primitive). Where constants
-are chosen between, `broadcast-like` makes a tensor of them one of the result's kind. `python` is the
-fast form, valid when an operand is known to be real; `value` is the complete rule. Values follow IEEE arithmetic and the C
-library: no operation on reals ends in an error (docs/conventions.md has kinks and singular points).
+A row states its partial derivatives once, in the language; both modes and every order follow (values.Primitive). Where a partial
+chooses between constants, `broadcast-like` makes a tensor of them one of the result's kind. `python` is the
+fast form, valid if an operand is known to be real; `value` is the complete rule. Values follow IEEE arithmetic and the C
+library: no operation on reals raises an error (docs/conventions.md has kinks and singular points).
 
 The file is long because the rows of one subject stand in one table.
 """
@@ -85,7 +85,7 @@ Rule2 = Callable[[float, float], float]
 def _checked(
     name: str, rule: Callable[..., Value], apply: Formula | None = None, arrays_of: Arrays = reals_of
 ) -> Callable[..., Value]:
-    """A rule of reals, complete: on tensors entry by entry, on anything else an error."""
+    """The complete rule of a function of reals: on tensors entry by entry, on anything else an error."""
 
     def value(*operands: Value) -> Value:
         reals = [_real(operand) for operand in operands]
@@ -100,7 +100,7 @@ def _checked(
 
 
 def only_reals(name: str, rule: Callable[..., Value]) -> Callable[..., Value]:
-    """The same for a row that tensors do not go through."""
+    """The same for a row that does not take tensors."""
 
     def value(*operands: Value) -> Value:
         reals = [_real(operand) for operand in operands]
@@ -118,7 +118,7 @@ def _linear2(
     apply: Formula,
     arrays_of: Arrays = operands_of,
 ) -> Callable[[Value, Value], Value]:
-    """A rule for + - * /, which in adjoint code meet the known zero and keep it known."""
+    """A rule for + - * /, which get the known zero in adjoint code and preserve it."""
     checked = _checked(name, rule, apply, arrays_of)
 
     def value(x: Value, y: Value) -> Value:
@@ -130,7 +130,7 @@ def _linear2(
 
 
 def _quick(rule: Callable[..., Value], value: Callable[..., Value], count: int) -> Callable[..., Value]:
-    """What emitted code calls: the rule at once where it may."""
+    """The function that emitted code calls: the rule itself if the operands are reals."""
 
     def of_one(x: Value) -> Value:
         return rule(x) if type(x) is float else value(x)
@@ -148,7 +148,7 @@ def _quick(rule: Callable[..., Value], value: Callable[..., Value], count: int) 
 
 
 def real_rule(name: str, rule: Callable[..., float], count: int) -> Callable[..., Value]:
-    """A function of so many reals as the complete rule of a row: at once on reals, entry by entry on tensors."""
+    """The complete rule of a row from a function of `count` reals: direct on reals, entry by entry on tensors."""
     return _quick(rule, _checked(name, rule), count)
 
 
@@ -286,7 +286,7 @@ truncate = _integral(math.trunc)
 def _reals(
     name: str, operands: str, doc: str, rule: Callable[..., float], *, array: str = "", **columns: Any
 ) -> Primitive:
-    """A function of reals, which tensors go through entry by entry. It states its partial derivatives."""
+    """A function of reals, applied to tensors entry by entry. It states its partial derivatives."""
     names = operands.split()
     used = "_" + "".join([character if character.isalnum() else "_" for character in name])
     apply = formula(array, tuple(names)) if array else None
@@ -318,7 +318,7 @@ def _plane(name: str, doc: str, rule: Rule2, by_x: str, by_y: str, array: str = 
 
 
 def _tail(name: str, doc: str, rule: Rule1, derivative: Rule2) -> list[Primitive]:
-    """A function of one real, and the hidden row of its derivatives, which knows all orders."""
+    """A function of one real, and the hidden row of its derivatives of all orders."""
     c = f"vlad_{name.replace('-', '_')}"
     higher, array = f"{name}-derivative", f"{name.replace('-', '_')}(xp, x)"
     return [
@@ -426,7 +426,7 @@ ROWS: list[Primitive] = [
         partials={"x": "(reciprocal y)", "y": ("r", "-1", "(reciprocal y)")}, variadic="left", unary="(/ 1 x)", c="{x} / {y}",
         with_zero=lambda w, x, y: x if x.type.of is ZERO else None, array="divide",
     ),
-    # Compiled it is that division: who divides by y otherwise, too, divides once.
+    # Compiled code divides: another division by the same divisor shares it.
     _reals("reciprocal", "x", "1 / x.", lambda x: divide(1.0, x), partials={"x": ("(* (* t r) r)", "-1")}, hidden=True,
            array="1 / x", c="1.0 / {x}", abstract=lambda w, x: w.apply(w.machine.table["/"], [w.constant(1.0), x])),
     NEGATE,
@@ -441,14 +441,14 @@ ROWS: list[Primitive] = [
         c="vlad_unknown_real({x})",
     ),
     _function("sqrt",
-        "Square root; nan of negatives.\n(sqrt 16)  ⇒ 4\n(sqrt #[1 4 9])  ⇒ #[1 2 3]",
+        "Square root; nan for negative x.\n(sqrt 16)  ⇒ 4\n(sqrt #[1 4 9])  ⇒ #[1 2 3]",
         quiet(math.sqrt), "(half-over-root x)", "sqrt({x})", "sqrt"),
     _function("half-over-root", "1 / (2 sqrt x).", half_over_root, "(/ (* t (* -0.5 r)) x)",
               "vlad_half_over_root({x})", array="0.5 / xp.abs(xp.sqrt(x))", hidden=True),
     _function("exp", "e to the x.\n(exp 0)  ⇒ 1", quiet(math.exp), "r", "exp({x})", "exp"),
     _function("log", "Natural logarithm.\n(log 1)  ⇒ 0", log, "(/ t x)", "log({x})", "log"),
     _function("log1p",
-        "log of 1 + x, exact for small x.\n(log1p 0)  ⇒ 0", log1p, "(one-plus-power 1 1 x)", "log1p({x})", "log1p"),
+        "log of 1 + x, accurate for small x.\n(log1p 0)  ⇒ 0", log1p, "(one-plus-power 1 1 x)", "log1p({x})", "log1p"),
     _reals("one-plus-power", "k u x", "(u + x) to the -k, for constant k and u; u is 1 or, where x is scaled down, less.",
         one_plus_power,
         partials={
@@ -459,18 +459,18 @@ ROWS: list[Primitive] = [
         },
         hidden=True, array="(u + x) ** -k", c="vlad_one_plus_power({k}, {u}, {x})",
     ),
-    # Where a slope is a power of x, it may be out of range although what is multiplied by it brings it back. So x is scaled to
-    # be near 1, by a factor that is constant as far as derivatives are concerned.
+    # A derivative that is a power of x may be out of range although its product with a sensitivity is not. So x is scaled to
+    # be near 1, by a factor that counts as a constant in derivatives.
     _plane("binary-scale", "The power of two that brings the size of x or y, whichever is larger, between 1 and 2.", binary_scale,
         "zero", "zero", "binary_scale(xp, x, y)"),
     _function("expm1",
-        "exp x - 1, exact for small x.\n(expm1 0)  ⇒ 0", quiet(math.expm1), "(exp x)", "expm1({x})", "expm1"),
+        "exp x - 1, accurate for small x.\n(expm1 0)  ⇒ 0", quiet(math.expm1), "(exp x)", "expm1({x})", "expm1"),
     _function("sin",
         "Sine of x in radians.\n(sin 0)  ⇒ 0\n((derivative sin) 0)  ⇒ 1",
         quiet(math.sin), "(cos x)", "sin({x})", "sin"),
     _function("cos", "Cosine of x in radians.\n(cos 0)  ⇒ 1", quiet(math.cos), "(negate (sin x))", "cos({x})", "cos"),
     _function("tan", "Tangent of x in radians.\n(tan 0)  ⇒ 0", quiet(math.tan), "(sec-squared x)", "tan({x})", "tan"),
-    # the slope of tan; all its derivatives are sums of terms of one sign
+    # the derivative of tan; in all its derivatives the terms have one sign
     _function(
         "sec-squared", "1 / cos² x.", sec_squared, "(* 2 (* r (tan x)))", "vlad_sec_squared({x})", hidden=True,
         array="1 / xp.cos(x) ** 2",
@@ -483,7 +483,7 @@ ROWS: list[Primitive] = [
         "acos", "Angle in [0, pi] whose cosine is x.\n(acos 1)  ⇒ 0", quiet(math.acos), "(negate (conic 1 -1 0 1 x))",
         "acos({x})", "acos",
     ),
-    # one row for the slopes of four inverse functions: its derivatives have the fewest roundings
+    # one row for the derivatives of four inverse functions: its own derivatives have the fewest roundings
     _reals("conic", "c d j k x", "x to the j times (c + d x x) to the -k/2, for constant c, d, j and k.", conic,
         partials={
             "c": "zero", "d": "zero", "j": "zero", "k": "zero",
@@ -537,7 +537,7 @@ ROWS: list[Primitive] = [
         math.erf, "(* 1.1283791670955126 (gaussian x))", "erf({x})", "erf(xp, x)"),
     _function(
         "erfc",
-        "1 - erf x, exact for large x.\n(erfc 0)  ⇒ 1",
+        "1 - erf x, accurate for large x.\n(erfc 0)  ⇒ 1",
         math.erfc, "(* -1.1283791670955126 (gaussian x))", "erfc({x})",
         "erfc(xp, x)",
     ),
@@ -546,11 +546,11 @@ ROWS: list[Primitive] = [
         erfcx, erfcx_derivative,
     ),
     *_tail(
-        "log-erfc", "log of erfc x, exact for large x.\n(round-to 4 (log-erfc 1e3))  ⇒ -1000007.4801",
+        "log-erfc", "log of erfc x, accurate for large x.\n(round-to 4 (log-erfc 1e3))  ⇒ -1000007.4801",
         log_erfc, log_erfc_derivative,
     ),
     *_tail(
-        "log-normal-cdf", "log of the normal distribution's share below x, exact on both sides.\n"
+        "log-normal-cdf", "log of the normal distribution function at x, accurate in both tails.\n"
         "(round-to 4 (log-normal-cdf -40))  ⇒ -804.6084", log_normal_cdf, log_normal_cdf_derivative,
     ),
     _function(
@@ -561,7 +561,7 @@ ROWS: list[Primitive] = [
     _function(
         "gaussian-curve", "(4 x x - 2) exp(-x x).", gaussian_curve,
         "(let ((g (gaussian x))) (let ((u (where (= g 0) 0 x))) (* g (* 4 (* u (- 3 (* 2 (* u u))))))))",
-        "vlad_gaussian_curve({x})",  # 4 (x - 1/√2) (x + 1/√2), with what the number nearest to 1/√2 lacks
+        "vlad_gaussian_curve({x})",  # 4 (x - 1/√2) (x + 1/√2), corrected for the rounding of 1/√2
         "4 * ((u := xp.abs(xp.where((g := xp.exp(-x * x)) == 0, 0.0, x))) - 0.7071067811865476 + 4.833646656726457e-17)"
         " * (u + 0.7071067811865476) * g", hidden=True,
     ),
@@ -576,7 +576,7 @@ ROWS: list[Primitive] = [
         "x where it is above 0, else 0.\n(relu -2)  ⇒ 0\n(relu #[-1 0 3])  ⇒ #[0 0 3]",
         lambda x: 0.0 if x <= 0 else x, "(broadcast-like (where (> r 0) 1 0) r)",
               "({x} <= 0 ? 0 : {x})", "xp.where(x <= 0, 0.0, x)"),
-    _function("gelu", "x times the normal distribution's share below x.\n(gelu 0)  ⇒ 0", gelu,
+    _function("gelu", "x times the normal distribution function at x.\n(gelu 0)  ⇒ 0", gelu,
               """(+ (* 0.5 (erfc (* x -0.7071067811865476)))
                     (* x (* 0.3989422804014327 (gaussian (* x 0.7071067811865476)))))""",
               "0.5 * {x} * erfc(-0.7071067811865476 * {x})", "0.5 * x * erfc(xp, -0.7071067811865476 * x)"),
@@ -635,7 +635,7 @@ ROWS: list[Primitive] = [
     _reals("hypot", "x y", "Distance of (x, y) from the origin, without overflow.\n(hypot 3 4)  ⇒ 5", math.hypot,
         partials={"x": "(direction x y)", "y": "(direction y x)"}, c="hypot({x}, {y})", array="hypot",
     ),
-    # its own slope is (y/h)²/h, where differentiating x/h would cancel
+    # its own derivative is (y/h)²/h; differentiating x/h would cancel
     _reals("direction", "x y", "x / hypot(x, y); 0 at the origin.", direction,
         partials={
             "x": """(let ((none (= (hypot x y) 0)))
@@ -645,7 +645,7 @@ ROWS: list[Primitive] = [
         },
         hidden=True, c="vlad_direction({x}, {y})",
     ),
-    # where a formula has no value it is asked for another point, so that what is not chosen has derivatives
+    # outside its domain a formula is evaluated at another point, so that the branch that is not chosen has derivatives
     _reals("expt", "x y", "x to the y.\n(expt 2 10)  ⇒ 1024\n((derivative (lambda (x) (expt x 3))) 2)  ⇒ 12", power,
         partials={
             "x": """(let ((none (broadcast-like (where (= x 0) (where (= y 0) 1 0) 0) r)))
@@ -658,7 +658,7 @@ ROWS: list[Primitive] = [
     _plane("power-scale",
         "The power of two that brings the size of x between 1 and 2 if x to the y, below -1, may be out of range; else 1.",
         power_scale, "zero", "zero", "power_scale(xp, x, y)"),
-    # where a power is out of range, the one above the -1st is not: with w powers of the scale v it is as near to 1
+    # if a power is out of range, the exponent one above the -1st is not: w powers of the scale v compensate
     _reals("power-log", "x y n m w v",
         "x to the (y - n), times log x to the m, times v to the -w, for constant n, m, w and v.", power_log,
         partials={
@@ -694,7 +694,7 @@ ROWS: list[Primitive] = [
     _function("truncate",
         "x without its fraction.\n(truncate -2.7)  ⇒ -2", truncate, "zero", "trunc({x})", "trunc", "{x}"),
     _function("round",
-        "The nearest integer, halves to even.\n(round 2.6)  ⇒ 3\n(round 2.5)  ⇒ 2",
+        "The nearest integer; halves are rounded to even.\n(round 2.6)  ⇒ 3\n(round 2.5)  ⇒ 2",
         _integral(round), "zero", "rint({x})", "round", "{x}"),
     _function("sign",
         "-1, 0 or 1.\n(map sign '(-3 0 5))  ⇒ (-1 0 1)",
@@ -710,7 +710,7 @@ ROWS: list[Primitive] = [
     _reals("quotient", "x y", "truncate(x/y).\n(quotient 7 2)  ⇒ 3\n(quotient -7 2)  ⇒ -3", quotient,
         partials={"x": "zero", "y": "zero"}, c="vlad_quotient({x}, {y})",
     ),
-    # `x <= y <= x` rather than `x == y`, which would answer for an operand that is no real instead of raising
+    # `x <= y <= x` rather than `x == y`, which would not raise for an operand that is no real
     _comparison("=", "Equal reals?\n(= 1 1 1)  ⇒ #t\n(= 1 2)  ⇒ #f", lambda x, y: x == y, "x <= y <= x", "equal"),
     _comparison("<", "Increasing?\n(< 1 2 3)  ⇒ #t\n(< 1 1)  ⇒ #f", lambda x, y: x < y, "x < y", "less"),
     _comparison(">", "Decreasing?\n(> 3 2 1)  ⇒ #t", lambda x, y: x > y, "x > y", "greater"),

@@ -1,7 +1,8 @@
 """The rows that read and write reals as text.
 
-Compiled code has a string as the list of its characters (strings.py). The text of a real is asked for character by character.
-A text is read by a machine with twenty states, a character a step; thirty decimal digits and an exponent are what it remembers.
+Compiled code represents a string as the list of its characters (strings.py). The text of a real is generated character by
+character. A text is parsed by a state machine of twenty states, one character per step; it stores thirty decimal digits and an
+exponent.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, is_nil, scalar, with_kinds
 from vlad.reader.parser import number
 
-# Where in a numeral: what has been read so far. The special reals are +inf.0 and +nan.0, with either sign.
+# States of the parser. The special reals are +inf.0 and +nan.0, with either sign.
 (START, SIGN, WHOLE, POINT, FRACTION, LETTER, PLUS, MINUS, POWER, LESS, INF_I, INF_N, INF, INF_POINT, INFINITY,
  NAN_N, NAN_A, NAN, NAN_POINT, NOT_A_NUMBER) = map(float, range(20))  # fmt: skip
 NONE = -1.0
@@ -43,9 +44,9 @@ _KINDS = {
     float(ord("E")): "e",
 }
 _WHOLE_NUMERALS = (WHOLE, FRACTION, POWER, LESS, INFINITY, NOT_A_NUMBER)
-# An error of compiled code alone: tier 0 knows.
+# An error of compiled code alone: tier 0 handles such numerals.
 LONG = "More than thirty digits of a numeral decide which real is nearest"
-_FULL, _FULL_LOW = 1e14, 1e15  # fifteen digits are in high; as many behind a 1 in low
+_FULL, _FULL_LOW = 1e14, 1e15  # high has fifteen digits; low a 1 and fifteen more
 
 
 def _state(state: Value, c: Value) -> Value:
@@ -65,7 +66,7 @@ def _low(state: Value, c: Value, high: Value, low: Value) -> Value:
         return low
     if low < _FULL_LOW:
         return 10 * low + c - 48
-    return math.floor(low) + 0.5 if c != 48 else low  # half: something was dropped
+    return math.floor(low) + 0.5 if c != 48 else low  # half: a nonzero digit was dropped
 
 
 def _places(state: Value, c: Value, high: Value, low: Value, places: Value) -> Value:
@@ -90,7 +91,7 @@ def _real(state: Value, high: Value, low: Value, places: Value, power: Value) ->
     if not (0 <= high < 1e15 and 1 <= low < 1e16 and abs(places) <= 1e10 and abs(power) <= 1e9):
         return math.nan
     more = "1" if low % 1 else ""
-    carry = low >= 2 * _FULL_LOW  # one more than only nines
+    carry = low >= 2 * _FULL_LOW  # rounding up from nines only
     return float(f"{int(high) + carry}{str(int(low))[1:]}{more}e{int(places + power) - len(more)}")
 
 
@@ -112,7 +113,7 @@ def _string_to_number(text: Value) -> Value:
     return FALSE if found is None else found
 
 
-# What is known of them.
+# Type rules.
 
 
 def _number_text(w: Any, x: Any) -> Any:
@@ -134,7 +135,7 @@ def _digits(w: Any, x: Any, i: Any) -> Any:
 
 
 def _string_number(w: Any, text: Any) -> Any:
-    """The sign of the whole is put in front at the end: zero has one, too."""
+    """The sign is applied to the final value, as zero has one, too."""
     key = w.key
     characters = w.characters(text)
 
@@ -173,12 +174,12 @@ def _numeral(w: Any, characters: Any, state: Any, high: Any, low: Any, places: A
     def whole() -> Any:
         real = scalar(w, "numeral-real", state, high, low, places, power)
         if w.tells:
-            return real  # no tier 0 is there: of a tie that more than thirty digits decide, the last bit may be wrong
+            return real  # standalone code has no tier 0: if more than thirty digits decide a tie, the last bit may be wrong
         is_exact = scalar(w, "whole?", low)
         return choose(w, (key, "exact"), is_exact, lambda: real, between)
 
     def between() -> Any:
-        """Where digits were dropped. Nearly always one real is the nearest to the numbers of thirty digits below and above."""
+        """After dropped digits, one real is almost always the nearest to the thirty-digit numbers below and above."""
         half = w.constant(0.5)
         below, above = [
             scalar(w, "numeral-real", state, high, scalar(w, row, low, half), places, power) for row in "-+"
@@ -218,15 +219,15 @@ ROWS: list[Primitive] = [
         "The decimal text of a real.\n(number->string 1.5)  ⇒ \"1.5\"", _number_to_string, "real -> string",
                  abstract=with_kinds("number->string", "r", _number_text)),
     constant_row("string->number", "text",
-        "The real that a text writes, or #f.\n(string->number \"1e3\")  ⇒ 1000\n"
+        "The real that a text denotes, or #f.\n(string->number \"1e3\")  ⇒ 1000\n"
         "(string->number \"one\")  ⇒ #f", _string_to_number, "string -> any",
                  abstract=with_kinds("string->number", "s", _string_number)),
     _step("real-character", "x i", "A character of a real's text; -1 behind its end.", _real_character),
-    _step("numeral-state", "state c", "Where in a numeral, a character later; -1 where it is none.", _state),
+    _step("numeral-state", "state c", "The next state of reading a numeral, after a character; -1 if it is invalid.", _state),
     _step("is-numeral", "state", "May a numeral end here?", _is_numeral, "boolean"),
     _step("numeral-high", "state c high", "The first fifteen digits.", _high),
     _step("numeral-low", "state c high low", "The next fifteen, behind a 1.", _low),
     _step("numeral-places", "state c high low places", "The power of ten of the last digit.", _places),
-    _step("numeral-power", "state c power", "The power of ten that is written.", _power),
+    _step("numeral-power", "state c power", "The exponent of ten that is written.", _power),
     _step("numeral-real", "state high low places power", "The real nearest to a numeral.", _real),
 ]  # fmt: skip

@@ -1,7 +1,7 @@
-"""Products of matrices, and how long such work takes.
+"""Products of matrices, and estimates of their time.
 
-In: arrays.  Out: what the array library's own product of them is. Large ones are computed some rows at a time, so that limits and
-interrupts are kept: the library itself does not look. What it cannot do by parts asks for its time beforehand.
+In: arrays.  Out: the same as the array library's product. Large products are computed some rows at a time, for limits and
+interrupts, which the library itself does not check. If it cannot be split, its time is checked beforehand.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from vlad.control.budget import budget, expect_array, expect_seconds
 from vlad.data.tensors import SMALL, SORT, Array, load_numpy
 
 AT_A_TIME = 1 << 30  # multiplications of reals; a processor does some 10^10 a second
-WHOLE_AT_A_TIME = 1 << 24  # of other numbers, for which there is no BLAS
-MANY = 1 << 28  # whose time is estimated
+WHOLE_AT_A_TIME = 1 << 24  # of other numbers, which BLAS does not support
+MANY = 1 << 28  # products above it have their time estimated
 TRIED, TRIES, TRIED_SECONDS = (
     256,
     4,
     1.0,
-)  # rows of the matrices of which the speed is found, how often, for how long
+)  # rows of the matrices for measuring the speed, repetitions, seconds
 
 
 def product(xp: Any, x: Array, y: Array) -> Array:
-    """xp.matmul(x, y). Raises ValueError where their shapes do not fit; or NoRoom."""
+    """xp.matmul(x, y). Raises ValueError if their shapes do not match; or NoRoom."""
     if x.size * y.size >= SMALL:
         shape = _product_shape(x.shape, y.shape)
         expect_array(shape)
@@ -35,7 +35,7 @@ def product(xp: Any, x: Array, y: Array) -> Array:
 
 
 def _product_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
-    """Raises ValueError where leading axes do not fit."""
+    """The shape of a product. Raises ValueError if leading axes do not match."""
     batch = load_numpy().broadcast_shapes(x[:-2], y[:-2]) if len(x) > 2 or len(y) > 2 else ()
     return (*batch, *x[-2:-1], *(y[-1:] if len(y) > 1 else ()))
 
@@ -49,7 +49,7 @@ def _by_parts(xp: Any, x: Array, y: Array) -> Array:
 
 
 def _fill(xp: Any, x: Array, y: Array, whole: Array, most: int) -> None:
-    """Write the product, along the first axis as much at a time as takes about so many multiplications."""
+    """Write the product into `whole`, along the first axis, about `most` multiplications at a time."""
     count = most * whole.shape[0] // (whole.size * x.shape[-1])
     if not count and whole.ndim > 2:
         for index in range(whole.shape[0]):
@@ -61,13 +61,13 @@ def _fill(xp: Any, x: Array, y: Array, whole: Array, most: int) -> None:
 
 
 def expect_multiplications(count: float) -> None:
-    """Raises NoTime where so many, in one operation, would take longer than the evaluation may."""
+    """Raise NoTime if so many multiplications, in one operation, would exceed the time limit."""
     if count >= MANY and budget().end < math.inf:
         expect_seconds(count / _speed())
 
 
 def _speed() -> float:
-    """Multiplications of matrices in a second, here and now: of a few small tries, for the machine may have other work."""
+    """Multiplications per second at present: the fastest of a few small tries, as the machine may have other work."""
     begun = time.monotonic()
     if begun - _tried.when > TRIED_SECONDS:
         xp = load_numpy()

@@ -1,13 +1,13 @@
-"""The rows of random numbers, which are pure: a number follows from a key and its place among the numbers drawn with it.
+"""The rows of random numbers, which are pure: a number depends on a key and its index among the numbers drawn with it.
 
-The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"): under a key of
-two words of 32 bits it turns each counter of four words into a block of four words that look random. There is no state, so
-numbers may be drawn in any order, on any device. All of it is arithmetic of whole numbers below 2^64, hence equal everywhere.
+The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"): with a key of
+two words of 32 bits it maps each counter of four words to a block of four pseudo-random words. There is no state, so
+numbers may be drawn in any order, on any device. All of it is integer arithmetic below 2^64, hence equal everywhere.
 
-    key         a pair of whole reals below 2^32, Philox's key: it prints, reads back and is compared as what it is, may be held
-                by anything, and is two registers in compiled code. No row has a slope by a key. Its zero is that of
-                any pair of reals, so a step down a gradient leaves the key in a structure what it was
-    counter     (block, block div 2^32, purpose, 0); each row has a purpose, so what two rows draw with one key is unrelated
+    key         a pair of whole reals below 2^32, Philox's key: it is printed, read and compared as such, may be part of any
+                structure, and takes two registers in compiled code. No row has a derivative by a key. Its zero is that of
+                any pair of reals, so a gradient step leaves a key in a structure unchanged
+    counter     (block, block div 2^32, purpose, 0); each row has a purpose, so draws of two rows with one key are unrelated
     word        64 bits, of which a block has two
 
 The file is long because generators, their rows and their rules for types stand together.
@@ -37,19 +37,19 @@ from vlad.primitives.type_rules import (
 
 UNIFORM, NORMAL, INTEGER, PERMUTATION, SPLIT = range(5)  # purposes
 NO_RANGE = "Bounds given to {} make no range"
-# What compiled code finds out of a key, or a seed, that is computed.
+# Errors of compiled code for a computed key or seed.
 NO_KEY = {
     name: f"Argument to {name} is no key"
     for name in ("split", "uniform", "normal", "random-integer", "permutation")
 } | {"random-key": "Argument to random-key is no seed"}
-LARGEST_EXACT = 1 << 53  # whole reals up to here are told apart
+LARGEST_EXACT = 1 << 53  # whole reals up to here are exact
 _LOW = (1 << 32) - 1
-_FEW = 8  # as many blocks are drawn without arrays, which is 15 times faster for one
-# As many words at a time fit into the processor's cache with all that is computed of them; a GPU has more to do at a time.
+_FEW = 8  # up to this many blocks are drawn without arrays, 15 times faster for one
+# Words per step: their intermediate results fit into the processor's cache; a GPU needs more parallel work.
 AT_A_TIME = {"cpu": 1 << 14, "cuda": 1 << 26}
 
 Key = tuple[int, int]
-Words = tuple[Any, Any, Any, Any]  # integers of Python, or arrays of uint64; each below 2^32
+Words = tuple[Any, Any, Any, Any]  # Python integers, or arrays of uint64; each below 2^32
 
 
 def philox(counter: Words, key: Key) -> Words:
@@ -76,7 +76,7 @@ def _few_words(key: Key, purpose: int, count: int) -> list[int]:
 
 
 def _words(there: Device, key: Key, purpose: int, first: int, count: int) -> Array:
-    """Some words from an even one on; the numbers of their blocks are alike from 2^32 on."""
+    """Words from an even index on; block numbers repeat from 2^32 on."""
     xp, block = there.xp, first // 2
     low = there.make("arange", block & _LOW, (block & _LOW) + (count + 1) // 2, dtype=xp.uint64)
     words = _words_of(philox((low, block >> 32, purpose, 0), key))
@@ -84,7 +84,7 @@ def _words(there: Device, key: Key, purpose: int, first: int, count: int) -> Arr
 
 
 def _drawn(key: Key, purpose: int, count: int, of_words: Callable[[Any, Array], Array]) -> Array:
-    """A vector of what is computed of words, entry by entry."""
+    """A vector computed from words, entry by entry."""
     there = current()
     xp = there.xp
     if count <= 2 * _FEW:
@@ -124,7 +124,7 @@ def _random_key(seed: Value) -> Value:
     return float(number & _LOW), float(number >> 32)
 
 
-BYTES_A_KEY = 280  # in a list, and in the one of Python's from which it is made
+BYTES_A_KEY = 280  # in a list, and in the Python list from which it is made
 
 
 def _split(x: Value, n: Value, axis: Value) -> Value:
@@ -208,9 +208,9 @@ def _polynomial(x: Array, coefficients: tuple[float, ...]) -> Array:
 
 
 def _normals(xp: Any, words: Array) -> Array:
-    """The inverse of the normal distribution at odd multiples of 2^-54, symmetrical and never 0 or 1, by PPND16 (Wichura 1988,
-    "Algorithm AS 241: the percentage points of the normal distribution"). Above a probability of 0.075 and below 0.925 there is
-    nothing but arithmetic and so the same bits everywhere; further out the logarithm is the array library's.
+    """The inverse of the normal distribution function at odd multiples of 2^-54, symmetric and never 0 or 1, by PPND16 (Wichura
+    1988, "Algorithm AS 241: the percentage points of the normal distribution"). Between the probabilities 0.075 and 0.925 it uses
+    arithmetic only, so the bits are the same everywhere; further out it uses the array library's logarithm.
     """
     offset = xp.astype(words >> 11, xp.int64) * 2 - (LARGEST_EXACT - 1)
     q = xp.astype(offset, xp.float64) * 2.0**-54  # the probability less a half, exactly
@@ -243,8 +243,9 @@ def _random_integer(key: Value, low: Value, high: Value, dims: Value) -> Value:
 
 
 def _scaled(words: Array, count: int) -> Array:
-    """From words evenly to the whole numbers below a count: the upper half of the product. What a number's probability lacks of
-    1/count, or has too much, is less than 2^-64."""
+    """Map words evenly to the whole numbers below a count: the upper half of the product. The probability of a number differs
+    from 1/count by less than 2^-64.
+    """
     a, b = words >> 32, words & _LOW
     c, d = count >> 32, count & _LOW
     upper = a * d + (b * d >> 32)
@@ -253,7 +254,7 @@ def _scaled(words: Array, count: int) -> Array:
 
 
 def _permutation(key: Value, n: Value) -> Value:
-    """The order of random words; equal ones, of which a million have a chance of 10^-8, keep theirs."""
+    """The stable order of random words; a million words contain equal ones with a probability of 10^-8."""
     words = _drawn(
         _key("permutation", key), PERMUTATION, length_of("permutation", n), lambda xp, words: words
     )
@@ -262,12 +263,12 @@ def _permutation(key: Value, n: Value) -> Value:
     return made(xp.astype(stable_order(words), xp.int64, copy=False))
 
 
-# The same in compiled code: a number follows from the key's words and the number's place.
+# The same in compiled code: a number depends on the key's words and its index.
 
 WHOLE, HIGH, LOW = range(
     3
-)  # what of a word: the first 53 bits as a fraction of 1, or one half as a whole number
-MOST_RANKED = 256  # entries that compiled code permutes by their ranks, which takes the square of that; on a GPU some more
+)  # parts of a word: the first 53 bits as a fraction of 1, or one half as a whole number
+MOST_RANKED = 256  # entries that compiled code permutes by their ranks, in quadratic time; more on a GPU
 MOST_RANKED_THERE, MOST_ORDERED = 2048, 1 << 20
 
 
@@ -281,7 +282,7 @@ def _word(k: float, m: float, i: float, purpose: float, part: float) -> float:
 
 
 def _quantile(fraction: float) -> float:
-    """The inverse of the normal distribution at a fraction of 1 and half a step more."""
+    """The inverse of the normal distribution function at a fraction of 1 plus half a step."""
     q = (fraction * 2.0**53 * 2 - (LARGEST_EXACT - 1)) * 2.0**-54
     if not abs(q) > 0.425:
         return float(_quotient(0.180625 - q * q, _MIDDLE)) * q
@@ -291,7 +292,7 @@ def _quantile(fraction: float) -> float:
 
 
 def _below(high: float, low: float, count: float) -> float:
-    """The whole number below a count that a word falls to."""
+    """The whole number below a count for a word."""
     if not (0 <= high <= _LOW and 0 <= low <= _LOW and 0 <= count <= 2.0 * LARGEST_EXACT):
         return math.nan
     return float((int(high) << 32 | int(low)) * int(count) >> 64)
@@ -316,7 +317,7 @@ BELOW = _hidden("random-below", "high low count", "A word as a number below a co
 
 
 def _with_key(w: Any, name: str, key: Any, rule: Callable[..., Any]) -> Any:
-    """The rule on the two words of a key."""
+    """Apply the rule to the two words of a key."""
     error = NO_KEY[name]
     parts = w.parts(key) if key.type.kind == "pair" else []
     if len(parts) != 2 or not all(is_real(part.type) for part in parts):
@@ -341,8 +342,9 @@ def _of_words(
     *more: Any,
     kind: str = "float64",
 ) -> Any:
-    """A tensor, or a real, of what steps make of parts of words. Values of the steps: the place, k, m, the purpose, three parts'
-    numbers, `more`, then the parts asked for."""
+    """A tensor, or a real, that steps compute from parts of words. Values of the steps: the index, k, m, the purpose, the numbers
+    of three parts, `more`, then the requested parts.
+    """
     place = Access(0, contiguous(shape))
     given = [k, m, *[w.constant(float(number)) for number in (purpose, WHOLE, HIGH, LOW)], *more]
     reads = (Read(None, place), *[Read(number, None) for number in range(len(given))])
@@ -362,7 +364,7 @@ def _abstract_key(w: Any, seed: Any) -> Any:
         return w.pair(w.constant(first), w.constant(second))
 
     def words(seed: Any) -> Any:
-        """The lower half of it and the upper one; nothing is lost by a power of two."""
+        """Its lower and upper half; scaling by a power of two is exact."""
         table, size = w.machine.table, w.constant(float(_LOW + 1))
         upper = w.apply(table["floor"], [w.apply(table["/"], [seed, size])])
         return w.pair(w.apply(table["-"], [seed, w.apply(table["*"], [upper, size])]), upper)
@@ -395,7 +397,7 @@ def _abstract_uniform(w: Any, key: Any, dims: Any, low: Any, high: Any) -> Any:
 
     outer = w.key
     zero = w.constant(0.0)
-    # the width is above 0 and finite: only then is it above 0 and its product with 0 is 0
+    # the width is positive and finite: only then is it above 0 and its product with 0 equal to 0
     is_range = w.apply(table["<"], [w.apply(table["*"], [width, zero]), width])
     return w.each(is_range, with_range, "range")
 
@@ -426,7 +428,7 @@ def _abstract_integer(w: Any, key: Any, low: Any, high: Any, dims: Any) -> Any:
 
 
 def _abstract_permutation(w: Any, key: Any, n: Any) -> Any:
-    """Each word's rank is where its number belongs; of many words, by sorting them."""
+    """The rank of each word is the position of its number; many words are sorted."""
     count, is_here = length_of("permutation", known(w, n)), w.machine.device == "cpu"
     if count > (MOST_ORDERED if is_here else MOST_RANKED_THERE):
         return w.left_out("permutations of so many numbers are")
@@ -481,7 +483,7 @@ def _abstract_split(w: Any, x: Any, n: Any, axis: Any) -> Any:
 
 ROWS: list[Primitive] = [
     constant("random-key", "seed",
-        "The key of a seed, a whole number: where random numbers come from.\n(random-key 7)  ⇒ (7 . 0)", _random_key,
+        "The key for a seed, a whole number. Random numbers are drawn with keys.\n(random-key 7)  ⇒ (7 . 0)", _random_key,
              abstract=_abstract_key),
     WORD, QUANTILE, BELOW,
     row("split", "t n axis",
@@ -490,7 +492,7 @@ ROWS: list[Primitive] = [
         value=_split, keywords=FIRST, abstract=_abstract_split, forward="(if (tensor? t) (split dt n axis) zero)",
         reverse={"t": "(if (tensor? t) (concatenate (complete r s) axis) zero)"}),
     row("uniform", "key dims low high",
-        "Random numbers of a shape, evenly from 0, or low, up to but without 1, or high.\n"
+        "Random numbers of a shape, uniform in [0, 1), or [low, high).\n"
         "(let ((u (uniform (random-key 7) 1000))) (< 0.4 (mean u) 0.6))  ⇒ #t\n"
         "(shape (uniform (random-key 7) '(2 3)))  ⇒ (2 3)",
         _uniform, abstract=_abstract_uniform, keywords={"low": 0.0, "high": 1.0},
@@ -498,12 +500,12 @@ ROWS: list[Primitive] = [
         reverse={"low": "(sum-like (* s (- 1 (uniform key dims 0 1))) low)",
                  "high": "(sum-like (* s (uniform key dims 0 1)) high)"}),
     constant("normal", "key dims",
-        "Random numbers of a shape, of the normal distribution with mean 0 and variance 1.\n"
+        "Random numbers of a shape, from the normal distribution with mean 0 and variance 1.\n"
         "(shape (normal (random-key 7) '(2 3)))  ⇒ (2 3)\n"
         "(equal? (normal (random-key 7) 3) (normal (random-key 7) 3))  ⇒ #t", _normal,
              abstract=_abstract_normal),
     constant("random-integer", "key low high dims",
-        "Random whole numbers of a shape, from low up to but without high.\n"
+        "Random whole numbers of a shape, from low up to high, exclusive.\n"
         "(random-integer (random-key 7) 0 6 4)  ⇒ #<tensor int64 [5 2 5 5]>",
              _random_integer, abstract=_abstract_integer),
     constant("permutation", "key n",

@@ -1,4 +1,4 @@
-"""The rows that reduce the axes of tensors, and what is done along an axis (arrays.py has the conventions)."""
+"""The rows that reduce the axes of tensors, and other operations along an axis (arrays.py has the conventions)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ from vlad.primitives.type_rules import (
 def _reduction(
     name: str, rule: Callable[..., Array], empty: bool = True, most_axes: int = 99, keeps_reals: bool = True
 ) -> Callable[..., Value]:
-    """`rule` takes a namespace, the array, its axes, and whether they are kept. `keeps_reals`: is a real's answer itself?"""
+    """`rule` takes a namespace, the array, its axes, and whether they are kept. `keeps_reals`: whether a real is
+    its own result.
+    """
 
     def value(t: Value, axis: Value, keep: Value) -> Value:
         array = array_of(name, t)
@@ -57,7 +59,7 @@ def _reduction(
             raise unsuitable(name, f"{name} takes one axis, or all", names_itself=True)
         if not empty:
             _expect_some(name, array, axes)
-        if type(t) is float and keeps_reals:  # the one entry; NumPy's sums forget the sign of a zero
+        if type(t) is float and keeps_reals:  # the only entry; NumPy's sums lose the sign of a zero
             return t
         entries = numbers(t) if type(t) is Tensor else array
         if axes is not None:
@@ -69,7 +71,7 @@ def _reduction(
 
 
 def _expect_some(name: str, array: Array, axes: Sequence[int] | None) -> None:
-    """Raises VladError where an axis that is reduced is empty. An empty axis beside it makes an empty answer."""
+    """Raise VladError if an axis that is reduced is empty, unless another empty axis makes the result empty."""
     if any(array.shape[one] == 0 for one in (range(array.ndim) if axes is None else axes)):
         hint = f"the tensor has the shape {shape_text(array.shape)}"
         raise VladError("wrong-shape", f"{name} of nothing", hint=hint, name=name)
@@ -106,7 +108,7 @@ def _abstract_mean(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
 
 
 def _expect_two(array: Array, axes: Any) -> None:
-    """Asks for room for two arrays like this one and what is left of it over some axes; the latter may be as large itself."""
+    """Check for memory for two arrays like this one and its reduction over some axes, which may be as large itself."""
     over = range(array.ndim) if axes is None else axes
     kept = math.prod([length for axis, length in enumerate(array.shape) if axis not in over])
     expect_arrays(1, 2 * array.size + 2 * kept)
@@ -127,7 +129,7 @@ def _abstract_variance(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
 
 
 def _abstract_top(w: Any, t: Any, axes: Sequence[int]) -> Any:
-    """The largest entries, kept, where they are finite; else 0."""
+    """The largest entries, with axes kept, if they are finite; else 0."""
     table = w.machine.table
     top = _combined("max")(w, t, axes, True)
     size = w.apply(table["abs"], [top])
@@ -313,7 +315,7 @@ def _is_own(t: Value, axis: Value) -> Value:
 
 
 def _spread(x: Value, t: Value, axis: Value) -> Value:
-    """What a reduction of t answered, repeated over t."""
+    """The result of a reduction of t, repeated over t."""
     if type(t) is not Tensor:
         return x
     axes = axes_of("spread", axis, len(t.shape))
@@ -327,7 +329,7 @@ def _spread(x: Value, t: Value, axis: Value) -> Value:
 
 
 def _top(xp: Any, array: Array, axes: Any) -> Array:
-    """The largest entries, where exp(x - top) cannot overflow."""
+    """The largest entries, so that exp(x - top) cannot overflow."""
     top = xp.max(array, axis=axes, keepdims=True)
     return xp.where(xp.isfinite(top), top, 0.0)
 
@@ -335,7 +337,7 @@ def _top(xp: Any, array: Array, axes: Any) -> Array:
 def _logsumexp(xp: Any, array: Array, axes: Any, keep: bool) -> Array:
     array = reals(array)
     lengths = [array.shape[axis] for axis in (range(array.ndim) if axes is None else axes)]
-    if 0 in lengths:  # of no terms, for a largest entry there has to be one
+    if 0 in lengths:  # a largest entry needs at least one
         return xp.log(xp.sum(array, axis=axes, keepdims=keep))
     _expect_two(array, axes)
     top = _top(xp, array, axes)
@@ -376,7 +378,7 @@ def _shifted(name: str, t: Value, axis: Value, exponential: bool) -> Value:
 _HOLDS = "(let ((m (where (= t (spread r t axis)) 1 0)))"
 
 
-# For each entry the product of the others: exact where entries are zero, which the product by the entry is not.
+# For each entry the product of the others: exact if entries are zero, unlike a quotient by the entry.
 _OTHERS = """(if axis (prod (where (is-own t axis) 1 (repeated t axis)) -1 #f)
     (let ((u (reshape t -1))) (reshape-like (prod (where (is-own u 0) 1 (repeated u 0)) -1 #f) t)))"""
 
@@ -403,7 +405,7 @@ ROWS: list[Primitive] = [
          abstract=_abstract_reduction("mean", _abstract_mean, False), forward="(mean dt axis keep)",
          reverse={"t": "(/ (spread s t axis) (/ (size t) (size r)))"}),
     row("variance", "t axis keep",
-        "The mean of the squares of how far the entries are from their mean.\n(variance #[1 2 3 6])  ⇒ 3.5\n"
+        "The mean of the squared deviations from the mean.\n(variance #[1 2 3 6])  ⇒ 3.5\n"
         "(variance #[[1 5] [3 5]] #:axis 0)  ⇒ #[1 0]", keywords=REDUCED,
          value=_reduction("variance", _variance, empty=False, keeps_reals=False),
          abstract=_abstract_reduction("variance", _abstract_variance, False),
@@ -413,30 +415,30 @@ ROWS: list[Primitive] = [
         "The largest entry.\n(maximum #[1 5 2])  ⇒ 5\n((gradient maximum) #[1 5 2])  ⇒ #[0 1 0]",
         lambda xp, a, axes, keep: xp.max(a, axis=axes, keepdims=keep)),
     _extreme("minimum",
-        "The least entry.\n(minimum #[[4 1] [2 3]] #:axis 0)  ⇒ #[2 1]",
+        "The smallest entry.\n(minimum #[[4 1] [2 3]] #:axis 0)  ⇒ #[2 1]",
         lambda xp, a, axes, keep: xp.min(a, axis=axes, keepdims=keep)),
     constant("argmax", "t axis",
         "The index of the largest entry, the first of several.\n(argmax #[3 9 4])  ⇒ 1",
         _place_of("argmax", lambda xp, a, axis: xp.argmax(a, axis=axis)),
              abstract=_abstract_place("argmax", "max"), keywords={"axis": FALSE}, room=1),
     constant("argminimum", "t axis",
-        "The index of the least entry, the first of several; `argmin` is for procedures.\n(argminimum #[3 9 2])  ⇒ 2",
+        "The index of the smallest entry, the first of several; `argmin` is for procedures.\n(argminimum #[3 9 2])  ⇒ 2",
         _place_of("argminimum", lambda xp, a, axis: xp.argmin(a, axis=axis)),
              abstract=_abstract_place("argminimum", "min"), keywords={"axis": FALSE}, room=1),
     row("cumsum", "t axis from-end",
-        "The sums of all entries up to each along an axis; or of all from each on, added from the end.\n"
+        "Cumulative sums along an axis; or sums of all entries from each on, added from the end.\n"
         "(cumsum #[1 2 3])  ⇒ #[1 3 6]\n(cumsum #[1 2 3] #:from-end #t)  ⇒ #[6 5 3]\n"
         "((gradient (lambda (t) (dot (cumsum t) #[1 10 100]))) #[1 2 3])  ⇒ #[111 110 100]", linear="t",
         keywords={"axis": 0.0, "from-end": FALSE}, value=_cumsum, abstract=_abstract_cumsum,
         forward="(cumsum dt axis from-end)", reverse={"t": "(cumsum s axis (if from-end #f #t))"}),
-    row("spread", "x t axis", "What a reduction answered, repeated over what it reduced.",
+    row("spread", "x t axis", "The result of a reduction, repeated over the reduced entries.",
          linear="x t", value=_spread, hidden=True, abstract=_abstract_spread,
          forward="(spread dx t axis)", reverse={"x": "(sum-like (sum s axis (same-rank x t)) x)"}),
     constant("same-rank", "x t", "Have two tensors as many axes?", hidden=True,
              abstract=lambda w, x, t: w.truth(is_tensor(x.type) and len(shape_of(x)) == len(shape_of(t))),
               value=lambda x, t: boolean(type(x) is Tensor is type(t) and len(x.shape) == len(t.shape))),
     row("logsumexp", "t axis keep",
-        "log of the sum of exp, without overflow; of nothing it is -inf.0.\n(round-to 4 (logsumexp #[0 0]))  ⇒ 0.6931\n"
+        "log of the sum of exp, without overflow; -inf.0 for no entries.\n(round-to 4 (logsumexp #[0 0]))  ⇒ 0.6931\n"
         "(logsumexp (zeros 0))  ⇒ -inf.0",
         _reduction("logsumexp", _logsumexp), abstract=_abstract_reduction("logsumexp", _abstract_logsumexp),
          keywords=REDUCED, forward="(sum (* (softmax t axis) dt) axis keep)",

@@ -1,4 +1,4 @@
-"""The rows of tensors that arrange entries anew: reshaping, axes, joining and cutting up (arrays.py has the conventions)."""
+"""The rows of tensors that rearrange entries: reshaping, axes, joining and splitting (arrays.py has the conventions)."""
 
 from __future__ import annotations
 
@@ -83,8 +83,9 @@ def _other_count(old: tuple[int, ...], wanted: Sequence[int]) -> VladError:
 
 
 def in_shape(name: str, operands: str, doc: str, shape: Callable[..., Shape]) -> Primitive:
-    """A row of the system: the first operand in the shape that is found from the shapes of all. The others are tensors, and no
-    lists of lengths, for where the compiler knows several shapes of a tensor, it knows no one list."""
+    """A hidden row: the first operand in the shape that `shape` computes from the shapes of all. The others are tensors rather
+    than lists of lengths: if the compiler has several shapes of a tensor, it has no one list.
+    """
     first, *others = operands.split()
 
     def value(x: Value, *rest: Value) -> Value:
@@ -238,7 +239,7 @@ def stacked(w: Any, name: str, parts: list[Any], axis: int) -> Any:
 
 
 def row_of(w: Any, parts: list[Any]) -> Any:
-    """The tensor of these reals and booleans."""
+    """A tensor of these reals and booleans."""
     count = len(parts)
     kind = "bool" if parts and all(part.type.head == "boolean" for part in parts) else "float64"
     reads = tuple([Read(index, None) for index in range(count)])
@@ -248,7 +249,7 @@ def row_of(w: Any, parts: list[Any]) -> Any:
 
 
 def joined(w: Any, parts: list[Any], axis: int) -> Any:
-    """Parts one behind the other along an axis."""
+    """Concatenate parts along an axis."""
     kind = asked_kind(_joined, tuple([kind_of(part) for part in parts]))
     shape, begin, placed = shape_of(parts[0]), 0, []
     for part in parts:
@@ -284,12 +285,12 @@ def _abstract_split_like(w: Any, x: Any, ts: Any, axis: Any) -> Any:
 
 
 def joins(shapes: Sequence[Shape], axis: int) -> bool:
-    """Are these shapes of tensors the same but for an axis, along which they can be joined?"""
+    """Whether these shapes of tensors agree except along an axis, so that they can be concatenated."""
     return len({(*shape[:axis], *shape[axis + 1 :], len(shape)) for shape in shapes}) == 1
 
 
 def cut_up(w: Any, x: Any, axis: int, lengths: Sequence[int]) -> Any:
-    """The list of parts of these lengths along an axis."""
+    """Split into a list of parts of these lengths along an axis."""
     shape, strides = shape_of(x), contiguous(shape_of(x))
     answer, begin = w.constant(NIL), sum(lengths)
     for length in reversed(lengths):
@@ -351,7 +352,7 @@ def _stack(ts: Value, axis: Value) -> Value:
         raise unlike("stack", tuple(values), "all have one shape") from None
 
 
-BYTES_A_PART = 400  # that a part of a tensor takes in a list, besides its entries
+BYTES_A_PART = 400  # memory of a part in a list, besides its entries
 
 
 def _unstack(x: Value, axis: Value) -> Value:
@@ -380,14 +381,14 @@ def split_tensor(t: Value, n: Value, axis: Value) -> Value:
 
 ROWS: list[Primitive] = [
     row("reshape", "t dims",
-        "The entries in their order as another shape; one length may be -1, the rest.\n"
+        "The entries, in the same order, with another shape; one length may be -1, which is inferred.\n"
         "(reshape #[1 2 3 4 5 6] '(2 3))  ⇒ #[[1 2 3] [4 5 6]]\n"
         "(reshape #[1 2 3 4 5 6] '(3 -1))  ⇒ #[[1 2] [3 4] [5 6]]",
          linear="t dims", value=_reshape, abstract=_abstract_reshape,
          forward="(reshape dt dims)", reverse={"t": "(reshape-like s t)"}),
     in_shape("reshape-like", "x t", "The entries of x in the shape of t.", lambda x, t: t),
     row("transpose", "t axes",
-        "The axes in another order; without one, backwards.\n"
+        "The axes in another order, by default reversed.\n"
         "(transpose #[[1 2 3] [4 5 6]])  ⇒ #[[1 4] [2 5] [3 6]]",
          linear="t", value=_transpose, keywords={"axes": FALSE}, abstract=_abstract_transpose,
          forward="(transpose dt axes)", reverse={"t": "(transpose s (inverse-axes axes))"}),
@@ -404,7 +405,7 @@ ROWS: list[Primitive] = [
          linear="t", value=_broadcast_to, abstract=_abstract_broadcast_to, forward="(broadcast-to dt dims)",
          reverse={"t": "(sum-like s t)"}),
     row("concatenate", "ts axis",
-        "A list of tensors, one behind the other along an axis.\n"
+        "A list of tensors, joined along an axis.\n"
         "(concatenate (list #[1 2] #[3]))  ⇒ #[1 2 3]\n"
         "(concatenate (list #[[1] [2]] #[[3] [4]]) #:axis 1)  ⇒ #[[1 3] [2 4]]",
          linear="ts", value=_concatenate, abstract=_abstract_concatenate, keywords=FIRST,

@@ -1,8 +1,8 @@
-"""The rows that put the entries of tensors in order along an axis (arrays.py has the conventions).
+"""The rows that sort the entries of tensors along an axis (arrays.py has the conventions).
 
-Equal entries stay in turn, zeros of both signs among them, and what is no number comes last, as NumPy has it. An entry comes to
-the same place as long as the order stays what it is: so derivatives move tangents as the entries were moved. `ordered` takes
-entries from the places of an order, `unordered` puts them back, and each is the transpose of the other.
+Sorting is stable, with zeros of both signs equal, and nan comes last, as in NumPy. The position of an entry is
+locally constant: so derivatives move tangents as the entries were moved. `ordered` takes
+entries from the positions of an order, `unordered` puts them back, and each is the transpose of the other.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from vlad.primitives.type_rules import (
     shape_of,
 )
 
-SECONDS = 6e-9  # for an entry and each doubling of how many there are, where an array library sorts them
+SECONDS = 6e-9  # per entry and doubling of their number, in an array library
 
 
 def _order(array: Array, axis: int) -> Array:
-    """The places of the entries along an axis, as int64."""
+    """The order of the entries along an axis, as int64."""
     expect_arrays(2, array.size)
     expect_seconds(SECONDS * array.size * max(1, array.shape[axis]).bit_length())
     xp = namespace(array)
@@ -100,7 +100,7 @@ def _abstract_moving(is_back: bool) -> Callable[..., Any]:
 
 
 def _moved(w: Any, t: Any, order: Any, at: int, is_back: bool) -> Any:
-    """The entries of t from the places of an order along an axis, or put there. The places are known to be an order."""
+    """The entries of t from the positions of an order along an axis, or moved there. The positions are known to be an order."""
     shape: Shape = shape_of(t)
     kind, size, strides = kind_of(t) or "float64", math.prod(shape), contiguous(shape)
     own = Access(0, strides)
@@ -113,11 +113,11 @@ def _moved(w: Any, t: Any, order: Any, at: int, is_back: bool) -> Any:
 
 ROWS: list[Primitive] = [
     constant("argsort", "t axis",
-        "Along an axis, the indices of the entries from the least to the largest, equal ones in turn; nan is last.\n"
+        "The indices that sort the entries along an axis in ascending order, stably; nan is last.\n"
         "(argsort #[30 10 20])  ⇒ #<tensor int64 [1 2 0]>\n(gather #[30 10 20] (argsort #[30 10 20]))  ⇒ #[10 20 30]",
         _argsort, abstract=_abstract_argsort, keywords=LAST),
     row("sorted", "t axis",
-        "The entries along an axis from the least to the largest, equal ones in turn; nan is last.\n"
+        "The entries along an axis in ascending order, sorted stably; nan is last.\n"
         "(sorted #[[3 1 2] [9 7 8]])  ⇒ #[[1 2 3] [7 8 9]]\n"
         "((gradient (lambda (t) (dot (sorted t) #[1 10 100]))) #[3 1 2])  ⇒ #[100 1 10]",
         _sorted, abstract=_abstract_sorted, keywords=LAST, linear="t",

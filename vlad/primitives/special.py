@@ -1,10 +1,9 @@
-"""Functions for which plain floating point is not good enough: slopes that cancel, and the gamma family.
+"""Functions for which plain floating point is not accurate enough: derivatives that cancel, and the gamma family.
 
-In: floats.  Out: floats, correctly rounded but for rare ties. Called by the rows of numbers.py and by nobody else; knows
-no row, no value but floats.
+In: floats.  Out: floats, correctly rounded except for rare ties. Called by the rows of numbers.py only; depends on floats alone.
 
 The sums behind digamma and its relatives cancel: near their zeros, of which the negative axis has one between any two poles, a
-double keeps no digit. Here they are done in fixed point, on Python's integers, with enough bits for 53 to survive; that
+double keeps no digit. Here they are computed in fixed point, on Python's integers, with enough bits for 53 to survive; that
 costs some 50 µs a call. Formulas: recurrence, asymptotic series and reflection (Abramowitz & Stegun 6.1.40, 6.3.18, 6.4).
 
 The file is long because each function has its series, its continued fraction and its bounds side by side.
@@ -19,13 +18,13 @@ from functools import cache
 INFINITY = math.inf
 NAN = math.nan
 
-GUARD = 192  # bits behind the point: 53 of the result, 60 a small argument loses, 53 near a zero, and some
-TINY = 2.0**-60  # below it the pole at 0 is all there is, above its reciprocal the first term of the series
+GUARD = 192  # bits behind the point: 53 of the result, 60 lost by a small argument, 53 lost near a zero, and a reserve
+TINY = 2.0**-60  # below it the pole at 0 dominates, above its reciprocal the first term of the series
 SERIES_TERMS = 26
 SERIES_FROM = 34  # the series in 1/x, cut after so many terms, is exact to 2^-130 from here on
 FAR_POWER = 40  # as a power of two
 MOST_SCALES = 100  # of a power: one for each derivative
-MOST_DERIVATIVES = 60  # of polygamma: the work grows with their cube
+MOST_DERIVATIVES = 60  # of polygamma: the work is cubic in it
 
 
 def two_product(x: float, y: float) -> tuple[float, float]:
@@ -73,7 +72,7 @@ def sharp_tanh(x: float) -> float:
 
 
 def direction(x: float, y: float) -> float:
-    """x / hypot(x, y), in which the rounding of hypot is made up for; 0 at the origin."""
+    """x / hypot(x, y), corrected for the rounding of hypot; 0 at the origin."""
     distance = math.hypot(x, y)
     if distance == 0 or math.isinf(distance) or distance != distance:
         return _far(x, y) if distance else x
@@ -107,7 +106,7 @@ def inversion(x: float, y: float) -> float:
 
 
 def gaussian(x: float) -> float:
-    """exp(-x²); the error of x² is made up for, as exp would multiply it by x²."""
+    """exp(-x²), corrected for the rounding error of x², which exp would multiply by x²."""
     square, error = two_product(x, x)
     result = math.exp(-square)
     return result - result * error
@@ -148,8 +147,9 @@ def tanh_third(x: float) -> float:
 
 
 def _by_parts(x: float, y: float, above: Callable[[int, int], int], degree: int, power: int) -> float:
-    """above(x, y) / (x² + y²)^power, exact on integers but for one rounding; `above` is homogeneous of this degree. nan at the
-    origin and for what is not finite."""
+    """above(x, y) / (x² + y²)^power, exact on integers except for one rounding; `above` is homogeneous of this degree. nan at the
+    origin and for operands that are not finite.
+    """
     if not (math.isfinite(x) and math.isfinite(y)) or x == y == 0:
         return NAN
     (p, q), (r, t) = x.as_integer_ratio(), y.as_integer_ratio()
@@ -185,8 +185,7 @@ def power(x: float, y: float) -> float:
 
 
 def binary_scale(x: float, y: float) -> float:
-    """The power of two that brings the size of x or y, whichever is larger, between 1 and 2, or as near as such a power can; 1
-    where both are 0."""
+    """The power of two that scales the larger of |x| and |y| into [1, 2), or as near as possible; 1 if both are 0."""
     if not (math.isfinite(x) and math.isfinite(y)):
         return 2.0**-1022
     size = max(abs(x), abs(y))
@@ -194,8 +193,9 @@ def binary_scale(x: float, y: float) -> float:
 
 
 def power_scale(x: float, y: float) -> float:
-    """The power of two that brings the size of x between 1 and 2, where y is below -1 and x to the y may be out of range, that of
-    floats of 32 bits included; else 1."""
+    """The power of two that scales |x| into [1, 2), if y is below -1 and x to the y may be out of range, even for
+    floats of 32 bits; else 1.
+    """
     if y >= -1 or y != y or x == 0 or not math.isfinite(x) or abs(y * (math.frexp(x)[1] - 1)) <= FAR_POWER:
         return 1.0
     return binary_scale(x, 0.0)
@@ -236,8 +236,9 @@ def _log_power(x: float, m: float) -> float:
 
 
 def conic(c: float, d: float, j: float, k: float, x: float) -> float:
-    """x^j (c + d x²)^(-k/2) for d = ±1, j = 0, 1, … below k, rounded once: exact on integers up to the root. c is ±1, or where x
-    is scaled down, less."""
+    """x^j (c + d x²)^(-k/2) for d = ±1, j = 0, 1, … below k, rounded once: exact on integers up to the root. c is ±1, or less if
+    x is scaled down.
+    """
     if not (abs(c) <= abs(d) == 1 and 0 <= j < k < 100 and k == math.floor(k) and j == math.floor(j)):
         return power(x, j) * power(c + d * (x * x), -0.5 * k)
     if abs(x) < 1e-10 and abs(c) == 1:
@@ -260,7 +261,7 @@ def conic(c: float, d: float, j: float, k: float, x: float) -> float:
 
 
 def _over_common(x: float, c: float) -> tuple[int, int]:
-    """x as a ratio of integers, of which c times the square of the second is an integer, too."""
+    """x as a ratio of integers; c times the square of the denominator is an integer, too."""
     numerator, denominator = x.as_integer_ratio()
     unit = c.as_integer_ratio()[1]
     return numerator * unit, denominator * unit
@@ -363,7 +364,7 @@ def _log(v: int, p: int) -> int:
 
 
 def _exp(v: int, p: int) -> tuple[int, int]:
-    """exp v as (m, k) for m·2^k: Taylor on a 256th of what is left after powers of two, squared back."""
+    """exp v as (m, k) for m·2^k: Taylor on a 256th of the rest after powers of two, squared back."""
     k, rest = divmod(v, _log_two(p))
     work = p + 16
     rest <<= 16 - 8
@@ -459,7 +460,7 @@ def polygamma(n: float, x: float) -> float:
 
 
 def _polygamma_fixed(order: int, x: float, p: int) -> int:
-    """In fixed point; of negative x by reflection."""
+    """polygamma in fixed point; for negative x by reflection."""
     if x > 0:
         return _polygamma(order, x, p)
     mirrored = _polygamma(order, 0, p, shift=_fixed(-x, p))
@@ -563,7 +564,7 @@ def log_gamma(x: float) -> float:
 
 
 def _large_log_gamma(x: float) -> float:
-    """Of large x, where the C library's way loses less than a unit in the last place."""
+    """log Γ of large x, where the C library's method loses less than a unit in the last place."""
     try:
         return math.lgamma(x)
     except OverflowError:

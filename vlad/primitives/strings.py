@@ -1,7 +1,7 @@
 """The rows of strings and symbols as text.
 
-What is known of a string that is computed is that it is one: compiled code has it as the list of its characters, so all of
-this is written in terms of lists, by the compiler's AbstractInterpreter (`w`, compile/analysis/abstract_interpreter.py).
+A computed string has the type string only: compiled code represents it as the list of its characters, so all type
+rules are written in terms of lists, through the compiler's AbstractInterpreter (`w`, compile/analysis/abstract_interpreter.py).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vlad.primitives.data import EQUAL, boolean, constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, is_nil, scalar, with_kinds
 
-# Errors that depend on what a string says.
+# Errors that depend on the contents of a string.
 OUTSIDE = "Argument to substring is invalid: position outside the string"
 BEYOND = "Letters beyond ASCII are changed by tier 0 only"
 
@@ -26,7 +26,7 @@ BEYOND = "Letters beyond ASCII are changed by tier 0 only"
 def _strings(
     name: str, rule: Callable[..., Value], result: Callable[[Any], Value], makes: bool = False
 ) -> Callable[..., Value]:
-    """`makes`: is a text made that is as long as the operands together?"""
+    """`makes`: whether the result is as long as the operands together."""
 
     def value(*operands: Value) -> Value:
         for operand in operands:
@@ -40,13 +40,13 @@ def _strings(
 
 
 def expect_text(*texts: str) -> None:
-    """Raises NoRoom where there is not enough for a text as long as these together."""
+    """Raise NoRoom unless there is memory for a text as long as these together."""
     if sum(map(len, texts)) >= UNCHECKED_BYTES // 4:
         expect_bytes(sum(map(_bytes_of, texts)))
 
 
 def _bytes_of(text: str) -> int:
-    return sys.getsizeof(text)  # a character takes from one to four
+    return sys.getsizeof(text)  # one to four bytes per character
 
 
 def _substring(text: Value, start: Value, end: Value) -> Value:
@@ -75,7 +75,7 @@ def _search(pattern: str, text: str) -> int:
     return text.find(pattern)
 
 
-# What is known of them.
+# Type rules.
 
 
 def _appended(w: Any, a: Any, b: Any) -> Any:
@@ -128,7 +128,7 @@ def _before(w: Any, a: Any, b: Any) -> Any:
 
 
 def _part_of(w: Any, text: Any, start: Any, end: Any) -> Any:
-    """The end is looked at first: what is within it begins within the string."""
+    """The end is checked first: a start below it is within the string."""
     start, end = w.unknown_real(start), w.unknown_real(end)
     key = w.key
 
@@ -219,7 +219,7 @@ def _each_character(rule: Recursion) -> Callable[..., Any]:
 
 
 def _changes(name: str, row: str) -> Recursion:
-    """Letters beyond ASCII are left to tier 0, which knows Unicode."""
+    """Letters beyond ASCII are left to tier 0, which supports Unicode."""
 
     def change(w: Any, characters: Any) -> Any:
         key = w.key
@@ -271,7 +271,7 @@ ROWS: list[Primitive] = [
                   _strings("string-length", len, float), "string -> real",
                  abstract=with_kinds("string-length", "s", lambda w, a: w.recursive(LENGTH, w.characters(a)))),
     constant_row("substring", "text start end",
-        "The characters from start up to end.\n(substring \"gradient\" 0 4)  ⇒ \"grad\"", _substring,
+        "The characters from start up to end, exclusive.\n(substring \"gradient\" 0 4)  ⇒ \"grad\"", _substring,
                   "string real real -> string", abstract=with_kinds("substring", "srr", _part_of)),
     constant_row("string=?", "a b",
         "Equal texts?\n(string=? \"a\" \"a\")  ⇒ #t", _strings("string=?", lambda a, b: a == b, boolean),

@@ -1,4 +1,4 @@
-"""The one table: every primitive by name, in the order in which it is listed and metered."""
+"""The one table: every primitive by name, in the order of lists and metering."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vlad.primitives import (
     transforms,
 )
 
-# What programs know by name and is written in the language, over rows of the table.
+# Procedures of the basis, written in the language over rows of the table.
 PROCEDURES: dict[str, str] = {**contractions.PROCEDURES, **control.PROCEDURES, **transforms.PROCEDURES}
 
 TABLE: dict[str, Primitive] = {

@@ -1,4 +1,4 @@
-"""The rows of tensors: what they are, making them, broadcasting (arrays.py has the conventions).
+"""The rows of tensors: predicates, construction, broadcasting (arrays.py has the conventions).
 
 The file is long because the rows of one subject stand in one table, with their rules for types.
 """
@@ -75,7 +75,7 @@ def _tensor(data: Value) -> Value:
     return made(_stacked(data))
 
 
-BYTES_LISTED = 128  # that an entry takes in a list, and in the one of Python's from which it is made
+BYTES_LISTED = 128  # memory of an entry in a list, and in the Python list from which it is made
 
 
 def _stacked(data: Value, depth: int = 0) -> Array:
@@ -108,12 +108,12 @@ def _stacked(data: Value, depth: int = 0) -> Array:
             )  # fmt: skip
         if not together(arrays[0], array):
             raise apart("tensor", arrays[0], array)
-    expect_array((len(arrays), *arrays[0].shape))  # parts may be one and the same
+    expect_array((len(arrays), *arrays[0].shape))  # parts may be the same object
     return namespace(arrays[0]).stack(in_one_array(arrays))
 
 
 def _abstract_tensor(w: Any, data: Any) -> Any:
-    """Reals are put into a new array one by one; parts that are tensors behind each other."""
+    """Reals are stored in a new array one by one; parts that are tensors, one after the other."""
     parts = list_parts(w, data)
     if parts is None:
         return data if is_number(data) or data.type.head == "boolean" else w.invalid("tensor")
@@ -127,7 +127,7 @@ def _abstract_tensor(w: Any, data: Any) -> Any:
 
 
 def _part(w: Any, t: Any, index: int) -> Any:
-    """What is at an index of the first axis."""
+    """The part at an index of the first axis."""
     rest = shape_of(t)[1:]
     return copied(w, t, rest, Access(index * math.prod(rest), contiguous(rest)))
 
@@ -177,7 +177,7 @@ def _abstract_to_list(w: Any, t: Any) -> Any:
 
 
 def _listed(w: Any, t: Any) -> Any:
-    """Its entries, which may be booleans, as nested lists."""
+    """The entries, which may be booleans, as nested lists."""
     shape = shape_of(t)
     if not shape:
         return t
@@ -214,7 +214,7 @@ def _arange(stop: Value, start: Value, step: Value) -> Value:
 
 
 def _entries_of_range(stop: Value, start: Value, step: Value) -> int:
-    """How many entries `arange` has, as NumPy counts them. Raises VladError, or NoRoom where there is none for them."""
+    """The number of entries of `arange`, as NumPy counts them. Raises VladError, or NoRoom if there is no memory for them."""
     if not type(stop) is type(start) is type(step) is float:
         raise invalid("arange", "reals", stop, start, step, of=(Kind.REAL,))
     if step == 0 or not abs((stop - start) / step) < MOST_ENTRIES:
@@ -285,7 +285,7 @@ def _abstract_eye(w: Any, n: Any) -> Any:
 
 
 def _abstract_arange(w: Any, stop: Any, start: Any, step: Any) -> Any:
-    """start + i·step, with the step that NumPy takes: from the first entry to the second."""
+    """start + i·step, with NumPy's step: the difference of the first two entries."""
     first, distance = known(w, start), known(w, step)
     count = _entries_of_range(known(w, stop), first, distance)
     return _counted(w, count, start, w.constant(first + distance - first))
@@ -340,12 +340,12 @@ def _as_type(t: Value, dtype: Value) -> Value:
 
 
 def _outside(array: Array, kind: Any) -> Array:
-    """Which numbers a kind of integers has no place for, when what follows their point is cut off."""
+    """Whether each number, truncated, is out of range of a kind of integers."""
     xp = namespace(array)
     low, high = xp.iinfo(kind).min, xp.iinfo(kind).max
     if SORT[array.dtype] == "f":
         cut = xp.trunc(array)
-        return ~((cut >= float(low)) & (cut < float(high) + 1.0))  # also of nan
+        return ~((cut >= float(low)) & (cut < float(high) + 1.0))  # also true for nan
     own = xp.iinfo(array.dtype)
     return (array < max(low, own.min)) | (array > min(high, own.max))
 
@@ -369,7 +369,7 @@ def _device_like(x: Value, like: Value) -> Value:
 
 
 def _inside(w: Any, t: Any, kind: str) -> list[Any]:
-    """The tests whether a kind, of integers or not, has places for all numbers, when what follows their point is cut off."""
+    """Tests whether all numbers, truncated if it is a kind of integers, are in the range of a kind."""
     own = kind_of(t) or "float64"
     if not is_whole(kind) or own in ("bool", "int32"):
         return []
@@ -398,9 +398,7 @@ def _abstract_as_type(w: Any, t: Any, dtype: Any) -> Any:
 def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
     if like.type.of is ZERO or (is_tensor(like.type) and not has_tangents(like.type)):
         return w.known_zero
-    if like.type.head == "boolean" or is_real(
-        x.type
-    ):  # a witness of which it is not known that it is #f is one
+    if like.type.head == "boolean" or is_real(x.type):  # a witness that may be #f counts as true
         return x
     whole, shape = shape_of(x), shape_of(like)
     if not is_number(x) or broadcast_shape([whole, shape]) != whole:
@@ -430,7 +428,7 @@ def _abstract_witness(w: Any, x: Any, r: Any) -> Any:
 
 
 def _sum_like(x: Value, like: Value) -> Value:
-    """The transpose of broadcasting. A sum of what is repeated, of the kind of `like`; ZERO where that has no tangents."""
+    """The transpose of broadcasting: sums over repeated axes, of the kind of `like`; ZERO if `like` has no tangents."""
     if like is ZERO or (type(like) is Tensor and not like.is_real):
         return ZERO
     if like is FALSE or x is ZERO or type(x) is float:
@@ -449,7 +447,7 @@ def _sum_like(x: Value, like: Value) -> Value:
 
 
 def _summed(array: Array, shape: Sequence[int]) -> Array:
-    """The sums over what broadcasting from this shape repeated."""
+    """The sums over the axes along which this shape was broadcast."""
     xp = namespace(array)
     if array.ndim > len(shape):
         array = xp.sum(array, axis=tuple(range(array.ndim - len(shape))))
@@ -458,7 +456,7 @@ def _summed(array: Array, shape: Sequence[int]) -> Array:
 
 
 def _shape_witness(x: Value, r: Value) -> Value:
-    """What the way back needs to undo broadcasting: nothing, mostly; of the known zero, that it receives nothing."""
+    """The shape that the reverse phase needs to undo broadcasting: mostly none; for the known zero, one that receives nothing."""
     if x is ZERO:
         return ZERO
     if type(x) is type(r) is Tensor and x.shape == r.shape and x.like.dtype == r.like.dtype:
@@ -544,11 +542,11 @@ ROWS: list[Primitive] = [
          reverse={"x": "(sum-like s x)"}),
     constant("eye", "n", "The unit matrix of n rows.\n(eye 2)  ⇒ #[[1 0] [0 1]]", _eye, abstract=_abstract_eye),
     constant("arange", "stop start step",
-        "start, start + step, … up to but without stop.\n(arange 4)  ⇒ #[0 1 2 3]\n"
+        "start, start + step, … up to stop, exclusive.\n(arange 4)  ⇒ #[0 1 2 3]\n"
         "(arange 10 #:start 4 #:step 2)  ⇒ #[4 6 8]", _arange,
               keywords={"start": 0.0, "step": 1.0}, abstract=_abstract_arange),
     row("linspace", "a b n",
-        "n numbers from a to b, at equal distances.\n(linspace 0 1 5)  ⇒ #[0 0.25 0.5 0.75 1]", _linspace,
+        "n evenly spaced numbers from a to b.\n(linspace 0 1 5)  ⇒ #[0 0.25 0.5 0.75 1]", _linspace,
          abstract=_abstract_linspace,
          forward="(broadcast-like (accumulate (* da (linspace 1 0 n)) (* db (linspace 0 1 n))) r)",
          reverse={"a": "(sum-like (* s (linspace 1 0 n)) a)", "b": "(sum-like (* s (linspace 0 1 n)) b)"}),

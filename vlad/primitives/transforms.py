@@ -1,8 +1,8 @@
 """The rows of *j, bundle, perturb, sensitize, zero, plus and of the entries; and the codes of AD values, in the language.
 
-An AD value is a wrapper around a bare value, made in O(1): a closure of one of the codes below over what it wraps
-(design.md section 3, decision 0). What applying it means is therefore ordinary core code, which can be transformed
-in turn: nothing else makes J of J work. The sensitivity of a wrapper is a record of the same shape.
+An AD value is a wrapper around a bare value, made in O(1): a closure of one of the codes below over the wrapped value
+(design.md section 3, decision 0). Applying it is therefore ordinary core code, which can be transformed
+in turn: this is why J of J works. The sensitivity of a wrapper is a record of the same shape.
 
 The file is long because the rows of one family stand in one table, with the rules that they share above it.
 """
@@ -72,8 +72,8 @@ CODES: dict[str, tuple[Role, str, tuple[str, ...]]] = {
     ),
     "perturbation": (Role.TAG, "v", ("(lambda (x) (perturb (v (strip-perturbation x))))",)),
     "sensitivity": (Role.TAG, "v", ("(lambda (x) (sensitize (v (strip-sensitivity x))))",)),
-    # The user's rules speak of the argument. What f itself is closed over gets its derivative from f's own code. The primal value
-    # is that of the whole, not of f alone, so that the rules hold for higher orders, too.
+    # The user's rules are about the argument. The derivative by the values that f captures comes from f's own code. The primal
+    # value is that of the whole, not of f alone, so that the rules hold for higher orders, too.
     "with-derivative": (
         Role.PROCEDURE,
         "f forward reverse",
@@ -104,8 +104,8 @@ CODES: dict[str, tuple[Role, str, tuple[str, ...]]] = {
 }
 
 
-# Abstract rules: the same on what is known of values. `w` is the compiler's AbstractInterpreter; a value there has a
-# `type`, whose `kind`, `of` and `parts` say what it is. Structures are walked eagerly: what nobody reads is dropped later.
+# Abstract rules: the same on types. `w` is the compiler's AbstractInterpreter; a value there has a
+# `type` with `kind`, `of` and `parts`. Structures are traversed eagerly: unused results are dropped later.
 
 
 def _abstract_wrap(code: str) -> Any:
@@ -113,7 +113,7 @@ def _abstract_wrap(code: str) -> Any:
 
 
 def _abstract_field(index: int, *codes: str) -> Any:
-    """A field of a closure of one of these system codes; of the known zero, the known zero."""
+    """A field of a closure of one of these system codes; for the known zero, the known zero."""
 
     def field(w: Any, x: Any) -> Any:
         def of_one(x: Any) -> Any:
@@ -148,7 +148,7 @@ def _with_parts(w: Any, like: Any, parts: list[Any]) -> Any:
 
 
 def _same_shape(a: Any, b: Any) -> bool:
-    """Are these tensors of one shape?"""
+    """Whether these are tensors of one shape."""
     return is_tensor(a.type) and is_tensor(b.type) and shape_of(a) == shape_of(b)
 
 
@@ -164,7 +164,7 @@ def _zero_types(w: Any, x: Any) -> Any:
 
 
 def _zero_tangent(w: Any, x: Any) -> Any:
-    """Transformed code takes it apart, so that its structure is that of x; one of unknown size need not be walked."""
+    """Transformed code takes it apart, so that its structure is that of x; one of unknown size is not traversed."""
     type_ = w.types.canonical(x.type)
     if type_.kind == "union" or type_.head == "real" or is_tensor(type_):
         return w.known_zero
@@ -203,7 +203,7 @@ def _sum_types(recursion: str, checked: bool) -> Any:
 
 
 def _same_or_fail(w: Any, a: Any, b: Any, name: str) -> Any:
-    """Of what has no parts, the tangent is the thing itself."""
+    """The tangent of a value without parts is the value itself."""
     if a.type.head != "boolean" or a.type.kind == b.type.kind == "constant":
         return a if a.type is b.type else w.unlike(name)
     key = w.key
@@ -280,7 +280,7 @@ CONFORMS = Recursion("conforms", _conforms_types)
 
 
 def _without_points_types(w: Any, d: Any) -> Any:
-    """Known zeros in the place of tensors that are not of reals."""
+    """The tangent with known zeros in place of tensors that are not of reals."""
 
     def of_one(d: Any) -> Any:
         if is_tensor(d.type):
@@ -391,7 +391,7 @@ def _wrong_target(kind: str, value: Value) -> VladError:
 
 
 def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> list[Primitive]:
-    """The two rows of a one-field tag: each is linear, and the other's adjoint."""
+    """The two rows of a one-field tag: each is linear, and the adjoint of the other."""
 
     def wrap(machine: Any, x: Value) -> Value:
         return (machine.codes[code], x, None)
@@ -419,7 +419,7 @@ def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> 
             needs_machine=True, abstract=_abstract_field(0, code),
         ),
         Primitive(
-            f"strip-{code}", "x", f"Takes the {code} tag off an argument.", value=strip, type="any -> any",
+            f"strip-{code}", "x", f"Removes the {code} tag of an argument.", value=strip, type="any -> any",
             forward=f"({inverse} dx)", reverse=back, needs_machine=True, hidden=True, abstract=_abstract_field(0, code),
         ),
         Primitive(
@@ -497,7 +497,7 @@ def _make_with_derivative(machine: Any, f: Value, forward: Value, reverse: Value
 
 
 def _is_closed(f: Value) -> Value:
-    """Is there nothing in f that could have a derivative?"""
+    """Whether f captures nothing that could have a derivative."""
     return FALSE if is_structure(f) else TRUE
 
 
@@ -582,7 +582,7 @@ def _machine_row(name: str, operands: str, doc: str, value: Any, **columns: Any)
 
 
 def _record_fields(name: str, maker: str, count: int) -> list[Primitive]:
-    """Rows for the fields of a closure's sensitivity, `name`-1 … ; `maker` puts such a sensitivity together."""
+    """Rows for the fields of a closure's sensitivity, `name`-1 … ; `maker` constructs such a sensitivity."""
 
     def field(index: int) -> Primitive:
         others = " ".join(["s" if index == other else "zero" for other in range(1, count + 1)])
@@ -652,7 +652,7 @@ ROWS: list[Primitive] = [
         reverse={}, abstract=lambda w, x: w.recursive(ZERO_OF, x),
     ),
     Primitive(
-        "zero-tangent", "x", "The zero of x's tangent space, where nothing contributed to what a procedure has captured.",
+        "zero-tangent", "x", "The zero of x's tangent space, with known zeros for captured values.",
         value=zero_tangent, type="any -> any", forward="zero", reverse={}, hidden=True, abstract=_zero_tangent,
     ),
     Primitive(
@@ -676,7 +676,7 @@ ROWS: list[Primitive] = [
         type="any any -> any", forward="ds", reverse={"s": "s"}, hidden=True, abstract=_abstract_check,
     ),
     _machine_row(
-        "make-backpropagator", "v x y back", "What (*j v) hands out as backpropagator at x.", _make_backpropagator,
+        "make-backpropagator", "v x y back", "The backpropagator of (*j v) at x.", _make_backpropagator,
         type="any any any any -> any", hidden=True, forward="(make-backpropagator dv dx dy dback)",
         reverse={
             "v": "(backpropagator-field-1 s)", "x": "(backpropagator-field-2 s)",
@@ -696,27 +696,27 @@ ROWS: list[Primitive] = [
         abstract=_abstract_wrap("with-derivative"),
     ),
     Primitive(
-        "closed?", "f", "Is f closed over nothing that could have a derivative?", value=_is_closed,
+        "closed?", "f", "Does f capture nothing that could have a derivative?", value=_is_closed,
         type="any -> boolean", forward="zero", reverse={}, hidden=True,
         abstract=lambda w, f: w.each(f, lambda f: w.truth(not f.type.parts)),
     ),
     Primitive(
         "environment", "f",
-        "What the procedure f is closed over, as a list; in which order is not told.\n"
+        "The values that the procedure f captures, as a list, in unspecified order.\n"
         "(environment ((curry *) 5))  ⇒ (* 5)", value=_environment,
         type="procedure -> any", forward="(environment df)", reverse={"f": "(with-environment f (complete r s))"},
         abstract=_abstract_environment,
     ),
     Primitive(
         "with-environment", "f values",
-        "The procedure f, closed over these values instead of its own.\n"
+        "The procedure f with these captured values instead of its own.\n"
         "((with-environment ((curry *) 5) (list * 7)) 2)  ⇒ 14",
         value=_with_environment, type="procedure any -> procedure", forward="(with-environment f (complete values dvalues))",
         reverse={"values": "(environment (complete r s))"}, abstract=_abstract_with_environment,
     ),
     Primitive(
         "same-code?", "f g",
-        "Are f and g procedures of one text, whatever they are closed over?\n"
+        "Are f and g procedures of one text, whatever they capture?\n"
         "(same-code? (constantly 1) (constantly 2))  ⇒ #t", value=_is_same_code,
         type="any any -> boolean", forward="zero", reverse={}, abstract=_abstract_same_code,
     ),
@@ -731,7 +731,7 @@ ROWS: list[Primitive] = [
     ),
     _machine_row(
         "with-derivative", "f forward reverse",
-        "f with derivative rules of the user's own.\n"
+        "f with user-defined derivative rules.\n"
         "((derivative (with-derivative square #:forward (lambda (x dx) (* 100 dx)))) 3)  ⇒ 100", _with_derivative,
         type="procedure procedure procedure -> procedure", keywords={"forward": FALSE, "reverse": FALSE},
         forward="(make-with-derivative df dforward dreverse)",
@@ -743,7 +743,7 @@ ROWS: list[Primitive] = [
     ),
 ]  # fmt: skip
 
-# Procedures of the basis that are written in the language.
+# Procedures of the basis, written in the language.
 PROCEDURES: dict[str, str] = {
     "j*": """;;; (j* x)
         ;;; The forward transform of any value: bundled with the zero perturbation.
@@ -752,7 +752,7 @@ PROCEDURES: dict[str, str] = {
         (lambda (x) (make-forward x (zero-tangent x)))""",
 }
 
-# Procedures that only the system's own texts call. A linear map is transposed by taking its reverse derivative, at any point.
+# Procedures that only the system's own texts call. A linear map is transposed by its reverse derivative, at any point.
 SYSTEM_PROCEDURES: dict[str, str] = {
     "reverse-from-forward": """(lambda (rule f x)
         (let* ((y (f x))

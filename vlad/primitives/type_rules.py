@@ -1,8 +1,8 @@
-"""What the type rules of tensors have in common: `w` is the compiler's AbstractInterpreter, an operand is what it knows.
+"""Shared by the type rules of tensors: `w` is the compiler's AbstractInterpreter, an operand is one of its Known values.
 
-A rule gives the shape and kind of the result and the loops that compute it (core/loop_nests.py). Shapes and axes are known
-when a program is compiled; what is known only when it runs is for tier 0. How kinds of number mix is not stated here:
-`asked_kind` asks the rows' own rules.
+A rule gives the shape and kind of the result and the loops that compute it (core/loop_nests.py). Shapes and axes are constants
+of a compiled program; shapes that depend on run-time values are left to tier 0. Mixing of kinds is not stated here:
+`asked_kind` applies the rows' own rules.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ from vlad.data.tensors import Tensor, kind_name, load_numpy, shape_text
 from vlad.data.values import FALSE, TRUE, ZERO, Primitive, Value
 
 Shape = tuple[int, ...]
-Kind = str | None  # of the entries of a tensor; None: a real, which takes on the kind of what it meets
+Kind = str | None  # of the entries of a tensor; None: a real, which adopts the kind of the other operand
 
 
 def plain(rule: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..., Any]:
-    """The rule for operands none of which is a union. An operand of `linear` that is the known zero makes the answer one. What
-    the tensor rules' own checks refuse is an error of the program."""
+    """A rule for operands none of which is a union. An operand of `linear` that is the known zero makes the result one. Errors
+    raised by the tensor rules' own checks become errors of the program.
+    """
 
     @functools.wraps(rule)
     def abstract(w: Any, *operands: Any) -> Any:
@@ -57,7 +58,7 @@ def plain(rule: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..
 
 
 def shape_of(x: Any) -> Shape:
-    """() for a real."""
+    """The shape of a tensor; () for a real."""
     return x.type.of.shape if is_tensor(x.type) else ()
 
 
@@ -67,8 +68,9 @@ def kind_of(x: Any) -> Kind:
 
 @functools.cache
 def asked_kind(rule: Callable[..., Value], kinds: tuple[Kind, ...], *more: Value) -> str:
-    """The kind of what a row's rule answers for tensors of these kinds, and more operands: it is asked, of tensors without
-    entries whose last axis has the length 1. What all are, float64 and reals, they stay."""
+    """The kind of the result of a row's rule for tensors of these kinds, and more operands: found by applying it to tensors
+    without entries whose last axis has length 1. Operands that are all float64 or reals give float64.
+    """
     if set(kinds) <= {None, "float64"}:
         return "float64"
     numpy = load_numpy()
@@ -78,7 +80,7 @@ def asked_kind(rule: Callable[..., Value], kinds: tuple[Kind, ...], *more: Value
 
 
 def kind_of_step(w: Any, row: Primitive, kinds: Sequence[Kind]) -> str:
-    """The kind in which a row is applied: that of what it answers; a test's operands are made alike as those of a sum."""
+    """The kind in which a row is applied: that of its result; a test's operands are converted like those of a sum."""
     is_test = row.type.result == "boolean"
     return asked_kind((w.machine.table["+"] if is_test else row).value, tuple(kinds))
 
@@ -88,7 +90,9 @@ def is_number(x: Any) -> bool:
 
 
 def known(w: Any, x: Any) -> Value:
-    """The value of an operand that is constant through and through. Unsettled where it is not: a patient analysis may know."""
+    """The value of a constant operand. Raises Unsettled if it is none: an analysis that unrolls certain calls may find it
+    constant.
+    """
     type_ = w.types.canonical(x.type)
     if type_.kind == "constant":
         return type_.of
@@ -98,14 +102,14 @@ def known(w: Any, x: Any) -> Value:
 
 
 def line_of(x: Any) -> tuple[Any, float, float]:
-    """A real as factor·base + offset: (base, factor, offset), with None as base where it is a constant."""
+    """A real as factor·base + offset: (base, factor, offset), with None as base if it is constant."""
     if x.type.kind == "constant":
         return None, 0.0, float(x.type.of) if x.type.of is not ZERO else 0.0
     return (x, 1.0, 0.0) if x.line is None else x.line
 
 
 def drawn(row: Primitive, operands: Sequence[Any]) -> tuple[Any, float, float] | None:
-    """The line of a row's result, where the row leads from lines to one."""
+    """The line of a row's result, if the row maps lines to a line."""
     lines = [line_of(x) for x in operands]
     match row.name, lines:
         case "+" | "-", [(a, f, p), (b, g, q)] if a is b or a is None or b is None:
@@ -119,14 +123,14 @@ def drawn(row: Primitive, operands: Sequence[Any]) -> tuple[Any, float, float] |
 
 
 def distance_between(a: Any, b: Any) -> int | None:
-    """How much more one real is than another, where that is known and a whole number."""
+    """The difference of two reals, if it is a known whole number."""
     (base, factor, offset), (other, by, end) = line_of(a), line_of(b)
     distance = end - offset
     return int(distance) if base is other and factor == by and distance % 1 == 0 else None
 
 
 def list_parts(w: Any, x: Any) -> list[Any] | None:
-    """The elements of a list of known length; None where it is none."""
+    """The elements of a list of known length; None if it is none."""
     found = []
     while x.type.kind == "pair":
         car, x = w.parts(x)
@@ -155,9 +159,10 @@ def loops(
     base: int | None = None,
     kind: Kind = None,
 ) -> Any:
-    """One kernel with one answer of a shape: the last value, written in the order of the extents or where `write` says, as a
-    number of a kind; where none is said, of its own. `among`: the kinds that what is read counts as in the steps, if not its own.
-    A shape of rank 0 answers a real."""
+    """One kernel with one result of a shape: the last value, written in the order of the extents or at `write`, converted
+    to a kind, or of its own. `among`: the kinds of the read values in the steps, if not their own.
+    A result of rank 0 is a real.
+    """
     read = [(index, access) for index, access in enumerate(accesses) if index != base]
     kinds = list(among) or [kind_of(operands[index]) for index, _ in read]
     made = []
@@ -179,12 +184,12 @@ def loops(
 
 
 def conversion(w: Any, value: int, kind: Kind, wanted: str) -> list[Step]:
-    """The step, if any, that makes a value one of the wanted kind; as booleans 0 and 1 stay what they are."""
+    """The step, if any, that converts a value to the wanted kind; 0 and 1 serve as booleans unchanged."""
     return [] if wanted in (kind or "float64", "bool") else [Step(w.machine.table["real"], (value,), wanted)]
 
 
 def answer_of(w: Any, kernel: Kernel, operands: Sequence[Any], shape: Shape, kind: str) -> Any:
-    """The one output of a kernel, of a shape and kind: of rank 0 a real or a boolean."""
+    """The only output of a kernel, of a shape and kind: of rank 0 a real or a boolean."""
     if shape:
         return w.loops(kernel, operands, [w.types.tensor(shape, kind)])[0]
     (number,) = w.loops(kernel, operands, [w.types.real])
@@ -206,7 +211,7 @@ def entry_by_entry(w: Any, row: Primitive, operands: Sequence[Any]) -> Any:
     return loops(w, shape, operands, accesses, shape, steps=steps, kind="bool" if is_test else kind)
 
 
-CALLS = re.compile(r"\w\(")  # a function of C, which is one of reals
+CALLS = re.compile(r"\w\(")  # a function of C, which takes reals
 
 
 def broadcast_shape(shapes: Sequence[Shape]) -> Shape | None:
@@ -221,7 +226,7 @@ def broadcast_shape(shapes: Sequence[Shape]) -> Shape | None:
 
 
 def copied(w: Any, x: Any, shape: Shape, access: Access, kind: Kind = None) -> Any:
-    """The entries of a tensor that an access finds, over a shape; a real is repeated. As numbers of a kind, or of their own."""
+    """The entries of a tensor at an access, over a shape; a real is repeated. Converted to a kind, or of their own."""
     if not is_tensor(x.type):
         return loops(w, shape, [x], [None], shape, kind=kind) if shape else x
     return loops(w, shape, [x], [access], shape, kind=kind)
@@ -235,19 +240,19 @@ def repeated(w: Any, x: Any, shape: Shape, kind: Kind = None) -> Any:
 
 
 def as_kind(w: Any, x: Any, kind: Kind) -> Any:
-    """A tensor with its entries as numbers of a kind. What is no tensor stays what it is."""
+    """A tensor converted to a kind. Other operands are unchanged."""
     if kind_of(x) in (None, kind):
         return x
     return copied(w, x, shape_of(x), Access(0, contiguous(shape_of(x))), kind)
 
 
 def as_numbers(w: Any, x: Any) -> Any:
-    """A tensor to compute with: booleans as 0 and 1, which are float64."""
+    """A tensor to compute with: booleans become 0 and 1 of kind float64."""
     return as_kind(w, x, "float64") if kind_of(x) == "bool" else x
 
 
 def as_number(w: Any, x: Any) -> Any:
-    """A boolean as 1 or 0, to compute with in loops; what is none stays what it is."""
+    """A boolean as 1 or 0, to compute with in loops; other operands are unchanged."""
     if x.type.head != "boolean":
         return x
     return w.as_real(x) if x.type.kind == "boolean" else w.constant(1.0 if x.type.of is TRUE else 0.0)
@@ -259,21 +264,23 @@ def as_reals(w: Any, x: Any) -> Any:
 
 
 def unfit(w: Any, x: Any, shape: Shape) -> Any:
-    """Derivatives meet what does not fit where a sensitivity is not of the shape of its primal: the program's, or one of those
-    that types allow for and that never come together."""
+    """Mismatched shapes in derivatives arise if a sensitivity does not have the shape of its primal: an error of the program, or
+    a combination of types that never occurs at run time.
+    """
     return w.misfitting(f"A sensitivity of shape {shape_text(shape_of(x))} does not fit {shape_text(shape)}")
 
 
 def filled(w: Any, shape: Shape, number: float, kind: Kind = None) -> Any:
-    """A tensor of one number, of this kind."""
+    """A tensor filled with one number, of this kind."""
     return loops(w, shape, [w.constant(number)], [None], shape, kind=kind)
 
 
 def put_together(
     w: Any, shape: Shape, parts: Sequence[tuple[Any, Shape, Shape]], fill: float = 0.0, kind: Kind = None
 ) -> Any:
-    """A tensor of a shape: each part over a shape of its own with its first entry at an index; `fill` where none is. As numbers
-    of a kind, or of the first part's."""
+    """A tensor assembled from parts: each over a shape of its own with its first entry at an index; `fill` elsewhere. Converted
+    to a kind, or of the first part's.
+    """
     operands = [*[part for part, _, _ in parts], w.constant(fill)]
     kind = kind or kind_of(parts[0][0]) or "float64"
     reads = []
@@ -304,7 +311,7 @@ def put_together(
 
 
 def reshaped(w: Any, x: Any, shape: Shape) -> Any:
-    """The same entries, in their order: nothing is done but for ranks of 0."""
+    """The same entries in another shape: no work except for ranks of 0."""
     if not is_tensor(x.type):
         return copied(w, x, shape, Access(0, ()))
     if not shape:
@@ -313,7 +320,7 @@ def reshaped(w: Any, x: Any, shape: Shape) -> Any:
 
 
 def reduced(w: Any, x: Any, axes: Sequence[int], keep: bool, combine: str) -> Any:
-    """The entries combined over some axes. Booleans count as 0 and 1."""
+    """The entries combined over some axes. Booleans become 0 and 1."""
     shape, rule = shape_of(x), w.machine.table[REDUCTIONS[combine]].value
     left = tuple([1 if axis in axes else length for axis, length in enumerate(shape)])
     strides = [0 if axis in axes else stride for axis, stride in enumerate(contiguous(left))]
@@ -329,7 +336,7 @@ REDUCTIONS = {"+": "sum", "*": "prod", "max": "maximum", "min": "minimum"}
 
 
 def provided(w: Any, tests: Sequence[Any], error: str, rule: Callable[[], Any]) -> Any:
-    """The rule where all tests hold; where one does not, an error."""
+    """Apply the rule if all tests hold; otherwise an error."""
     key = w.key
 
     def tested(number: int) -> Any:
@@ -348,7 +355,7 @@ def provided(w: Any, tests: Sequence[Any], error: str, rule: Callable[[], Any]) 
 
 
 def within(w: Any, x: Any, least: float, end: float) -> list[Any]:
-    """The tests whether all numbers are from `least` up to but without `end`."""
+    """Tests whether all numbers are in [least, end)."""
     shape, table = shape_of(x), w.machine.table
     if 0 in shape:
         return []
@@ -359,11 +366,11 @@ def within(w: Any, x: Any, least: float, end: float) -> list[Any]:
 
 
 def every(w: Any, tests: Any) -> Any:
-    """Is every entry of a tensor of booleans true?"""
+    """Whether every entry of a tensor of booleans is true."""
     product = reduced(w, tests, range(len(shape_of(tests))), False, "*")
     return w.apply(w.machine.table["="], [product, w.constant(1.0)])
 
 
 def over(shape: Shape, axes: Sequence[int] | None) -> Sequence[int]:
-    """The axes of a shape, where None is all."""
+    """The axes of a shape, where None means all."""
     return range(len(shape)) if axes is None else axes

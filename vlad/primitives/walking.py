@@ -1,4 +1,4 @@
-"""What type rules that take values apart have in common: `w` is the compiler's AbstractInterpreter."""
+"""Shared by type rules that take values apart: `w` is the compiler's AbstractInterpreter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EMPTY = String("")
 
 
 def with_kinds(name: str, kinds: str, rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A rule for operands that are strings (s) or reals (r), one of them not known; constants are folded."""
+    """A rule for operands that are strings (s) or reals (r), at least one of them not constant; constants are folded."""
 
     def abstract(w: Any, *operands: Any) -> Any:
         def at(index: int, seen: tuple[Any, ...]) -> Any:

@@ -1,8 +1,8 @@
-"""What a call from Python did wrong, in the words of who called: how many arguments there were, and of which procedure.
+"""Errors of calls from Python, in terms of the call: the number of arguments, and the procedure.
 
-In: an error that a call ended with, the procedure, and the arguments.  Out: the same error, told so. Called by convert.py and
-derivatives.py when something has failed, never before. What a program does wrong in its own text is told there
-(evaluate/errors/explain.py); this is for calls that stand in no such text.
+In: an error of a call, the procedure, and the arguments.  Out: the same error, reworded. Called by convert.py and
+derivatives.py after a failure only. Errors in the text of a program are reworded in
+evaluate/errors/explain.py; this module is for calls without such a text.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ def blame(
     operands: Sequence[Value],
     tuples: Sequence[Value],
 ) -> None:
-    """Change an error of a call of a procedure that is written at a place, with these operands, some of which are tuples of
-    Python's."""
+    """Reword an error of a call of the procedure at `place` with these operands; `tuples` are those that are Python tuples."""
     if error.code == "session-closed":
         return
-    _speak_of_tuples(error, taken, operands, tuples)
+    _hint_at_tuples(error, taken, operands, tuples)
     if place is not None and in_library(place):
         place = None
     if _is_of_number(error, taken, operands):
-        told = wrong_number(taken, len(operands), span=place)
-        vars(error).update(vars(told))
-        error.args = told.args
+        replacement = wrong_number(taken, len(operands), span=place)
+        vars(error).update(vars(replacement))
+        error.args = replacement.args
     elif error.span is not None and in_library(error.span):
         if not error.backtrace and in_stdlib(error.span):
             error.backtrace.append(Backtrace("the library", error.span))
@@ -45,21 +44,22 @@ def blame(
             speak_of(taken.name, error)
 
 
-def _speak_of_tuples(
+def _hint_at_tuples(
     error: VladError, taken: Signature, operands: Sequence[Value], tuples: Sequence[Value]
 ) -> None:
-    """Where a tuple was given for a list: it is a pair, or counts as several arguments."""
+    """Add a hint if a tuple was passed for a list: it is a pair, or counts as several arguments."""
     if error.code == "wrong-number-of-arguments":
         is_so = len(operands) == taken.count and operands[-1] in tuples
-    else:  # of a procedure of the library it is its inside that minds
+    else:  # for a procedure of the library, its body raises the error
         is_so = error.code in ("invalid-argument", "no-matching-pair") and bool(tuples)
     if is_so and (error.span is None or in_library(error.span)):
         error.hint = f"{error.hint}; {TUPLES}" if error.hint else TUPLES
 
 
 def _is_of_number(error: VladError, taken: Signature, operands: Sequence[Value]) -> bool:
-    """Is it that there were too many operands or too few? By the tuple rule a procedure of a pair may be called with two: then
-    what failed is something else, unless the operands that were too many are the value that did not fit."""
+    """Whether there were too many operands or too few. By the tuple rule a procedure of a pair may be called with two: then
+    something else failed, unless the excess operands are the value that did not match.
+    """
     got = len(operands)
     if type(error) is not VladError or taken.rest or got == taken.count or error.code == "user-error":
         return False

@@ -1,6 +1,6 @@
 """Python functions as rows: calling one with values of the language, and refusing its derivative.
 
-In: Python callables.  Out: rows of primitives (values.Primitive) that no table lists, and their procedures. Called by host.py.
+In: Python callables.  Out: rows of primitives (values.Primitive) outside the table, and their procedures. Called by host.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vlad.python.convert import from_python, tensor_of, to_python
 
 Function = Callable[..., Any]
 
-SERIAL = itertools.count(1)  # a row's name is its own: two functions of one name are two
+SERIAL = itertools.count(1)  # row names are unique: two functions may have one name
 
 
 def name_of(function: Function) -> str:
@@ -30,13 +30,13 @@ def name_of(function: Function) -> str:
 
 
 def parameters_of(function: Function) -> tuple[str, ...] | None:
-    """The parameters without defaults, which are given by their places; None: as many arguments as there are."""
-    count = getattr(function, "nin", None)  # of a ufunc of NumPy's
+    """The parameters without defaults, which are positional; None: any number of arguments."""
+    count = getattr(function, "nin", None)  # of a NumPy ufunc
     if isinstance(count, int):
         return tuple([f"x{index + 1}" for index in range(count)])
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # written in C, and does not tell
+    except (TypeError, ValueError):  # written in C, without a signature
         return None
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return None
@@ -67,7 +67,7 @@ def doc_of(function: Function) -> str:
 
 
 def shown_parameters(function: Function) -> tuple[str, ...]:
-    """What people are told: one name where there are as many arguments as there are."""
+    """The displayed parameters: one name if there is any number of arguments."""
     parameters = parameters_of(function)
     if parameters is None:
         return ("arguments",)
@@ -85,8 +85,9 @@ def refusing_row(
     refused: Sequence[int] | None = None,
     **columns: Any,
 ) -> Primitive:
-    """A row of so many operands whose derivative is refused by those in the places `refused`, by default by all. In those in the
-    places `linear` it is linear, so forward mode is the row itself."""
+    """A row of `count` operands whose derivative by those at the positions `refused`, by default all, is an error. It is linear
+    in those at the positions `linear`, so forward mode is the row itself.
+    """
     operands = [f"a{index + 1}" for index in range(count)]
     refusal = f"(refuse-derivative {quoted(message)} {quoted(hint)} "
     places = range(count) if refused is None else refused
@@ -113,7 +114,7 @@ def left_out(what: str) -> Function:
 
 
 def calling(function: Function, name: str, apply: ApplyProcedure, acts: bool = False) -> Function:
-    """The function on values of the language. `acts`: it may do something beside answering, which is not done twice."""
+    """The function on values of the language. `acts`: it may have effects, which are not repeated."""
 
     def call(*operands: Value) -> Value:
         if acts and apply.repeats:
@@ -126,7 +127,7 @@ def calling(function: Function, name: str, apply: ApplyProcedure, acts: bool = F
 
 
 def protected(name: str, function: Function, arguments: Sequence[Any]) -> Any:
-    """What Python answers; what it raises is an error of the program."""
+    """Call a Python function; its exceptions become errors of the program."""
     try:
         return function(*arguments)
     except (VladError, MemoryError):
@@ -171,13 +172,13 @@ def arguments_of(packed: Value) -> list[Value]:
     return [*parts, rest]
 
 
-# What functions answer.
+# Results of functions.
 
 
 def real_function(
     name: str, function: Function, part: int | None = None, count: int | None = None
 ) -> Function:
-    """A Python function of reals that is sure to answer one; `part` of several answers; of the first `count` operands."""
+    """A Python function of reals that must return one; `part`: of several results; `count`: of the first operands only."""
 
     def rule(*operands: float) -> float:
         result = protected(name, function, operands[:count])
@@ -198,7 +199,7 @@ def real_function(
 
 
 def part_of(name: str, result: Any, part: int) -> Any:
-    """One of several answers; None says: nothing."""
+    """One of several results; None means nothing."""
     if not isinstance(result, tuple | list) or len(result) <= part:
         raise VladError(
             "python-error",
@@ -217,7 +218,7 @@ def as_number(name: str, result: Value) -> Value:
 
 
 def fitting(name: str, answer: Value, like: Value = None) -> Value:
-    """An answer of the shape of something. Raises VladError."""
+    """A result with the shape of `like`. Raises VladError."""
     number = as_number(name, answer)
     if like is not None and shape_of(number) != shape_of(like):
         raise VladError(
@@ -237,7 +238,7 @@ def shape_of(value: Value) -> tuple[int, ...]:
 
 
 def procedure_of(machine: Any, row: Primitive, name: str, shown: Sequence[str] | None = None) -> Value:
-    """A procedure that applies a row to its parameters, which people know by the names `shown`."""
+    """A procedure that applies a row to its parameters, whose displayed names are `shown`."""
     parameters, result = tuple([Variable(operand) for operand in shown or row.operands]), Variable("r")
     body = Body((Binding(result, Apply(row, parameters)),), result)
     lambda_ = make_lambda(parameters, body, name)

@@ -1,7 +1,7 @@
 """Compiling on demand, for Python: `vlad.compile`.
 
 In: a procedure of a session, and examples of its arguments.  Out: the same procedure, which runs as machine code or not at all.
-What can be compiled is decided by compile/calling/policy.py, as for all procedures; here nothing falls back.
+compile/calling/policy.py decides what can be compiled, as for all procedures; here nothing falls back.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from vlad.python.derivatives import session_procedure
 
 
 def compile(f: P, *examples: Any, optimize: int | None = None, fast_math: bool | None = None) -> P:
-    """Compile a procedure for arguments like the examples: the same structure, arrays of the same shapes and kinds of number.
+    """Compile a procedure for arguments like the examples: the same structure, arrays of the same shapes and dtypes.
 
-    f          a procedure of a session, or what `vlad.grad` or another of its kin made of one
+    f          a procedure of a session, or a result of `vlad.grad` and the like
     examples   the arguments of one call
-    optimize   how hard the C compiler tries, 0 to 3; the session's own choice by default
-    fast_math  may it reorder sums and products? The session's own choice by default
+    optimize   optimisation level of the C compiler, 0 to 3; by default the session's
+    fast_math  whether it may reorder sums and products; by default the session's
 
-    Answers the procedure as one that always runs compiled. For arguments of other types it is compiled when it is called with
-    them. Raises VladError ("not-compiled") with the reason, here or there, where it cannot be; WrongOption for an option that
-    there is not.
+    Returns the procedure as one that always runs compiled. For arguments of other types it is compiled on the first call with
+    them. Raises VladError ("not-compiled") with the reason, now or on such a call, if that is impossible; WrongOption for an
+    invalid option.
     """
     session_procedure(f, "compiled")
     tiers = f.session.tiers
@@ -42,10 +42,10 @@ def compile(f: P, *examples: Any, optimize: int | None = None, fast_math: bool |
 
 
 def _operands(f: Procedure, examples: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The examples as the operands of a call. Raises VladError where they are too few or too many."""
+    """The examples as the operands of a call. Raises VladError if their number is wrong."""
     taken, packed = f.taken(), f.packed(examples)
     operands = operands_of(f.value[0], packed)
-    # the last one may be several, packed into a tuple; a list is one, wherever it stands
+    # the last one may be several, packed into a tuple; a list is one, at any position
     given = len(examples) - 1 + arguments_in(f.packed(examples[-1:])) if examples else 0
     are_too_few = given < taken.count
     are_too_many = len(examples) > taken.count and not taken.rest

@@ -10,11 +10,11 @@
     dict              association list: the list of the pairs of key and value
     array             tensor, without a copy
     procedure         `Procedure`, which Python calls with any number of arguments
-    callable          procedure of the session that it is given to (host.py)
+    callable          procedure of the session it is given to (host.py)
     Opaque(x)         host object, which comes back as x
 
-Called by session/. Raises NoCounterpart, which is a VladError and a TypeError, for a Python value that has none: what is a
-number to Python alone, such as a Decimal, would not be one to derivatives, so nobody makes a host object of it unasked.
+Called by session/. Raises NoCounterpart, which is a VladError and a TypeError, for other Python values: a number
+of another type, such as a Decimal, would not count as one in derivatives, so it does not become a host object implicitly.
 
 The file is long because both directions of a conversion stand side by side.
 """
@@ -58,7 +58,7 @@ class Apply(Protocol):
     """How Python calls procedures of a session (session/calls.py)."""
 
     session: Any
-    repeats: bool  # is an evaluation made again, whose effects are done?
+    repeats: bool  # whether an evaluation is repeated, whose effects are done
     derived: dict[Any, tuple[Value, Value]]
 
     def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value: ...
@@ -84,13 +84,13 @@ OF_PYTHON = {"float": "float64", "int": "int64", "bool": "boolean"}
 class Procedure:
     """A procedure of a session. Calling it converts arguments and result; errors are VladErrors.
 
-    As a function of Python's it has a `__name__`, a `__doc__` (its doc comment), and a signature. With `options` it is compiled
-    whatever it is called with, or says why not (compiling.py).
+    Like a Python function it has a `__name__`, a `__doc__` (its doc comment), and a signature. With `options` it always runs
+    compiled, or raises an error with the reason (compiling.py).
     """
 
     __slots__ = ("_apply", "options", "quicks", "value", "__weakref__")
 
-    reshapes = False  # does what becomes of the leaves of an answer depend on more than its type?
+    reshapes = False  # does the result depend on more than the type of its leaves?
 
     def __init__(self, value: Value, apply: Apply, options: Options | None = None) -> None:
         self.value = value
@@ -105,7 +105,7 @@ class Procedure:
         return self._apply.session
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Where it can be had, c_extension.c's takes the place of this one (`_by_c`)."""
+        """If available, c_extension.c's replaces this one (`_by_c`)."""
         if named:
             return self._by_name(*arguments, **named)
         for leaves_of, shape in self.quicks:
@@ -117,7 +117,7 @@ class Procedure:
         return self._otherwise(*arguments)
 
     def _otherwise(self, *arguments: Any) -> Any:
-        """Where there is no machine code for what was given as it is."""
+        """If there is no machine code for the arguments as they are."""
         if self.quicks:
             floats = with_floats(arguments)
             if floats is not None:
@@ -125,7 +125,7 @@ class Procedure:
         return self._slowly(arguments)
 
     def _slowly(self, arguments: tuple[Any, ...]) -> Any:
-        """On the way on which everything is converted, checked and explained."""
+        """The general path, with conversion, checks and explained errors."""
         try:
             result = self._call(arguments)
         except VladError as error:
@@ -140,12 +140,13 @@ class Procedure:
         if count == 1 and type(arguments[0]) is float:
             return self._apply.answer(self.value, arguments[0], self.options)
         if count == 2 and type(arguments[0]) is float and type(arguments[1]) is float:
-            return self._apply.answer(self.value, arguments, self.options)  # the pair that they make
+            return self._apply.answer(self.value, arguments, self.options)  # the pair that they form
         return self._apply.answer(self.value, self.packed(arguments), self.options)
 
     def _by_name(self, *arguments: Any, **named: Any) -> Any:
-        """A call with operands by name, as primitives have them: `#:axis 0` is `axis=0`. Raises VladError where it has none of
-        that name."""
+        """A call with keyword operands of a primitive: `#:axis 0` is `axis=0`. Raises VladError if it has no such
+        keyword.
+        """
         taken, row = self.taken(), self._row()
         names = {} if row is None else {python_name(name): name for name in row.keywords}
         for name in named:
@@ -156,7 +157,7 @@ class Procedure:
         if row is None or len(arguments) != taken.count:
             raise wrong_number(taken, len(arguments), span=self.place())
         values = [from_python(argument, self._apply) for argument in arguments]
-        fixed: dict[str, Value] = {}  # a flag, or which of a few, is part of the procedure
+        fixed: dict[str, Value] = {}  # a flag, or one of a few choices, is part of the procedure
         for by_name, name in names.items():
             if by_name in named:
                 value = _by_its_name(named[by_name], row.keywords[name], self._apply)
@@ -170,7 +171,7 @@ class Procedure:
             raise
 
     def _row(self) -> Primitive | None:
-        """The primitive that it is."""
+        """Its primitive, if it is one."""
         is_itself = type(self) is Procedure and not self.session.closed
         return code_of(self.value).primitive if is_itself else None
 
@@ -181,39 +182,40 @@ class Procedure:
         return python_signature(self.taken(), named)
 
     def blame(self, error: VladError, arguments: tuple[Any, ...]) -> None:
-        """Tell an error that a call with these arguments ended with in the words of who called."""
+        """Reword an error of a call with these arguments in terms of the call."""
         if not isinstance(error, NoCounterpart):
             operands = [from_python(argument, self._apply) for argument in arguments]
             tuples = [value for value, given in zip(operands, arguments, strict=True) if type(given) is tuple]
             blame(error, self.taken(), self.place(), operands, tuples)
 
     def connect(self, quicks: Sequence[Any]) -> None:
-        """Call this machine code from now on, and what there will be in this list."""
+        """Call the machine code in this list from now on, including later entries."""
         self.quicks = quicks
         _by_c()
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
-        """The answer that these are the leaves of; NotImplemented where they do not tell. For those that say `reshapes`
-        (derivatives.py); nobody else is asked."""
+        """The result with these leaves; NotImplemented if they do not determine it. Called only if `reshapes` is set
+        (derivatives.py).
+        """
         raise NotImplementedError
 
     def packed(self, arguments: Sequence[Any]) -> Value:
-        """Arguments as the one value that they are to the language."""
+        """The arguments as one value of the language."""
         values = []
         for argument in arguments:
             values.append(argument if type(argument) is float else from_python(argument, self._apply))
         return values[0] if len(values) == 1 else tuple_of(values)
 
     def run(self, argument: Value) -> Value:
-        """The answer for a value of the language, as such a value."""
+        """The result for a value of the language, as such a value."""
         return self._apply(self.value, argument, self.options)
 
     def compiled(self: P, options: Options) -> P:
-        """The same procedure, compiled whatever it is called with."""
+        """The same procedure, always compiled."""
         return type(self)(self.value, self._apply, options)
 
     def prepare(self, operands: tuple[Value, ...]) -> None:
-        """Compile it for operands like these. Raises VladError where that cannot be."""
+        """Compile it for operands like these. Raises VladError if that is impossible."""
         self._apply.prepare(self, operands)
 
     @property
@@ -221,28 +223,28 @@ class Procedure:
         return (self.value[0] if self.session.closed else code_of(self.value)).name or "λ"
 
     def taken(self) -> Signature:
-        """What it has to be called with. Of a closed session nobody knows."""
+        """Its signature; unknown if the session is closed."""
         if self.session.closed:
             return Signature(self.__name__, "arguments", ("arguments",), True)
         code = code_of(self.value)
         return signature(code.machine, code)
 
     def place(self) -> Span | None:
-        """Where it is written, if anywhere."""
+        """The place of its definition, if any."""
         return None if self.session.closed else place_of(code_of(self.value))
 
-    def _told(self) -> str:
-        """The first line of what people are told."""
+    def _summary(self) -> str:
+        """The first line of its documentation."""
         return f"{self.__name__} of a closed session" if self.session.closed else headline(self.value)
 
     def _documented(self) -> str:
-        return self._told() if self.session.closed else doc_of(self.value)
+        return self._summary() if self.session.closed else doc_of(self.value)
 
     def __repr__(self) -> str:
-        return f"<vlad {'compiled ' if self.options else ''}procedure {self._told()}>"
+        return f"<vlad {'compiled ' if self.options else ''}procedure {self._summary()}>"
 
     def __eq__(self, other: object) -> bool:
-        """Is it the same procedure of the same session, run in the same way?"""
+        """Whether it is the same procedure of the same session, with the same options."""
         if not isinstance(other, Procedure) or type(self) is not type(other):
             return NotImplemented
         return self.value is other.value and self._apply is other._apply and self.options == other.options
@@ -257,7 +259,7 @@ class Procedure:
         return self
 
     def __reduce__(self) -> Any:
-        """For pickle: its text, which unpickling reads (dump.py). Raises VladError where it has none."""
+        """For pickle: its text, which unpickling reads (dump.py). Raises VladError if it has none."""
         if self.options is not None:
             return _compiled_again, (Procedure(self.value, self._apply), self.options)
         return self._apply.reduced(self.value)
@@ -268,13 +270,13 @@ class Procedure:
 
 
 def _compiled_again(procedure: P, options: Options) -> P:
-    """A compiled procedure that was pickled."""
+    """Restore a pickled compiled procedure."""
     return procedure.compiled(options)
 
 
 @functools.cache
 def _by_c() -> None:
-    """Calls go by c_extension.c from now on, if that can be, those of classes that are made later, too."""
+    """Route calls through c_extension.c from now on, if it is available, including those of later classes."""
     from vlad.compile.native.c_extension import border
 
     in_c = border()
@@ -292,8 +294,8 @@ def _by_c() -> None:
     _for_classes.append(install)
 
 
-class _Told:
-    """An attribute that procedures work out when they are asked for it; `of_class` is that of their class."""
+class _Computed:
+    """An attribute that procedures compute on access; `of_class` is that of their class."""
 
     def __init__(self, of_procedure: Callable[[Any], Any], of_class: Any = None) -> None:
         self.of_procedure = of_procedure
@@ -307,18 +309,18 @@ class _Told:
         return self.of_class
 
 
-def _tell(kind: type[Procedure]) -> None:
-    """Make what classes have themselves an attribute of its procedures."""
-    kind.__doc__ = _Told(lambda procedure: procedure._documented(), kind.__doc__)  # type: ignore[assignment]
-    kind.__signature__ = _Told(lambda procedure: procedure._signature())  # type: ignore[attr-defined]
+def _add_attributes(kind: type[Procedure]) -> None:
+    """Make attributes that classes have themselves attributes of its procedures."""
+    kind.__doc__ = _Computed(lambda procedure: procedure._documented(), kind.__doc__)  # type: ignore[assignment]
+    kind.__signature__ = _Computed(lambda procedure: procedure._signature())  # type: ignore[attr-defined]
 
 
-_tell(Procedure)
-_for_classes: list[Callable[[type[Procedure]], None]] = [_tell]  # what is done with each that is made
+_add_attributes(Procedure)
+_for_classes: list[Callable[[type[Procedure]], None]] = [_add_attributes]  # applied to each class
 
 
 def with_floats(arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The arguments with floats for other real numbers; None where there is none."""
+    """The arguments with floats for other real numbers; None if there are none."""
     found = []
     for argument in arguments:
         kind = type(argument)
@@ -328,7 +330,7 @@ def with_floats(arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 def tuple_of(values: list[Value]) -> Value:
-    """The one argument that several make: (a . (b . c)); () for none."""
+    """One argument for several values: (a . (b . c)); () for none."""
     if not values:
         return NIL
     packed = values[-1]
@@ -338,13 +340,14 @@ def tuple_of(values: list[Value]) -> Value:
 
 
 def from_python(value: Any, apply: Apply | None = None) -> Value:
-    """The value of the language, of the session that `apply` belongs to. Raises NoCounterpart."""
+    """Convert a Python value to one of the language, in the session of `apply`. Raises NoCounterpart."""
     return _however_deep(_from_python, value, apply)
 
 
 def _by_its_name(value: Any, default: Value, apply: Apply) -> Value:
-    """An operand that has a name: what a program writes as a symbol, a list or #f there, is a text, a tuple or None in Python; a
-    kind of number also what NumPy calls so."""
+    """A keyword operand: a symbol, list or #f in a program is a string, a tuple or None in Python; a
+    kind of number may have NumPy's name.
+    """
     if value is None and type(default) is not String:
         return FALSE if type(default) is not Symbol else default
     if type(default) is Symbol and not isinstance(value, str):
@@ -356,7 +359,7 @@ def _by_its_name(value: Any, default: Value, apply: Apply) -> Value:
 
 
 def _however_deep(convert: Callable[..., Any], value: Any, *more: Any) -> Any:
-    """What a conversion gives. What nests deeper than Python likes takes longer, but no more of the C stack."""
+    """The result of a conversion. Nests deeper than Python's limit take longer, but no more of the C stack."""
     try:
         return convert(value, *more)
     except RecursionError:
@@ -366,9 +369,9 @@ def _however_deep(convert: Callable[..., Any], value: Any, *more: Any) -> Any:
 
 
 def _refuse_cycles(value: Any) -> None:
-    """Raises NoCounterpart where something holds itself."""
+    """Raise NoCounterpart if a value contains itself."""
     around: set[int] = set()
-    done: dict[int, Any] = {}  # which holds it, so that its id stays its own
+    done: dict[int, Any] = {}  # keeps it alive, so that its id stays unique
     work: list[tuple[Any, bool]] = [(value, False)]
     while work:
         item, is_done = work.pop()
@@ -440,15 +443,16 @@ def _no_counterpart(what: str, hint: str) -> NoCounterpart:
 
 
 def tensor_of(array: Any) -> Value:
-    """An array of Python's as a tensor, without a copy if its numbers lie as this machine has them: nobody may write to it as
-    long as the tensor lives. Raises NoCounterpart where its entries are no numbers or booleans."""
+    """An array as a tensor, without a copy if its layout matches this machine's: it must not be modified while
+    the tensor exists. Raises NoCounterpart if its entries are neither numbers nor booleans.
+    """
     if not SORT[array.dtype]:
         raise _no_counterpart(
             f"An array of {array.dtype}", "the entries of a tensor are reals, integers or booleans"
         )
     if hasattr(array, "mask"):
         raise _no_counterpart("An array with a mask", "`filled` makes one without")
-    # a subclass of NumPy's may multiply in its own way
+    # a subclass of NumPy's may redefine operators
     if hasattr(array, "setflags") and type(array).__name__ != "ndarray":
         array = array.view(array.__array_namespace__().ndarray)
     if hasattr(array, "setflags") and not (array.flags.aligned and array.dtype.isnative):
@@ -457,7 +461,7 @@ def tensor_of(array: Any) -> Value:
 
 
 def parts_held(value: Any) -> list[Any]:
-    """What of a Python value `from_python` converts in turn."""
+    """The parts of a Python value that `from_python` converts in turn."""
     if isinstance(value, dict):
         return [*value.keys(), *value.values()]
     if isinstance(value, list | tuple):
@@ -467,13 +471,13 @@ def parts_held(value: Any) -> list[Any]:
 
 def _fields(record: Any) -> dict[str, Any]:
     """The fields of a dataclass, in their order."""
-    from dataclasses import fields  # 10 ms, of which who has a dataclass has paid
+    from dataclasses import fields  # 10 ms, already imported if there is a dataclass
 
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def parts_of(value: Value, count: int) -> list[Value]:
-    """A tuple of so many taken apart, by the tuple rule."""
+    """The `count` parts of a tuple, by the tuple rule."""
     parts = []
     for _ in range(count - 1):
         part, value = look(value)
@@ -485,8 +489,9 @@ Leaf = Callable[[Any, Value], Any]
 
 
 def like(model: Any, value: Value, apply: Apply, leaf: Leaf | None = None) -> Any:
-    """A tangent or sensitivity of a Python value, as a Python value of the same structure; `leaf` says what becomes of what
-    stands in the place of a part without parts, from that part and the value."""
+    """A tangent or sensitivity of a Python value, as a Python value of the same structure; `leaf` converts the
+    counterpart of a part without parts, from that part and the value.
+    """
     if leaf is None and type(model) is float:
         return to_python(value, apply)
     return _however_deep(_like, model, value, leaf or (lambda _, part: _to_python(part, apply)))
@@ -514,7 +519,7 @@ def _like(model: Any, value: Value, leaf: Leaf) -> Any:
 
         record = copy(model)
         for name, part in zip(fields, _like_each(tuple(fields.values()), value, leaf), strict=True):
-            object.__setattr__(record, name, part)  # of a frozen one, too
+            object.__setattr__(record, name, part)  # works for a frozen one, too
         return record
     return leaf(model, value)
 
@@ -527,7 +532,7 @@ def _like_each(models: tuple[Any, ...], value: Value, leaf: Leaf) -> list[Any]:
 
 
 def to_python(value: Value, apply: Apply) -> Any:
-    """The Python value; proper lists become lists, other pairs tuples of two."""
+    """Convert to a Python value; proper lists become lists, other pairs tuples of two."""
     value = look(value)
     kind = type(value)
     if kind is float:

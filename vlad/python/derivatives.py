@@ -1,12 +1,12 @@
-"""Derivatives of a session's procedures, for Python: `vlad.grad` and its kin.
+"""Derivatives of a session's procedures, for Python: `vlad.grad` and the like.
 
-In: procedures that a session handed out.  Out: procedures of it again; what they compute, the language's own operators compute
-(stdlib/calculus.vlad), so derivatives nest, in Python as there. Arguments may be any structure of numbers and arrays: lists,
-tuples, named tuples, dataclasses, dictionaries, closures. Sensitivities and tangents have the structure of what they belong
-to.
+In: procedures of a session.  Out: procedures of the same session; the language's own operators compute their results
+(stdlib/calculus.vlad), so derivatives nest in Python, too. Arguments may be any structure of numbers and arrays: lists,
+tuples, named tuples, dataclasses, dictionaries, closures. Sensitivities and tangents have the structure of their
+primals.
 
-What an operator makes of a procedure is made once (Calls.derived): so `vlad.grad(f)` is the same procedure each time, and
-what was compiled of it is found again.
+Results of an operator are cached (Calls.derived): so `vlad.grad(f)` is the same procedure each time, and
+its compiled code is found again.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from vlad.python.convert import Leaf, Procedure, from_python, like, parts_held, 
 
 Which = int | Sequence[int] | None
 
-MOST_KEPT = 512  # procedures that were made of others, in a session
+MOST_KEPT = 512  # procedures made from others, in a session
 
-# What a procedure becomes by an operator of the library that takes more operands than the procedure, or answers less than is
+# Texts for operators of the library that take more operands than the procedure, or return less than is
 # needed here.
 WITH_OPERANDS = {
     "jvp": "(lambda (operator f) (lambda (x v) (operator f x v)))",
@@ -38,7 +38,7 @@ WITH_OPERANDS = {
 
 
 class Derived(Procedure):
-    """What an operator made of a procedure. It is called as that one is."""
+    """The result of an operator on a procedure. It is called like that procedure."""
 
     __slots__ = ("noun", "of")
 
@@ -52,11 +52,11 @@ class Derived(Procedure):
     def __name__(self) -> str:
         return f"{self.noun} of {self.of.__name__}"
 
-    def _told(self) -> str:
-        return f"{self.noun} of {self.of._told()}"
+    def _summary(self) -> str:
+        return f"{self.noun} of {self.of._summary()}"
 
     def _documented(self) -> str:
-        return f"The {self._told()}."
+        return f"The {self._summary()}."
 
     def taken(self) -> Signature:
         return self.of.taken()
@@ -75,7 +75,7 @@ class Derived(Procedure):
 
 
 def _again(kind: type[Derived], procedure: Procedure, *more: Any) -> Derived:
-    """One that was pickled."""
+    """Restore a pickled one."""
     return kind(procedure.value, *more)
 
 
@@ -84,7 +84,7 @@ G = TypeVar("G", bound="Gradient")
 
 
 class Gradient(Derived):
-    """The gradient of a procedure, by all its arguments or some: it answers Python with the structure of these."""
+    """The gradient of a procedure, by all its arguments or some, with the structure of these."""
 
     __slots__ = ("by",)
 
@@ -116,7 +116,7 @@ class Gradient(Derived):
         return tuple([given[number] for number in ((self.by,) if isinstance(self.by, int) else self.by)])
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
-        """Of a parameter that was given several arguments there are several leaves, which do not tell where they belong."""
+        """If one parameter was given several arguments, there are several leaves, which do not determine the structure."""
         if type(self.by) is tuple:
             return leaves if len(leaves) == len(self.by) else NotImplemented
         if len(leaves) == 1:
@@ -139,7 +139,7 @@ class ValueAndGradient(Gradient):
 
 
 class Along(Derived):
-    """A procedure's derivative in a direction: of a point and a direction."""
+    """A procedure's directional derivative: of a point and a direction."""
 
     __slots__ = ()
 
@@ -147,18 +147,18 @@ class Along(Derived):
         return Signature(self.__name__, "(x v)", ("x", "v"), False)
 
     def at(self, points: tuple[Any, ...], directions: tuple[Any, ...]) -> Value:
-        """What it answers for the arguments of the procedure and as many tangents."""
+        """Its result for the arguments of the procedure and as many tangents."""
         try:
             return self.run(tuple_of([self.packed(points), self.packed(directions)]))
         except VladError as error:
-            self._tell(error, points)
+            self._clarify(error, points)
             raise
 
     def blame(self, error: VladError, arguments: tuple[Any, ...]) -> None:
-        self._tell(error, arguments[:1])
+        self._clarify(error, arguments[:1])
 
-    def _tell(self, error: VladError, points: tuple[Any, ...]) -> None:
-        """That tangents are not like the arguments, the library notices."""
+    def _clarify(self, error: VladError, points: tuple[Any, ...]) -> None:
+        """The library detects tangents that do not conform to the arguments."""
         of_tangents = (
             error.code == "bundle-do-not-conform" and error.span is not None and in_stdlib(error.span)
         )
@@ -168,7 +168,7 @@ class Along(Derived):
 
 
 class Jacobian(Gradient):
-    """The pair of the value and its derivatives, of which Python is told the second."""
+    """The pair of the value and its derivatives, of which Python gets the second."""
 
     __slots__ = ()
 
@@ -177,7 +177,7 @@ class Jacobian(Gradient):
         return self._over(value, rows, arguments)
 
     def _over(self, value: Value, rows: Value, arguments: tuple[Any, ...]) -> Any:
-        """The value with each of its numbers replaced by what stands in its place in `rows`, a derivative by the arguments."""
+        """The value with each of its numbers replaced by its counterpart in `rows`, a derivative by the arguments."""
         value, rows = look(value), look(rows)
         if type(value) is float or (type(value) is Tensor and value.is_real):
             return self._sensitivities(arguments, rows)
@@ -197,13 +197,13 @@ class Jacobian(Gradient):
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
         value = leaves[0]
-        if is_array(value) and value.dtype.kind != "f":  # which has no derivative: it is answered itself
+        if is_array(value) and value.dtype.kind != "f":  # it has no derivative and is returned unchanged
             return NotImplemented
         return Gradient._shaped(self, leaves[1:])
 
 
 class Hessian(Gradient):
-    """The gradient of a gradient: in the place of each number of the arguments, what has their structure."""
+    """The gradient of a gradient: each number of the arguments is replaced by a value with their structure."""
 
     __slots__ = ()
 
@@ -225,7 +225,7 @@ class Hessian(Gradient):
 
 
 class Backpropagator(Derived):
-    """From a sensitivity of the value of a procedure at some arguments to theirs, with the structure that these have."""
+    """From a sensitivity of the value of a procedure at some arguments to theirs, with the structure of the arguments."""
 
     __slots__ = ("primals",)
 
@@ -246,7 +246,7 @@ class Backpropagator(Derived):
         return again, (*facts, self.primals)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Machine code is not asked for straight away: of what it answers, only the structure of the primals says the shape."""
+        """Machine code is not called directly: the structure of the primals determines the shape of its result."""
         return self._slowly(arguments)
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
@@ -255,44 +255,46 @@ class Backpropagator(Derived):
 
 
 def grad(f: Procedure, argnums: Which = None) -> Gradient:
-    """The gradient of a procedure that answers a real: a procedure of the same arguments.
+    """The gradient of a procedure that returns a real: a procedure of the same arguments.
 
-    It answers the sensitivity of the one argument, or the tuple of those of several. `argnums` chooses among them, from 0 on:
-    a number, for the bare sensitivity of that argument, or a tuple of numbers, for the tuple of these. What has no derivative
-    comes back as it is: texts, booleans, and arrays of integers, so weights have to be arrays of floats. Reverse mode
-    (Pearlmutter & Siskind 2008, section 3). Raises VladError where `f` is no procedure of a session or has no such argument, and
-    when called, where `f` answers no real.
+    It returns the sensitivity of the only argument, or the tuple of those of several. `argnums` selects among them, from 0 on:
+    a number, for the bare sensitivity of that argument, or a tuple of numbers, for the tuple of these. Values without derivative
+    come back unchanged: strings, booleans, and arrays of integers, so weights have to be arrays of floats. Reverse mode
+    (Pearlmutter & Siskind 2008, section 3). Raises VladError if `f` is no procedure of a session or has no such argument, and
+    when called, if `f` does not return a real.
     """
     return _gradient(Gradient, f, "gradient", "gradient", argnums)
 
 
 def value_and_grad(f: Procedure, argnums: Which = None) -> ValueAndGradient:
-    """As `grad`, answering the pair of the value and the gradient, for the price of the gradient."""
+    """As `grad`, but returns the pair of the value and the gradient, at the cost of the gradient."""
     return _gradient(ValueAndGradient, f, "value-and-gradient", "value and gradient", argnums)
 
 
 def jvp(f: Procedure, primals: Any, tangents: Any) -> tuple[Any, Any]:
-    """The value of `f` and its derivative along `tangents`, by forward mode. `primals` and `tangents` are tuples of as many as
-    `f` has arguments; for one argument it may stand alone. Raises VladError where they do not conform."""
+    """The value of `f` and its derivative along `tangents`, by forward mode. `primals` and `tangents` are tuples with an entry
+    for each argument of `f`; a single argument may be given without a tuple. Raises VladError if they do not conform.
+    """
     along, points, directions = _along(f, "jvp", primals, tangents)
     value, tangent = parts_of(along.at(points, directions), 2)
     return to_python(value, along._apply), to_python(tangent, along._apply)
 
 
 def jacobian(f: Procedure, argnums: Which = None) -> Jacobian:
-    """All partial derivatives of a procedure: a procedure of the same arguments, chosen among by `argnums` as `grad` does.
+    """All partial derivatives of a procedure: a procedure of the same arguments, selected by `argnums` as in `grad`.
 
-    It answers the value's structure, and in the place of each real the sensitivity that `grad` would answer for it: of an array
-    to an array, an array with the axes of the value before those of the argument. Reverse mode, once for each number in the
-    value; forward mode, once for each number in the argument, where that is one number, or an array smaller than the array it
-    is made into. Raises VladError where `f` is no procedure of a session or has no such argument.
+    It returns the value's structure with each real replaced by its sensitivity as from `grad`: for an array by
+    an array, an array with the axes of the value before those of the argument. Reverse mode, once for each number in the
+    value; forward mode, once for each number in the argument, if that is one number, or an array smaller than its
+    result. Raises VladError if `f` is no procedure of a session or has no such argument.
     """
     return _gradient(Jacobian, f, "jacobian", "jacobian", argnums)
 
 
 def vjp(f: Procedure, *primals: Any) -> tuple[Any, Backpropagator]:
     """The value of `f` and its backpropagator: a procedure from a sensitivity of the value to the tuple of those of the
-    arguments, or to the bare one for one argument. Raises VladError as `f` does."""
+    arguments, or to the bare one for one argument. Raises VladError as `f` does.
+    """
     both = _derived(f, "vjp", Derived)
     apply = both._apply
     try:
@@ -304,15 +306,17 @@ def vjp(f: Procedure, *primals: Any) -> tuple[Any, Backpropagator]:
 
 
 def hessian(f: Procedure, argnums: Which = None) -> Hessian:
-    """The second derivatives of a procedure that answers a real: a procedure of the same arguments, chosen among by `argnums` as
-    `grad` does. It answers the gradient, and in the place of each real what has the structure of the gradient; of an array, an
-    array of shape (*shape, *shape). Raises VladError as `grad` does."""
+    """The second derivatives of a procedure that returns a real: a procedure of the same arguments, selected by `argnums` as in
+    `grad`. It returns the gradient with each real replaced by a value with the structure of the gradient; for an array, an
+    array of shape (*shape, *shape). Raises VladError as `grad` does.
+    """
     return _gradient(Hessian, f, "hessian", "hessian", argnums)
 
 
 def hvp(f: Procedure, primals: Any, tangents: Any) -> Any:
-    """The Hessian of `f` times a vector, without the Hessian: forward mode over reverse mode. `primals` and `tangents` as for
-    `jvp`; answers what `grad` answers. Raises VladError where they do not conform, or `f` answers no real."""
+    """The Hessian of `f` times a vector, without computing the Hessian: forward mode over reverse mode. `primals` and `tangents`
+    as for `jvp`; the result is like that of `grad`. Raises VladError if they do not conform, or if `f` does not return a real.
+    """
     along, points, directions = _along(f, "hvp", primals, tangents)
     if type(primals) is float or is_array(primals):
         return along(primals, tangents)
@@ -321,7 +325,7 @@ def hvp(f: Procedure, primals: Any, tangents: Any) -> Any:
 
 
 def session_procedure(f: Any, verb: str = "differentiated") -> Procedure:
-    """What Python gave as a procedure of a session. Raises VladError where it is none."""
+    """The argument as a procedure of a session. Raises VladError if it is none."""
     if isinstance(f, Procedure):
         return f
     raise VladError(
@@ -343,7 +347,7 @@ def _gradient(kind: type[G], f: Any, operator: str, noun: str, by: Which) -> G:
 
 
 def _numbers(f: Procedure, by: Any) -> tuple[tuple[int, ...], int]:
-    """The arguments that are chosen, from 0 on, and how many there are. Raises VladError where there are no such."""
+    """The selected arguments, from 0 on, and their total number. Raises VladError if they do not exist."""
     taken = f.taken()
     numbers = tuple(by) if isinstance(by, list | tuple) else (by,)
     if taken.rest:
@@ -362,7 +366,7 @@ def _numbers(f: Procedure, by: Any) -> tuple[tuple[int, ...], int]:
 
 
 def _partly(operator: str, numbers: tuple[int, ...], count: int) -> str:
-    """An operator on a procedure of so many arguments, as one of these alone."""
+    """An operator on a procedure of `count` arguments, as one of the selected ones alone."""
     names = [f"x{number}" for number in range(count)]
     chosen, all_of_them = " ".join([names[number] for number in numbers]), " ".join(names)
     partial = f"(lambda ({chosen}) (f {all_of_them}))"
@@ -380,7 +384,7 @@ def _derived(f: Any, operator: str, kind: type[D]) -> D:
 
 
 def _made(f: Procedure, operator: str, text: str = "") -> Value:
-    """What an operator of the library makes of a procedure, or a text of both; the same each time."""
+    """The result of an operator of the library, or of a text, on a procedure; the same each time."""
     kept, key = f._apply.derived, (id(f.value), operator, text)
     found = kept.get(key)
     if found is None:
@@ -421,8 +425,9 @@ def _like_each(
 
 
 def _for_parameters(arguments: tuple[Any, ...], count: int) -> list[Any]:
-    """The arguments of a call, one for each of so many parameters. By the tuple rule the last takes all that are left; where
-    there are too few, the last argument is several."""
+    """The arguments of a call, one for each of `count` parameters. By the tuple rule the last takes all that remain; if
+    there are too few, the last argument is several.
+    """
     given = list(arguments) or [()]
     while len(given) < count:
         given += _taken_apart(given.pop())
@@ -430,7 +435,7 @@ def _for_parameters(arguments: tuple[Any, ...], count: int) -> list[Any]:
 
 
 def _taken_apart(value: Any) -> list[Any]:
-    """What is a pair to the language, as its parts."""
+    """The parts of a value that is a pair in the language."""
     if isinstance(value, dict):
         value = list(value.items())
     return [value[0], value[1:]] if isinstance(value, list) else parts_held(value)

@@ -1,7 +1,7 @@
 """Derivative rules of Python functions, compared with finite differences.
 
-In: a row with its rules, and points.  Out: nothing, or an error with the numbers. Called by host.py when a session is given a
-primitive.
+In: a row with its rules, and points.  Out: nothing, or an error with the numbers. Called by host.py when a primitive is passed to
+a session.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ def wrong_rule(name: str, why: str, hint: str | None = None) -> VladError:
     return VladError("invalid-rule", f"The primitive {name} is not understood: {why}", hint=hint)
 
 
-def told(point: Sequence[Value]) -> str:
+def point_text(point: Sequence[Value]) -> str:
     return f"({' '.join([written(x, 60) for x in point])})"
 
 
 class Points:
-    """Where a primitive is tried: what its operands are, and points at which it answers.
+    """Points for checking a primitive: the kinds of its operands, and points in its domain.
 
-    kinds       of the operands: "number" where they may vary, "any" where they have no tangents
+    kinds       of the operands: "number" if they may vary, "any" if they have no tangents
     are_reals   it is a function of reals to a real
-    given       the examples; `near` them, or drawn where there is none, are points at which it need not be defined
+    given       the examples; points near them, or drawn at random if there are none, may be outside the domain
     """
 
     def __init__(
@@ -118,8 +118,9 @@ NO_POINTS = "`example=` says where: a tuple of operands, or a list of some"
 
 
 class Check:
-    """Compares the rules of a row with finite differences, by one operand after the other. Those that are said to be constant are
-    taken at that word."""
+    """Compares the rules of a row with finite differences, operand by operand. Operands declared constant are
+    not checked.
+    """
 
     def __init__(
         self,
@@ -147,7 +148,7 @@ class Check:
             )
 
     def _at(self, point: Point, x: str) -> bool:
-        """Whether there was something to compare with."""
+        """Compare at a point. Returns whether a comparison was possible there."""
         place = self.row.operands.index(x)
         weight = self._random_like(self.row.value(*point))
         direction = self._random_like(point[place])
@@ -170,12 +171,12 @@ class Check:
         along = "" if self.points.are_reals else " (weighted at random)"
         return VladError(
             "wrong-derivative",
-            f"A derivative rule of {self.name} is wrong: by {x} at {told(point)} "
+            f"A derivative rule of {self.name} is wrong: by {x} at {point_text(point)} "
             f"it gives {found:.6g}, finite differences {expected:.6g}{along}",
         )
 
     def _difference(self, point: Point, place: int, direction: Value, weight: Value) -> tuple[float, float]:
-        """The central difference, extrapolated (Richardson), and what it may be wrong by."""
+        """The central difference, extrapolated (Richardson), and an estimate of its error."""
 
         def at(step: float) -> float:
             moved = [*point]
@@ -214,7 +215,7 @@ class Check:
 
 
 def _precision(value: Value) -> float:
-    """What a number of this kind is exact to, relatively."""
+    """The relative precision of a number of this kind."""
     return 2.0**-23 if type(value) is Tensor and kind_name(value.like.dtype) == "float32" else 2.0**-52
 
 
@@ -226,7 +227,7 @@ def _largest(value: Value) -> float:
 
 
 def dot(a: Value, b: Value) -> float:
-    """The inner product of a tangent and a sensitivity of one thing. Raises VladError where they are not."""
+    """The inner product of a tangent and a sensitivity of one value. Raises VladError if they do not match."""
     if a is ZERO or b is ZERO:
         return 0.0
     product = fitting("of the derivative", b, a) * a

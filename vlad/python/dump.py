@@ -1,15 +1,15 @@
-"""Values → text that another process, machine or day can read: closures with all that they reach. docs/saving.md has the format.
+"""Values → text for another process, machine or time: closures with everything they reach. docs/saving.md has the format.
 
-In: a value that Python holds.  Out: the text, which load.py reads. Called by programs (`vlad.dumps`) and, for pickle, by
+In: a value of a Python program.  Out: the text, which load.py reads. Called by programs (`vlad.dumps`) and, for pickle, by
 session/calls.py.
 
-It goes twice over what a value reaches. The first time notes what is met more than once, which lambdas need a name, and which
-globals are reached; the second time writes, each thing behind what it speaks of.
+It traverses the reachable values twice. The first time records values that occur more than once, lambdas that need a name, and
+reachable globals; the second time writes each entry after the ones it refers to.
 
-Procedures that every session has (rows, the basis, the library) travel by name; every other lambda travels as core, with the
-globals that it reaches. A code that was made of another one by a transform travels as the transform's name and is made again
-when it is first called. Values may be deep and long, so they are walked without recursion; the nesting of code is that of
-Python's calls, which limits.deep_recursion makes as deep as memory.
+Procedures that every session has (rows, the basis, the library) are saved by name; every other lambda is saved as core, with the
+globals that it reaches. A code made by a transform is saved as the transform's name and made again
+when it is first called. Values may be deep and long, so the traversal is not recursive; the nesting of code is that of
+Python's calls, which limits.deep_recursion bounds by memory only.
 
 The file is long because it is the whole of one format's writer.
 """
@@ -61,12 +61,12 @@ from vlad.reader.parser import number
 HEAD = "vlad-saved"
 VERSION = 1
 WIDTH = 100  # of the lines of data; those of core are text.py's
-RESERVED = KEYWORDS | {"unspecified"}  # what no variable or global is called in a text
+RESERVED = KEYWORDS | {"unspecified"}  # names not used for variables or globals in a text
 TRANSFORMS = ("tail", "forward")
 MOST_TRANSFORMS = 32  # of one lambda
-MOST_WRITTEN = 64  # entries of a tensor that people may want to read
+MOST_WRITTEN = 64  # entries of a tensor that are written in readable form
 _NUMBERED = re.compile(r"(\.\d+)+$", re.ASCII)
-SHORT = 32  # characters of a string that is written wherever it occurs
+SHORT = 32  # characters of a string that is repeated at each occurrence
 KINDS = (
     "float64", "float32", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool",
 )  # fmt: skip
@@ -75,7 +75,7 @@ KINDS = (
 def dumps(value: Any) -> str:
     """The text of a procedure, or of any other value that Python and the language share. `loads` reads it.
 
-    Raises VladError where a part has no text: something of Python's, or procedures of two sessions.
+    Raises VladError if a part has no text: a Python object, or procedures of two sessions.
     """
     session = session_of(value)
     if session is None:
@@ -94,7 +94,7 @@ def _value_of(value: Any) -> Value:
 
 
 def session_of(value: Any) -> Any:
-    """The session of the first procedure in a Python value; None where there is none."""
+    """The session of the first procedure in a Python value; None if there is none."""
     work = [value]
     while work:
         item = work.pop()
@@ -105,7 +105,7 @@ def session_of(value: Any) -> Any:
 
 
 def plain_name(name: str) -> str:
-    """The name of a variable or global without the numbers that made it the only one in a text."""
+    """The name of a variable or global without the number that made it unique in a text."""
     return _NUMBERED.sub("", name) or name or "_"
 
 
@@ -115,14 +115,14 @@ def _cannot_save(what: str, hint: str | None = None) -> VladError:
 
 # Writing: the first time.
 
-# The transforms that made a code, the last one first, and the code that they were begun with.
+# The transforms that made a code, the last one first, and the original code.
 Origin = tuple[list[str], Code]
-# Where something is held: (the code of a closure, the place of its variable, where that is), (a global, where that is), or None.
+# Where a value is: (the code of a closure, the index of its variable, the place of that), (a global, the place of that), or None.
 Whence = tuple[Any, ...] | None
 
 
 def _held(whence: Whence) -> str | None:
-    """Where something is, in people's words: the innermost places."""
+    """A description of where something is: the innermost places."""
     places: list[str] = []
     while whence is not None and len(places) < 4:
         holder = whence[0]
@@ -136,7 +136,7 @@ def _held(whence: Whence) -> str | None:
 
 
 def _parts(value: Value) -> tuple[Value, ...]:
-    """What a value is made of, as a text has it."""
+    """The parts of a value in its text."""
     if type(value) is Deferred:
         return (value.zero_of,)
     if type(value) is not tuple or len(value) == 0:
@@ -144,42 +144,42 @@ def _parts(value: Value) -> tuple[Value, ...]:
     return value if len(value) == 2 else value[1 : len(value[0].environment) + 1]
 
 
-def _seen(value: Value) -> Value:
-    """The value itself. A zero that nobody has looked at stays one: adding it costs nothing."""
+def _unforced(value: Value) -> Value:
+    """The value itself. A deferred zero stays one: adding it costs nothing."""
     if type(value) is Deferred and value.zero_of is not None:
         return value
     return look(value)
 
 
 def _can_be_shared(value: Value) -> bool:
-    """Is it written once and then named? Not what is as short as its name."""
+    """Whether it is written once and then named: not if it is as short as its name."""
     if type(value) is tuple:
         return len(value) == 2 or (len(value) > 2 and bool(value[0].environment))
     return type(value) in (Tensor, Deferred) or (type(value) is String and len(value.text) > SHORT)
 
 
 class _Survey:
-    """All that a value reaches, in one order."""
+    """All reachable values, in a fixed order."""
 
     def __init__(self, value: Value, session: Any) -> None:
         self.session = session
-        self.shared: set[int] = set()  # ids of what is met twice
+        self.shared: set[int] = set()  # ids of values that occur twice
         self.origins: dict[Code, Origin] = {}
         self.names: dict[Code, str] = {}  # of codes that every session has
         self.labelled: dict[Lambda, tuple[tuple[Variable | None, Lambda], ...]] = {}  # each with its group
         self.owners: dict[Lambda, Code] = {}
-        self.cells: dict[Global, Global] = {}  # each with the one that stands for all of one name and value
+        self.cells: dict[Global, Global] = {}  # each with the representative of all with its name and value
         self.rows: set[str] = set()
         self._cells: dict[tuple[str, int], Global] = {}
         self._groups: dict[Lambda, Letrec] = {}
         self._walked: set[Lambda] = set()
-        self._met: dict[int, Value] = {}  # kept, so that an id stays its own
+        self._met: dict[int, Value] = {}  # kept alive, so that ids stay unique
         self._work: list[tuple[Value, Whence]] = [(value, None)]
         while self._work:
             self._value(*self._work.pop())
 
     def _value(self, value: Value, whence: Whence) -> None:
-        value = _seen(value)
+        value = _unforced(value)
         if _can_be_shared(value):
             if id(value) in self._met:
                 self.shared.add(id(value))
@@ -205,7 +205,7 @@ class _Survey:
             self._label(code.machine.core_of(root), root.group, root, whence)
 
     def _name(self, code: Code) -> bool:
-        """Note how every session calls a code; False where only this one has it."""
+        """Record the standard name of a code; False if only this session has it."""
         found = code.machine.system.origin(code)
         if found is None and code.closed is not None:
             cell = self.session.library.cells.get(code.name)
@@ -218,7 +218,7 @@ class _Survey:
     def _label(
         self, lambda_: Lambda, group: tuple[tuple[Variable, Lambda], ...], code: Code, whence: Whence
     ) -> None:
-        """A lambda that stands for itself in the text, as do those of its group."""
+        """Label a lambda that has its own entry in the text, and those of its group."""
         if lambda_ in self.labelled:
             return
         letrec = self._groups.get(lambda_)
@@ -229,7 +229,7 @@ class _Survey:
             self._walk(member, code, whence)
 
     def _walk(self, lambda_: Lambda, code: Code, whence: Whence) -> None:
-        """Note what a lambda speaks of. What stands in two of them is labelled."""
+        """Record what a lambda refers to. A lambda that two of them refer to is labelled."""
         if lambda_ in self._walked:
             return
         self._walked.add(lambda_)
@@ -267,7 +267,7 @@ class _Survey:
             self._groups |= {member: rhs for _, member in rhs.members}
 
     def _owner(self, owner: Lambda, code: Code, whence: Whence) -> None:
-        """The lambda of whose environment a record is. Its code, where there is one already, has the speaker's family."""
+        """The lambda that owns a record's environment. Its code, if it exists, is in the same family."""
         found = code.family.codes.get(owner)
         if found is None:
             for known in list(code.family.codes):
@@ -287,7 +287,7 @@ class _Survey:
 
 
 def _refuse(value: Value, whence: Whence) -> None:
-    """Raise VladError for what has no text."""
+    """Raise VladError for a value without a text."""
     if type(value) is Tensor:
         kind = kind_name(value.like.dtype)
         if kind not in KINDS:
@@ -329,7 +329,7 @@ def write_value(value: Value, session: Any) -> str:
 
 
 class _Writer(Printer):
-    """Entries in an order in which each speaks of what stands before it; only globals may be spoken of before."""
+    """Entries in dependency order; only globals may be referred to before their entry."""
 
     def __init__(self, reached: _Survey) -> None:
         super().__init__()
@@ -357,7 +357,7 @@ class _Writer(Printer):
         return f"({HEAD} {VERSION}{body}\n  {self.value(value)})\n"
 
     def _unused(self, base: str, taken: set[str]) -> str:
-        """The name, numbered where it is taken. Looks at each number once."""
+        """The name, numbered if it is taken. Tries each number once."""
         key, name = (id(taken), base), base
         while name in taken:
             self._counts[key] = self._counts.get(key, 0) + 1
@@ -371,10 +371,10 @@ class _Writer(Printer):
             found = self.names[variable] = self._unused(plain_name(variable.name), self.taken)
         return symbol_text(found)
 
-    # What has to be written before.
+    # Dependencies.
 
     def _settle(self, value: Value) -> None:
-        """Write all entries of which the text of a value speaks, and of which they speak."""
+        """Write all entries that the text of a value refers to, directly or indirectly."""
         work = _not_ready(self._needs_of_value(value))
         while work:
             item, is_ready = work.pop()
@@ -391,14 +391,14 @@ class _Writer(Printer):
         return item in self.labelled if isinstance(item, Lambda) else id(item) in self.shared
 
     def _needs_of_value(self, value: Value) -> Iterator[Value | Lambda]:
-        value = _seen(value)
+        value = _unforced(value)
         if id(value) in self.reached.shared:
             yield value
         else:
             yield from self._needs_of_parts(value)
 
     def _needs_of_parts(self, value: Value) -> Iterator[Value | Lambda]:
-        """The named things in a value that is not named itself."""
+        """The named parts of a value without a name."""
         work = [value]
         while work:
             item = work.pop()
@@ -406,14 +406,14 @@ class _Writer(Printer):
                 _, root = self.reached.origins[item[0]]
                 if root not in self.reached.names:
                     yield root.machine.core_of(root)
-            for part in map(_seen, _parts(item)):
+            for part in map(_unforced, _parts(item)):
                 if id(part) in self.reached.shared:
                     yield part
                 else:
                     work.append(part)
 
     def _needs_of_group(self, lambda_: Lambda) -> Iterator[Value | Lambda]:
-        """The named things in a lambda and in those of its group, these left out."""
+        """The named values in a lambda and its group, excluding the group."""
         members = [member for _, member in self.reached.labelled[lambda_]]
         found: list[Value | Lambda] = []
 
@@ -488,11 +488,11 @@ class _Writer(Printer):
     # Data.
 
     def value(self, value: Value) -> str:
-        value = _seen(value)
+        value = _unforced(value)
         return self.shared.get(id(value)) or self._whole(value)
 
     def _whole(self, value: Value) -> str:
-        """The text of a value that is not named itself, though its parts may be."""
+        """The text of a value without a name, though its parts may have one."""
         words: list[str] = []
         work = self._pieces(value)
         while work:
@@ -500,7 +500,7 @@ class _Writer(Printer):
             if isinstance(item, _Word):
                 words.append(item.text)
                 continue
-            item = _seen(item)
+            item = _unforced(item)
             name = self.shared.get(id(item))
             if name is not None:
                 words.append(name)
@@ -509,7 +509,7 @@ class _Writer(Printer):
         return _filled(words)
 
     def _pieces(self, value: Value) -> list[Value | _Word]:
-        """The words and parts that make a value, the last one first."""
+        """The words and parts of a value, the last one first."""
         if type(value) is tuple and len(value) == 2:
             return self._list(value)
         if type(value) is tuple and value:
@@ -521,10 +521,10 @@ class _Writer(Printer):
     def _list(self, value: Value) -> list[Value | _Word]:
         """Pairs up to one that is named."""
         elements = [value[0]]
-        rest = _seen(value[1])
+        rest = _unforced(value[1])
         while type(rest) is tuple and len(rest) == 2 and id(rest) not in self.shared:
             elements.append(rest[0])
-            rest = _seen(rest[1])
+            rest = _unforced(rest[1])
         if rest == ():
             return [_Word(")"), *reversed(elements), _Word("(list")]
         return [_Word(")"), rest, *reversed(elements), _Word("(cons*")]
@@ -549,7 +549,7 @@ def _backpropagator(node: Lambda) -> str:
 
 
 def _not_ready(needs: Iterator[Value | Lambda]) -> list[tuple[Value | Lambda, bool]]:
-    """The first one last, on a stack."""
+    """The dependencies in reverse, for a stack."""
     return [(need, False) for need in needs][::-1]
 
 
@@ -563,7 +563,7 @@ class _Word:
 
 
 def _filled(words: list[str]) -> str:
-    """Words in lines: a space between two, but before a closing parenthesis."""
+    """Words in lines, separated by spaces except before a closing parenthesis."""
     out: list[str] = []
     column = 0
     for word in words:
@@ -591,12 +591,12 @@ def _atom_text(value: Value) -> str:
 
 
 def _tensor_text(tensor: Tensor) -> str:
-    """Its entries as numbers where these are few and say every bit, else their bytes."""
+    """Its entries as numbers if these are few and exact, else their bytes."""
     array = on_host(tensor.array).reshape(-1)
     kind = kind_name(array.dtype)
     data = array.astype(array.dtype.newbyteorder("<")).tobytes()
     entries = [] if array.size > MOST_WRITTEN else [_entry_text(entry) for entry in array.tolist()]
-    if len(entries) < array.size or not _says_all(entries, kind, data):
+    if len(entries) < array.size or not _is_exact(entries, kind, data):
         entries = [f'"{base64.b64encode(data).decode("ascii")}"']
     return f"(tensor {' '.join([kind, shape_text(tensor.shape), *entries])})"
 
@@ -605,8 +605,8 @@ def _entry_text(entry: Any) -> str:
     return ("#t" if entry else "#f") if isinstance(entry, bool) else real_text(float(entry))
 
 
-def _says_all(entries: list[str], kind: str, data: bytes) -> bool:
-    """Do these texts read back as these bytes?"""
+def _is_exact(entries: list[str], kind: str, data: bytes) -> bool:
+    """Whether these texts read back as these bytes."""
     try:
         return bool(array_of([_entry(text) for text in entries], kind).tobytes() == data)
     except (ValueError, OverflowError):
@@ -618,7 +618,7 @@ def _entry(text: str) -> Any:
 
 
 def array_of(entries: list[Any], kind: str) -> Any:
-    """A vector of numbers, as they lie in a text. Raises ValueError or OverflowError for what is not of the kind."""
+    """A vector of numbers from a text. Raises ValueError or OverflowError if they are not of the kind."""
     numpy = load_numpy()
 
     if any((type(entry) is bool) != (kind == "bool") for entry in entries):

@@ -1,11 +1,11 @@
-"""What Python gives to scripts: its functions as procedures, and as primitives with derivative rules.
+"""Python functions as procedures, and as primitives with derivative rules.
 
-In: Python callables.  Out: procedures of one session. Each applies a row (values.Primitive) that is made here, when the program
-runs, and that no table lists; the transforms, the evaluator and the compiler treat it like any other. Called by
+In: Python callables.  Out: procedures of one session. Each applies a row (values.Primitive) that is made here, at run
+time, outside the table; the transforms, the evaluator and the compiler treat it like any other. Called by
 session/calls.py.
 
-A Python function alone is a row with an effect, whose derivative is refused. A primitive (stating.py) is a row without one, whose
-rules become texts, as the table's are (rules.py).
+A plain Python function is a row with an effect, whose derivative is refused. A primitive (stating.py) is a row without one, whose
+rules become texts, like the table's (rules.py).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from vlad.python.callables import (
     shown_parameters,
 )
 from vlad.python.convert import Apply as ApplyProcedure
-from vlad.python.differences import Check, Points, told, wrong_rule
+from vlad.python.differences import Check, Points, point_text, wrong_rule
 from vlad.python.rules import Statement
 from vlad.python.stating import HostPrimitive
 
 
 class Host:
-    """What a session was given by Python, and the procedures made of it: one each, as long as anybody holds it."""
+    """The Python functions passed to a session, with their procedures: one each, while it is referenced."""
 
     def __init__(self, machine: Any, apply: ApplyProcedure) -> None:
         self.machine = machine
@@ -49,7 +49,7 @@ class Host:
         self.primitives: dict[HostPrimitive[..., Any], tuple[int, Primitive, Value]] = {}
 
     def procedure(self, function: Function) -> Value:
-        """A Python function or primitive as a procedure. Raises VladError where a rule of a primitive is wrong."""
+        """A Python function or primitive as a procedure. Raises VladError if a rule of a primitive is wrong."""
         if isinstance(function, HostPrimitive):
             return self.registered(function)[1]
         code = self.functions.get(id(function))
@@ -77,7 +77,7 @@ class Host:
 
 
 class _Maker:
-    """The rows of a primitive, and of those that are its rules."""
+    """Makes the rows of a primitive and of its rules."""
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -107,7 +107,7 @@ class _Maker:
             type=PrimitiveType(kinds, "number"), partials={}, rows=rows, display_name=name,
         )  # fmt: skip
         rows[row.name] = row
-        if name not in self.machine.table:  # whose rows are what texts mean first
+        if name not in self.machine.table:  # the table's rows take precedence in texts
             rows[name] = row
         row.rows = rows
         self.rows[primitive] = row
@@ -128,7 +128,7 @@ def _c_rule(primitive: HostPrimitive[..., Any], points: Points) -> str:
         if not math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12):
             raise VladError(
                 "wrong-rule",
-                f"The rule of {primitive.__name__} in C is wrong: at {told(point)} it gives {found}, Python {expected}",
+                f"The rule of {primitive.__name__} in C is wrong: at {point_text(point)} it gives {found}, Python {expected}",
             )
     return c
 
@@ -143,7 +143,7 @@ def _real_value(primitive: HostPrimitive[..., Any]) -> Function:
 def _general_value(
     primitive: HostPrimitive[..., Any], kinds: Sequence[str], apply: ApplyProcedure
 ) -> Function:
-    """The complete rule of a function of arrays, reals and what has no tangents."""
+    """The complete rule of a function of arrays, reals and values without tangents."""
     name = primitive.__name__
     call = calling(primitive.function, name, apply)
 

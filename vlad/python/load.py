@@ -1,11 +1,11 @@
-"""Text → values: what dump.py wrote, made again in a session.
+"""Text → values: restores in a session what dump.py wrote.
 
-In: a text, of which nothing is believed.  Out: the value; or one VladError with the place in the text. Called by programs
+In: an untrusted text.  Out: the value; or one VladError with the place in the text. Called by programs
 (`vlad.loads`) and, for pickle, by session.py.
 
-It makes data, codes and cells, and evaluates nothing. What a text says of lambdas is checked by core/check.py before it counts.
-An entry speaks of those before it, so values are acyclic; cells alone are there from the beginning. Every lambda says what it
-captures, so that nothing has to be found out, and the work is in proportion to the text.
+It makes data, codes and cells, and evaluates nothing. core/check.py checks every lambda of a text before it is used.
+Entries refer to earlier ones, so values are acyclic; only cells exist from the beginning. Every lambda lists its
+captures, so that no analysis is needed, and the work is proportional to the text.
 
 The file is long because it is the whole of one format's reader.
 """
@@ -65,9 +65,9 @@ Members = tuple[tuple[Variable, Lambda], ...]
 
 
 def loads(text: str, session: Any) -> Any:
-    """The value of a text that `dumps` wrote; its procedures are the session's. Nothing in it is run.
+    """The value of a text that `dumps` wrote; its procedures belong to the session. Nothing in it is run.
 
-    Raises VladError with the place in the text where that is not what `dumps` writes.
+    Raises VladError with the place in the text if that is not what `dumps` writes.
     """
 
     def restored() -> Any:
@@ -90,7 +90,7 @@ def loads(text: str, session: Any) -> Any:
 
 
 def _is_tree(value: Value) -> bool:
-    """Is no pair outside procedures in two places? For Python it would be two, and two of each of its parts."""
+    """Whether no pair outside procedures occurs twice. In Python it would be duplicated, with all its parts."""
     met: dict[int, Value] = {}
     work = [value]
     while work:
@@ -122,7 +122,7 @@ def _wrong(why: str, syntax: Syntax | Span, hint: str | None = None) -> VladErro
 
 
 def _items(syntax: Syntax, what: str, least: int = 0, most: float = math.inf) -> tuple[Syntax, ...]:
-    """The items of a list. Raises VladError where it is none, or not of such a length."""
+    """The items of a list. Raises VladError if it is none, or of another length."""
     if not isinstance(syntax, Form) or syntax.tail is not None:
         raise _wrong(f"{what} is a list", syntax)
     if not least <= len(syntax.items) <= most:
@@ -131,7 +131,7 @@ def _items(syntax: Syntax, what: str, least: int = 0, most: float = math.inf) ->
 
 
 def _head(syntax: Syntax) -> str:
-    """The word that a list begins with; '' where there is none."""
+    """The word at the head of a list; '' if there is none."""
     if isinstance(syntax, Form) and syntax.items and isinstance(syntax.items[0], Name):
         return syntax.items[0].symbol.name
     return ""
@@ -151,7 +151,7 @@ def _count(syntax: Syntax, what: str) -> int:
 
 
 class _Reader:
-    """One text: what its names stand for so far."""
+    """Reads one text: the meanings of its names so far."""
 
     def __init__(self, session: Any) -> None:
         self.session = session
@@ -161,7 +161,7 @@ class _Reader:
         self.variables: dict[str, Variable] = {}
         self.codes: dict[str, Code] = {}
         self.shared: dict[str, Value] = {}
-        self.whole: set[Lambda] = set()  # those with a label, which are well formed
+        self.whole: set[Lambda] = set()  # labelled ones, which are well formed
 
     def text(self, text: str) -> Value:
         data = read(Source("<saved>", text))
@@ -222,7 +222,7 @@ class _Reader:
             raise _wrong(str(broken), entry) from None
 
     def _group(self, entry: Syntax) -> None:
-        """Procedures that speak of each other. They are checked where a letrec would bind them."""
+        """Mutually recursive procedures. They are checked as a letrec."""
         triples = [_items(member, "a member of a group", 3, 3) for member in _items(entry, "a group", 2)[1:]]
         variables = [self._bound(variable) for _, variable, _ in triples]
         lambdas = [self._lambda(lambda_) for _, _, lambda_ in triples]
@@ -237,7 +237,7 @@ class _Reader:
     # Core.
 
     def _bound(self, syntax: Syntax) -> Variable:
-        """A variable where it is bound or captured. One name is one variable, wherever it is."""
+        """A variable where it is bound or captured. A name is the same variable everywhere."""
         name = _word(syntax, "a variable")
         found = self.variables.get(name)
         if found is None:
@@ -307,7 +307,7 @@ class _Reader:
         return () if code is None else code.group
 
     def _labelled_or_new(self, syntax: Syntax) -> Lambda:
-        """(lambda LABEL [(over VARIABLE ...)]) is the lambda of that name, here."""
+        """(lambda LABEL [(over VARIABLE ...)]) is the lambda with that label."""
         items = _items(syntax, "a lambda")
         if _head(syntax) != "lambda" or len(items) not in (2, 3) or not isinstance(items[1], Name):
             return self._lambda(syntax)
@@ -455,7 +455,7 @@ class _Reader:
         return done[0]
 
     def _begun(self, syntax: Syntax) -> tuple[Callable[[list[Value]], Value], Sequence[Syntax]]:
-        """How a value is made of its parts, and these."""
+        """The constructor of a value, and the syntax of its parts."""
         if isinstance(syntax, Literal):
             value = syntax.value
         elif isinstance(syntax, Name):
@@ -510,7 +510,7 @@ class _Reader:
 
 
 class _Making:
-    """Something that waits for so many parts."""
+    """A value that waits for its parts."""
 
     __slots__ = ("count", "make")
 
@@ -527,7 +527,7 @@ def _chain(parts: list[Value]) -> Value:
 
 
 def _zero(value: Value, syntax: Syntax) -> Value:
-    """A zero that is computed when somebody looks; of what has no parts it would take its room at once."""
+    """A deferred zero; for a value without parts it would take its memory at once."""
     if not is_structure(value):
         raise _wrong("this is the zero of a pair or a closure", syntax)
     return zero(value)

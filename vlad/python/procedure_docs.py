@@ -1,9 +1,9 @@
-"""What Python is told of a procedure: its name, its parameters, its doc comment, and where it stands.
+"""Documentation of a procedure for Python: its name, its parameters, its doc comment, and its place.
 
-In: procedures.  Out: texts, and signatures as `inspect` has them. Called by convert.py when somebody asks, for a procedure
-that is handed to Python is to cost nothing.
+In: procedures.  Out: texts, and signatures as in `inspect`. Called by convert.py on access, as passing a procedure
+to Python must cost nothing.
 
-A doc comment is the lines of `;;;` right above a definition, as the library has them.
+A doc comment is the lines of `;;;` right above a definition, as in the library.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     import inspect
 
 MARK = ";;;"
-LONGEST_TEXT = 100  # characters of a procedure that has no name
+LONGEST_TEXT = 100  # characters of a procedure without a name
 
 
 def code_of(value: Value) -> Code:
-    """The code of a procedure, or of the one that `with-derivative` was given."""
+    """The code of a procedure, or of the one passed to `with-derivative`."""
     while value[0].name == "with-derivative" and value[0] is value[0].machine.codes.get("with-derivative"):
         inner = look(value[1])
         if not is_procedure(inner):  # a forged one
@@ -37,8 +37,9 @@ def code_of(value: Value) -> Code:
 
 
 def headline(value: Value) -> str:
-    """The procedure in one line: how it is called, and where it stands. A value of derivatives, such as a backpropagator, as it
-    is written."""
+    """The procedure in one line: its call and its place; a value of derivatives, such as a backpropagator, as it
+    is written.
+    """
     code = code_of(value)
     if code.is_derived:
         return written(value, LONGEST_TEXT)
@@ -51,7 +52,7 @@ def headline(value: Value) -> str:
 
 
 def place_of(code: Code) -> Span | None:
-    """Where the procedure is written; None for what no program wrote."""
+    """The place of the definition; None if no program wrote it."""
     place: Span | None = code.machine.core_of(code.base).span
     return place
 
@@ -67,7 +68,7 @@ def doc_of(value: Value) -> str:
 
 
 def doc_comment(place: Span, name: str) -> str | None:
-    """The comment above the definition of a name that a place is in; None where there is none."""
+    """The comment above the definition of `name` that contains `place`; None if there is none."""
     text = place.source.text
     definition = re.compile(rf"^[ \t]*\(define[ \t]+\(*{re.escape(name)}[\s()]", re.MULTILINE)
     starts = [
@@ -84,9 +85,10 @@ def doc_comment(place: Span, name: str) -> str | None:
 
 
 def python_signature(taken: Signature, named: Mapping[str, Any]) -> inspect.Signature:
-    """The parameters, which are given by place, and those that are given by name, with what they are by default. Names are made
-    such as Python has them; a pattern is an `argument`."""
-    from inspect import Parameter  # 10 ms, only for who asks
+    """The positional parameters, and the keyword ones with their defaults. Names are converted to
+    Python's; a pattern becomes `argument`.
+    """
+    from inspect import Parameter  # 10 ms, only on access
     from inspect import Signature as PythonSignature
 
     kinds: list[Any] = [Parameter.POSITIONAL_ONLY] * taken.count
@@ -100,12 +102,12 @@ def python_signature(taken: Signature, named: Mapping[str, Any]) -> inspect.Sign
 
 
 def python_name(name: str) -> str:
-    """A name as Python has such: `learning-rate` is learning_rate."""
+    """A name in Python's spelling: `learning-rate` becomes learning_rate."""
     return re.sub(r"\W", "_", name)
 
 
 def python_names(taken: Signature) -> list[str]:
-    """The parameters' names, each of them another."""
+    """The parameters' names, made unique."""
     names: list[str] = []
     for number, parameter in enumerate(taken.parameters, 1):
         name = python_name(parameter)

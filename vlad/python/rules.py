@@ -1,11 +1,11 @@
-"""A primitive's derivative rules, as the texts that a row has.
+"""A primitive's derivative rules, as the texts of a row.
 
-In: a HostPrimitive, the points at which it is tried, and the rows of other primitives.  Out: the columns of its row, and the
-checks that this row has to pass. Called by host.py.
+In: a HostPrimitive, the points at which it is checked, and the rows of other primitives.  Out: the columns of its row, and the
+checks that this row must pass. Called by host.py.
 
-A text of the user's stands as it is. Of a Python function or another primitive a text applies the row, which only that text
-knows. For a function of reals every kind of rule is turned into partial derivatives, so both modes follow. What cannot be
-derived is refused when it is needed.
+A user's text is used as it is. For a Python function or another primitive, a text applies its row, which only that text
+refers to. For a function of reals every kind of rule is converted to partial derivatives, so both modes follow. A missing
+derivative is an error when it is needed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from vlad.python.stating import HostPrimitive
 
 
 class Maker(Protocol):
-    """Who makes rows (host.py)."""
+    """Makes rows (host.py)."""
 
     machine: Any
     apply: ApplyProcedure
@@ -79,7 +79,7 @@ class Statement:
             )  # fmt: skip
         if self.points.are_reals:
             stated = [self._partials_by(kind, rule) for kind, rule in rules.items()]
-            for partials in stated[:-1]:  # one is enough, but none may be wrong
+            for partials in stated[:-1]:  # one suffices, but all must be correct
                 self._add_check(self._alternative(partials))
             self.row.partials = stated[-1]
         elif "partials" in rules:
@@ -117,7 +117,7 @@ class Statement:
         )
 
     def _read(self, text: str) -> str:
-        """A text of the user's, if it is made of primitives and branches, as the table's are."""
+        """Check a user's text: it may use primitives and branches, like the table's."""
         try:
             body = self.maker.machine.ad()[1].rule(self.row, text).body
         except VladError as error:
@@ -134,7 +134,7 @@ class Statement:
             f"a text is made of {names} and primitives with all their operands",
         )
 
-    # Functions of reals: everything becomes partial derivatives.
+    # Functions of reals: all rules become partial derivatives.
 
     def _partials_by(self, kind: str, rule: Any) -> dict[str, str]:
         if kind == "forward":
@@ -152,7 +152,7 @@ class Statement:
         return " ".join([f"(d{other} {1 if other == x else 'zero'})" for other in self.varying])
 
     def _by_operand(self, kind: str, rule: Any) -> dict[str, tuple[Any, int | None]]:
-        """Each operand's rule; with a number, that is a part of what it answers."""
+        """The rule of each operand; with a number, that part of its result."""
         if isinstance(rule, Mapping):
             strange = (
                 sorted(set(rule) ^ set(self.varying))
@@ -200,7 +200,7 @@ class Statement:
         return functools.reduce("(accumulate {} {})".format, terms)
 
     def _transpose(self) -> None:
-        """Where the function is linear, so that neither rule names its operand, each rule is the other's derivative."""
+        """If the function is linear and no rule uses its operand, each rule is the derivative of the other."""
         rows = {operands: row for (_, operands), row in self.hidden.items()}
         x = self.varying[0]
         forward, reverse = rows.get(("d" + x, x, "r")), rows.get(("s", "s", "~" + x))
@@ -213,7 +213,7 @@ class Statement:
     # A rule as a text.
 
     def _text(self, rule: Any, linear: str, part: int | None, operand: str = "") -> str:
-        """`linear`: s or d, the names that the rule is linear in; `operand`: whose sensitivity it gives."""
+        """`linear`: s or d, the names in which the rule is linear; `operand`: the one whose sensitivity it gives."""
         if isinstance(rule, str):
             return self._read(rule)
         if not callable(rule):
@@ -244,7 +244,7 @@ class Statement:
         return names
 
     def _completed(self, name: str, tangents: Sequence[str]) -> str:
-        """A primitive has to be given a tangent, though it is known to be zero."""
+        """A primitive needs a complete tangent even if it is known to be zero."""
         is_tangent = name in tangents and name != "s" and not self.points.are_reals
         return f"(complete {name[1:]} {name})" if is_tangent else name
 
@@ -267,7 +267,7 @@ class Statement:
         )  # fmt: skip
 
     def _of_reals(self, rule: Function, names: tuple[str, ...], part: int | None) -> str:
-        """A rule on reals goes through tensors entry by entry, as the function does."""
+        """A rule on reals is applied to tensors entry by entry, like the function."""
         operands = names or (self.varying[0],)
         function = real_function(f"{self.name}'s rule", rule, part, len(names))
         return self._applied(
@@ -277,7 +277,7 @@ class Statement:
     def _of_arrays(
         self, rule: Function, names: tuple[str, ...], tangents: Sequence[str], part: int | None, operand: str
     ) -> str:
-        """Behind the rule's own operands stand those that say what shape a tangent has, or an answer."""
+        """The rule's own operands are followed by those that determine the shape of a tangent, or of a result."""
         linear = [place for place, name in enumerate(names) if name in tangents]
         refused = [place for place, name in enumerate(names) if name not in tangents]
         likes = [] if tangents == ["s"] else [names[place][1:] for place in linear]
@@ -285,7 +285,7 @@ class Statement:
         shapes = ["s", *["~" + x for x in wanted]] if tangents == ["s"] else ["r"] if tangents else []
         operands = [*names, *likes, *shapes]
         key = (id(rule), tuple(operands))
-        # a rule that answers several sensitivities is one row, for all: then it is computed once
+        # a rule that returns several sensitivities is one row, for all: then it is computed once
         if key not in self.hidden:
             value = rule_of_arrays(
                 f"{self.name}'s rule",
@@ -310,10 +310,11 @@ class Statement:
 def rule_of_arrays(
     name: str, rule: Function, apply: ApplyProcedure, linear: Sequence[int], own: int, likes: int, many: bool
 ) -> Function:
-    """The value of a row that is a rule in Python. Its operands: `own` of the rule's, among them those in the places `linear`;
-    for each of these, if it is a tangent, its primal; and what says the shape of the answer: the result, or the
-    result's sensitivity and, for each answer, an operand, or #f where it is shaped like the result. `many`: the rule answers a
-    tuple."""
+    """The value of a row that is a rule in Python. Its operands: `own` of the rule's, among them those at the positions `linear`;
+    for each of these, if it is a tangent, its primal; and those that determine the shape of the result: the result, or the
+    result's sensitivity and, for each sensitivity returned, an operand, or #f if it is shaped like the result. `many`: the rule
+    returns a tuple.
+    """
 
     def value(*operands: Value) -> Value:
         shapes = operands[own + likes :]
@@ -340,7 +341,7 @@ def rule_of_arrays(
 
 
 def is_plain(body: Body) -> bool:
-    """Is it made of primitives and branches?"""
+    """Whether it consists of primitives and branches."""
     rhss = [binding.rhs if isinstance(binding, Binding) else None for binding in body.bindings]
     return all(_is_plain_rhs(rhs) for rhs in (*rhss, body.result))
 

@@ -1,7 +1,7 @@
-"""How Python states a primitive: `vlad.primitive`.
+"""Definition of primitives in Python: `vlad.primitive`.
 
-In: a Python function and its derivative rules.  Out: a HostPrimitive, which holds them; rows are made of it by host.py, for each
-session that is given it.
+In: a Python function and its derivative rules.  Out: a HostPrimitive, which holds them; host.py makes rows from it, for each
+session it is passed to.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Rule = str | Callable[..., Any]  # a text of the language, a Python function, a 
 Rules = Rule | Mapping[str, Rule] | None  # one, or one for each operand by its name
 Stated = TypeVar("Stated", bound=Rules)
 
-# What rules call the result, its sensitivity and the known zero; and what stands in the texts that are made of rules.
+# The names of the result, its sensitivity and the known zero in rules; and names used in texts made from rules.
 RESERVED = {"r", "s", "zero", "let", "car", "cdr", "accumulate", "complete"}
 
 
@@ -75,13 +75,15 @@ class HostPrimitive(Generic[Parameters, Answer]):
         return f"<vlad primitive {self.__name__}>"
 
     def forward(self, rule: Stated) -> Stated:
-        """State the forward rule: the result's tangent, of parameters by these names: the operands, `r`, and the tangents, `d`
-        and the operand."""
+        """State the forward rule: the result's tangent, from parameters with these names: the operands, `r`, and the tangents,
+        `d` and the operand.
+        """
         return self._state("forward", rule)
 
     def reverse(self, rule: Stated) -> Stated:
-        """State the reverse rule: the sensitivity of the one operand, or the tuple of those of several, of parameters by these
-        names: the operands, `r`, and `s`, the result's sensitivity."""
+        """State the reverse rule: the sensitivity of the only operand, or the tuple of those of several, from parameters with
+        these names: the operands, `r`, and `s`, the result's sensitivity.
+        """
         return self._state("reverse", rule)
 
     def _state(self, kind: str, rule: Stated) -> Stated:
@@ -111,20 +113,20 @@ def primitive(
     c: str | None = None,
     example: Any = None,
 ) -> Any:
-    """Decorate a pure Python function of reals or arrays, to be a primitive with derivatives in the sessions that it is given to.
+    """Decorate a pure Python function of reals or arrays, to be a primitive with derivatives in the sessions it is passed to.
 
-    name      its name there; the function's own by default
+    name      its name there; by default the function's
     partials  each operand's partial derivative, by its name, or that of the only one. For functions of reals, and of arrays entry
-              by entry. "zero" says: constant
+              by entry. "zero" for a constant
     forward   the result's tangent
-    reverse   the sensitivity of the only operand, or of several the tuple; or each operand's by its name
+    reverse   the sensitivity of the only operand, or the tuple of those of several; or each operand's by its name
     c         a C expression of {operand}s that computes the same, for functions of reals: so that it can be compiled
-    example   a tuple of operands to check rules at, or a list of some. Needed where the operands are not all reals
+    example   a tuple of operands at which rules are checked, or a list of such. Required unless all operands are reals
 
     A rule is a text of the language over the operands, r (the result), s (its sensitivity) and dx (the tangent of x); or a Python
-    function whose parameters have such names; or a primitive whose parameters have. Only texts and primitives have
-    derivatives of their own. For a function of reals one rule is enough for all modes. When a session is given the
-    primitive, each rule is compared with finite differences. Raises VladError there.
+    function whose parameters have these names; or a primitive whose parameters have them. Only texts and primitives have
+    derivatives of their own. For a function of reals one rule suffices for all modes. When the primitive is passed to a session,
+    each rule is compared with finite differences. Raises VladError there if they differ.
     """
 
     if name is not None and not isinstance(name, str) and not callable(name):

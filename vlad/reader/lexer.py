@@ -1,8 +1,8 @@
 """Text → tokens.
 
 In: a text.  Out: tokens in order, white space and comments included, so that their extents tile the text.
-Called by parser.py, and by the prompt for highlighting and completion; it never fails, for what is no token is a token of
-the kind "wrong". Knows nothing of nesting or keywords.
+Called by parser.py, and by the prompt for highlighting and completion. It never fails: invalid text becomes tokens of
+the kind "wrong". It handles neither nesting nor keywords.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Token(NamedTuple):
     end: int
 
 
-# Alternatives in the order of frequency. A block comment nests, so its end is found by hand. What repeats is never given back
-# (`++`, `*+`): a string takes no memory for each of its characters, and is looked through once, should it not end.
+# Alternatives in order of frequency. A block comment nests, so its end is found by hand. Repetitions are possessive
+# (`++`, `*+`): a string takes no memory per character, and an unterminated one is scanned once.
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n\f\v]+)
       | (?P<open>\()
@@ -47,7 +47,7 @@ _COMMENT_EDGE = re.compile(r"#\||\|#")
 
 
 def tokens(text: str, start: int = 0) -> Iterator[Token]:
-    """The tokens of a text from an offset on."""
+    """The tokens of a text from offset `start` on."""
     match_at = _TOKEN.match
     at, end = start, len(text)
     while at < end:
@@ -65,7 +65,7 @@ def tokens(text: str, start: int = 0) -> Iterator[Token]:
 
 
 def _comment_end(text: str, at: int) -> int:
-    """The end of a block comment whose opening ends at `at`; -1 when there is none."""
+    """The end of a block comment whose opening ends at `at`; -1 if there is none."""
     depth = 1
     while depth:
         edge = _COMMENT_EDGE.search(text, at)

@@ -1,9 +1,9 @@
-"""Tokens → syntax: data that know where they were written.
+"""Tokens → syntax: data with their spans.
 
-In: a Source.  Out: its data in order, each with its extent.  Called by the session, by the expander for quoted data, by core's
-own reader; knows no keyword of the language. Nesting costs no stack: 10^6 parentheses are read like any other text.
+In: a Source.  Out: its data in order, each with its extent.  Called by the session, by the expander for quoted data, and by
+core's reader; independent of the language's keywords. Nesting uses no stack: 10^6 parentheses are read like any other text.
 
-Raises VladError for text that no continuation makes right, and its kind Incomplete where more text could.
+Raises VladError for text that no continuation makes valid, and its subclass Incomplete if more text could.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vlad.reader.lexer import Token, tokens
 
 
 class Name:
-    """An identifier. `marks` belong to the expander: they tell names of macros' templates from the user's."""
+    """An identifier. `marks` are set by the expander: they distinguish names in macro templates from the user's."""
 
     __slots__ = ("symbol", "span", "marks")
 
@@ -44,7 +44,7 @@ class Literal:
 
 
 class Form:
-    """A list; `tail` is what stands behind the dot, None in a proper list."""
+    """A list; `tail` is the datum after the dot, None in a proper list."""
 
     __slots__ = ("items", "tail", "span")
 
@@ -75,7 +75,7 @@ Syntax: TypeAlias = Name | Literal | Form | Keyword | TensorLiteral
 _QUOTES = {"'": "quote", "`": "quasiquote", ",": "unquote", ",@": "unquote-splicing"}
 _BOOLEANS = {"#t": TRUE, "#true": TRUE, "#f": FALSE, "#false": FALSE}
 _SPECIAL_REALS = {"+inf.0": math.inf, "-inf.0": -math.inf, "+nan.0": math.nan, "-nan.0": math.nan}
-_LINE_END = re.compile(r"[ \t\r]*\n[ \t]*")  # behind a backslash: the string goes on in the next line
+_LINE_END = re.compile(r"[ \t\r]*\n[ \t]*")  # after a backslash: the string continues on the next line
 NO_DATUM = 'put a datum behind it; a text stands in double quotes, "so"'
 LONGEST_QUOTED = 200  # characters of a text
 _DECIMAL = re.compile(r"[0-9+\-.eE]+")
@@ -86,7 +86,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", '"': '"', "\\
 
 
 class _Open:
-    """Something begun: a list, a tensor, a quotation or a datum comment, and what it holds so far."""
+    """An unfinished datum: a list, a tensor, a quotation or a datum comment, with its contents so far."""
 
     __slots__ = ("kind", "start", "end", "items", "dot", "tail")
 
@@ -100,7 +100,7 @@ class _Open:
 
 
 def read(source: Source) -> list[Syntax]:
-    """All data of a text."""
+    """All data of a text. Raises VladError, or Incomplete if the text ends inside a datum."""
     return _Parser(source).data()
 
 
@@ -139,7 +139,7 @@ class _Parser:
             self._rare(token)
 
     def _expect_no_prime(self, token: Token) -> None:
-        """Raises VladError for `(f' 2)`, which would be f of what is quoted: of 2, and not the derivative there."""
+        """Raise VladError for `(f' 2)`, which would apply f to a quoted 2 rather than its derivative to 2."""
         before = self.text[max(token.start - 1, 0) : token.start]
         behind = self.text[token.end : token.end + 1]
         if self._of(token) == "'" and (before.isalnum() or before in ("*", "?", "!")) and behind.isspace():
@@ -180,7 +180,7 @@ class _Parser:
     # Finished data.
 
     def _datum(self, datum: Syntax) -> None:
-        """A datum is finished: it goes where it belongs, and may finish what waits for it."""
+        """Add a finished datum to the enclosing one, which it may finish."""
         stack = self.stack
         while stack:
             top = stack[-1]
@@ -291,7 +291,7 @@ class _Parser:
         return "".join(out)
 
     def _escape(self, body: str, slash: int, offset: int) -> tuple[str, int]:
-        """What the escape at `slash` stands for, and where the text goes on."""
+        """The character for the escape at `slash`, and the offset after it."""
         kind = body[slash + 1]
         if kind in _ESCAPES:
             return _ESCAPES[kind], slash + 2
@@ -342,7 +342,7 @@ class _Parser:
 
 
 def shortened(text: str) -> str:
-    """The beginning of a text that a message quotes."""
+    """The beginning of a text, for quoting in a message."""
     return text if len(text) <= LONGEST_QUOTED else text[:LONGEST_QUOTED] + "…"
 
 
@@ -354,7 +354,7 @@ def looks_like_number(text: str) -> bool:
 
 
 def number(text: str) -> float | None:
-    """The real that a token writes, or None."""
+    """The real that a token denotes, or None."""
     first = text[0]
     if not (first in "0123456789" or (first in "+-." and len(text) > 1)):
         return None
@@ -369,7 +369,7 @@ def number(text: str) -> float | None:
 
 
 def prefixed_number(text: str) -> float | None:
-    """#b101, #o17, #xff, #d10 and the like: an integer in a radix, or a decimal."""
+    """Parse #b101, #o17, #xff, #d10 and the like: an integer in a radix, or a decimal."""
     kind, digits = text[1:2].lower(), text[2:]
     if kind == "d" and digits:
         return number(digits)
@@ -394,7 +394,7 @@ def _to_float(magnitude: int) -> float:
 
 
 def around_tensors(syntax: Syntax) -> set[int]:
-    """The ids of what has tensor literals in it, or is one. Nesting costs no stack."""
+    """The ids of the data that are or contain tensor literals. Nesting uses no stack."""
     found: set[int] = set()
     work: list[tuple[Syntax, tuple[Any, ...]]] = [(syntax, ())]
     while work:
@@ -411,7 +411,7 @@ def around_tensors(syntax: Syntax) -> set[int]:
 
 
 def datum(syntax: Syntax) -> Value:
-    """Quoted data: names are symbols, lists are pairs. Nesting costs no stack."""
+    """Convert syntax to quoted data: names become symbols, lists become pairs. Nesting uses no stack."""
     results: list[Value] = []
     work: list[tuple[Syntax | None, int, bool]] = [(syntax, 0, False)]
     while work:

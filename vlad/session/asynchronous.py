@@ -75,7 +75,7 @@ class _Evaluation(Generic[Answer]):
         abandon(thread)
         while not self.outcome.done():
             self.watch.interrupt(cancelled(), thread)
-            with contextlib.suppress(asyncio.CancelledError):  # which is being done
+            with contextlib.suppress(asyncio.CancelledError):  # the cancellation is under way
                 await asyncio.wait([self.outcome], timeout=AGAIN_SECONDS)
         forget(thread)
         self.outcome.exception()  # retrieved, so that asyncio does not report it

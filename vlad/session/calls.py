@@ -1,7 +1,7 @@
-"""Calls from Python: what a session hands to its procedures, by which they call back into it.
+"""Calls from Python: the interface that a session gives to its procedures, by which they call back into it.
 
-In: procedures and arguments, as values of the language.  Out: answers, as values of the language or of Python. Called by
-`Procedure` (python/convert.py) and by whatever makes procedures of Python functions (python/host.py); made by session.py.
+In: procedures and arguments, as values of the language.  Out: results, as values of the language or of Python. Called by
+`Procedure` (python/convert.py) and by code that makes procedures of Python functions (python/host.py); made by session.py.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from vlad.python.convert import Procedure
 
 
 class Calls:
-    """How Python calls procedures of a session: what `convert.Procedure` is handed.
+    """How Python calls procedures of a session: the interface `convert.Procedure` uses.
 
-    unpickled   what pickle calls to make a procedure again of a text
+    unpickled   the function with which pickle restores a procedure from a text
     """
 
     def __init__(self, session: Any, unpickled: Callable[[str], Any]) -> None:
         self.session = session
         self.unpickled = unpickled
         self.repeats = False
-        # of derivatives.py: procedures, and what was made of them
+        # derivatives.py's: procedures, and those made from them
         self.derived: dict[Any, tuple[Value, Value]] = {}
-        self._host: Any = None  # host.Host, once there is something to make a procedure of
+        self._host: Any = None  # host.Host, made with the first procedure of a Python function
 
     def procedure(self, function: Callable[..., Any]) -> Value:
         """A Python function, or a primitive made of one, as a procedure of the session."""
-        with self.session._lock:  # rules are tried
+        with self.session._lock:  # rules are checked
             if self._host is None:
                 from vlad.python.host import Host
 
@@ -39,7 +39,7 @@ class Calls:
             return self._host.procedure(function)
 
     def with_names(self, row: Primitive, named: Mapping[str, Value]) -> Value:
-        """A primitive as a procedure of operands with names, too (SystemProcedures.with_names)."""
+        """A primitive as a procedure that also takes keyword operands (SystemProcedures.with_names)."""
         with self.session._lock:
             return self.session.machine.system.with_names(row, named)
 
@@ -47,7 +47,7 @@ class Calls:
         return self.session.apply(procedure, argument, options)
 
     def answer(self, procedure: Value, argument: Value, options: Options | None = None) -> Any:
-        """What a call answers, as a Python value. The limits hold for both together."""
+        """The result of a call, as a Python value. The limits hold for call and conversion together."""
         session = self.session
         if session.machine.limits.are_watched:
             with session._lock:
@@ -69,7 +69,7 @@ class Calls:
             lock.release()
 
     def prepare(self, procedure: Procedure, operands: tuple[Value, ...]) -> None:
-        """Compile a procedure that has options for it. Raises VladError where that cannot be."""
+        """Compile a procedure that has options for it. Raises VladError if that is impossible."""
         session, options = self.session, procedure.options
         assert options is not None
         with session._lock:
@@ -81,7 +81,7 @@ class Calls:
         self.derived.clear()
 
     def reduced(self, procedure: Value) -> tuple[Callable[[str], Any], tuple[str]]:
-        """What pickle makes a procedure again with."""
+        """The function and arguments with which pickle restores a procedure."""
         from vlad.python.dump import dumps
 
         return self.unpickled, (dumps(Procedure(procedure, self)),)

@@ -1,7 +1,7 @@
-"""Files of programs: where they are found, and their texts.
+"""Files of programs: search and reading.
 
-In: a name, and the folders to look in.  Out: a path, or the text there; VladError where there is none. Called by top_level.py
-for programs, modules and data, by the prompt for files of its own, and by the command for standard input.
+In: a name, and the folders to search.  Out: a path, or the text there; VladError if there is none. Called by top_level.py
+for programs, modules and data, by the prompt for its own files, and by the command for standard input.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Path: TypeAlias = str | os.PathLike[str]
 
 
 def find(name: Path, folders: list[str], span: Span | None = None) -> str:
-    """The path of a program or module, which may be named without its ending."""
+    """The path of a program or module, whose name may omit the extension."""
     name = os.fspath(name) if isinstance(name, os.PathLike) else name
     if not isinstance(name, str):
         raise NoCounterpart("invalid-argument", f"The path of a file is a string, not {name!r}")
-    # what stands beside `fit.vlad` as `fit` may be the program that was built of it
+    # `fit` beside `fit.vlad` may be the program built from it
     names = [name] if name.endswith(".vlad") else [name + ".vlad", name]
     return found(name, names, folders, span)
 
 
 def found(name: str, candidates: list[str], folders: list[str], span: Span | None = None) -> str:
-    """The first of the candidates for a name that is in one of the folders."""
+    """The first of the candidates that exists in one of the folders. Raises VladError if there is none."""
     for candidate in candidates:
         for folder in [""] if os.path.isabs(name) else folders:
             path = os.path.join(folder, candidate)
@@ -42,7 +42,7 @@ def found(name: str, candidates: list[str], folders: list[str], span: Span | Non
 
 
 def is_readable(path: str) -> bool:
-    """A file, or a pipe as the shell's <(…) gives; no folder, and no device, which might never end."""
+    """Whether it is a file, or a pipe such as the shell's <(…); no folder, and no device, which might be endless."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -51,7 +51,7 @@ def is_readable(path: str) -> bool:
 
 
 def _misspelt(name: str, folders: Iterable[str]) -> str:
-    """`; did you mean …?`, where there is a file of much the same name, with the same ending."""
+    """`; did you mean …?`, if there is a file with a similar name and the same extension."""
     stem, ending = os.path.splitext(name)
     stems = [os.path.splitext(file)[0] for file in _files_in(folders) if file.endswith(ending)]
     near = nearest(stem, stems)
@@ -68,7 +68,7 @@ def _files_in(folders: Iterable[str]) -> list[str]:
 
 
 def load(path: str, span: Span | None = None) -> Source:
-    """The text of a file. Raises VladError where it cannot be read or is no text."""
+    """The text of a file. Raises VladError if it cannot be read or is no text."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -87,7 +87,7 @@ def load(path: str, span: Span | None = None) -> Source:
 
 
 def not_read(error: OSError | UnicodeDecodeError) -> VladError:
-    """That standard input cannot be read."""
+    """The error that standard input cannot be read."""
     if isinstance(error, UnicodeDecodeError):
         return VladError("not-text", f"Standard input is not a text in UTF-8: {error.reason}")
     return VladError("cannot-read", "Cannot read standard input", hint=error.strerror or "")

@@ -1,7 +1,7 @@
 """The standard library's files. A definition is read when its name is first used.
 
 Out: texts, by the names that they define. Called by top_level.py and suggestions.py. One index serves all sessions of a process:
-the files are read once, in whatever thread asks first.
+the files are read once, by the first thread that needs them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Library:
     def __init__(self) -> None:
         self._index: dict[str, Place] | None = None
         self._texts: dict[str, str] = {}
-        # beside this package in a checkout, inside it when installed; found so because importlib.resources costs 10 ms
+        # beside this package in a checkout, inside it when installed; importlib.resources would cost 10 ms
         parent = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         beside = os.path.join(os.path.dirname(parent), "stdlib")
         inside = os.path.join(parent, "stdlib")
@@ -37,7 +37,7 @@ class Library:
                     with open(os.path.join(self.folder, name), encoding="utf-8") as file:
                         self._texts[name] = file.read()
                     index.update(_definitions(name, self._texts[name]))
-            self._index = index  # whole, for other threads look, too
+            self._index = index  # assigned when complete, as other threads read it
         return self._index
 
     def names(self) -> Iterable[str]:
@@ -47,7 +47,7 @@ class Library:
         return [name for name, place in self.index().items() if place[0] == file]
 
     def definition(self, name: str) -> Source | None:
-        """The text of a definition, its doc comment included, on the lines on which its file has it."""
+        """The text of a definition, with its doc comment, at the lines of its file."""
         place = self.index().get(name)
         if place is None:
             return None
@@ -73,5 +73,5 @@ def _definitions(file: str, text: str) -> dict[str, Place]:
 
 @functools.cache
 def the_library() -> Library:
-    """One for all sessions of a process."""
+    """The library, shared by all sessions of a process."""
     return Library()

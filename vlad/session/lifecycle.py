@@ -1,6 +1,6 @@
-"""The end of a session, and what becomes of it in a process that was forked.
+"""The end of a session, and its state in a forked process.
 
-In: a session.  Out: nothing of it but an error for whoever asks it for something. Called by session.py.
+In: a session.  Out: a session that only raises errors. Called by session.py.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from weakref import WeakSet
 
 from vlad.data.errors import VladError
 
-_sessions: WeakSet[Any] = WeakSet()  # that may evaluate
+_sessions: WeakSet[Any] = WeakSet()  # sessions that may evaluate
 _counting = RLock()
 
 
 class Gone:
-    """What a session has in place of its parts when it has none any longer: to ask for anything is an error."""
+    """Replaces the parts of a session that has ended: any access raises an error."""
 
     def __init__(self, message: str, hint: str) -> None:
-        self._told = message, hint
+        self._error = message, hint
 
     def refuse(self, *_: Any) -> NoReturn:
-        message, hint = self._told
+        message, hint = self._error
         raise VladError("session-closed", message, hint=hint)
 
     def __enter__(self) -> NoReturn:
@@ -33,7 +33,7 @@ class Gone:
         self.refuse()
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):  # Python's own questions
+        if name.startswith("__"):  # Python's own attributes
             raise AttributeError(name)
         self.refuse()
 
@@ -48,7 +48,7 @@ LOST = Gone(
 
 
 def born(session: Any) -> None:
-    """From here on the session is looked after."""
+    """Register a session."""
     with _counting:
         _sessions.add(session)
 
@@ -58,17 +58,17 @@ def is_gone(session: Any) -> bool:
 
 
 def expect_open(session: Any) -> None:
-    """Raises VladError for a session that is gone."""
+    """Raise VladError if the session has ended."""
     if is_gone(session):
         session.machine.refuse()
 
 
 def close(session: Any) -> None:
-    """Let go of all that a session holds, when it is its turn. Raises VladError where this very thread is evaluating in it."""
+    """Release everything that a session holds, when it is its turn. Raises VladError if this thread is evaluating in it."""
     if is_gone(session):
         return
     with session._lock:
-        if is_gone(session):  # somebody was quicker
+        if is_gone(session):  # another thread was faster
             return
         machine, tiers, modules = session.machine, session.tiers, session.modules()
         if machine.watch.active or tiers.is_compiling_here():
@@ -90,13 +90,13 @@ def _leave(session: Any, gone: Gone) -> None:
     session._lock = session._calls = session._top_level = gone
 
 
-# Processes that are forked. Other threads are not there, but what they held is held, and what they were at is half done.
+# Forked processes: other threads do not exist there, but their locks are held and their work is incomplete.
 
-_held: list[Any] = []  # locks, while the process is copied
+_held: list[Any] = []  # locks, during a fork
 
 
 def _before() -> None:
-    """Nobody is making a code, or a session, meanwhile."""
+    """Acquire the locks for making codes and sessions."""
     _hold(_counting)
     for session in list(_sessions):
         if not is_gone(session):

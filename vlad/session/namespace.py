@@ -1,10 +1,10 @@
-"""The globals of a session, as Python sees them: items, attributes, names.
+"""The globals of a session for Python: items, attributes, names.
 
-In: names, and values of Python's.  Out: values of Python's. Called by programs, as the part of a session that this is
-(session.py); what evaluating does to globals is in top_level.py.
+In: names, and Python values.  Out: Python values. Called by programs, as a base class of sessions
+(session.py); top_level.py has the effects of evaluation on globals.
 
-Items are any global that a program may use, the language's own included; what is iterated, counted and deleted are those of the
-program. Attributes are the same in Python's spelling, underscores for hyphens, behind what a session has of its own.
+Items are any globals that a program may use, including the language's own; iteration, length and deletion cover those of the
+program. Attributes are the same in Python's spelling, underscores for hyphens, after the session's own attributes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ F = TypeVar("F")
 
 
 class Namespace:
-    """What a session has of a dictionary and of a namespace."""
+    """The interface of a session as a dictionary and as a namespace."""
 
     machine: Any
     tiers: Any
@@ -38,9 +38,7 @@ class Namespace:
     _calls: Any
     _library: Library
     _top_level: TopLevel
-    _own: ClassVar[
-        frozenset[str]
-    ]  # the attributes that the class and those above it declare; they are no globals
+    _own: ClassVar[frozenset[str]]  # the attributes that the class and its bases declare; they are no globals
 
     def __init_subclass__(cls) -> None:
         cls._own = frozenset().union(*[getattr(base, "__annotations__", {}) for base in cls.__mro__])
@@ -55,8 +53,9 @@ class Namespace:
             return self._as_python(self.module.cell(name).value)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Define a global. Raises NoCounterpart, which is a TypeError, for a value that the language has not, and VladError for
-        a keyword."""
+        """Define a global. Raises NoCounterpart, which is a TypeError, for a value without counterpart in the language, and
+        VladError for a keyword.
+        """
         if not isinstance(name, str):
             raise NoCounterpart("invalid-argument", f"A name is a string, not {name!r}")
         refuse_keyword(name)
@@ -64,8 +63,9 @@ class Namespace:
             self.bind(name, from_python(value, self._calls))
 
     def __delitem__(self, name: str) -> None:
-        """Take a definition of the program back. Who uses the name from now on is told that it is unbound, or has what it means
-        in every program. Raises UnknownName for a name that the program does not define."""
+        """Delete a definition of the program. The name is then unbound, or has its standard meaning.
+        Raises UnknownName for a name that the program does not define.
+        """
         with self._lock:
             if name not in self:
                 raise self._unknown(name)
@@ -75,20 +75,20 @@ class Namespace:
             self.unbind(name)
 
     def __contains__(self, name: object) -> bool:
-        """Does a name have a value?"""
+        """Whether a name has a value."""
         with self._lock:
             return isinstance(name, str) and hasattr(self.module.cell(name), "value")
 
     def __iter__(self) -> Iterator[str]:
-        """The names that the program has defined, as `defined` has them."""
+        """The names that the program has defined, as in `defined`."""
         return iter(self.defined())
 
     def __len__(self) -> int:
-        """How many names the program has defined."""
+        """The number of names that the program has defined."""
         return len(self.defined())
 
     def __bool__(self) -> bool:
-        """A session is one, though nothing be defined in it."""
+        """True, even if nothing is defined."""
         return True
 
     def keys(self) -> list[str]:
@@ -96,7 +96,7 @@ class Namespace:
         return self.defined()
 
     def defined(self) -> list[str]:
-        """The names that programs have defined here, or those that they export, if they export any."""
+        """The names that programs have defined here, or their exports, if there are any."""
         with self._lock:
             names = self.module.exports
             if names is None:
@@ -114,8 +114,9 @@ class Namespace:
     # Attributes.
 
     def __getattr__(self, name: str) -> Any:
-        """The value of a global as an attribute, where the session has none of that name; underscores stand for hyphens, too.
-        Raises UnknownAttribute, which is an AttributeError."""
+        """The value of a global as an attribute, if the session has no attribute of that name; underscores also stand for
+        hyphens. Raises UnknownAttribute, which is an AttributeError.
+        """
         if not name.startswith("_") and "module" in self.__dict__:
             for known in (name, name.replace("_", "-")):
                 if known in self:
@@ -123,8 +124,9 @@ class Namespace:
         raise UnknownAttribute("unbound-variable", f"A session has no attribute or global {name}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Define the global that the attribute is read as, or one of that very name. Raises UnknownAttribute where the session
-        has a method of that name."""
+        """Define the global that the attribute reads, or one of exactly that name. Raises UnknownAttribute if the session
+        has a method of that name.
+        """
         if name[0] == "_" or name in self._own:
             object.__setattr__(self, name, value)
         elif hasattr(type(self), name):
@@ -133,7 +135,7 @@ class Namespace:
             self[self._spelled(name)] = value
 
     def __delattr__(self, name: str) -> None:
-        """Take the definition back that the attribute is read as."""
+        """Delete the definition that the attribute reads."""
         if name.startswith("_"):
             object.__delattr__(self, name)
         elif name in self._own or hasattr(type(self), name):
@@ -142,15 +144,16 @@ class Namespace:
             del self[self._spelled(name)]
 
     def _spelled(self, name: str) -> str:
-        """The global that an attribute stands for: of its very name, unless only that with hyphens is there."""
+        """The global for an attribute: of exactly that name, unless only the one with hyphens exists."""
         hyphened = name.replace("_", "-")
         return hyphened if name not in self and hyphened in self else name
 
     # Definitions.
 
     def define(self, function: F) -> F:
-        """Define a global by a Python function, or a primitive made of one, under its own name. Answers it, so this is a
-        decorator, too."""
+        """Define a global by a Python function, or a primitive made of one, under its own name. Returns it, so this is a
+        decorator, too.
+        """
         name = getattr(function, "__name__", None)
         if not isinstance(name, str):
             hint = "`session[NAME] = …` gives it one"
@@ -161,14 +164,14 @@ class Namespace:
         return function
 
     def bind(self, name: str, value: Value) -> None:
-        """Define a global by a value of the language: what the prompt calls `_`, say."""
+        """Define a global by a value of the language, such as the prompt's `_`."""
         with self._lock:
             cell = self.module.define(name)
             self._top_level.define(cell, value)
             cell.primitive = primitive_of(value)
 
     def unbind(self, name: str) -> None:
-        """Take a definition back. Who uses the name from now on is told that it is unbound, if nothing else gives it a value."""
+        """Delete a definition. The name is then unbound, or has its standard meaning."""
         with self._lock:
             module = self.module
             cell = module.define(name)
@@ -177,17 +180,17 @@ class Namespace:
                 del module.defined[name]
                 if hasattr(cell, "value"):
                     del cell.value
-                module.cell(name)  # what it means in every program
+                module.cell(name)  # restores the standard meaning
 
             self.tiers.redefine(cell, unbound)
 
     def library_value(self, name: str) -> Value:
-        """What a name of the library means, whatever the program made of it."""
+        """The value of a name of the library, even if the program redefines it."""
         with self._lock:
             return self.library.cell(name).value
 
     def _as_python(self, value: Value) -> Any:
-        """The Python value, within the limits: of what shares its parts it may be large without end."""
+        """The Python value, within the limits: a value with shared parts may expand without bound."""
         if type(value) is float or not is_pair(value):
             return to_python(value, self._calls)
 
@@ -202,7 +205,7 @@ class Namespace:
             return convert()
         with (
             self._lock
-        ):  # who watches is of one evaluation at a time, and another thread may have set limits meanwhile
+        ):  # a watch covers one evaluation at a time, and another thread may have set limits meanwhile
             return self.machine.guarded(convert)
 
 
@@ -211,7 +214,7 @@ def _is_its_own(name: str, hint: str) -> UnknownAttribute:
 
 
 def primitive_of(value: Value) -> Primitive | None:
-    """The primitive that a procedure is, if it is one: calls of its name apply it at once."""
+    """The primitive of a procedure, if it is one: calls of its name apply it directly."""
     if not is_procedure(value):
         return None
     found: Primitive | None = look(value)[0].primitive

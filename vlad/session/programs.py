@@ -1,7 +1,7 @@
-"""Programs as a whole, for `vlad check` and `vlad build`: all that a file does, in order, without doing it.
+"""Whole programs, for `vlad check` and `vlad build`: everything that a file does, in order, without running it.
 
-In: a file.  Out: what is known of its names, or files with machine code of it (compile/programs/). Called by session.py
-when it is first needed, for what checks and builds takes a while to import.
+In: a file.  Out: the types of its names, or files with machine code (compile/programs/). Called by session.py
+on first use, as the modules that check and build take time to import.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vlad.session.top_level import TopLevel, is_written, only_lambda
 
 
 class Program:
-    """What a file does at its top level. Raises VladError where it cannot be read, or defines a name twice."""
+    """The top level of a file. Raises VladError if it cannot be read, or defines a name twice."""
 
     def __init__(self, top_level: TopLevel, path: Path) -> None:
         self._top_level = top_level
@@ -36,7 +36,7 @@ class Program:
             top_level.note = None
 
     def _note(self, item: Definition | Expression, shown: bool) -> None:
-        """Note what a form does, instead of doing it. Procedures are values at once."""
+        """Record a form, instead of executing it. Procedures are made at once."""
         top_level, steps = self._top_level, self._steps
         cell = item.cell if isinstance(item, Definition) else None
         if cell is not None:
@@ -66,9 +66,10 @@ class Program:
         return report.lines, list({str(error): error for error in report.errors}.values())
 
     def build(self, output: str, exports: Mapping[str, bool], library: bool, native: bool) -> list[str]:
-        """Make a program of it, or a library of what it `exports`, with derivatives where the value is true; the files that were
-        written."""
-        from vlad.compile.native import toolchain  # subprocess; `check` needs none
+        """Build a program, or a library of what it `exports`, with derivatives if the value is true; returns the written
+        files.
+        """
+        from vlad.compile.native import toolchain  # subprocess; `check` does not need it
 
         machine, tiers = self._top_level.machine, self._top_level.tiers
         if os.path.realpath(output) == os.path.realpath(self._source.name):
@@ -104,7 +105,7 @@ class Program:
         return written_to
 
     def _wanted(self, name: str, derivatives: bool) -> Wanted:
-        """A procedure that a library is to export, with the means to make others of it."""
+        """A procedure that a library exports, with the means to derive others from it."""
         top_level = self._top_level
         cell = top_level.module.cells.get(name)
         value: Value = getattr(cell, "value", NIL)

@@ -1,8 +1,8 @@
 """The public class of the embedding: one evaluator with its own globals, modules, files and limits.
 
-In: texts, paths, and values of Python.  Out: values, or what a program prints. The command, the prompt and the public names
-stand on it. Here are turns, limits, capabilities and what the class promises; each subject has a module, which is called from
-here: forms and modules (top_level.py), calls from Python (calls.py), programs as a whole (programs.py), the code at each stage
+In: texts, paths, and Python values.  Out: values, or a program's output. The command, the prompt and the public names
+use it. This module has the lock, limits, capabilities and the public methods; each subject has a module, which is called from
+here: forms and modules (top_level.py), calls from Python (calls.py), whole programs (programs.py), the code at each stage
 (showing.py), globals as items and attributes (namespace.py).
 """
 
@@ -50,20 +50,21 @@ CONFINED: dict[str, Any] = {
 class Session(Namespace):
     """An evaluator with its own globals. Threads may share it; they take turns.
 
-    path        folders in which `include` and `import` look after the file's own and the working folder
-    arguments   what `(command-line-arguments)` answers
+    path        folders in which `include` and `import` search after the file's own and the working folder
+    arguments   the result of `(command-line-arguments)`
     limits      of each evaluation; see `Limits`
-    capabilities  what programs may reach outside: any of "files" (to load and save data), "imports" (`import` and `include` of
-                files; the library's modules are always there) and "streams" (standard input and output; a `write` or `read` that
-                is given may be used without). Everything, without this
+    capabilities  what programs may access outside: any of "files" (load and save data), "imports" (`import` and `include` of
+                files; the library's modules are always available) and "streams" (standard input and output; a given `write` or
+                `read` may be used without it). By default everything
     metered     count primitive operations (`counts`), and print them in `run`
-    tier        "auto": what runs long is compiled to C meanwhile; "compile": everything is, first; "evaluate": nothing.
-                $VLAD_TIER by default, or else "auto"
-    optimize    how hard the C compiler tries, 0 to 3
-    fast_math   let it reorder sums and products: the last digits are no longer those of tier 0
+    tier        "auto": long computations are compiled to C in the background; "compile": everything is, first; "evaluate":
+    nothing.
+                By default $VLAD_TIER, or else "auto"
+    optimize    optimisation level of the C compiler, 0 to 3
+    fast_math   allow it to reorder sums and products: the last digits may differ from tier 0's
     device      where tensors are made, "cpu" or "cuda"
-    write       where output goes; standard output by default
-    read        gives a line of input, "" at its end; standard input by default
+    write       called with output; standard output by default
+    read        returns a line of input, "" at its end; standard input by default
     """
 
     path: list[str]
@@ -109,7 +110,7 @@ class Session(Namespace):
                 hint=f"capabilities are {', '.join(CAPABILITIES)}",
             )
         if device != "cpu":
-            device_named(device)  # or an error, now
+            device_named(device)  # raises now if there is no such device
         self.machine = Machine(
             TABLE,
             CODES,
@@ -135,21 +136,23 @@ class Session(Namespace):
 
     @classmethod
     def confined(cls, **columns: Any) -> Session:
-        """A session for programs of people whom one does not know: they reach nothing outside, and every limit is set. `columns`
-        as for `Session`; what is given there is given."""
+        """A session for untrusted programs: they have no capabilities, and every limit is set. `columns`
+        as for `Session` override these settings.
+        """
         return cls(**{"limits": Limits(**CONFINED), "capabilities": (), **columns})
 
-    # Its end.
+    # Lifetime.
 
     def close(self) -> None:
-        """Give back all that the session holds: values, compiled libraries, the functions it was given. It waits until other
-        threads have ended what they evaluate here. From then on the session, and each procedure of it, is a VladError to
-        whoever uses it. To close again does nothing. Raises VladError within an evaluation of the session."""
+        """Release everything that the session holds: values, compiled libraries, the functions it was given. Waits until other
+        threads have finished evaluating here. Afterwards any use of the session, or of a procedure of it, raises VladError.
+        Closing twice has no effect. Raises VladError within an evaluation of the session.
+        """
         close(self)
 
     @property
     def closed(self) -> bool:
-        """Was it closed?"""
+        """Whether the session is closed."""
         return is_gone(self)
 
     def __enter__(self) -> Session:
@@ -165,7 +168,7 @@ class Session(Namespace):
     async def __aexit__(self, *_: object) -> None:
         from asyncio import to_thread
 
-        await to_thread(self.close)  # which waits for evaluations, while the event loop goes on
+        await to_thread(self.close)  # it waits for evaluations, while the event loop runs
 
     def __repr__(self) -> str:
         return "<vlad session, closed>" if self.closed else f"<vlad session of {len(self)} definitions>"
@@ -181,7 +184,7 @@ class Session(Namespace):
         return self._top_level.modules()
 
     def _permit(self, capability: str, what: str, span: Span | None = None) -> None:
-        """Raises VladError where programs of this session may not do something."""
+        """Raise VladError if programs of this session lack a capability."""
         if capability not in self.capabilities:
             raise VladError(
                 "not-permitted",
@@ -192,7 +195,7 @@ class Session(Namespace):
 
     def _write_out(self, text: str) -> None:
         self._permit("streams", "write to the standard output")
-        if sys.stdout is not None:  # as `print` does
+        if sys.stdout is not None:  # like `print`
             sys.stdout.write(text)
 
     def _read_in(self) -> str:
@@ -205,8 +208,9 @@ class Session(Namespace):
     # Evaluating.
 
     def eval(self, text: str, name: str = "<expression>", limits: Limits | None = None) -> Any:
-        """Evaluate every form of a text; the value of the last one, as a Python value. Reading and converting count for the
-        limits, too: the session's own, or `limits` for this call."""
+        """Evaluate every form of a text; returns the value of the last one, as a Python value. Reading and conversion count
+        towards the limits, too: the session's own, or `limits` for this call.
+        """
         _expect_text(text)
         with self.limited(limits):
             return self._evaluated(Source(name, text))
@@ -227,8 +231,9 @@ class Session(Namespace):
 
     @contextmanager
     def limited(self, limits: Limits | None) -> Iterator[None]:
-        """`with session.limited(Limits(seconds=1)):` all that is evaluated inside has these limits (None: the session's own).
-        Other threads wait."""
+        """`with session.limited(Limits(seconds=1)):` all evaluations inside have these limits (None: the session's own).
+        Other threads wait.
+        """
         with self._lock:
             if limits is None:
                 yield
@@ -242,8 +247,9 @@ class Session(Namespace):
                 yield
 
     async def aeval(self, text: str, name: str = "<expression>", limits: Limits | None = None) -> Any:
-        """`eval`, awaited: it runs in a thread of its own while the event loop goes on. What is awaited of one session takes
-        turns. Where the task is cancelled, the evaluation is interrupted, and the session may be used again."""
+        """`eval`, awaited: it runs in a thread of its own while the event loop runs. Evaluations of one session take
+        turns. If the task is cancelled, the evaluation is interrupted, and the session remains usable.
+        """
         from vlad.session.asynchronous import evaluated  # asyncio: 30 ms
 
         return await evaluated(self, lambda: self.eval(text, name), limits)
@@ -251,7 +257,9 @@ class Session(Namespace):
     async def acall(
         self, function: Callable[..., Answer], *arguments: Any, limits: Limits | None = None
     ) -> Answer:
-        """What a procedure of the session, or a Python function that uses such, answers for arguments, awaited as `aeval` is."""
+        """Call a procedure of the session, or a Python function that uses it, with arguments, awaited like `aeval`; returns the
+        result.
+        """
         from vlad.session.asynchronous import evaluated
 
         if getattr(function, "session", self) is not self:
@@ -273,14 +281,16 @@ class Session(Namespace):
             self._top_level.run_file(path, None)
 
     def import_again(self) -> list[str]:
-        """Evaluate the files of all modules anew, and give their names what they now mean; the paths that were imported."""
+        """Evaluate the files of all modules again, and update the values of their names; returns the imported paths."""
         with self._lock:
             return self._top_level.import_again()
 
     def run_text(
         self, text: str, name: str = "<expression>", show: Callable[[Value], None] | None = None
     ) -> None:
-        """Run a text as `run` does a file; `show`, in place of printing, is given the value of each expression."""
+        """Run a text as `run` runs a file; `show`, if given, is called with the value of each expression instead
+        of printing it.
+        """
         _expect_text(text)
         with self._lock:
             self._top_level.run(Source(name, text), self.module, show or self._top_level.print)
@@ -293,13 +303,13 @@ class Session(Namespace):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each primitive was applied since the last top-level expression began; needs `metered`."""
+        """Number of applications of each primitive since the last top-level expression began; needs `metered`."""
         counts: dict[str, int] = self.machine.counts
         return counts
 
     @property
     def steps(self) -> int:
-        """Procedure entries and loop turns so far; counted when `metered` or with fuel."""
+        """Number of procedure entries and loop iterations so far; counted if `metered` or with fuel."""
         return int(self.machine.steps[0])
 
     def apply(self, procedure: Value, argument: Value, options: Options | None = None) -> Value:
@@ -312,22 +322,23 @@ class Session(Namespace):
                 )
             if CURRENT.get() != machine.device:
                 return self._top_level.suggesting(self.tiers.apply, procedure, argument, options)
-            try:  # as `suggesting`, without a call in between
+            try:  # `suggesting`, inlined
                 return self.tiers.apply(procedure, argument, options)
             except VladError as error:
                 self._top_level.suggestions.suggest(error)
                 raise
 
     def _replayed(self, procedure: Value, argument: Value, words: dict[int, str]) -> Value:
-        """What an evaluation answered that was made before, evaluated again without its effects (compile/calling/effects.py)."""
+        """The result of an evaluation that is repeated without its effects (compile/calling/effects.py)."""
         with self._lock:
             return self._top_level.suggesting(lambda: self.tiers.replayed(procedure, argument, words))
 
-    # A program as a whole.
+    # Whole programs.
 
     def check(self, path: Path) -> tuple[list[str], list[VladError]]:
         """The types of a file's definitions and expressions, a line each, and the type errors in it. Nothing is run; files
-        that it reads are looked at, where they are there."""
+        that it reads are inspected, if they exist.
+        """
         from vlad.session.programs import Program  # the compiler's analysis
 
         with self._lock:
@@ -342,23 +353,24 @@ class Session(Namespace):
         library: bool = False,
         native: bool = False,
     ) -> list[str]:
-        """Make a program of a file that runs without Python; or a shared library, with a header beside it, of the
-        procedures that are the keys of `exports`, with their derivatives where its value is true. The files that were
-        written. Raises VladError."""
+        """Build a program that runs without Python from a file; or a shared library, with a header, of the
+        procedures that are the keys of `exports`, with their derivatives if the value is true. Returns the written
+        files. Raises VladError.
+        """
         from vlad.session.programs import Program
 
         output = os.fspath(output)
         with self._lock:
             return Program(self._top_level, path).build(output, exports or {}, library, native)
 
-    # Looking.
+    # Inspection.
 
     def procedure(self, parameters: Iterable[str], source: Source, module: Module | None = None) -> Value:
-        """The procedure with these parameters whose body is a text. Raises VladError where that is no expression."""
+        """The procedure with these parameters whose body is a text. Raises VladError if that is no expression."""
         return self._top_level.procedure(parameters, source, self.module if module is None else module)
 
     def value_of(self, source: Source, variables: Mapping[str, Value]) -> Value:
-        """The value of an expression among variables that hold these values."""
+        """The value of an expression with variables that have these values."""
         with self._lock:
             procedure = self.procedure(list(variables), source)
             argument = tuple_of(list(variables.values()))
@@ -377,14 +389,16 @@ class Session(Namespace):
         self, path: Path, stage: str, name: str | None = None, after: str | None = None
     ) -> Iterator[str]:
         """The code of a file's procedures at a stage: core, reverse, forward; types, first-order and c, compiled for real
-        operands. `after`: first-order code as the compiler's pass of that name leaves it. Raises WrongOption where there is no
-        such pass."""
+        operands. `after`: first-order code as the compiler's pass of that name leaves it. Raises WrongOption if there is no
+        such pass.
+        """
         with self._lock:
             yield from showing.procedures_at(self._top_level, load(find(path, [""])), stage, name, after)
 
     def stage(self, value: Value, stage: str, name: str = "", operands: tuple[Value, ...] = ()) -> str:
-        """The code of a procedure at a stage, as the definition of a name if there is one; types, first-order and c for operands
-        like these, or reals."""
+        """The code of a procedure at a stage, as a definition if `name` is given; types, first-order and c for operands
+        like these, or reals.
+        """
         with self._lock:
             return showing.procedure_at(self._top_level, value, stage, name, operands)
 
@@ -401,13 +415,13 @@ def _expect_text(text: object) -> None:
         )
 
 
-# What pickle brings.
+# Unpickling.
 
 _unpickling = threading.RLock()
 
 
 def unpickled(text: str) -> Any:
-    """A procedure that pickle brings. All of a process belong to one session, as long as that is not closed."""
+    """Restore a pickled procedure. All of a process belong to one session, until that is closed."""
     with _unpickling:
         if _for_unpickled().closed:
             _for_unpickled.cache_clear()
@@ -428,7 +442,7 @@ def _for_unpickled() -> Session:
 
 
 def _alone() -> None:
-    """In a process that was forked: the other threads are not there."""
+    """Reset the state in a forked child: the other threads do not exist there."""
     global _unpickling
     _unpickling = threading.RLock()
 

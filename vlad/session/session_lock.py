@@ -28,7 +28,7 @@ _abandoned: set[int] = set()  # threads that must not wait any longer
 
 
 class SessionLock(RLock):  # type: ignore[misc]
-    """A lock that the same thread may take again.
+    """A re-entrant lock.
 
     It is Python's own, with another way of waiting. So it is as quick where no thread waits, and no interrupt comes between its
     release and what follows. (Type checkers take that class for final; it is not.)
@@ -88,7 +88,7 @@ class SessionLock(RLock):  # type: ignore[misc]
     def _wait(self, acquire: Callable[..., bool]) -> None:
         """Raises VladError at a deadlock, or where the wait is abandoned."""
         me = get_ident()
-        before = _waiting.get(me)  # of a signal's handler that interrupts another wait
+        before = _waiting.get(me)  # of an interrupted wait, if this is a signal handler
         suspicious = False
         try:
             _waiting[me] = self

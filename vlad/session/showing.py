@@ -1,7 +1,7 @@
 """The code of programs and procedures at the stages of `vlad show`.
 
 In: a text, or a procedure, and the name of a stage.  Out: core as text; types and C, as the tiers show them. Called by
-session.py, which sees to turns.
+session.py, which holds the lock.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ def procedure_at(
     operands: tuple[Value, ...],
     after: str | None = None,
 ) -> str:
-    """The code of a procedure, as the definition of a name if there is one; types, first-order code and c for operands like
-    these, or reals. `after`: a pass over first-order code."""
+    """The code of a procedure, as a definition if `name` is given; types, first-order code and c for operands like
+    these, or reals. `after`: a pass over first-order code.
+    """
     if stage not in STAGES:
         raise WrongOption("invalid-argument", f"No stage of that name: {stage}", hint=", ".join(STAGES))
     if after is not None and stage != "first-order":

@@ -1,7 +1,7 @@
-"""What a session adds to an error: at least the place of the form, and what the names of the program say about it.
+"""What a session adds to an error: at least the place of the form, and hints from the names of the program.
 
-In: an error of an evaluation, and the form that it came from.  Out: the same error, made clearer by messages/hints.py. Called by
-top_level.py for whatever is evaluated, by session.py for calls, and by programs.py for what is checked.
+In: an error of an evaluation, and the form being evaluated.  Out: the same error, made clearer by messages/hints.py. Called by
+top_level.py for all evaluations, by session.py for calls, and by programs.py for checked programs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Suggestions:
         self.library = library
 
     def suggest(self, error: VladError, span: Span | None = None) -> None:
-        """An error has at least the form's position, an unbound variable the nearest known name."""
+        """Give an error at least the form's position, and an unbound variable the nearest known name."""
         if span is not None and (error.span in (None, error.entered) or in_library(error.span)):
             if error.span is not None and in_stdlib(error.span) and not error.backtrace:
                 error.backtrace.append(Backtrace("the library", error.span))
@@ -59,11 +59,11 @@ class Suggestions:
         return self.module.is_inherited(name) and self.library.definition(name) is not None
 
     def _signature_of(self, name: str) -> Signature | None:
-        """How a primitive or a procedure of the library is called; None of other names."""
+        """The signature of a primitive or a procedure of the library; None for other names."""
         cell = self.module.lookup(name) if self.module.is_inherited(name) else None
         value = look(getattr(cell, "value", NIL))
         return signature(self.machine, code_of(value)) if is_procedure(value) else None
 
     def _usage_of(self, name: str) -> Usage | None:
-        """How a procedure of the library is called, as its doc comment says; None of other names."""
+        """The call in the doc comment of a procedure of the library; None for other names."""
         return self.library.usage(name) if self._is_of_library(name) else None

@@ -1,10 +1,10 @@
-"""Top-level forms, one after the other: definitions, expressions, includes, imports. Modules, and the names in them.
+"""Top-level forms, one after the other: definitions, expressions, includes, imports. Modules, and their names.
 
-In: texts and files, and the module that they are read in.  Out: what they define there, and the values of their expressions.
-Called by session.py, which sees to turns and limits; by programs.py and showing.py, which read a program for another end. It
-drives reader, expander and machine, and decides nothing that they decide.
+In: texts and files, and the module that they are read in.  Out: their definitions there, and the values of their expressions.
+Called by session.py, which handles the lock and limits; by programs.py and showing.py, which read a program for other purposes.
+It drives reader, expander and machine, and makes none of their decisions.
 
-Forms and modules are one subject: to import a file, and to use a name of the library for the first time, is to execute forms.
+Forms and modules are one subject: importing a file, and using a name of the library for the first time, executes forms.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from vlad.session.library import Library
 from vlad.session.suggestions import Suggestions
 
 Answer = TypeVar("Answer")
-Show: TypeAlias = Callable[[Value], None] | None  # is given the value of each expression
+Show: TypeAlias = Callable[[Value], None] | None  # called with the value of each expression
 Note: TypeAlias = Callable[[Definition | Expression, bool], None]
 
 
 class TopLevel:
-    """The modules of a session, and what forms do in them.
+    """The modules of a session, and the execution of forms in them.
 
-    permit      raises VladError where programs may not do something
-    path        gives the folders of `-I`
-    note        while it is there: is given each definition and expression, which is not done; and would its value be shown?
+    permit      raises VladError if programs lack a capability
+    path        returns the folders of `-I`
+    note        if set: called with each definition and expression, which is not executed; and whether its value would be shown
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class TopLevel:
         self._stdlib = stdlib
         self._loading: set[str] = set()
         self._including: list[str] = []
-        self._files: dict[str, Module] = {}  # the modules of files, by their paths
-        self._imports: dict[tuple[str, str | None], Import] = {}  # of the program itself
+        self._files: dict[str, Module] = {}  # the modules of files, by path
+        self._imports: dict[tuple[str, str | None], Import] = {}  # the program's own
         self.basis = Module("basis", None, TABLE)
         self.basis.autoload = self._load_basis
         self.library = Module("library", self.basis)
@@ -78,7 +78,7 @@ class TopLevel:
         """Its own and those of files."""
         return [self.basis, self.library, self.module, *self._files.values()]
 
-    # Names that every program knows.
+    # Standard names.
 
     def _load_basis(self, name: str) -> bool:
         row = TABLE.get(name)
@@ -107,7 +107,7 @@ class TopLevel:
             for syntax in read(source):
                 for item in expand_form(syntax, self.library):
                     self.execute(item, self.library, None)
-            if name in KEYWORDS:  # `list` as a value; the word keeps its meaning in what is read from now on
+            if name in KEYWORDS:  # `list` as a value; the keyword keeps its meaning in texts read from now on
                 self.library.defined.pop(name, None)
         finally:
             self._loading.discard(name)
@@ -115,7 +115,7 @@ class TopLevel:
         return True
 
     def _load_hidden(self, name: str) -> bool:
-        """The library calls a hidden row `%NAME`, as it does its own helpers."""
+        """The library calls a hidden row `%NAME`, like its own helpers."""
         row = TABLE.get(name[1:]) if is_internal(name) else None
         if row is None or not row.hidden:
             return False
@@ -126,8 +126,9 @@ class TopLevel:
     # Forms.
 
     def items(self, source: Source, module: Module) -> Iterator[Item]:
-        """The items of a text, each expanded after the one before was executed. The limits hold for reading, too, and for
-        each expansion."""
+        """The items of a text, each expanded after the previous one was executed. The limits hold for reading, too, and for
+        each expansion.
+        """
         for syntax in self.machine.guarded(lambda: top_level_forms(read(source))):
             yield from self._expand(syntax, module)
 
@@ -140,19 +141,19 @@ class TopLevel:
         return items
 
     def run(self, source: Source, module: Module, show: Show) -> None:
-        """Do what a text says."""
+        """Execute a text."""
         for item in self.items(source, module):
             self.execute(item, module, show)
 
     def run_file(self, path: Path, show: Show) -> Source:
-        """Do what a file says; its text."""
+        """Execute a file; returns its text."""
         source = load(find(path, [""]))
         with self.within(source.name):
             self.run(source, self.module, show)
         return source
 
     def execute(self, item: Item, module: Module, show: Show) -> Value:
-        """Do one top-level form; `show` gets the value of an expression."""
+        """Execute one top-level form; `show` is called with the value of an expression."""
         match item:
             case Definition() | Expression() if self.note is not None:
                 self.note(item, show is not None)
@@ -177,14 +178,14 @@ class TopLevel:
         return UNSPECIFIED
 
     def define(self, cell: Global, value: Value) -> None:
-        """Give a global its value. Compiled code that relied on another one is forgotten."""
+        """Give a global its value. Compiled code that relied on another one is discarded."""
         if hasattr(cell, "value"):
             self.tiers.redefine(cell, lambda: setattr(cell, "value", value))
         else:
             cell.value = value
 
     def _redefined(self, cell: Global) -> None:
-        """A name that meant a primitive means something else from now on."""
+        """Invalidate code that relied on a name's primitive."""
         self.machine.redefined(cell)
         self.tiers.forget()  # uses of primitives are not recorded in what is compiled
         cell.dependents = (
@@ -192,11 +193,11 @@ class TopLevel:
         )
 
     def is_redefined(self, cell: Global) -> bool:
-        """Does its name mean something else in a program here than in every program?"""
+        """Whether its name means something else in a program here than its standard meaning."""
         return any(module.redefines(cell) for module in (self.module, *self._files.values()))
 
     def procedure(self, parameters: Iterable[str], source: Source, module: Module) -> Value:
-        """The procedure with these parameters whose body is a text. Raises VladError where that is no expression."""
+        """The procedure with these parameters whose body is a text. Raises VladError if that is no expression."""
         forms = list(read(source))
         span = Span(source, 0, len(source.text))
         names = [Name(symbol(name), span) for name in parameters]
@@ -216,12 +217,13 @@ class TopLevel:
         return with_room(self.suggesting, self.tiers.apply, self.thunk(body, span), NIL, span=span)
 
     def thunk(self, body: Body, span: Span) -> Value:
-        """A procedure of no argument."""
+        """A procedure without arguments."""
         return self.machine.top_level(make_lambda((Variable("nothing"),), body, "", span))
 
     def suggesting(self, evaluate: Callable[..., Answer], *operands: Any, span: Span | None = None) -> Answer:
-        """What `evaluate` answers for operands, with tensors made on the session's device; an error has at least the form's
-        position, an unbound variable the nearest known name."""
+        """Call `evaluate` on operands, with tensors made on the session's device; an error has at least the form's
+        position, an unbound variable the nearest known name.
+        """
         device = self.machine.device
         before = None if CURRENT.get() == device else CURRENT.set(device)
         try:
@@ -229,7 +231,7 @@ class TopLevel:
         except VladError as error:
             self.suggestions.suggest(error, span)
             raise
-        except Interrupted:  # told once more, on the way of the error by which it was to end
+        except Interrupted:  # raised again, during the unwinding of the error that ends it
             if self.machine.watch.reason is not None:
                 self.suggestions.suggest(self.machine.watch.reason, span)
             raise
@@ -238,7 +240,7 @@ class TopLevel:
                 CURRENT.reset(before)
 
     def print(self, value: Value) -> None:
-        """Print the value of an expression on a line, and what it cost, if the session is metered."""
+        """Print the value of an expression on a line, and the counts, if the session is metered."""
         if value is not UNSPECIFIED:
             self.machine.guarded(lambda: self._write_line(value))
         if self.machine.metered:
@@ -265,7 +267,7 @@ class TopLevel:
             self.run(load(path, item.span), module, show)
 
     def import_again(self) -> list[str]:
-        """Evaluate the files of all modules anew, and give their names what they now mean; the paths that were imported."""
+        """Evaluate the files of all modules again, and update the values of their names; returns the imported paths."""
         self._files.clear()
         imports = list(self._imports.values())
         for item in imports:
@@ -291,7 +293,7 @@ class TopLevel:
                 self.define(module.define(prefix + name), _exported(imported, name, item.span))
 
     def _import_library(self, file: str, prefix: str, module: Module) -> None:
-        """Names of the library are known without import: only a prefix, or a name that the module gave away, needs anything."""
+        """Names of the library need no import: only a prefix, or a name that the module redefined, has an effect."""
         for name in self._stdlib.names_in(file):
             if prefix or not module.is_inherited(name):
                 self.define(module.define(prefix + name), self.library.cell(name).value)
@@ -309,26 +311,27 @@ class TopLevel:
 
     def _find_module(self, item: Import) -> str:
         own = item.path.removesuffix(".vlad") + ".vlad"
-        # before looking: which files there are, is nobody's business either
+        # before searching: the existence of files is protected, too
         if own not in os.listdir(self._stdlib.folder):
             self.permit("imports", f"import files ({item.path})", item.span)
         folders = [*self._folders(item.span), self._stdlib.folder]
         return os.path.realpath(find(item.path, folders, item.span))
 
     def _folders(self, span: Span) -> list[str]:
-        """Where to look for a file named in a text: the text's own folder, the working folder, `-I`."""
+        """The folders to search for a file named in a text: the text's own folder, the working folder, `-I`."""
         return [os.path.dirname(span.source.name), "", *self.path()]
 
     def find_data(self, name: str) -> str:
         """The path of a file that a running program names: in the working folder, where it writes; beside itself; in those of
-        `-I`."""
+        `-I`.
+        """
         self.permit("files", "read files")
         beside = [os.path.dirname(self._including[0])] if self._including else []
         return found(name, [name], ["", *beside, *self.path()])
 
     @contextmanager
     def within(self, file: str) -> Iterator[None]:
-        """Inside, it is the text of this file that names others."""
+        """A context in which the names of files are relative to this file."""
         self._including.append(os.path.realpath(file))
         try:
             yield
@@ -350,7 +353,7 @@ def _exported(module: Module, name: str, span: Span) -> Value:
 
 
 def is_written(body: Body) -> bool:
-    """Is a form a call of `write`, or does it end with one? Then its value has just been printed as it would be here."""
+    """Whether a form is a call of `write`, or ends with one. Then its value has just been printed as it would be here."""
     call = body.result
     return (
         isinstance(call, Call)
@@ -360,7 +363,7 @@ def is_written(body: Body) -> bool:
 
 
 def only_lambda(body: Body) -> Lambda | None:
-    """The lambda, where a body does nothing but answer one."""
+    """The lambda, if a body only returns one."""
     if len(body.bindings) != 1:
         return None
     (binding,) = body.bindings

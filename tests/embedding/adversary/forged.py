@@ -1,4 +1,4 @@
-"""Texts that `vlad.dumps` did not write: they claim to be saved values, and want something else when they are read or called."""
+"""Forged texts, not written by `vlad.dumps`: they resemble saved values, and attempt something else when read or called."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def applied(row: str, operands: str) -> str:
     return code(f"(let* ((r ({row} {operands}))) r)")
 
 
-# What is refused when it is read.
+# Texts that reading rejects.
 UNREADABLE = {
     "nothing": "",
     "a program": "(define x 1)",
@@ -68,7 +68,7 @@ CALLABLE = {
         applied("contract", 'x x "ij,jk->ik" x'),
         applied("contract", 'x x "é" x'),
         applied("einsum-plan", "x x"),
-        # a result that is longer than what it is made of
+        # a result that is longer than its parts
         "(vlad-saved 1 (code f (lambda f (x) (let* ((t (quote (tensor float64 (2) 1 2))) (u (zeros 300 (quote (quote float64)))) "
         '(r (contract t t "i,i->i" u))) r))) (closure f))',
         applied("inverse-axes", "x"),

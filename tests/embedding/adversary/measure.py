@@ -1,7 +1,8 @@
-"""How far scripts of the corpus go beyond their limits of time: `python tests/embedding/adversary/measure.py [TIER [WORD]]`.
+"""By how much scripts of the corpus exceed their time limits: `python tests/embedding/adversary/measure.py [TIER [WORD]]`.
 
-A line for each script whose name has the word: seconds in all, seconds beyond its limit, growth of the process in megabytes, how
-it ends, and what is wrong with that. On a quiet machine nothing is more than 0.2 seconds beyond."""
+A line for each script whose name contains the word: seconds in all, seconds beyond its limit, growth of the process in megabytes,
+its outcome, and any failure. On a quiet machine none is more than 0.2 seconds beyond.
+"""
 
 from __future__ import annotations
 

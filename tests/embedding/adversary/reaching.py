@@ -1,4 +1,4 @@
-"""Scripts that try to reach Python, C, files and other sessions, and names that try to break what is generated."""
+"""Scripts that try to access Python, C, files and other sessions, and names that try to break generated code."""
 
 from __future__ import annotations
 

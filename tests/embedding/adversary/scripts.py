@@ -1,4 +1,4 @@
-"""A script of the corpus: what it does, and how it has to end."""
+"""A script of the corpus: its text, and its expected outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts of people who mean harm: each ends within its limits, in the right way, and the session goes on."""
+"""Malicious scripts: each ends within its limits, in the expected way, and the session remains usable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CORPUS: dict[str, Script] = {
 }  # fmt: skip
 TIERS = ("evaluate", "compile", "auto")
 OWN = {"seconds": 5.0, "memory": 256.0, "depth": 10_000, "output": 10_000}  # limits
-GRACE = 5.0  # seconds: other processes run on the machine; measure.py tells how much is needed
+GRACE = 5.0  # seconds: other processes run on the machine; measure.py prints how much is needed
 KEPT = "(define kept 42) (define (keeper x) (+ x kept))"
 BIG = np.full(1 << 22, 0.5)  # 32 MB
 WIDE = "x" * (1 << 20)
@@ -48,12 +48,12 @@ WIDE = "x" * (1 << 20)
 
 @pytest.fixture(autouse=True)
 def faults_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it is for a host: what would be a fault of the evaluator ends in an error of ours."""
+    """As for a host: faults of the evaluator become internal errors."""
     monkeypatch.setattr(debug, "rungs", debug.rungs - {debug.TRACEBACKS})
 
 
 def host() -> dict[str, Any]:
-    """What is given to scripts here."""
+    """Host objects passed to scripts."""
 
     def failure(x: Any) -> Any:
         raise ValueError(x)
@@ -118,7 +118,7 @@ def test_it_is_large_enough() -> None:
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_nothing_is_left(tier: str) -> None:
-    """Of scripts of every kind, however often they are run in one session, nothing stays: no memory, no thread, no name."""
+    """After scripts of every kind, run repeatedly in one session, nothing remains: no memory, no thread, no name."""
     sample = [
         script for script in list(CORPUS.values())[::11] if dict(script.limits).get("seconds", 1.0) <= 1.0
     ]
@@ -128,7 +128,7 @@ def test_nothing_is_left(tier: str) -> None:
         for script in sample:
             outcome(session, script)
         gc.collect()
-        with contextlib.suppress(AttributeError):  # other C libraries: what they keep of freed memory counts
+        with contextlib.suppress(AttributeError):  # other C libraries: freed memory that they retain counts
             ctypes.CDLL(None).malloc_trim(0)
         return (
             resident_bytes() / 1e6,
@@ -144,7 +144,7 @@ def test_nothing_is_left(tier: str) -> None:
 
 
 def test_the_tier_that_changes() -> None:
-    """What runs long is compiled beside it: a limit ends both."""
+    """A long computation is compiled in the background: a limit ends both."""
     session = session_for("auto")
     for name in ("loops: a loop without end", "loops: two that recurse", "memory: a list that grows"):
         ends, _, seconds = outcome(session, CORPUS[name])

@@ -1,4 +1,4 @@
-"""Texts that claim to be saved values: to read one, and to call what was read, ends in a value or in one VladError."""
+"""Texts that resemble saved values: reading one, and calling the result, ends in a value or in one VladError."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from forged import CALLABLE, UNREADABLE, applied
 
 ARGUMENTS: list[Any] = [1.0, True, "text", [], [1.0, 2.0], (1.0, "a"), np.ones(2), np.ones((2, 2)), None]
 LIMITS = vlad.Limits(seconds=0.5, memory=64, depth=1000, output=1000)
-# What rows are given that the texts write: a value of each kind.
+# Operands of the rows in the texts: a value of each kind.
 OPERANDS = (
     "zero",
     "(quote ())",

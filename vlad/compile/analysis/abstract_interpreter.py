@@ -1,9 +1,9 @@
-"""The one reading of core on what is known of values, which the analysis (fixpoint.py) and specialize.py share.
+"""The abstract interpreter of core, which the analysis (fixpoint.py) and specialize.py share.
 
-In: core, and what is known of the values of its variables.  Out: what is known of its answer. To the one a value is its type
-alone; to the other it has leaves, the machine's numbers, too. What the two do otherwise stands first, as methods that they
-fill in. J needs no rule here: a tag is a closure of a system code, whose lambda is read like any other, and the entries of
-transformed code are made by the machine when the walk comes upon them.
+In: core, and facts about the values of its variables.  Out: facts about its result. In the analysis a value is its type
+alone; in the specialiser it has leaves, the machine's numbers, too. Where the two differ, this class declares methods for them to
+implement. J needs no rule here: a tag is a closure of a system code, whose lambda is interpreted like any other, and the machine
+makes the entries of transformed code on demand.
 
 The file is long because it is one dispatch over the nodes of core, and the vocabulary of all rules for types.
 """
@@ -66,15 +66,15 @@ from vlad.primitives.type_rules import drawn, entry_by_entry
 
 UNBOUND = "Unbound variable: "
 MISFITS = ("invalid-argument", "wrong-shape")  # codes of errors
-MOST_SHAPES = 4  # that the operands of a call have, for each of which it is made apart
+MOST_SHAPES = 4  # of the operands of a call, for each of which it is specialised separately
 
 Callee = Code | Recursion
-Result = Known | None  # None: this path never answers, or (specialising) has already returned
+Result = Known | None  # None: this path never returns, or (specialising) has already returned
 Env = dict[Variable, Known]
 
 
 class Instance:
-    """One code, or recursion, for one choice of types. `joins` has the types of the values at which its paths meet."""
+    """One code, or recursion, for one choice of types. `joins` has the types at the points where its paths meet."""
 
     __slots__ = (
         "callee", "fields", "operands", "result", "joins", "dependents", "growths", "active", "dirty", "ran", "serial",
@@ -102,31 +102,31 @@ class Instance:
 
 
 class AbstractInterpreter:
-    """Reads core on what is known of values. Rows' abstract rules are called with this as first argument."""
+    """Interprets core on facts about values. Rows' abstract rules get this as first argument."""
 
     def __init__(self, machine: Any, types: Types) -> None:
         self.machine = machine
         self.types = types
         self.instance: Instance = Instance(Recursion("", lambda w: None), (), (), 0)
-        self.key: Any = None  # what the current operation is called in `joins`
+        self.key: Any = None  # the key of the current operation in `joins`
         self.span: Span | None = None
-        self.variables: dict[Global, Type | None] = {}  # what is computed when the program runs (whole.py)
+        self.variables: dict[Global, Type | None] = {}  # globals computed at run time (whole.py)
         self.longest = LONGEST_CHAIN  # in an operand
-        self.unroll_certain_calls = False  # are calls that are sure to happen followed one by one?
-        self.counting = machine.counting  # is each entry of a procedure a step that takes fuel?
-        self.unknown: frozenset[Global] = frozenset()  # globals that are computed by what is not looked at
-        self.devices: tuple[str, ...] = COMPILED  # for which there is a compiler
-        self.looping: set[Code] = set()  # what was called while it was called
-        self.tells = False  # does an error say its own words, because there is no tier 0 to do it?
-        self.files: Files | None = None  # None: they are not looked at before the program runs
+        self.unroll_certain_calls = False  # are calls that certainly happen followed one by one?
+        self.counting = machine.counting  # does each procedure entry count as a step of fuel?
+        self.unknown: frozenset[Global] = frozenset()  # globals computed by steps that are not analysed
+        self.devices: tuple[str, ...] = COMPILED  # with a compiler
+        self.looping: set[Code] = set()  # recursive codes
+        self.tells = False  # do errors need their messages, because there is no tier 0?
+        self.files: Files | None = None  # None: files are not inspected before the program runs
         self._values: dict[
             int, tuple[Value, Type]
-        ] = {}  # by id; the value is kept so that its id stays its own
+        ] = {}  # by id; the value is kept alive so that its id stays unique
 
-    # What differs between analysing and specialising.
+    # Differences between analysis and specialisation.
 
     def compute(self, row: Primitive, operands: Sequence[Known], result: Type) -> Known:
-        """A scalar operation whose result is not known."""
+        """A scalar operation whose result is not constant."""
         raise NotImplementedError
 
     def loops(
@@ -143,11 +143,11 @@ class AbstractInterpreter:
         alternative: Callable[[], Result],
         tail: bool,
     ) -> Result:
-        """Either arm, by a boolean that is not known."""
+        """Either arm, by a boolean that is not constant."""
         raise NotImplementedError
 
     def dispatch(self, key: Any, union: Known, rule: Callable[[Known], Result], tail: bool) -> Result:
-        """The rule for whichever member of the union the value is."""
+        """Apply the rule to each member of a union."""
         raise NotImplementedError
 
     def invoke(
@@ -161,18 +161,18 @@ class AbstractInterpreter:
         return value
 
     def fail(self, what: str, about: Failure = Failure.OTHER, name: str | None = None) -> Result:
-        """This operation always ends in an error: nothing follows."""
+        """This operation always raises an error: nothing follows."""
         return None
 
     def invalid(self, name: str) -> Result:
-        """As `fail`: an operand is not of a kind that the row takes."""
+        """As `fail`: an operand is not of a kind that the row accepts."""
         return self.misfitting(f"Argument to {name} is invalid")
 
     def misfitting(self, what: str) -> Result:
         return self.fail(what, Failure.MISFIT)
 
     def misfit(self, name: str, *shapes: tuple[int, ...]) -> Result:
-        """As `fail`: operands of these shapes do not fit each other."""
+        """As `fail`: operands of these shapes do not match."""
         more = f": {' and '.join(map(shape_text, shapes))}" if shapes else ""
         return self.misfitting(f"Shapes given to {name} do not fit{more}")
 
@@ -196,11 +196,11 @@ class AbstractInterpreter:
         """The result depends on the present value of a global."""
 
     def load(self, cell: Global) -> Result:
-        """The value of a global that is computed when the program runs."""
+        """The value of a global that is computed at run time."""
         raise NotImplementedError
 
     def define(self, cell: Global, value: Known) -> None:
-        """Give such a global its value."""
+        """Define such a global."""
         raise NotImplementedError
 
     def effect(
@@ -211,8 +211,9 @@ class AbstractInterpreter:
         answer: Type | None = None,
         shape: tuple[int, ...] | None = None,
     ) -> Result:
-        """Do something to the outside: put a "text", "real", "boolean" or "tensor" into the line that "out" sends off; read a
-        real ("in"), or a "file", in which something of the type is found. `what` names it."""
+        """An external effect: append a "text", "real", "boolean" or "tensor" to the line that "out" writes; read a
+        real ("in"), or a "file" with contents of a type. `what` is its name.
+        """
         raise NotImplementedError
 
     # Values.
@@ -245,7 +246,7 @@ class AbstractInterpreter:
         return Known(self.types.closure(code, tuple(parts)), tuple(leaves))
 
     def part(self, value: Known, index: int) -> Known:
-        """A part of a pair or closure whose type is plain."""
+        """A part of a pair or closure whose type is no union."""
         raise NotImplementedError
 
     def parts(self, value: Known) -> list[Known]:
@@ -255,14 +256,14 @@ class AbstractInterpreter:
         return self.pair(parts[0], parts[1]) if like.kind == "pair" else self.closure(like.of, parts)
 
     def each(self, value: Known, rule: Callable[[Known], Result], label: str = "") -> Result:
-        """The rule on the value; on each member where it is a union. `label` tells two uses in one rule apart."""
+        """Apply the rule to the value, or to each member if it is a union. `label` distinguishes two uses in one rule."""
         type_ = self.types.canonical(value.type)
         if type_.kind != "union":
             return rule(value if type_ is value.type else Known(type_, value.leaves))
         return self.dispatch((self.key, label), Known(type_, value.leaves), rule, False)
 
     def recursive(self, recursion: Recursion, *operands: Known) -> Result:
-        """The recursion on these operands: a call where one is a union, in place where all are plain."""
+        """The recursion on these operands: a call if one is a union, in place if none is."""
         if any(self.types.canonical(operand.type).kind == "union" for operand in operands):
             return self.invoke(recursion, (), operands, False)
         answer: Result = recursion.rule(self, *operands)
@@ -281,7 +282,7 @@ class AbstractInterpreter:
         return code
 
     def value(self, value: Value) -> Known:
-        """A value that exists: constants are known, structures part by part, long chains as one recursive type."""
+        """An existing value: constants are known, structures part by part, long chains as one recursive type."""
         if type(value) is float:
             return Known(self.types.constant(value))
         kept = self._values.get(id(value))
@@ -290,12 +291,12 @@ class AbstractInterpreter:
         return Known(self.types.canonical(kept[1]))
 
     def argument_type(self, value: Value) -> Type:
-        """The type for which to compile a call on this value: its reals and booleans are not known."""
+        """The type for which to compile a call on this value: its reals and booleans are generalised."""
         return self.types.canonical(self._type_of(value, True))
 
     def _type_of(self, value: Value, general: bool) -> Type:
         spine: list[tuple[Any, list[Type]]] = []
-        while True:  # along the last part of each structure, which may be long
+        while True:  # iterates over the last part of each structure, which may be long
             if type(value) is Deferred:
                 value = look(value)
             if type(value) is not tuple or len(value) <= 1:
@@ -349,7 +350,7 @@ class AbstractInterpreter:
         return self.types.tensor(value.shape, kind)
 
     def _on_device(self, reached: bool = True) -> None:
-        """Tensors of the session's device come up."""
+        """Note a tensor of the session's device."""
         if self.machine.device not in self.devices or not reached:
             self.left_out(f"tensors on other devices than {' and '.join(self.devices)} are")
 
@@ -448,8 +449,10 @@ class AbstractInterpreter:
         return self.atom(rhs, env)
 
     def field(self, record: Known, owner: Code | None, index: int) -> Result:
-        """Where a closure is one of several, so is its tangent, and nothing tells which belong together. What is of another comes
-        here as the zero only, written out where it met that one's. `owner` is None where nobody has made such a closure."""
+        """If a closure may be one of several, so may its tangent, and their correspondence is unknown. A tangent of another
+        closure can only be the zero here, expanded where it was joined with this one's. `owner` is None if no such closure was
+        made.
+        """
 
         def of_one(record: Known) -> Result:
             if record.type.kind == "closure":
@@ -480,7 +483,7 @@ class AbstractInterpreter:
         )
 
     def _as_boolean(self, value: Known) -> Result:
-        """Only #f is false; a tensor of booleans is none."""
+        """Only #f is false; a tensor of booleans is an error."""
         if is_tensor(value.type) and value.type.of.kind == "bool":
             return self.fail("A tensor of booleans is no condition")
         return value if value.type.head == "boolean" else self.truth(True)
@@ -513,7 +516,7 @@ class AbstractInterpreter:
     def _fit(
         self, code: Code, fields: list[Known], operands: list[Known], tail: bool, given: int = 0
     ) -> Result:
-        """The tuple rule: take the last operand apart, or pack those that are too many. `given`: how many there were at first."""
+        """The tuple rule: destructure the last operand, or pack excess ones. `given`: the original number of operands."""
         count, arity = len(operands), code.arity
         given = given or count
         if (
@@ -558,9 +561,10 @@ class AbstractInterpreter:
         at: int = 0,
         most: int = MOST_SHAPES,
     ) -> Result:
-        """A call; where an operand from `at` on is a tensor of one of several shapes, a call for each, if these are at most so
-        many: what is found from its shape is known within. Not of what calls itself: that would be a loop for each shape; nor of
-        a way back, in which shapes are those of what it is closed over."""
+        """A call; if an operand from `at` on is a tensor of one of several shapes, a call for each, if there are at most `most`:
+        values that depend on its shape are then known inside. Not for recursive codes, which would become a loop for each shape;
+        nor for backpropagators, whose shapes are those of their environments.
+        """
         if at == len(operands) or code in self.looping or code.backpropagator_of is not None:
             return self.invoke(code, fields, operands, tail)
         type_ = self.types.canonical(operands[at].type)
@@ -592,8 +596,9 @@ class AbstractInterpreter:
         return self.folded(row, operands)
 
     def scalar(self, row: Primitive, operands: list[Known], at: int = 0) -> Result:
-        """A row on reals: folded where all are known, by the laws of the known zero where one is that; on tensors entry by
-        entry."""
+        """A row on reals: folded if all are constant, by the laws of the known zero if one is that; on tensors entry by
+        entry.
+        """
         has_tensors = any(is_tensor(operand.type) for operand in operands[:at])
         for index in range(at, len(operands)):
             operand = operands[index]
@@ -615,7 +620,7 @@ class AbstractInterpreter:
         if all(type_.kind == "constant" for type_ in types):
             try:
                 return self.constant(row.value(*[type_.of for type_ in types]))
-            except VladError:  # of a Python function; tier 0 says it
+            except VladError:  # of a Python function; tier 0 raises it
                 return self.invalid(row.name)
         is_test = row.type.result == "boolean"
         found = self.compute(row, operands, self.types.boolean if is_test else self.types.real)
@@ -635,7 +640,7 @@ class AbstractInterpreter:
         return Known(self.types.real, boolean.leaves)
 
     def unknown_real(self, value: Known) -> Result:
-        """A real, of which nothing more is to be known."""
+        """A real about which nothing else is known."""
         if not is_real(value.type):
             return self.invalid("real")
         return (
@@ -645,14 +650,14 @@ class AbstractInterpreter:
         )
 
     def left_out(self, what: str) -> Result:
-        """This is for tier 0."""
+        """Leave this to tier 0."""
         raise Unbounded(f"{what} not compiled yet", self.span)
 
     def unbounded(self, reason: str, for_number: bool = False) -> Result:
         raise Unsettled(reason, self.span, for_number)
 
     def folded(self, row: Primitive, operands: list[Known]) -> Result:
-        """A row that is only known on constants: strings, symbols."""
+        """A row that is only compiled on constants: strings, symbols."""
         values = []
         for operand in operands:
             type_ = self.types.canonical(operand.type)
@@ -661,7 +666,7 @@ class AbstractInterpreter:
             values.append(type_.of)
         try:
             value = row.value(*values)
-        except Exception:  # whatever it is, tier 0 says it
+        except Exception:  # whatever it is, tier 0 raises it
             return self.invalid(row.name)
         return self.value(value)
 

@@ -1,12 +1,12 @@
-"""Run the program on types, J included: abstract interpretation to a least fixed point.
+"""Abstract interpretation of the program on types, including J, to a least fixed point.
 
 In: a Code and the types of a call.  Out: instances, each a code with the types of its environment and operands, and of its
-result. Core is read by abstract_interpreter.py.
+result. abstract_interpreter.py interprets core.
 
-Termination. A call of a code that is being analysed further up is merged with that instance when only constants differ, when
-something grows around what was there before (a chain of backpropagators, a list), or when a dozen are active; what grows
-becomes a recursive type (core/types.py). What has no such bound, as an n-th derivative, may have one with
-`unroll_certain_calls`: then calls that are sure to happen are followed one by one.
+Termination. A call of a code that is being analysed further up is merged with that instance if only constants differ, if
+something grows around an earlier value (a chain of backpropagators, a list), or if a dozen are active; a growing type
+becomes a recursive one (core/types.py). Without such a bound, as for an n-th derivative, there may be one with
+`unroll_certain_calls`: then calls that certainly happen are followed one by one.
 """
 
 from __future__ import annotations
@@ -34,24 +34,23 @@ from vlad.core.types import (
 )
 from vlad.data.values import ZERO, Code, Global, Primitive, Role, Value
 
-MOST_ACTIVE = 12  # instances of one code on the stack, before they are merged whatever they are
-MOST_UNROLLED = 1  # turns that differ only in constants, before they are one loop
-MOST_FOLLOWED = 40  # instances of one code, each sure to call the next, that patience follows
-MOST_ORDERS = 6  # transformations of one code, before their number counts as unbounded
-MOST_ORDERS_FOLLOWED = 8  # the same, where it is sure that they are applied
+MOST_ACTIVE = 12  # instances of one code on the stack, before they are merged unconditionally
+MOST_UNROLLED = 1  # iterations that differ only in constants, before they become one loop
+MOST_FOLLOWED = 40  # instances of one code, each certain to call the next, that are unrolled
+MOST_ORDERS = 6  # transforms of one code, before their number counts as unbounded
+MOST_ORDERS_FOLLOWED = 8  # the same, if they are certainly applied
 MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
-MOST_GROWTHS = 3  # of the type at a place where paths meet, before it is widened
+MOST_GROWTHS = 3  # of the type at a point where paths meet, before it is widened
 MOST_RUNS = 8_000
-MOST_RUNS_FOLLOWED = 32_000  # with patience
-MOST_RUNS_UNROLLED = (
-    2_000  # where long operands are taken apart for good: it pays only if it is straightforward
-)
-MOST_RUNS_EACH = 20  # more for each code
+MOST_RUNS_FOLLOWED = 32_000  # with unrolling of certain calls
+MOST_RUNS_UNROLLED = 2_000  # with long operands unrolled: it pays only if the code is straightforward
+MOST_RUNS_EACH = 20  # additional ones for each code
 
 
 class Variants:
-    """Instances that differ only in constants: how many there were, what all had in common, and how often that became less since
-    it is what counts."""
+    """Instances that differ only in constants: their number, their common constants, and how often these became fewer since
+    only they count.
+    """
 
     __slots__ = ("count", "fields", "growths", "operands")
 
@@ -61,7 +60,7 @@ class Variants:
 
 
 class Analysis(AbstractInterpreter):
-    """The fixed point. `solve` answers the instance of a call; results are in `Instance.result`."""
+    """The fixed point. `solve` returns the instance of a call; results are in `Instance.result`."""
 
     def __init__(
         self,
@@ -73,15 +72,15 @@ class Analysis(AbstractInterpreter):
         self.types.keep_zeros_distinct = strategy.zeros_distinct
         self.longest = longest = strategy.longest
         self.follow_certain_calls(CALL)
-        self._open = 0  # arms of branches, around where we are, that may not be taken
-        self._opened: dict[Instance, int] = {}  # the same where an active instance began
+        self._open = 0  # enclosing arms of branches that may not be taken
+        self._opened: dict[Instance, int] = {}  # the same at the start of an active instance
         unrolls = longest > LONGEST_CHAIN
         self._most_active = longest + MOST_ACTIVE if unrolls else MOST_ACTIVE
         self.most_runs = (
             MOST_RUNS_FOLLOWED if strategy.unroll else MOST_RUNS_UNROLLED if unrolls else MOST_RUNS
         )
         self.instances: list[Instance] = []
-        self.cells: dict[Global, Value] = {}  # globals whose values were relied on
+        self.cells: dict[Global, Value] = {}  # globals whose values the result relies on
         self._readers: dict[Global, dict[Instance, None]] = {}
         self._of_key: dict[Any, Instance] = {}
         self._key_epoch = 0
@@ -101,7 +100,7 @@ class Analysis(AbstractInterpreter):
         root = self.find(callee, fields, operands)
         if not root.ran:
             self._settle(root)
-        while True:  # once more over all that is reachable, until nothing changes
+        while True:  # repeats over all reachable instances until nothing changes
             epoch, before, looping = self.types.epoch, len(self.instances), len(self.looping)
             for instance in list(self.instances):
                 if instance.ran:
@@ -148,7 +147,7 @@ class Analysis(AbstractInterpreter):
         return instance
 
     def _rekey(self) -> None:
-        """Cells were unified: keys are made anew; of two instances that became one, the first stays."""
+        """Make the keys again after cells were unified; of two instances that became equal, the first stays."""
         while self._key_epoch != self.types.epoch:
             self._key_epoch = self.types.epoch
             canonical = self.types.canonical
@@ -165,14 +164,14 @@ class Analysis(AbstractInterpreter):
     def _generalised(
         self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]
     ) -> Instance | None:
-        """Many instances that differ only in constants: one more is for reals that are not known, where they differ."""
+        """For many instances that differ only in constants: an instance with the differing reals generalised."""
         general, common = self.types.general, self.types.common
         key = (code, tuple([general(f) for f in fields]), tuple([general(o) for o in operands]))
         seen = self._variants.get(key)
         if seen is None:
             seen = self._variants[key] = Variants(fields, operands)
         seen.count += 1
-        # the way back of what is done to tensors has their shapes and places among its constants
+        # a backpropagator of tensor operations has their shapes and positions among its constants
         is_kept = code.backpropagator_of is None or any(
             type_.mentions_tensor for type_ in (*fields, *operands)
         )
@@ -231,14 +230,12 @@ class Analysis(AbstractInterpreter):
         return instance
 
     def _continues(self, active: Instance, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> bool:
-        """Is a new call of the same code the next turn of one that is active, rather than another use of it?"""
+        """Whether a new call of the same code is the next iteration of an active one, rather than another use of it."""
         types = self.types
         olds = [types.canonical(type_) for type_ in (*active.fields, *active.operands)]
         news = [*fields, *operands]
         if sum([new.size for new in news]) <= sum([old.size for old in olds]):
-            return (
-                False  # an inner derivative has a tag more on its argument, but one procedure less around it
-            )
+            return False  # an inner derivative has one more tag on its argument, but one procedure less around it
         if any(
             (old.kind == "pair" or (old.kind == "closure" and old.of.role is not Role.TAG))
             and types.contains(old, new)
@@ -249,12 +246,12 @@ class Analysis(AbstractInterpreter):
         for old, new in zip(olds, news, strict=True):
             turns = self._turns(old, new)
             if turns is None:
-                return False  # another use of it, from within a continuation that has the first one in it
+                return False  # another use, from within a continuation that contains the first one
             grows = grows or turns
         return grows
 
     def _turns(self, old: Type, new: Type) -> bool | None:
-        """May `new` be, a turn later, what `old` was, and does it grow? None if not."""
+        """Whether `new` may be the successor of `old` in the next iteration, and whether it grows; None if it is not."""
         types = self.types
         old, new = types.canonical(old), types.canonical(new)
         if types.general(old) is types.general(new) or old.of is ZERO or new.of is ZERO:
@@ -263,7 +260,7 @@ class Analysis(AbstractInterpreter):
         if (is_procedure or old.kind in ("pair", "union") or old is types.nil) and types.contains(new, old):
             return True
         if is_procedure and old.head == new.head and occurs_inside(new.of, new):
-            return True  # around something that has been joined with what was there
+            return True  # around something that was joined with the earlier value
         if types.contains(old, new) or old.kind == new.kind == "union":
             return False
         if old.head != new.head or not old.parts:
@@ -325,16 +322,16 @@ class Analysis(AbstractInterpreter):
         if instance.result is not None and (old is None or instance.result is not self.types.canonical(old)):
             for dependent in instance.dependents:
                 self._mark(dependent)
-        self._told()
+        self._mark_changed()
 
-    def _told(self) -> None:
+    def _mark_changed(self) -> None:
         changed = self.types.changed
         if changed:
             self.types.changed = []
             for instance in changed:
                 self._mark(instance)
 
-    # Walking on types.
+    # Interpretation on types.
 
     def compute(self, row: Primitive, operands: Sequence[Known], result: Type) -> Known:
         return Known(result)
@@ -351,7 +348,7 @@ class Analysis(AbstractInterpreter):
         return Known(self.types.canonical(value.type.parts[index]))
 
     def _grown(self, instance: Instance, key: Any, old: Type | None, value: Result) -> Type | None:
-        """What came so far, joined with one more; widened where it keeps growing."""
+        """The join of the type so far with another; widened if it keeps growing."""
         if old is None or value is None:
             return old if value is None else value.type
         growths = instance.growths.get(key, 0)
@@ -363,7 +360,7 @@ class Analysis(AbstractInterpreter):
         return joined
 
     def _join(self, key: Any, value: Result, exact: bool = False) -> Result:
-        """The type of all that came here so far. `exact` is `Types.exact`."""
+        """The join of all types at this point so far. `exact` is `Types.exact`."""
         joins = self.instance.joins
         self.types.exact = exact
         joined = joins[key] = self._grown(self.instance, key, joins.get(key), value)

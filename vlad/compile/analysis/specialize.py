@@ -1,7 +1,7 @@
-"""Instances → first-order code: the walk of fixpoint.py once more, with the types known and the machine's leaves beside them.
+"""Instances → first-order code: the interpretation of fixpoint.py again, with known types and with leaves.
 
-In: an analysis that has settled, and the instance of the call.  Out: a Program. What the walk finds known takes no code:
-pairs and closures fall apart into their leaves, tags vanish, a call goes to the one function of its instance.
+In: a finished analysis, and the instance of the call.  Out: a Program. Known values need no code:
+pairs and closures are split into their leaves, tags vanish, a call goes to the one function of its instance.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Specializer(AbstractInterpreter):
         self.functions: dict[Instance, Function] = {}
         self._waiting: list[Instance] = []
         self._statics: dict[tuple[int | str, Type], Leaf] = {}
-        self._kept: list[Value] = []  # so that an id in `_statics` stays its own
+        self._kept: list[Value] = []  # so that an id in `_statics` stays unique
         self.block = Block()
 
     def program(self, *roots: Instance) -> Program:
@@ -76,7 +76,7 @@ class Specializer(AbstractInterpreter):
         return Program(list(self.functions.values()), self.layout.members, entries, variables)
 
     def entry(self, root: Instance, environment: Sequence[Value]) -> Program:
-        """The program of one call of a procedure that is closed over these values. Tensors among them are data of the program."""
+        """The program of one call of a procedure with this environment. Tensors in it are data of the program."""
         if not any(self.layout.kinds(field) for field in root.fields):
             return self.program(root)
         begin = Instance(Recursion("entry", lambda w: None), (), root.operands, 0)
@@ -142,7 +142,7 @@ class Specializer(AbstractInterpreter):
             self.answer(answer)
 
     def _parameters(self, function: Function, types: Sequence[Type]) -> list[Known]:
-        """What a function's parameters are, whose types these are."""
+        """The values of a function's parameters, with these types."""
         leaves: list[Leaf] = list(function.parameters)
         known = []
         for type_ in types:
@@ -313,7 +313,7 @@ class Specializer(AbstractInterpreter):
     # Values.
 
     def coerced(self, value: Known, type_: Type) -> tuple[Leaf, ...]:
-        """The leaves of a value as one of a type that covers its own."""
+        """Convert the leaves of a value to a type that covers its own."""
         from_, to = self.types.canonical(value.type), self.types.canonical(type_)
         if from_ is to:
             return value.leaves
@@ -327,7 +327,7 @@ class Specializer(AbstractInterpreter):
             self.block.statements.append(Box(slot, member, leaves))
             return (slot,)
         if to.kind == "string":
-            # the zero of a string is the string itself, so nobody looks at what stands for it
+            # the zero of a string is the string itself, so its representation is never read
             text = self.value(String("")) if from_.of is ZERO else value
             return self.characters(text).leaves
         if to.kind == "tensor":
@@ -361,7 +361,7 @@ class Specializer(AbstractInterpreter):
         return Known(known.type, self._static(value, known.type))
 
     def _static(self, value: Value, type_: Type) -> tuple[Leaf, ...]:
-        """The leaves of a value that exists: boxes become part of the program."""
+        """The leaves of an existing value: boxes become part of the program."""
         type_ = self.types.canonical(type_)
         if type_.kind == "real":
             return (float(look(value)),)

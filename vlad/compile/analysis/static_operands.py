@@ -1,10 +1,10 @@
-"""Numbers among the operands of a call that give shapes, or an order of differentiation: they are part of what is compiled, as
-the shapes of its tensors are.
+"""Numbers among the operands of a call that determine shapes, or an order of differentiation: they are constants of the compiled
+code, like the shapes of its tensors.
 
-In: the operands.  Out: the same, with some numbers marked as ones that the compiler takes for constants. Which, is found out by
-trying: those without which a shape would be known only when the program runs, and no others, for each choice of numbers takes
-code of its own. So `(f x n)` of `(slice x 0 n)` is compiled anew for another n, and for no other x. Loops, buffers and
-products are of known lengths then, as the C compiler and the vectors like them.
+In: the operands.  Out: the same, with some numbers marked as constants for the compiler. They are found by
+trial: those without which a shape would depend on run-time values, and no others, as each choice of numbers needs
+code of its own. So `(f x n)` of `(slice x 0 n)` is compiled again for another n, but not for another x. Loops, buffers and
+products then have constant lengths, which helps the C compiler and vectorisation.
 """
 
 from __future__ import annotations
@@ -15,22 +15,24 @@ from typing import Any, TypeAlias, final
 from vlad.data.tensors import Tensor
 from vlad.data.values import Value, is_pair, look
 
-MOST_WRITTEN = 64  # entries of a tensor that are part of a unit's text (c_unit.py); others are handed over
+MOST_WRITTEN = (
+    64  # entries of a tensor that are part of a unit's text (c_unit.py); larger ones are passed at run time
+)
 
-MOST_NUMBERS = 16  # whole ones among the operands, to find out which give shapes
-MOST_LOOKED_AT = 1_000  # parts of the operands, for that
-LARGEST = 1 << 31  # that is taken for a length
+MOST_NUMBERS = 16  # whole ones among the operands, for which the trial is run
+MOST_LOOKED_AT = 1_000  # parts of the operands, for the trial
+LARGEST = 1 << 31  # that counts as a length
 
 Places: TypeAlias = tuple[int, ...]  # of reals among the operands, counted from 0 in their order
 
 
 @final
 class Fixed(float):
-    """A real of an operand that the compiler takes for a constant."""
+    """A real of an operand that the compiler treats as a constant."""
 
 
 def _parts(operands: tuple[Value, ...]) -> list[Value] | None:
-    """All that the operands consist of, pairs before what is in them; None where that is too much."""
+    """All parts of the operands, pairs before their contents; None if there are too many."""
     found: list[Value] = []
     work = [*reversed(operands)]
     while work:
@@ -44,14 +46,14 @@ def _parts(operands: tuple[Value, ...]) -> list[Value] | None:
 
 
 def whole_numbers(operands: tuple[Value, ...]) -> Places:
-    """The places of those that may give shapes; none where there are too many to find out."""
+    """The positions of whole numbers that may determine shapes; none if there are too many for a trial."""
     reals = [part for part in _parts(operands) or () if type(part) is float]
     found = [place for place, real in enumerate(reals) if real.is_integer() and abs(real) < LARGEST]
     return tuple(found) if len(found) <= MOST_NUMBERS else ()
 
 
 def form(operands: tuple[Value, ...]) -> Any:
-    """What kinds of value operands consist of, whose numbers then mean the same; None where there are too many."""
+    """The structure of operands, for which positions mean the same; None if there are too many parts."""
     parts = _parts(operands)
     if parts is None:
         return None
@@ -59,7 +61,7 @@ def form(operands: tuple[Value, ...]) -> Any:
 
 
 def with_fixed(operands: tuple[Value, ...], places: Places) -> tuple[Value, ...]:
-    """The operands with the reals at these places marked."""
+    """The operands with the reals at these positions marked."""
     if not places:
         return operands
     last, place = max(places), -1
@@ -82,8 +84,9 @@ def with_fixed(operands: tuple[Value, ...], places: Places) -> tuple[Value, ...]
 
 
 def needed(places: Places, settles: Callable[[Places], bool], kept: Places = ()) -> Places:
-    """Of places that all together settle a question, as few as do, beside those that are kept anyway: with half of them at a time
-    (U. Junker, QuickXplain, 2004)."""
+    """A minimal subset of positions that settles a question, together with `kept`: by testing half of them at a time
+    (U. Junker, QuickXplain, 2004).
+    """
     if not places or settles(kept):
         return ()
     if len(places) == 1:

@@ -1,9 +1,9 @@
-"""What a call is, by content: the same text for the same work in another process.
+"""A key of a call by its content: the same text for the same work in another process.
 
-In: a procedure and operands.  Out: a digest of all that compiling such a call looks at (the procedure's core, the values that
-it holds, the globals it reaches, the kinds of its operands, the compiler itself), and those globals. Names of variables and
-places in files do not count: a procedure that was moved in its file is the same. (What core/text.py prints is for
-people: there, names are all.)
+In: a procedure and operands.  Out: a digest of everything on which compiling such a call depends (the procedure's core, its
+captured values, the globals it reaches, the kinds of its operands, the compiler itself), and those globals. Names of variables
+and places in files do not count: a procedure that was moved in its file is the same. (The output of core/text.py is for display:
+there, names matter.)
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ from vlad.data.values import (
 )
 from vlad.evaluate.limits import deep_recursion
 
-MOST_WORDS = 200_000  # of a call's text: what is larger is not worth recognising
-BYTES_SPELT = 8  # that a character takes in a text that is made of such, and hashed
+MOST_WORDS = 200_000  # of a call's text: larger calls are not cached
+BYTES_SPELT = 8  # memory per character of a text that is built and hashed
 
 ATOMS = {
     id(TRUE): "#t",
@@ -64,14 +64,15 @@ ATOMS = {
 
 
 class Nameless(Exception):
-    """There is something in a call that has no text, or too much of it."""
+    """A call contains something without a text, or is too large."""
 
 
 def identity(
     machine: Any, f: Value, operands: Iterable[Value], longest: int, *more: str
 ) -> tuple[str, list[Global]]:
-    """The digest of a call, with `more` that matters, and the globals it reaches. Of lists that are longer than `longest` the
-    length does not matter. Raises Nameless."""
+    """The digest of a call, with further relevant texts `more`, and the globals it reaches. The lengths of lists longer than
+    `longest` do not matter. Raises Nameless.
+    """
     walk = _Walk(machine)
     with deep_recursion():
         walk.value(look(f))
@@ -85,7 +86,7 @@ def identity(
 
 @functools.cache
 def _ourselves() -> str:
-    """The compiler that is asking: another one may compile the same call differently."""
+    """The version of this compiler: another one may compile the same call differently."""
     folder = os.path.abspath(__file__)
     for _ in range(3):
         folder = os.path.dirname(folder)
@@ -104,8 +105,9 @@ def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _kind(walk: _Walk, value: Value, longest: int, known: dict[int, str]) -> str:
-    """What an operand is without its reals and booleans; a long chain is the kinds of its parts, without their number.
-    `known`: parts that were met before."""
+    """The kind of an operand, without its reals and booleans; a long chain is the kinds of its parts, without their number.
+    `known`: parts visited before.
+    """
     whole = value
     kind = known.get(id(whole)) if type(whole) is tuple else None
     if kind is not None:
@@ -176,24 +178,24 @@ def _derivation(code: Code) -> str:
 
 
 def _spelt(text: str) -> str:
-    """A text that ends where it says: nothing that follows can be mistaken for a part of it."""
+    """A self-delimiting text: nothing that follows can be mistaken for a part of it."""
     return f"{len(text)}:{text}"
 
 
 class _Walk:
-    """Writes words. Whatever is met again is its number, so sharing and recursion end by themselves."""
+    """Writes words. A repeated object is written as its number, so sharing and recursion need no special care."""
 
     def __init__(self, machine: Any) -> None:
         self.machine = machine
         self.words: list[str] = []
         self.cells: list[Global] = []
         self._numbers: dict[int, str] = {}
-        self._kept: list[Any] = []  # so that an id stays its own
-        self._codes: list[Code] = []  # met and not written
+        self._kept: list[Any] = []  # so that ids stay unique
+        self._codes: list[Code] = []  # visited and not written
         self._written = 0  # of the cells
 
     def number(self, thing: Any) -> tuple[str, bool]:
-        """The number of a thing, and whether it is new."""
+        """The number of an object, and whether it is new."""
         number = self._numbers.get(id(thing))
         if number is not None:
             return number, False
@@ -204,7 +206,7 @@ class _Walk:
         return number, True
 
     def value(self, value: Value) -> None:
-        """A value with everything in it, along its last part in a loop."""
+        """A value with its parts, iterating over its last part."""
         while True:
             value = look(value)
             if type(value) is not tuple or not value:
@@ -234,7 +236,7 @@ class _Walk:
         return number
 
     def rest(self) -> None:
-        """Write the codes and globals that were met."""
+        """Write the codes and globals that were visited."""
         while self._codes or self._written < len(self.cells):
             if self._codes:
                 self._code(self._codes.pop())
@@ -262,10 +264,10 @@ class _Walk:
         self._lambda(self.machine.core_of(code))
 
     def _given(self, primitive: Primitive) -> None:
-        """What an application looks at that is in no operand: the words that the session was started with."""
+        """Inputs of an application other than operands: the session's arguments."""
         if primitive.name == "command-line-arguments":
             self.value(self.machine.arguments)
-        if primitive.rows:  # its rules are known in this process only
+        if primitive.rows:  # its rules exist in this process only
             raise Nameless
 
     def _lambda(self, lambda_: Lambda) -> None:

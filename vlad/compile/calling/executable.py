@@ -1,8 +1,8 @@
-"""A compiled procedure as something to call: its limits, its statuses and what they mean, and where it comes from.
+"""A compiled procedure as a callable: its limits, its statuses and their meaning, and its origin.
 
-In: a procedure and operands.  Out: `Compiled`, from the cache where the same call was compiled before, else from the
-compiler, which is loaded only then. Who compiles when is decided by policy.py; an error of the program itself is not
-explained here: `Failed` says that tier 0 should run the call.
+In: a procedure and operands.  Out: `Compiled`, from the cache if the same call was compiled before, else from the
+compiler, which is imported only then. policy.py decides what is compiled when; an error of the program itself is not
+explained here: `Failed` makes tier 0 run the call.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from vlad.primitives.control import read_real
 
 UNLIMITED = 1 << 60  # steps
 LONGEST_CHARACTER = 4  # bytes of UTF-8
-LEAST_ROOM = 24 << 20  # bytes, in which a loop can be collected
-BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack: what a limit of depth leaves
+LEAST_ROOM = 24 << 20  # bytes, the minimum for collecting a loop
+BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack, for a limit of depth
 
 
 class Outside:
-    """What compiled code does to the outside, done by the machine. An exception there ends the call, and is raised again."""
+    """External effects of compiled code, done by the machine. An exception there ends the call, and is raised again."""
 
     def __init__(self, machine: Any) -> None:
-        self.machine = weakref.ref(machine)  # `_outsides` must not keep it; whoever calls has it
+        self.machine = weakref.ref(machine)  # weak, as `_outsides` must not keep it alive; callers do
         self.error: BaseException | None = None
-        # C does not keep this, nor do its own callbacks: whoever calls has it, and it goes with the machine
+        # neither C nor its own callbacks keep this alive: callers do, and it is freed with the machine
         own: Callable[[], Any] = weakref.ref(self)
 
         def failed(_: type[BaseException], error: BaseException, __: object) -> None:
@@ -68,13 +68,13 @@ class Outside:
         return machine
 
     def _write(self, text: Any, length: int) -> int:
-        """Without a text: may so many bytes be written?"""
+        """Without a text: whether `length` bytes may be written."""
         try:
             if text == ffi.NULL:
                 self._machine().watch.expects(length // LONGEST_CHARACTER)
                 return 0
             self._machine().write(ffi.buffer(text, length)[:].decode("utf-8", "surrogatepass"))
-        except BaseException as error:  # whatever it is: there is C on the stack
+        except BaseException as error:  # any exception must not pass through C frames
             self.error = error
             return 1
         return 0
@@ -99,11 +99,11 @@ def outside_of(machine: Any) -> Outside:
 
 
 class Compiled(Crossing):
-    """Call it with operands that are values of the types it was compiled for.
+    """Callable with operands that are values of the types for which it was compiled.
 
-    Its library has a state (arena, stack), so calls take turns; a call that is made from within one, by a Python function to
-    which the program writes, is a Mismatch. The library is unloaded when nobody has this, or what it hands out, any longer: there
-    are no cycles here, for a session that is closed does not wait for Python's collector.
+    Its library has state (arena, stack), so calls are serialised; a nested call, from a Python function used for
+    output, raises Mismatch. The library is unloaded when this, and everything it returned, is unreferenced: there
+    are no reference cycles, as a closed session must not wait for Python's collector.
     """
 
     def __init__(
@@ -117,10 +117,12 @@ class Compiled(Crossing):
         """`given`: the tensors whose entries are passed with each call."""
         super().__init__(interface)
         self.given = [entries(tensor) for tensor in given]
-        self.held: list[Any] = [*self.given]  # what words point to
-        self.cells = cells  # the globals on whose values this relies
+        self.held: list[Any] = [*self.given]  # referents of words
+        self.cells = cells  # the globals whose values the code relies on
         self.outside = outside_of(machine) if interface.acts else None
-        self.busy: list[object] = []  # is there a call under way? fast_call.py has this, too, but not us
+        self.busy: list[
+            object
+        ] = []  # is a call in progress? Shared with fast_call.py, which must not reference this object
         self.watch = machine.watch
         self.words = words = interface.words
         self._in = ffi.new("union vlad_word[]", words.count + 1)
@@ -129,7 +131,7 @@ class Compiled(Crossing):
         if words.multiplies:
             product = import_safely(
                 "vlad.compile.native.blas"
-            ).product  # 2 ms, only where matrices are multiplied
+            ).product  # 2 ms, only if matrices are multiplied
             first, found = words.products, product()
             self._in[first].p, self._in[first + 1].p = [
                 ffi.cast("void *", address) for address in (found.address, found.single)
@@ -151,9 +153,9 @@ class Compiled(Crossing):
         for index, array in enumerate(self.given, start=words.entries):
             self._in[index].p = ffi.from_buffer(array)
         self._call = handle.vlad_call
-        # gives the memory back that is kept from call to call; None where there is none
+        # frees the memory kept between calls; None if there is none
         self._give_back: Callable[[], int] | None = _exported(handle, "vlad_give_back")
-        # hands back what it works in, when the answer has been read
+        # returns its working memory after the result was read
         self.rest: Callable[[], int] | None = _exported(handle, "vlad_rest")
         self.handle = handle
         self.stop: Callable[[], object] | None = _stopper(handle) if interface.stops else None
@@ -162,36 +164,36 @@ class Compiled(Crossing):
         if arguments is not None:
             arguments = [type_ for type_ in arguments if not is_fixed(type_)]
         result = interface.result
-        # of a pair of which one half is known, machine code answers the other alone, a real, too
+        # of a pair with one constant half, machine code returns only the other, a real, too
         is_real = result is not None and interface.layout.types.canonical(result).kind == "real"
         if interface.direct and arguments is not None and is_real:
             kinds = ", ".join(["void *" if is_tensor(type_) else "double" for type_ in arguments])
             pointer = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
-            # keeps the library, for as long as somebody calls it
+            # keeps the library loaded while the pointer is in use
             self.entry = ffi.gc(pointer, lambda _: handle)
         # from reals to a real: it has no loops, and no stack
         self.is_free = self.entry is not None and not any(map(is_tensor, arguments or ()))
 
     @cached_property
     def quick(self) -> Quick | None:
-        """What Python calls, if it may be called so; made when somebody asks."""
+        """The fast path for Python, if it is allowed; made on first use."""
         return quick(self, self._in, self._out)
 
     def fits(self) -> bool:
-        """Is there room for what it makes? Where nothing else than an array is so large, nobody looks before it is written."""
+        """Whether there is memory for its arrays. Only the largest one is checked, before it is written."""
         largest = self.interface.largest
-        copied = largest if "p" in self.words.results else 0  # what is answered is
+        copied = largest if "p" in self.words.results else 0  # results are copied
         return has_room(largest + copied)
 
     def __call__(self, *operands: Value) -> Value:
-        """Raises Mismatch, Failed or LimitExceeded."""
+        """Call it with operands. Raises Mismatch, Failed or LimitExceeded."""
         with self.lock:
             if self.busy:
                 raise Mismatch
             try:
                 self.busy.append(self.lock)
                 return self._called(operands)
-            finally:  # however it ended: boxes and values go, and others come to lie where they lay
+            finally:  # in any case: boxes and values are freed, and their ids and addresses reused
                 self.busy.clear()
                 self._made.clear()
                 self._seen.clear()
@@ -210,7 +212,7 @@ class Compiled(Crossing):
         if self.stop is not None:
             self.handle.vlad_stop = 0
         for index in range(self.words.targets, self.words.count):
-            self._in[index].p = ffi.NULL  # anywhere: what is answered is copied
+            self._in[index].p = ffi.NULL  # anywhere: results are copied
         if self.outside is not None:
             self.handle.vlad_host_write = self.outside.write
             self.handle.vlad_host_read = self.outside.read
@@ -243,7 +245,7 @@ class Compiled(Crossing):
         if status in (TOO_DEEP, OUT_OF_MEMORY) and is_narrow():
             raise Narrow("its memory is small")
         if status == TOO_DEEP and limits.depth is not None:
-            # tier 0 may do with less: it appends texts, for one, without going as deep as they are long
+            # tier 0 may need less depth: it appends texts, for example, without recursion
             raise Failed("it is too deep")
         if self.steps is not None and status == OUT_OF_FUEL:
             self.steps[0] = self.steps[1] + 1
@@ -251,19 +253,21 @@ class Compiled(Crossing):
         raise failure(status, self.interface.failures)
 
     def is_taken(self) -> bool:
-        """Is there a call under way in another thread?"""
+        """Whether a call is in progress in another thread."""
         if self.lock.acquire(False):
             self.lock.release()
             return False
         return True
 
     def is_deep(self) -> bool:
-        """Has it a stack of its own?"""
+        """Whether it has a stack of its own."""
         return bool(_exported(self.handle, "vlad_deepest"))
 
     @contextlib.contextmanager
     def _limited(self, depth: int | None, most: float | None) -> Iterator[None]:
-        """Inside, so many calls may wait for each other: their stack is that much. What they make is so many bytes at most."""
+        """A context with limits on the number of nested calls, by the size of their stack, and on the bytes that
+        they allocate.
+        """
         handle, bounds = self.handle, {}
         if depth is not None:
             bounds["vlad_deepest"] = BYTES_A_CALL * (depth + FIRST_CALLS)
@@ -280,7 +284,7 @@ class Compiled(Crossing):
 
 
 def _stopper(handle: Any) -> Callable[[], object]:
-    """What tells a library, from another thread, to end its call."""
+    """A function that ends the library's call from another thread."""
 
     def stop() -> None:
         handle.vlad_stop = 1
@@ -289,7 +293,7 @@ def _stopper(handle: Any) -> Callable[[], object]:
 
 
 def _exported(handle: Any, name: str) -> Any:
-    """What a library exports by a name; None where it does not."""
+    """An exported symbol of a library; None if it does not exist."""
     try:
         return getattr(handle, name)
     except (AttributeError, ffi.error):
@@ -297,13 +301,13 @@ def _exported(handle: Any, name: str) -> Any:
 
 
 class Launched(Crossing):
-    """The same on a GPU: what cuda_unit.py has emitted, called with values there."""
+    """The same on a GPU: the output of cuda_unit.py, called with values there."""
 
     fits: Callable[[], bool] = staticmethod(lambda: True)  # its memory is not the process's
 
     is_free = False
     quick: Any = None
-    stop: Any = None  # Python's own interrupts reach it
+    stop: Any = None  # Python's own interrupts suffice
 
     def is_taken(self) -> bool:
         return False
@@ -317,7 +321,7 @@ class Launched(Crossing):
         self.xp = xp
 
     def __call__(self, *operands: Value) -> Value:
-        """Raises Mismatch or Failed."""
+        """Call it with operands. Raises Mismatch or Failed."""
         words: list[Any] = []
         for operand, type_ in zip(operands, self.interface.operands, strict=True):
             self._encode(operand, type_, words, [])
@@ -335,7 +339,7 @@ class Launched(Crossing):
 
 
 def failure(status: int, failures: tuple[str, ...]) -> BaseException:
-    """What a status other than 0 means."""
+    """The exception for a status other than 0."""
     if status >= FIRST_FAILURE:
         return Failed(failures[status - FIRST_FAILURE])
     if status == TOO_DEEP:
@@ -357,9 +361,10 @@ def compile_call(
     tell_where: bool = False,
     fixed: Places = (),
 ) -> Compiled | Launched:
-    """Compile a procedure for operands like these, when there are so many variants of it; `fixed`: the places of numbers that had
-    to be known in operands of the same form. Raises Unbounded, with a place where somebody wants to be told, or
-    toolchain.Unavailable."""
+    """Compile a procedure for operands like these, when it has `variants` variants already; `fixed`: the positions of numbers
+    that had to be constants in operands of the same form. Raises Unbounded, with a place if `tell_where` is set, or
+    toolchain.Unavailable.
+    """
     with deep_recursion():
         known: dict[int, int] = {}
         length = max([longest_chain(operand, known) for operand in operands], default=0)
@@ -386,14 +391,14 @@ def compile_call(
 
 
 def _shaping(machine: Any, f: Value, operands: tuple[Value, ...], longest: int, but: Places) -> Places:
-    """The places of numbers that have to be known for shapes to be, if that is all that is wanting; not those that were tried."""
+    """The positions of numbers that must be constants for shapes to be known, if that suffices; not those in `but`."""
     places = whole_numbers(operands)
     if not places:
         return ()
     key: str | None = None
     with contextlib.suppress(Nameless):
         if not cache.is_off():
-            # with the numbers themselves: one is a length, and another too large, say
+            # with the actual numbers: one is a length, and another may be too large
             known = with_fixed(operands, places)
             key, _ = identity(machine, f, known, longest, "shaping", machine.device)
     kept = None if key is None else cache.lookup(key, cache.CALL)
@@ -418,7 +423,7 @@ def _shaping(machine: Any, f: Value, operands: tuple[Value, ...], longest: int, 
 
 
 def longest_chain(value: Value, known: dict[int, int]) -> int:
-    """Pairs in a row, or values captured in a row, in a value. `known`: parts that were met before."""
+    """The longest chain of pairs or captured values in a value. `known`: parts visited before."""
     given, length, longest = value, 0, 0
     if id(given) in known:
         return known[id(given)]
@@ -461,10 +466,10 @@ def _compile(
             except Unbounded:
                 if not tell_where:
                     raise
-                kept = None  # places are not kept, for they do not count when calls are compared
+                kept = None  # places are not cached, as they are not part of a call's key
             if kept is not None:
                 return kept
-    # 13 ms, only where something is to be compiled
+    # 13 ms, only when something is compiled
     made = import_safely("vlad.compile.calling.pipeline").made
     try:
         unit = made(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest)
@@ -487,7 +492,7 @@ def _compile(
 
 
 def _kept(machine: Any, key: str, cells: list[Global]) -> Compiled | None:
-    """What an earlier process made of the same call; None where it is gone. Raises Unbounded, as that one did."""
+    """The result of an earlier process for the same call; None if there is none. Raises Unbounded if that process did."""
     data = cache.lookup(key, cache.CALL)
     if data is None:
         return None

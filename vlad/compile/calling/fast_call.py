@@ -1,11 +1,11 @@
-"""Arrays and floats of Python straight to machine code, and back.
+"""The fast path: arrays and floats of Python directly to machine code, and back.
 
-In: a compiled procedure whose operands are reals and tensors, and whose answer is one, a list or a tuple of such. An operand that
-gave a shape (static_operands.py) is to be the very number.
-Out: `Quick`, which Python's `Procedure` asks first. Its `leaves` answers NotImplemented for whatever it is not made for, errors
-included: then the usual way is taken, which converts, chooses among variants and explains. Limits of time and memory are kept
-there only (policy.py asks). It is called in C, by c_extension.py, or, where there is none, by Python code written here.
-The interpreter's lock is released meanwhile, except in calls that end soon.
+In: a compiled procedure whose operands are reals and tensors, and whose result is one, a list or a tuple of such. An operand that
+determines a shape (static_operands.py) must be the same number.
+Out: `Quick`, which Python's `Procedure` tries first. Its `leaves` returns NotImplemented for any other arguments, and for
+errors: then the general path converts, selects a variant and explains. Only that path enforces limits of time and memory
+(policy.py checks them). Calls go through C, in c_extension.py, or, without it, through Python code generated here.
+The interpreter's lock is released meanwhile, except in short calls.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from vlad.core.loop_nests import SIZES
 from vlad.core.types import Type, is_tensor
 
 Leaves = Callable[[tuple[Any, ...]], Any]
-# What is called in C: so many entries of the operands, the answer and the largest array between; so many parts of both.
+# Limits of calls through C: entries of the operands, the result and the largest array between; parts of both.
 MOST_ENTRIES, MOST_PARTS = 1 << 16, 1 << 10
 
 
 class Quick(NamedTuple):
-    """`leaves`: from arguments to the reals and arrays of the answer, in their order; `shape`: from these to the answer."""
+    """`leaves`: from arguments to the reals and arrays of the result, in order; `shape`: from these to the result."""
 
     leaves: Leaves
     shape: Callable[[Sequence[Any]], Any]
 
 
 def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
-    """For an executable.Compiled, if there can be one. `words` and `answers` are what machine code reads and writes."""
+    """For an executable.Compiled, if possible. `words` and `answers` are the buffers of machine code."""
     interface = compiled.interface
     if interface.acts or interface.words.counts or interface.result is None:
         return None
@@ -55,7 +55,9 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
 
 
 def _ends_soon(compiled: Any, types: Sequence[Type]) -> bool:
-    """What asks nowhere whether to end has only kernels of few turns; with few entries all of it takes microseconds."""
+    """Whether calls are short: code without checks for interrupts has only short kernels; with few entries it
+    takes microseconds.
+    """
     entries = sum([type_.of.size for type_ in types if is_tensor(type_)])
     largest = compiled.interface.largest // SIZES["float64"]
     return compiled.stop is None and entries + largest <= MOST_ENTRIES
@@ -64,7 +66,7 @@ def _ends_soon(compiled: Any, types: Sequence[Type]) -> bool:
 def _described(
     compiled: Any, words: Any, answers: Any, types: Sequence[Type], elements: Sequence[Type], form: int
 ) -> tuple[Any, ...]:
-    """What c_extension.c has to know of a call."""
+    """The description of a call for c_extension.c."""
     numbers = itertools.count()
     results = []
     for type_ in elements:
@@ -84,7 +86,7 @@ def _described(
 
 
 def _turn(compiled: Any) -> tuple[Any, ...]:
-    """What c_extension.c has to know of a call that may take longer."""
+    """The description of a longer call for c_extension.c."""
     stop = compiled.stop
     stopped = 0 if stop is None else int(ffi.cast("long", ffi.addressof(compiled.handle, "vlad_stop")))
     return compiled.lock.acquire, compiled.lock.release, stop, stopped, Interruptible
@@ -104,8 +106,9 @@ def _part(type_: Type) -> tuple[Any, ...]:
 
 
 def arguments_of(interface: Interface) -> list[Type] | None:
-    """The types of the reals and tensors that Python calls it with, a word each but for what is fixed; by the tuple rule the last
-    operand may be several. None where there are others."""
+    """The types of the reals and tensors among Python's arguments, one word each except fixed ones; by the tuple rule the last
+    operand may be several. None if there are others.
+    """
     *found, last = [interface.layout.types.canonical(type_) for type_ in interface.operands]
     while last.kind == "pair":
         found.append(interface.layout.types.canonical(last.parts[0]))
@@ -115,13 +118,14 @@ def arguments_of(interface: Interface) -> list[Type] | None:
 
 
 def is_fixed(type_: Type) -> bool:
-    """Is it a number that is not handed over? Zeros of both signs are equal, and nan is no number's equal: they are for who tells
-    them apart."""
+    """Whether it is a number that is not passed. Zeros of both signs are equal, and nan is equal to no number: the general path
+    distinguishes them.
+    """
     return _is_constant(type_) and type_.of != 0 and not math.isnan(type_.of)
 
 
 class _Writer:
-    """Writes Python's text of `leaves` for given types: a loop over them would cost as much as a sum of a small array."""
+    """Generates Python code of `leaves` for given types: a loop over them would cost as much as the sum of a small array."""
 
     def __init__(
         self, compiled: Any, words: Any, answers: Any, types: Sequence[Type], elements: Sequence[Type]
@@ -129,7 +133,7 @@ class _Writer:
         self.compiled = compiled
         self.words, self.answers = words, answers
         self.elements = elements
-        # what the text speaks of; and what the addresses belong to, for as long as somebody calls it
+        # the names used in the text, and owners of addresses, kept alive during calls
         self.names: dict[str, Any] = {"kept": (compiled.handle, words, answers, *compiled.held)}
         self.given = [(f"x{index}", type_) for index, type_ in enumerate(types)]
         words_for = [(x, type_) for x, type_ in self.given if not is_fixed(type_)]
@@ -151,7 +155,9 @@ class _Writer:
         return leaves
 
     def _checks(self) -> list[str]:
-        """Are the arguments of the types? Those that are arrays then are where their entries lie; whoever called holds them."""
+        """Tests of the types of arguments. Arrays are then replaced by the addresses of their entries; callers
+        keep them alive.
+        """
         lines = [f"{''.join([f'{x}, ' for x, _ in self.given])}= arguments"] if self.given else []
         for x, type_ in self.given:
             if is_fixed(type_):
@@ -174,11 +180,11 @@ class _Writer:
         return lines
 
     def _without_state(self) -> list[str]:
-        """To a real, and nobody has to wait for others."""
+        """To a real, without a lock."""
         return [f"return ({self._named('entry', self.compiled.entry)}({', '.join(self.operands)}),)"]
 
     def _in_turn(self, before: list[str], after: list[str]) -> list[str]:
-        """One at a time writes the words, calls, and reads the answers."""
+        """Under the lock: write the words, call, and read the results."""
         self.names.update(
             lock=self.compiled.lock, busy=self.compiled.busy, call=_caller(self.compiled),
             words=self.words, answers=self.answers,
@@ -198,7 +204,7 @@ class _Writer:
         ]
 
     def _at_once(self) -> tuple[list[str], list[str]]:
-        """What is done before and after a call from reals to reals."""
+        """The code before and after a call from reals to reals."""
         self.names["put"] = struct.Struct(f"{len(self.types)}d").pack_into
         self.names["take"] = struct.Struct(f"{len(self.compiled.words.results)}d").unpack_from
         self.names.update(operands=ffi.buffer(self.words), results=ffi.buffer(self.answers))
@@ -213,7 +219,7 @@ class _Writer:
         return before, ["found = take(results)", f"return ({', '.join(found)},)"]
 
     def _word_by_word(self) -> tuple[list[str], list[str]]:
-        """What is done before and after a call with arrays."""
+        """The code before and after a call with arrays."""
         before, after, found = [], [], []
         for index, (x, type_) in enumerate(zip(self.operands, self.types, strict=True)):
             before.append(
@@ -256,7 +262,7 @@ class _Writer:
 
 
 def _caller(compiled: Any) -> Callable[[Any, Any], int]:
-    """The call itself, for its status; Ctrl-C ends one that may take long."""
+    """The call itself, returning its status; Ctrl-C ends one that may take long."""
     stop, handle = compiled.stop, compiled.handle
     call: Callable[[Any, Any], int] = handle.vlad_call
     if stop is None:
@@ -271,8 +277,9 @@ def _caller(compiled: Any) -> Callable[[Any, Any], int]:
 
 
 def _spine(types: Any, type_: Type) -> tuple[list[Type], int] | None:
-    """The types of the reals and tensors that an answer consists of, and the form that it has: one alone, a list, or a tuple by
-    the tuple rule. None where there are others."""
+    """The types of the reals and tensors of a result, and its form: a single one, a list, or a tuple by
+    the tuple rule. None if there are others.
+    """
     found: list[Type] = []
     type_ = types.canonical(type_)
     while type_.kind == "pair":
@@ -287,7 +294,7 @@ def _spine(types: Any, type_: Type) -> tuple[list[Type], int] | None:
 
 
 def _nested(leaves: Sequence[Any]) -> Any:
-    """(a, (b, c)), as a tuple comes to Python."""
+    """(a, (b, c)): the form of a tuple in Python."""
     result = leaves[-1]
     for leaf in reversed(leaves[:-1]):
         result = (leaf, result)

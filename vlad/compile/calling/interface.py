@@ -1,7 +1,7 @@
-"""What a caller must know of a unit: how values become words and words values, and what its statuses mean.
+"""The interface of a unit for callers: conversion between values and words, and the meaning of its statuses.
 
 In: types and their layout, from the compiler, or the text that an earlier process wrote of them.  Out: `Interface`, and that
-text. Its types say all: the layout follows from them, member by member in their order.
+text. The types determine the layout, member by member in their order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Interface:
     largest: int
 
     def text(self) -> str:
-        """For another process. Raises Unwritable."""
+        """Serialise for another process. Raises Unwritable."""
         writer = _Writer(self.layout)
         fields = {
             "operands": [writer.type(type_) for type_ in self.operands],
@@ -59,7 +59,7 @@ class Interface:
 
 
 def read_interface(text: str) -> Interface:
-    """What `Interface.text` wrote."""
+    """Read the output of `Interface.text`."""
     fields = json.loads(text)
     reader = _Reader(fields["cells"])
     result = fields["result"]
@@ -113,7 +113,7 @@ class _Writer:
         raise Unwritable
 
     def chain(self, type_: Type) -> list[Any]:
-        """The first parts of pairs, and last what the last one ends with: lists may be long."""
+        """The first parts of a chain of pairs, and its end: lists may be long."""
         written = []
         while type_.kind == "pair":
             written.append(self.type(type_.parts[0]))
@@ -133,7 +133,7 @@ class _Writer:
         raise Unwritable
 
     def written(self) -> list[list[Any]]:
-        """The members of every cell that was mentioned."""
+        """The members of every mentioned cell."""
         cells: list[list[Any]] = []
         while len(cells) < len(self.unions):
             members = self.layout.members_of(self.unions[len(cells)])

@@ -1,8 +1,8 @@
 """Values to machine words, and machine words to values.
 
-In: values and the types of an interface, or the words that machine code has answered.  Out: leaves, as pairs of kind and word,
-with the boxes that they point to; or a value. Mismatch where a value is not of its type. Called by executable.py: what it
-compiles is a `Crossing` that can be called.
+In: values and the types of an interface, or the result words of machine code.  Out: leaves, as pairs of kind and word,
+with the boxes that they point to; or a value. Raises Mismatch if a value is not of its type. Called by executable.py, whose
+`Compiled` is a callable `Crossing`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ BYTES_A_CHARACTER = 160  # in a list, and in boxes
 
 
 class Crossing:
-    """How values of known types become leaves, and leaves values. `fixed`: the places of the numbers that are constants to it."""
+    """Conversion of values of known types to leaves and back. `fixed`: the positions of the numbers that are constants of the
+    code.
+    """
 
     fixed: Places = ()
 
@@ -33,12 +35,12 @@ class Crossing:
         self.interface = interface
         self.lock = threading.RLock()
         self.layout, self.types = interface.layout, interface.layout.types
-        # what is shared is written, and read, once a call: boxes by value, values by address
+        # shared parts are written, and read, once per call: boxes by value, values by address
         self._made: dict[tuple[int, Type], Any] = {}
         self._seen: dict[tuple[int, Type], Value] = {}
 
     def takes(self, operands: tuple[Value, ...]) -> bool:
-        """Are these of the types it was compiled for?"""
+        """Whether these are of the types for which it was compiled."""
         with self.lock:
             try:
                 for operand, type_ in zip(operands, self.interface.operands, strict=True):
@@ -53,7 +55,7 @@ class Crossing:
     # Values → words.
 
     def _encode(self, value: Value, type_: Type, words: list[Any], kept: list[Any]) -> None:
-        """Append the leaves of a value, as (kind, word). Along the last part in a loop, for lists are long."""
+        """Append the leaves of a value, as (kind, word). Iterates over the last part, as lists are long."""
         while True:
             type_ = self.types.canonical(type_)
             if type(value) is Deferred:
@@ -77,7 +79,7 @@ class Crossing:
                 if not has_room(BYTES_A_CHARACTER * len(value.text)):
                     raise Narrow("there is no room for a string as a list of its characters")
                 characters = character_list(value.text)
-                kept.append(characters)  # so that its id in `_made` stays its own
+                kept.append(characters)  # so that its id in `_made` stays unique
                 words.append(("p", self._boxed(characters, self.types.characters, kept)))
                 return
             if type_.kind == "constant":
@@ -95,7 +97,7 @@ class Crossing:
             value, type_ = parts[-1], type_.parts[-1]
 
     def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
-        """The pointer to a tensor's entries in their order."""
+        """The pointer to a tensor's entries in row-major order."""
         if not is_tensor_of(value, layout) or not is_on_host(value):
             raise Mismatch
         array = entries(value)
@@ -107,7 +109,7 @@ class Crossing:
         return pointer
 
     def _tensor(self, pointer: Any, type_: Type) -> Value:
-        """The tensor whose entries are there."""
+        """The tensor with the entries at a pointer."""
         layout = type_.of
         value = self._seen.get((int(ffi.cast("long", pointer)), type_))
         if value is None:
@@ -128,7 +130,7 @@ class Crossing:
         return value[1 : 1 + len(type_.parts)]
 
     def _boxed(self, value: Value, union: Type, kept: list[Any]) -> Any:
-        """The pointer for a value of a union. Boxes live in `kept`; a long list is written from its end."""
+        """The pointer for a value of a union. Boxes are kept alive in `kept`; a long list is written from its end."""
         pending: list[tuple[Member, list[Any]]] = []
         given = value = look(value)
         if (id(given), union) in self._made:
@@ -182,7 +184,7 @@ class Crossing:
     # Words → values.
 
     def _decode(self, type_: Type, leaves: list[Any]) -> Value:
-        """The value of a type whose leaves come first in the list; they are taken off it."""
+        """The value of a type whose leaves are first in the list; they are removed from it."""
         spine: list[tuple[Type, list[Value]] | tuple[Type, int]] = []
         while True:
             type_ = self.types.canonical(type_)
@@ -242,5 +244,5 @@ class Crossing:
 
 
 def is_tensor_of(value: Value, layout: Layout) -> bool:
-    """Has a value the shape and kind?"""
+    """Whether a value has this shape and kind."""
     return type(value) is Tensor and (value.shape, kind_name(value.like.dtype)) == (layout.shape, layout.kind)

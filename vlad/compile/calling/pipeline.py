@@ -18,7 +18,7 @@ from vlad.core.types import LONGEST_CHAIN, TooLarge
 from vlad.data.values import Code, Value
 from vlad.evaluate.limits import deep_recursion
 
-MOST_PATIENT_LINES = 8_000  # of C: where more calls are followed, to compile them takes longer than they save
+MOST_PATIENT_LINES = 8_000  # of C: with more, compiling unrolled calls takes longer than they save
 
 
 def made(
@@ -46,7 +46,7 @@ def settles(
     operands: tuple[Value, ...],
     strategy: Strategy,
 ) -> bool:
-    """Are the types of a call bounded?"""
+    """Whether the analysis of a call terminates."""
     try:
         with deep_recursion():
             _solved(Analysis(machine, strategy), code, environment, operands)
@@ -91,7 +91,7 @@ class Unit:
             on_gpu = analysis.machine.device == "cuda" and analysis.types.has_tensors
             program = specializer.entry(root, environment)
             self.program: Program = improved(program, specializer.layout, not on_gpu)
-            self.cuda: cuda_unit.Emission | None = None  # what runs on a GPU
+            self.cuda: cuda_unit.Emission | None = None  # for a GPU
             if on_gpu:
                 crossing = [*root.operands, *([root.result] if root.result is not None else [])]
                 self.cuda = cuda_unit.emit(self.program, analysis.types, crossing)

@@ -4,18 +4,18 @@ In: a procedure and its argument, from outside.  Out: its result, from either ti
 own `apply`.
 
     evaluate   never
-    compile    each call first, for the types of its operands; what cannot be compiled runs on tier 0
-    auto       everything starts on tier 0. A call that runs longer than A_MOMENT is compiled meanwhile, in another thread,
-               and starts again, compiled, as soon as that is done: code is pure, so the result is the same
+    compile    each call first, for the types of its operands; a call that cannot be compiled runs on tier 0
+    auto       all calls start on tier 0. A call that runs longer than A_MOMENT is compiled meanwhile, in another thread,
+               and restarts, compiled, as soon as that is done: code is pure, so the result is the same
 
 A call runs on one tier from beginning to end. A program that cannot be compiled as a whole stays on tier 0, including the
-procedures that take most of its time. Changing tiers within a call was tried, and it shows: sums differ in the last bit, so
-results would depend on the clock; and a pair that is passed through machine code comes back as a copy, so `eq?` would depend on
-it, too. (It did not pay either: the examples that stay on tier 0 took up to twice as long, because analysing a program of tensors
-cost more than the calls.)
+procedures that take most of its time. Changing tiers within a call was tried, and is observable: sums differ in the last bit, so
+results would depend on timing; and a pair that passes through machine code is copied, so `eq?` would depend on
+it, too. (It was not faster either: the examples that stay on tier 0 took up to twice as long, because analysing a program of
+tensors cost more than the calls.)
 
 When compiled code meets an error of the program, it stops, and tier 0 runs the call again to explain the error: messages are
-worded in one place. preemption.py has the way in which compiled code takes over; effects.py makes sure that effects happen once
+worded in one place. preemption.py implements the take-over by compiled code; effects.py makes effects happen once
 although a call runs twice.
 """
 
@@ -47,11 +47,11 @@ from vlad.primitives.numerals import LONG
 from vlad.primitives.strings import BEYOND
 
 POLICIES = ("auto", "compile", "evaluate")
-A_MOMENT = 0.05  # seconds on tier 0, before it is worth compiling
+A_MOMENT = 0.05  # seconds on tier 0, before a call is compiled
 MOST_PROCEDURES = 512
-MOST_MISSES = 4  # of one procedure, for want of a number
+MOST_MISSES = 4  # of one procedure, because a number is unknown
 NEVER = "it never answers for arguments of these types"
-LEFT_TO_TIER_0 = frozenset({BEYOND, LONG})  # errors of compiled code that say nothing of the types
+LEFT_TO_TIER_0 = frozenset({BEYOND, LONG})  # errors of compiled code that are not about types
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
 
 
@@ -64,13 +64,13 @@ class Tiers:
         self.machine = machine
         self.optimize, self.fast_math = optimize, fast_math
         self.policy = "evaluate" if machine.metered else policy
-        self.is_hurried = True  # may Python's callables call machine code themselves? See `unhurried`
+        self.is_hurried = True  # may Python's callables call machine code directly? See `unhurried`
         self.entries: dict[Any, Entry] = {}  # by the id of a procedure, or that and options
-        self.disagreements = 0  # failures of compiled code that tier 0 could not confirm
+        self.disagreements = 0  # failures of compiled code that tier 0 did not confirm
         self.closed = False
-        self.lock = threading.RLock()  # of entries, and of `job`, in both threads
-        self._meanings = 0  # how often a global's value changed
-        self.job: Job | None = None  # the outermost call, while it runs on tier 0 and may be overtaken
+        self.lock = threading.RLock()  # protects entries and `job`, in both threads
+        self._meanings = 0  # number of changes of globals
+        self.job: Job | None = None  # the outermost call, while it runs on tier 0 and may be taken over
         self._effects = Effects()
         self._depth = 0
         self._are_effects_kept = False
@@ -78,13 +78,13 @@ class Tiers:
 
     def choose(self, policy: str) -> None:
         """Change the policy, between two evaluations."""
-        self.chosen = policy  # `policy` is another one where it is paused
+        self.chosen = policy  # `policy` differs while it is paused
         self._follow(policy)
         if policy != "evaluate":
             self.keep_effects()
 
     def keep_effects(self) -> None:
-        """Know from now on what an evaluation has done to the outside, so that it can be run again without doing it."""
+        """Record the effects of evaluations from now on, so that they can be repeated without effects."""
         if not self._are_effects_kept:
             self._are_effects_kept = True
             self.machine.write = self._effects.once(self.machine.write, self)
@@ -92,7 +92,7 @@ class Tiers:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Inside, nothing is compiled, nor is what was compiled used."""
+        """A context in which nothing is compiled, and no compiled code is used."""
         before = self.policy
         try:
             self._follow("evaluate")
@@ -105,7 +105,7 @@ class Tiers:
         self._open_all()
 
     def apply(self, f: Value, argument: Value, options: Options | None = None) -> Value:
-        """As Machine.apply; with `options` by compiled code, or not at all. Raises VladError."""
+        """As Machine.apply; with `options` by compiled code only. Raises VladError."""
         depth = self._depth
         if depth == 0:
             if self._effects.done:
@@ -123,11 +123,11 @@ class Tiers:
             self._depth = depth
 
     def words_read(self) -> dict[int, str]:
-        """What the last evaluation has read, for `replayed`."""
+        """The input that the last evaluation has read, for `replayed`."""
         return self._effects.words
 
     def replayed(self, f: Value, argument: Value, words: dict[int, str]) -> Value:
-        """The answer of an evaluation that was made before, evaluated again without its effects. `keep_effects` was asked for."""
+        """The result of an earlier evaluation, repeated without its effects. Requires `keep_effects`."""
         self._effects.replay(words)
         self._depth += 1
         try:
@@ -160,7 +160,7 @@ class Tiers:
     def _surely(self, f: Value, argument: Value, options: Options) -> Value:
         operands = operands_of(f[0], argument)
         if operands is None:
-            return self.machine.apply(f, argument)  # which says what is wrong
+            return self.machine.apply(f, argument)  # which raises the error
         entry = self.entry(f, options)
         for compiled in list(entry.variants):
             try:
@@ -176,7 +176,7 @@ class Tiers:
         return answer
 
     def prepare(self, f: Value, operands: tuple[Value, ...], options: Options) -> None:
-        """Compile a procedure for operands like these. Raises VladError with the reason where that cannot be."""
+        """Compile a procedure for operands like these. Raises VladError with the reason if that is impossible."""
         entry = self.entry(f, options)
         if not any(compiled.takes(operands) for compiled in entry.variants):
             self._surely_compiled(entry, operands)
@@ -201,7 +201,7 @@ class Tiers:
         )
 
     def entry(self, f: Value, options: Options | None = None) -> Entry:
-        """What is known of a procedure, by itself or as it is compiled with options."""
+        """The entry of a procedure, by itself or compiled with options."""
         key = id(f) if options is None else (id(f), options)
         entry = self.entries.get(key)
         if entry is None:
@@ -214,10 +214,11 @@ class Tiers:
         return Entry(f, options or (self.optimize, self.fast_math))
 
     def compile(self, entry: Entry, operands: tuple[Value, ...], tell_where: bool = False) -> Any:
-        """A new variant (executable.Compiled) for operands like these; None where there is none, and `reason` says why (and
-        `place` where, if that is asked), or where a global was redefined meanwhile."""
+        """A new variant (executable.Compiled) for operands like these; None if it is impossible, with its `reason` (and
+        `place`, if requested), or if a global was redefined meanwhile.
+        """
         try:
-            import_safely("vlad.compile.calling.executable")  # 25 ms, only where something is worth compiling
+            import_safely("vlad.compile.calling.executable")  # 25 ms, only when something is compiled
         except ModuleNotFoundError as missing:
             entry.reason = f"the package {package_of(missing)} is not installed"
             warn_once(f"running without compiling: {entry.reason}")
@@ -262,7 +263,7 @@ class Tiers:
             warn_once(f"{entry.reason}; please report it. The program runs without compiling")
             return None
         with self.lock:
-            if meanings != self._meanings:  # it may have read what a global was before
+            if meanings != self._meanings:  # it may have read the previous value of a global
                 return None
             entry.add(compiled)
             entry.reason = None
@@ -272,7 +273,7 @@ class Tiers:
         return compiled
 
     def knows(self, procedure: Any) -> bool:
-        """Might there be machine code for a Python callable, or is there never any?"""
+        """Whether there may be machine code for a Python callable, now or later."""
         return self.policy == "evaluate" or self._key(procedure) in self.entries
 
     @staticmethod
@@ -281,10 +282,11 @@ class Tiers:
         return key if procedure.options is None else (key, procedure.options)
 
     def quicken(self, procedure: Any) -> None:
-        """Let a Python callable call machine code itself, as far as that keeps the limits; it is taken back when what it relies
-        on is redefined."""
+        """Let a Python callable call machine code directly, as far as that keeps the limits, until a global it relies
+        on is redefined.
+        """
         if self.chosen == "evaluate":
-            procedure.quicks = []  # it need not ask again
+            procedure.quicks = []  # it need not try again
             return
         entry = self.entries.get(self._key(procedure))
         if entry is not None:
@@ -294,7 +296,7 @@ class Tiers:
 
     @contextmanager
     def unhurried(self) -> Iterator[None]:
-        """Inside, Python's callables take the way on which limits are kept, to what is compiled there, too."""
+        """A context in which Python's callables take the general path, which enforces limits, for newly compiled code, too."""
         before = self.is_hurried
         try:
             self.is_hurried = False
@@ -310,7 +312,7 @@ class Tiers:
                 self._open(entry)
 
     def _open(self, entry: Entry) -> None:
-        """Let callables, where there are any, call machine code themselves, as far as that keeps the limits."""
+        """Let existing callables call machine code directly, as far as that keeps the limits."""
         variants = entry.variants if entry.callables and self.policy != "evaluate" else []
         entry.quicks[:] = [
             compiled.quick
@@ -319,15 +321,16 @@ class Tiers:
         ]
 
     def _may_be_quick(self, compiled: Any) -> bool:
-        """Need nobody watch any limits? Of what is free, never."""
+        """Whether a direct call keeps the limits: always for code without loops and stack, otherwise if no limits are set."""
         limits = self.machine.limits
         is_watched = limits.are_watched or (limits.depth is not None and compiled.is_deep())
         return compiled.is_free or (self.is_hurried and not is_watched)
 
     def shown(self, f: Value, stage: str, operands: tuple[Value, ...] = (), after: str | None = None) -> str:
         """The types of a procedure, its first-order code, or its C or CUDA text, for operands like these, or reals; or why there
-        are none. `after`: first-order code as the pass of that name leaves it the last time. Raises WrongOption where there is no
-        such pass."""
+        are none. `after`: first-order code after the last run of the pass of that name. Raises WrongOption if there is no
+        such pass.
+        """
         from vlad.compile.analysis.fixpoint import Analysis
         from vlad.compile.calling.pipeline import made
         from vlad.compile.emit.c_text import comment
@@ -379,7 +382,7 @@ class Tiers:
             change()
 
     def forget(self) -> None:
-        """Start anew: nothing that was compiled is right any longer."""
+        """Discard all compiled code."""
         with self.lock:
             self._meanings += 1
             for key, entry in list(self.entries.items()):
@@ -390,7 +393,7 @@ class Tiers:
         self.entries.pop(key, None)
 
     def close(self) -> None:
-        """Forget everything for good, and what the compiler's thread is at for us, too."""
+        """Discard everything for good, including work in the compiler's thread."""
         self.closed = True
         while not BACKGROUND.wait_until_idle(self, A_MOMENT):
             from vlad.compile.native import toolchain
@@ -401,11 +404,13 @@ class Tiers:
         self.forget()
 
     def is_compiling_here(self) -> bool:
-        """Is this the compiler's thread, at work for us?"""
+        """Whether this is the compiler's thread, working for this object."""
         return BACKGROUND.thread_compiling_for(self) == threading.get_ident()
 
     def alone(self) -> None:
-        """In a process that was forked: the other threads are not there. Machine code that one of them ran is forgotten."""
+        """Reset the state in a forked child: the other threads do not exist there. Machine code that one of them ran is
+        discarded.
+        """
         self.lock = threading.RLock()
         for key, entry in list(self.entries.items()):
             if any(compiled.is_taken() for compiled in entry.variants):
@@ -422,18 +427,18 @@ class Tiers:
         entry: Entry,
         surely: bool = False,
     ) -> Value:
-        """Raises Mismatch; and an error where it is `surely` to run compiled and cannot for these operands."""
+        """Run compiled code. Raises Mismatch; and an error if it is `surely` to run compiled and cannot for these operands."""
 
         def run() -> Value:
-            if not compiled.fits():  # it may be what is never made: tier 0 knows
+            if not compiled.fits():  # the array may never be made: tier 0 decides
                 return self.machine.apply(f, argument)
             try:
                 with Interruptible(compiled.stop):
                     return compiled(*operands)
-            except Mismatch as mismatch:  # no error: nobody needs to look where it was
+            except Mismatch as mismatch:  # no error: its place is irrelevant
                 return mismatch
 
-        begun = self._effects.at  # not 0 where Python makes the call on behalf of another
+        begun = self._effects.at  # not 0 if Python makes the call on behalf of another
         try:
             answer = self.machine.guarded(run, stop=compiled.stop)
             if type(answer) is Mismatch:
@@ -442,14 +447,14 @@ class Tiers:
         except Failed as failed:
             self._effects.again(begun)
             answer = self.machine.apply(f, argument)
-            if isinstance(failed, Narrow):  # nothing is wrong with what is compiled
+            if isinstance(failed, Narrow):  # the compiled code is correct
                 return answer
             if failed.what in LEFT_TO_TIER_0:  # for this argument only
                 if surely:
                     what = f"{tell(f[0])} does not run compiled for this argument: {failed.what}"
                     raise VladError("not-compiled", what) from None
                 return answer
-            # tier 0 knows better: types were joined that do not belong together. Not again
+            # tier 0 succeeds: the analysis joined unrelated types. Not compiled again
             entry.reason = f"its types are not told apart: {failed.what}"
             entry.disagrees = entry.lasts = True
             entry.forgotten()
@@ -457,11 +462,11 @@ class Tiers:
             return answer
 
     def _watched(self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
-        """On tier 0, while the compiler has an eye on it."""
+        """On tier 0, while the compiler may take over."""
         if self.job is not None:  # called from inside a call
             return self.machine.apply(f, argument)
         begun, effects = time.monotonic(), self._effects.at
-        handled = sys.exception()  # by whoever evaluates: it is not on its way out
+        handled = sys.exception()  # the exception that the caller is handling, which does not propagate
         waiting = A_MOMENT if entry.seconds <= A_MOMENT else 0.0
         job = Job(self, entry, operands, self.machine.steps[0], begun + waiting)
         try:
@@ -470,7 +475,7 @@ class Tiers:
                 BACKGROUND.add(job)
                 answer = self.machine.apply(f, argument, job)
             except LimitExceeded:
-                BACKGROUND.abandon(job)  # it has had its share
+                BACKGROUND.abandon(job)  # its time is used up
                 raise
             finally:
                 job.active = (
@@ -495,22 +500,22 @@ class Tiers:
             assert job.compiled is not None
             self._effects.again(effects)
             self.machine.steps[0] = job.steps
-            if job.compiled not in entry.variants:  # what it relies on was redefined meanwhile
+            if job.compiled not in entry.variants:  # a global it relies on was redefined meanwhile
                 return self._apply(f, argument)
             try:
                 return self._run(job.compiled, operands, f, argument, entry)
-            except Mismatch:  # it is at work already, for a call around this one
+            except Mismatch:  # it is running already, for an enclosing call
                 return self.machine.apply(f, argument)
 
     def _finish(self, job: Job) -> None:
-        """Nobody looks after a job any longer."""
+        """Release a job."""
         job.withdraw()
         BACKGROUND.remove(job)
         self.job = None
 
 
 def operands_of(code: Code, argument: Value) -> tuple[Value, ...] | None:
-    """An argument taken apart for as many parameters; None where it does not fit."""
+    """An argument taken apart for the parameters; None if it does not match."""
     operands = []
     for _ in range(code.arity - 1):
         argument = look(argument)
@@ -525,7 +530,7 @@ _warned: set[str] = set()
 
 
 def warn_once(message: str) -> None:
-    """One line on standard error; the same one only once."""
+    """One line on standard error; repetitions are suppressed."""
     if message not in _warned:
         _warned.add(message)
         say(f"vlad: {message}")

@@ -1,7 +1,7 @@
-"""A procedure that is called from outside, and what is compiled of it.
+"""A procedure called from outside, and its compiled variants.
 
-In: a procedure, and one after the other its compiled variants.  Out: `Entry`, which keeps them, why there are none, and what the
-procedure cost so far. Made by policy.py.
+In: a procedure, and one after the other its compiled variants.  Out: `Entry`, which keeps them, the reason if there are none, and
+the procedure's cost so far. Made by policy.py.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import Any
 from vlad.data.source import Span
 from vlad.data.values import Global, Value
 
-Options = tuple[int, bool]  # of the C compiler: how hard it tries, and whether it may reorder sums
+Options = tuple[int, bool]  # of the C compiler: the optimisation level, and whether it may reorder sums
 
 
 class Entry:
-    """A procedure as it is called from outside: its compiled variants, and what it cost so far. `f` is kept, so that its id
-    stays its own. `options`: how hard the C compiler tries, and whether it may reorder sums."""
+    """A procedure as called from outside: its compiled variants, and its cost so far. `f` is kept alive, so that its id
+    stays unique. `options`: the C compiler's optimisation level, and whether it may reorder sums.
+    """
 
     __slots__ = (
         "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks", "fixed",
@@ -28,32 +29,32 @@ class Entry:
         self.f = f
         self.options = options
         self.variants: list[Any] = []
-        # which numbers among the operands have to be known, by the operands' form (static_operands.py)
+        # the numbers among the operands that must be constants, by the operands' form (static_operands.py)
         self.fixed: dict[Any, tuple[int, ...]] = {}
         self.reason: str | None = None  # why it is not compiled,
-        self.lasts = True  # whatever it is called with,
-        self.misses = 0  # or for want of a number that another call may have: how often
-        self.place: Span | None = None  # and where that is
-        self.disagrees = False  # did tier 0 know better?
+        self.lasts = True  # whether for any operands,
+        self.misses = 0  # or because a number is unknown that another call may have: how often
+        self.place: Span | None = None  # and the place
+        self.disagrees = False  # did tier 0 contradict compiled code?
         self.seconds = 0.0
         self.cells: set[Global] = set()
-        # Python's callables, by their ids, which call machine code themselves
+        # Python's callables, by id, which call machine code directly
         self.callables: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        # what these may call now, of the variants (fast_call.py): they hold this very list
+        # the variants that these may call now (fast_call.py): they share this list
         self.quicks: list[Any] = []
 
     def add(self, compiled: Any) -> None:
-        """One more variant."""
+        """Add a variant."""
         self.cells.update(compiled.cells)
         self.variants.append(compiled)
 
     def connect(self, procedure: Any) -> None:
-        """Let a callable of Python's call the variants that it may, those that there will be as well."""
+        """Let a Python callable call the variants that it may, including later ones."""
         self.callables[id(procedure)] = procedure
         procedure.connect(self.quicks)
 
     def forgotten(self) -> None:
-        """What was compiled is out of date."""
+        """Discard outdated code."""
         for reference in self.callables.valuerefs():
             procedure = reference()
             if procedure is not None:

@@ -1,6 +1,6 @@
-"""What a function may do besides answering: its effects, its failures, and whether it answers at all.
+"""Properties of functions: effects, failures, and whether they return.
 
-In: the functions of a program.  Out: those of a kind; nothing is changed. Called by passes that drop, share, inline or move
+In: the functions of a program.  Out: those with a property; nothing is changed. Called by passes that drop, share, inline or move
 calls, and by programs/export.py.
 """
 
@@ -25,7 +25,7 @@ from vlad.compile.ir.rewriting import callees
 
 
 def answers(block: Block) -> bool:
-    """Does every path of a body end in an answer, rather than nowhere?"""
+    """Whether every path of a body ends in an answer rather than nowhere."""
     if type(block.end) is not Unreachable:
         return True
     last = block.statements[-1] if block.statements else None
@@ -37,7 +37,7 @@ def has_effect(function: Function) -> bool:
 
 
 def acting_functions(functions: list[Function]) -> set[Function]:
-    """Those that the outside may notice."""
+    """Functions with observable behaviour other than their results."""
     acting = {f for f in functions if has_effect(f)}
     grown = bool(acting)
     while grown:
@@ -48,7 +48,7 @@ def acting_functions(functions: list[Function]) -> set[Function]:
 
 
 def returning_functions(functions: list[Function]) -> set[Function]:
-    """Those of which some way leads to an answer; of an endless loop, none does."""
+    """Functions with some path to a return; an endless loop has none."""
     ends = {f: [block.end for block in blocks(f.body)] for f in functions}
     returning = {f for f in functions if any(type(end) is Return for end in ends[f])}
     grown = True
@@ -65,8 +65,9 @@ def returning_functions(functions: list[Function]) -> set[Function]:
 
 
 def total_functions(functions: list[Function]) -> set[Function]:
-    """Functions that do nothing but answer: no failure, no effect, no call of one that has them. Whether a loop ends that
-    answers at all is not asked: whose result nobody reads need not be waited for."""
+    """Functions without failures, effects, and calls of functions that have them. Termination of loops that may
+    return is not required: an unused result need not be waited for.
+    """
     returning = returning_functions(functions)
     total = {
         f

@@ -1,7 +1,7 @@
-"""Which kernels are products of matrices that a BLAS library computes: cblas_dgemm's parameters, or cblas_sgemm's, read off the
-strides.
+"""Kernels that are products of matrices, which a BLAS library computes: the parameters of cblas_dgemm or cblas_sgemm, derived
+from the strides.
 
-In: a kernel.  Out: a `Product`, or None where it is too small to be worth a call, or laid out in another way.
+In: a kernel.  Out: a `Product`, or None if it is too small for a call to pay, or has another layout.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FEWEST = 1 << 13  # multiplications
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """An operand of this number, or the result, in rows that begin so far from each other; `transposed`: in columns."""
+    """An operand by number, or the result, in rows `leading` entries apart; `transposed`: in columns."""
 
     operand: int
     access: Access
@@ -32,7 +32,7 @@ class Product:
     rows: int
     columns: int
     terms: int
-    batch: tuple[int, ...]  # axes of the kernel over each index of which there is a product
+    batch: tuple[int, ...]  # axes of the kernel; there is a product for each of their indices
     kind: str  # of all entries
 
 
@@ -66,7 +66,7 @@ def as_product(kernel: Kernel) -> Product | None:
     if kinds or not len(row) == len(column) == len(term) == 1:
         return None
     (i,), (j,), (k,) = row, column, term
-    if write.access.strides[j] != 1:  # the transposed product, of the operands the other way round
+    if write.access.strides[j] != 1:  # the transposed product, with exchanged operands
         a, b, i, j = b, a, j, i
     assert a.access is not None and b.access is not None
     assert a.operand is not None and b.operand is not None
@@ -81,7 +81,7 @@ def as_product(kernel: Kernel) -> Product | None:
 
 
 def _matrix(operand: int, access: Access, row: int, column: int, extents: Sequence[int]) -> Matrix | None:
-    """Rows, or columns, that lie side by side and behind each other."""
+    """The matrix if its rows, or columns, are contiguous and regularly spaced."""
     down, along = access.strides[row], access.strides[column]
     if along == 1 and down >= extents[column]:
         return Matrix(operand, access, False, down)
@@ -89,7 +89,7 @@ def _matrix(operand: int, access: Access, row: int, column: int, extents: Sequen
 
 
 def is_whole(access: Access, axes: Sequence[int], extents: Sequence[int], size: int | None) -> bool:
-    """Is every entry of an array of this size met exactly once, as a library's product writes it?"""
+    """Whether the access covers every entry of an array of this size exactly once, as a library's product does."""
     count = 1
     for axis in sorted(axes, key=lambda axis: access.strides[axis]):
         if access.strides[axis] != count:

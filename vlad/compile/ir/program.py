@@ -1,11 +1,11 @@
-"""First-order code: what a program is once it is specialised. No closures, no pairs, no dispatch on tags that are known.
+"""First-order code: a program after specialisation. No closures, no pairs, no dispatch on known tags.
 
     leaf    a double 'd', a boolean 'b' or a pointer 'p' to a union's box or a tensor's entries; a constant, or a Slot that is
             bound once
-    block   statements, then what ends them: an answer of the branch it is an arm of, of the function, or a tail call
+    block   statements, then an end: a result for the branch of which it is an arm, a return, or a tail call
 
-Made by specialize.py, improved by the passes, written out by c_unit.py. Compared by identity; statements may be changed
-in place by passes, slots never.
+Made by specialize.py, improved by the passes, emitted by c_unit.py. Compared by identity; passes may change statements
+in place, but not slots.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from vlad.data.values import Global, Primitive
 
 @final
 class Slot:
-    """A leaf that is known at run time only; bound once. `name` is for people."""
+    """A leaf that is known at run time only; bound once. `name` is for display."""
 
     __slots__ = ("kind", "name")
 
@@ -40,7 +40,7 @@ class Slot:
 @final
 @dataclass(frozen=True, slots=True)
 class Immediate:
-    """A union's member without leaves: its number takes the place of a pointer."""
+    """A union's member without leaves: its number is used in place of a pointer."""
 
     member: int
 
@@ -48,7 +48,7 @@ class Immediate:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Static:
-    """A box that is part of the program: a quoted list, say."""
+    """A box that is part of the program, such as a quoted list."""
 
     member: Member
     leaves: tuple[Leaf, ...]
@@ -67,8 +67,9 @@ Leaf: TypeAlias = "Slot | float | bool | Immediate | Static | Data"
 
 @final
 class Member:
-    """One member of a union: its number, the kinds of its leaves, for pointers also the cells they lead to. The only one of a
-    tensor's cell has no leaves, but so many words of entries."""
+    """One member of a union: its number, the kinds of its leaves, and for pointers their target cells. The only member of a
+    tensor's cell has no leaves, but a number of words for its entries.
+    """
 
     __slots__ = ("cell", "index", "kinds", "cells", "tagged", "name", "entries")
 
@@ -79,7 +80,7 @@ class Member:
         self.index = index
         self.kinds = kinds
         self.cells = cells
-        self.tagged = False  # must a box say which member it is?
+        self.tagged = False  # does a box need the member's number?
         self.name = name
         self.entries = entries
 
@@ -95,7 +96,7 @@ class Member:
 @final
 @dataclass(slots=True, eq=False)
 class Compute:
-    """slot = a scalar primitive of leaves; always answers."""
+    """slot = a scalar primitive of leaves; always returns."""
 
     slot: Slot
     row: Primitive
@@ -106,7 +107,7 @@ class Compute:
 @final
 @dataclass(slots=True, eq=False)
 class Each:
-    """slots = the outputs of a kernel or routine of leaves: pointers to new arrays, and reals. Always answers."""
+    """slots = the outputs of a kernel or routine of leaves: pointers to new arrays, and reals. Always returns."""
 
     slots: tuple[Slot, ...]
     work: Kernel | Routine
@@ -203,7 +204,7 @@ class Unbox:
 @final
 @dataclass(slots=True, eq=False)
 class Branch:
-    """slots = what the arm chosen by a boolean yields."""
+    """slots = the leaves in a box that is known to contain this member."""
 
     slots: tuple[Slot, ...]
     test: Leaf
@@ -226,7 +227,7 @@ class Switch:
 @final
 @dataclass(slots=True, eq=False)
 class Yield:
-    """The block's answer to the branch or switch it belongs to."""
+    """The block's result for the branch or switch it belongs to."""
 
     leaves: tuple[Leaf, ...]
 
@@ -240,7 +241,7 @@ class Return:
 @final
 @dataclass(slots=True, eq=False)
 class TailInvoke:
-    """Answer what a function answers, in its place."""
+    """A tail call: return the results of a function."""
 
     function: Function
     operands: tuple[Leaf, ...]
@@ -248,7 +249,7 @@ class TailInvoke:
 
 
 class Failure(Enum):
-    """What an error of a program is about, as far as the compiler has to know."""
+    """What an error of a program is about, as far as the compiler distinguishes."""
 
     MISFIT = "an operand is of another kind or shape than the operation takes"
     UNLIKE = "two operands that must have one shape do not conform"
@@ -274,7 +275,7 @@ class Fail:
 @final
 @dataclass(slots=True, eq=False)
 class Unreachable:
-    """Behind a call that never answers."""
+    """After a call that never returns."""
 
 
 Statement: TypeAlias = Compute | Each | Invoke | Effect | Load | Store | Box | Unbox | Branch | Switch
@@ -291,7 +292,7 @@ class Block:
 @final
 @dataclass(slots=True, eq=False)
 class Function:
-    """Parameters and results are leaves; `pointees` of a parameter or result that is a pointer is the cell it leads to."""
+    """Parameters and results are leaves; `pointees` are the target cells of parameters or results that are pointers."""
 
     name: str
     serial: int
@@ -301,13 +302,13 @@ class Function:
     result_cells: list[Cell | None]
     body: Block
     span: Span | None
-    origin: Any = None  # the instance it was made of
+    origin: Any = None  # the instance from which it was made
 
 
 @final
 @dataclass(slots=True, eq=False)
 class Program:
-    """All functions, the entries among them first; the members of each union; the kinds of each global that is computed."""
+    """All functions, entries first; the members of each union; the kinds of each computed global."""
 
     functions: list[Function]
     members: dict[Cell, list[Member]]
@@ -316,7 +317,7 @@ class Program:
 
 
 def statements(block: Block) -> list[Statement]:
-    """All statements of a block, those of its inner blocks included, in order."""
+    """All statements of a block, including those of its inner blocks, in order."""
     found: list[Statement] = []
     work = [iter(block.statements)]
     while work:
@@ -349,7 +350,7 @@ def blocks(block: Block) -> list[Block]:
 
 
 def makes(statement: Statement) -> bool:
-    """Does it allocate, itself?"""
+    """Whether the statement itself allocates."""
     return type(statement) is Box or (type(statement) is Each and statement.allocates)
 
 
@@ -364,7 +365,7 @@ def leaves_read(node: Statement | End) -> tuple[Leaf, ...]:
     return _READ[type(node)](node)
 
 
-# Asked of every statement by almost every pass: a table is asked once, patterns one class after the other.
+# A table lookup, as almost every pass reads this for every statement; patterns would be tried one after the other.
 _READ: dict[type, Callable[[Any], tuple[Leaf, ...]]] = {
     **dict.fromkeys((Compute, Each, Invoke, Effect, TailInvoke), attrgetter("operands")),
     **dict.fromkeys((Box, Store, Yield, Return), attrgetter("leaves")),
@@ -375,7 +376,7 @@ _READ: dict[type, Callable[[Any], tuple[Leaf, ...]]] = {
 
 
 def leaves_within(statement: Statement) -> set[Leaf]:
-    """What it reads, its inner blocks included."""
+    """The leaves that a statement reads, including its inner blocks."""
     inner = [block for one in inner_blocks(statement) for block in blocks(one)]
     nodes = [statement, *[node for block in inner for node in (*block.statements, block.end)]]
     return {leaf for node in nodes for leaf in leaves_read(node)}
@@ -422,14 +423,14 @@ def components(functions: list[Function], callees: dict[Function, list[Function]
 
 
 def check(program: Program, after: str = "") -> None:
-    """Raises AssertionError where a leaf is read that is not bound, a count is wrong or a path ends nowhere it may."""
+    """Raises AssertionError if a leaf is read that is not bound, a count is wrong, or a path has an invalid end."""
     for function in program.functions:
         _check_block(function, function.body, set(function.parameters), None, after)
 
 
 def _check_block(function: Function, block: Block, bound: set[Slot], yields: int | None, after: str) -> None:
     where = f"{function.name} after {after}"
-    bound = set(bound)  # of this block's own
+    bound = set(bound)  # bindings of this block
     for statement in block.statements:
         _check_bound(leaves_read(statement), bound, where)
         match statement:

@@ -1,11 +1,11 @@
-"""Why something is not compiled, or does not run compiled. Light, for policy.py is imported at every start."""
+"""Reasons why something is not compiled, or does not run compiled. Small, as policy.py imports it at every start."""
 
 from __future__ import annotations
 
 from vlad.data.source import Span
 
-# Of one procedure, by the types of its operands: shapes of tensors are part of these. After so many for lists of some length, one
-# is for lists of any.
+# Variants of one procedure, by the types of its operands, which include the shapes of tensors. After that many for lists of a
+# fixed length, one for lists of any length is made.
 MOST_VARIANTS, MOST_LENGTHS = 16, 3
 
 CALL = "the call"  # the one part of a program that is a single call
@@ -27,7 +27,7 @@ class Unbounded(Exception):
 
 
 class Unsettled(Unbounded):
-    """The analysis cannot bound a program; more patience may help."""
+    """The analysis did not terminate; unrolling certain calls may help."""
 
 
 class NotWorthwhile(Unbounded):
@@ -35,11 +35,11 @@ class NotWorthwhile(Unbounded):
 
 
 class Unavailable(Exception):
-    """There is no compiler, or it failed; the text is one line for people."""
+    """There is no compiler, or it failed; the text is a one-line message."""
 
 
 class Failed(Exception):
-    """The program ended in an error; `what` is the compiler's word for it."""
+    """The program raised an error; `what` is the compiler's description."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -47,8 +47,8 @@ class Failed(Exception):
 
 
 class Narrow(Failed):
-    """It ran out of memory that is small only because the process may have few addresses: tier 0 may do with less."""
+    """It ran out of memory, which is small only because the process's addresses are limited: tier 0 may need less."""
 
 
 class Mismatch(Exception):
-    """An argument is not of the type that was compiled for."""
+    """An argument does not have the type for which the code was compiled."""

@@ -1,7 +1,7 @@
-"""Kernels over other indices: the same turns with fewer axes, from within other loops, or a box of them alone.
+"""Kernels over other indices: the same iterations with fewer axes, from within other loops, or restricted to a box.
 
-In: kernels.  Out: kernels that compute the same. A kernel that chooses is cut into pieces, boxes of its turns that meet no
-border of a choice: these are what c_loops.py writes out. compile/passes/fuse_loops.py puts kernels into each other.
+In: kernels.  Out: kernels that compute the same. A kernel with choices is cut into pieces, boxes of its iterations without a
+border of a choice: c_loops.py emits these. compile/passes/fuse_loops.py substitutes kernels into others.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def common(a: Box, b: Box) -> Box:
 
 
 def hull(a: Box | None, b: Box) -> Box:
-    """The least box around two, of which the first may not be there."""
+    """The least box around two boxes, of which the first may be None."""
     return b if a is None else tuple([(min(x[0], y[0]), max(x[1], y[1])) for x, y in zip(a, b, strict=True)])
 
 
 def rest(box: Box, less: Box) -> Box | None:
-    """The least box around what is in one box and not in another; None where nothing is."""
+    """The least box around the difference of two boxes; None if it is empty."""
     inside = common(box, less)
     if not turns_of(inside):
         return box
@@ -51,7 +51,7 @@ def rest(box: Box, less: Box) -> Box | None:
 
 
 def domains(kernel: Kernel) -> list[Box | None]:
-    """By value: the least box around the turns in which it is found; None where that is in none."""
+    """By value: the least box around the iterations that need it; None if none does."""
     count = len(kernel.reads)
     found: list[Box | None] = [None] * (count + len(kernel.steps))
 
@@ -82,18 +82,18 @@ def domains(kernel: Kernel) -> list[Box | None]:
 
 
 class Map:
-    """Where a turn of these loops is in others: index k there = offsets[k] + Σ_j steps[k][j] · index j."""
+    """Maps the indices of these loops to others': index k there = offsets[k] + Σ_j steps[k][j] · index j."""
 
     def __init__(
         self, offsets: Sequence[int], steps: Sequence[Sequence[int]], extents: Sequence[int]
     ) -> None:
-        """`extents`: of these loops. No step is negative."""
+        """`extents`: of these loops. Steps must not be negative."""
         self.offsets = offsets
         self.steps = steps
         self.extents = extents
 
     def at(self, access: Access | None) -> Access | None:
-        """An access of the others, from these loops."""
+        """An access of the other loops, expressed in these."""
         if access is None:
             return None
         offset = access.offset + sum([s * o for s, o in zip(access.strides, self.offsets, strict=True)])
@@ -104,7 +104,9 @@ class Map:
         return Access(offset, tuple(strides), access.at)
 
     def box(self, box: Box) -> Box | bool | None:
-        """Which turns of these loops are in a box of the others: True for all, False for none; None where these are no box."""
+        """The iterations of these loops that are in a box of the others: True for all, False for none; None if
+        they are no box.
+        """
         found = whole_box(self.extents)
         for (begin, end), offset, row in zip(box, self.offsets, self.steps, strict=True):
             moving = sorted(
@@ -119,7 +121,7 @@ class Map:
             span = _span(inner, row, self.extents)
             ((low, high),) = within
             step, own = row[outer], (found[outer],)
-            # where all turns of the inner axes are inside, and where any is
+            # where all iterations of the inner axes are inside, and where any is
             every = common(((-(-low // step), (high - span) // step + 1),), own)
             some = common(((-(-(low - span + 1) // step), -(-high // step)),), own)
             if every != some and turns_of(some):
@@ -131,12 +133,12 @@ class Map:
 
 
 def _span(axes: Sequence[int], steps: Sequence[int], extents: Sequence[int]) -> int:
-    """How many numbers Σ step · index goes over, from 0 on."""
+    """The range of Σ step · index, which begins at 0."""
     return 1 + sum([steps[axis] * (extents[axis] - 1) for axis in axes])
 
 
 def shift(box: Box) -> Map:
-    """The turns in a box, counted from its corner."""
+    """The iterations in a box, counted from its corner."""
     axes = range(len(box))
     return Map(
         [begin for begin, _ in box],
@@ -146,7 +148,7 @@ def shift(box: Box) -> Map:
 
 
 class Builder:
-    """Gathers a kernel's values; equal ones once. Operands are anything: leaves, or the numbers that they have elsewhere."""
+    """Collects a kernel's values without duplicates. Operands are arbitrary: leaves, or their numbers elsewhere."""
 
     def __init__(self, extents: Sequence[int]) -> None:
         self.extents = tuple(extents)
@@ -154,7 +156,7 @@ class Builder:
         self.operands: list[Hashable] = []
         self._places: dict[Hashable, int] = {}
         self._numbers: dict[Hashable, int] = {}
-        self._made: list[Read | Step | Choice] = []  # by number; nothing comes before what it needs
+        self._made: list[Read | Step | Choice] = []  # by number, in order of dependency
 
     def operand(self, leaf: Hashable) -> int:
         key = ("real", leaf.hex()) if type(leaf) is float else leaf
@@ -177,7 +179,7 @@ class Builder:
         if step.row.name == "real" and type(choice) is Step and choice.row.name == "where":
             test, *chosen = choice.values
             if all(self._kind(value) == choice.kind for value in chosen):
-                # narrow from the start: a loop of numbers of one size takes more of them at once
+                # narrow from the start: a loop over numbers of one size vectorises better
                 alike = [self.step(replace(step, values=(value,))) for value in chosen]
                 step = replace(choice, values=(test, *alike), kind=step.kind)
         return self._value((step.row.name, step.values, step.kind), step)
@@ -199,8 +201,9 @@ class Builder:
         mapped: Map | None = None,
         instead: dict[int, int] | None = None,
     ) -> list[int] | None:
-        """All values of a kernel, seen from these loops: their numbers here. `instead`: values that are here already. None where
-        a choice of it is none between boxes here."""
+        """Add all values of a kernel, mapped to these loops: their numbers here. `instead`: replacements that exist here. None if
+        a choice does not map to a choice between boxes.
+        """
         there = self.here if mapped is None else mapped
         numbers: list[int] = []
         for index, read in enumerate(kernel.reads):
@@ -226,7 +229,7 @@ class Builder:
     def kernel(
         self, like: Kernel, operands: Sequence[Hashable], values: Sequence[int], mapped: Map | None = None
     ) -> tuple[Kernel, tuple[Any, ...]]:
-        """The kernel that writes here what another one writes, whose values have these numbers here; and its operands."""
+        """The kernel that writes what another one writes, whose values have these numbers here; and its operands."""
         there = self.here if mapped is None else mapped
         writes = [
             replace(write, value=values[write.value], access=_moved(there.at(write.access), values))
@@ -258,7 +261,7 @@ class Builder:
         return kernel, tuple([self.operands[place] for place in left])
 
     def _needed(self, writes: Sequence[Write]) -> list[int]:
-        """The values that are needed for some writes: reads, then the others."""
+        """The values that some writes need: reads, then the others."""
         needed: set[int] = set()
         work = [write.value for write in writes] + [value for write in writes for value in _at(write.access)]
         while work:
@@ -271,7 +274,7 @@ class Builder:
 
 
 def _settled(box: Box, domain: Box | None) -> bool | None:
-    """Is all of a domain in a box, or none of it?"""
+    """Whether a domain is completely inside (True) or outside (False) a box; None otherwise."""
     inside = None if domain is None else common(domain, box)
     if inside is None or not turns_of(inside):
         return False
@@ -279,12 +282,12 @@ def _settled(box: Box, domain: Box | None) -> bool | None:
 
 
 def _at(access: Access | None) -> list[int]:
-    """The values by which a place is told."""
+    """The values on which an access depends."""
     return [] if access is None else [value for value, _ in access.at]
 
 
 def _with_values(one: Step | Choice, values: list[int]) -> Step | Choice:
-    """The same of values that have other numbers now."""
+    """A step or choice with renumbered values."""
     if type(one) is Step:
         return replace(one, values=tuple(values))
     first, second = values
@@ -292,7 +295,7 @@ def _with_values(one: Step | Choice, values: list[int]) -> Step | Choice:
 
 
 def _moved(access: Access | None, numbers: Sequence[int] | dict[int, int]) -> Access | None:
-    """The same place, told by values that have other numbers now."""
+    """An access with renumbered values."""
     if access is None or not access.at:
         return access
     return replace(access, at=tuple([(numbers[value], stride) for value, stride in access.at]))
@@ -302,8 +305,9 @@ def _moved(access: Access | None, numbers: Sequence[int] | dict[int, int]) -> Ac
 
 
 def cut(kernel: Kernel) -> list[Box]:
-    """The boxes of a kernel's turns in each of which it chooses alike. Cut in two again and again, along an outer axis first, so
-    that what is left goes on along the inner ones."""
+    """Split a kernel's iterations into boxes with uniform choices. Splits repeatedly, along an outer axis first, so
+    that inner axes stay long.
+    """
     found, work = [], [whole_box(kernel.extents)]
     while work:
         box = work.pop()
@@ -318,7 +322,7 @@ def cut(kernel: Kernel) -> list[Box]:
 
 
 def _border(kernel: Kernel, box: Box) -> tuple[int, int] | None:
-    """An axis, and where on it a choice changes that is made in a box."""
+    """An axis, and a position on it, at which a choice changes within a box."""
     found: list[tuple[int, int]] = []
     work, seen = [write.value for write in kernel.writes], set[int]()
     while work:
@@ -346,7 +350,7 @@ def _border(kernel: Kernel, box: Box) -> tuple[int, int] | None:
 
 
 def pieces(kernel: Kernel, operands: Sequence[Hashable]) -> list[tuple[Kernel, tuple[Any, ...]]]:
-    """Kernels that choose nothing and together do what a kernel does, each with its operands."""
+    """Kernels without choices that together do the work of a kernel, each with its operands."""
     if all(type(step) is Step for step in kernel.steps):
         return [(kernel, tuple(operands))]
     found = []
@@ -364,7 +368,7 @@ def pieces(kernel: Kernel, operands: Sequence[Hashable]) -> list[tuple[Kernel, t
 
 
 def compact(kernel: Kernel) -> Kernel:
-    """The same turns with as few axes as can be: those of length 1 go, neighbours that are gone through as one are one."""
+    """The same iterations with as few axes as possible: axes of length 1 are dropped, contiguous neighbours merged."""
     axis = len(kernel.extents) - 1
     while axis >= 0:
         if kernel.extents[axis] == 1:
@@ -376,7 +380,7 @@ def compact(kernel: Kernel) -> Kernel:
 
 
 def _is_one(kernel: Kernel, axis: int) -> bool:
-    """Does every access go on from one axis into the next, in which nothing is chosen?"""
+    """Whether every access continues from one axis into the next, without choices between."""
     accesses = [read.access for read in kernel.reads] + [write.access for write in kernel.writes]
     length = kernel.extents[axis + 1]
     return (
@@ -389,7 +393,7 @@ def _is_one(kernel: Kernel, axis: int) -> bool:
 
 
 def _dropped(kernel: Kernel, axis: int, times: int) -> Kernel:
-    """Without an axis, whose turns the next one takes over."""
+    """Drop an axis, whose iterations the next one takes over."""
     extents = list(kernel.extents)
     del extents[axis]
     if times != 1:
@@ -399,7 +403,7 @@ def _dropped(kernel: Kernel, axis: int, times: int) -> Kernel:
         return replace(access, strides=(*access.strides[:axis], *access.strides[axis + 1 :]))
 
     def choice(one: Choice) -> Choice:
-        """On an axis of length 1 there is all or nothing."""
+        """On an axis of length 1 a box contains all or nothing."""
         inner, (begin, end), others = one.box[axis + 1 :], one.box[axis], one.box[:axis]
         if times != 1:
             length = kernel.extents[axis + 1]
@@ -411,7 +415,7 @@ def _dropped(kernel: Kernel, axis: int, times: int) -> Kernel:
 
 
 def split(kernel: Kernel, axis: int, inner: int) -> Kernel | None:
-    """An axis as two, the inner one of this length; None where a choice then is none between boxes."""
+    """Split an axis into two, the inner one of length `inner`; None if a choice would not stay a choice between boxes."""
 
     def access(access: Access) -> Access:
         stride = access.strides[axis]
@@ -436,7 +440,7 @@ def _over(
     access: Callable[[Access], Access],
     choice: Callable[[Choice], Choice],
 ) -> Kernel:
-    """A kernel with other extents, to which its accesses and choices are fitted."""
+    """A kernel with other extents, with converted accesses and choices."""
     return Kernel(
         extents,
         tuple([replace(r, access=None if r.access is None else access(r.access)) for r in kernel.reads]),

@@ -1,9 +1,9 @@
-"""Unboxed, behind a pointer, or nothing: how a type is laid out in machine leaves.
+"""The layout of types in machine leaves: unboxed, behind a pointer, or nothing.
 
 A real is a double, a boolean an int, a string the list of its characters, a tensor a pointer to its entries; a pair or
-closure is its parts, side by side; what is constant takes nothing, so tags, closures of no environment and known zeros
-vanish. A union is a pointer: a member without leaves is its number in place of an address, any other a box, which says
-which member it is only where several are boxed.
+closure is the sequence of its parts; constants take no leaves, so tags, closures without environment and known zeros
+vanish. A union is a pointer: a member without leaves is represented by its number in place of an address, any other by a box,
+which contains the member's number only if several members are boxed.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class Representation:
         return kinds
 
     def cells(self, type_: Type) -> list[Cell | None]:
-        """For each leaf the cell it leads to, where it is a pointer. Its members are laid out, for the collector needs them even
-        where the program never looks."""
+        """For each leaf its target cell if it is a pointer. Members of the cells are laid out, as the collector needs them even
+        if the program never reads them.
+        """
         found_cells = self._cells(type_)
         self._lay_out(found_cells)
         return found_cells
@@ -51,7 +52,7 @@ class Representation:
         return [next(cells) if kind == "p" else None for kind in self.kinds(type_)]
 
     def _entries(self, layout: Layout) -> None:
-        """What a pointer to entries leads to, for whoever asks by the cell."""
+        """Register the entries of a tensor as the target of its cell."""
         if layout.cell not in self.members:
             self.members[layout.cell] = [
                 Member(layout.cell, 0, "", (), "tensor", words(layout.size, layout.kind))
@@ -63,9 +64,9 @@ class Representation:
         return list(zip(self.members[cell], self.types.members(union), strict=True))
 
     def _lay_out(self, cells: list[Cell | None]) -> None:
-        """The members of these cells, and of those that they lead to."""
+        """Lay out the members of these cells, and of cells that these refer to."""
         waiting = list(cells)
-        for cell in waiting:  # which grows
+        for cell in waiting:  # grows during the loop
             if cell is None or cell in self.members:
                 continue
             members = self.members[cell] = []
@@ -78,7 +79,7 @@ class Representation:
                 member.tagged = len(boxed) > 1
 
     def member_for(self, union: Type, type_: Type) -> tuple[Member, Type]:
-        """The member that a value of this type becomes."""
+        """The member of a union for a value of this type."""
         members = self.members_of(union)
         for member, member_type in members:
             if member_type.head == type_.head:
@@ -96,7 +97,7 @@ class Representation:
         return Known(self.types.canonical(parts[index]), value.leaves[begin:end])
 
     def constant_leaf(self, type_: Type, kind: str) -> Leaf:
-        """The leaf of a constant where a real or boolean that is not known is wanted."""
+        """A constant as a leaf, where the context has a variable real or boolean."""
         if kind == "d":
             return 0.0 if type_.of is ZERO else float(type_.of)
         return type_.of is not FALSE and type_.of is not ZERO

@@ -1,4 +1,4 @@
-"""What all rewriting of first-order code is made of: leaves put for leaves, calls put in place, what calls what."""
+"""Shared by passes over first-order code: substitution of leaves, inlining, the call graph."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from vlad.core.types import Cell
 
 
 def reachable(program: Program) -> list[Function]:
-    """The functions that the entries may come to, the entries first."""
+    """The functions that can be reached from the entries, the entries first."""
     found = dict.fromkeys(program.entries)
     work = list(reversed(program.entries))
     while work:
@@ -56,7 +56,7 @@ def callees(function: Function) -> list[Function]:
 
 
 def looping(functions: list[Function]) -> dict[Function, int]:
-    """The functions that may come back to themselves, each with the number of those that it comes back by."""
+    """The recursive functions, each with the number of its component of the call graph."""
     called = {function: callees(function) for function in functions}
     component = components(functions, called)
     sizes = Counter(component.values())
@@ -64,7 +64,7 @@ def looping(functions: list[Function]) -> dict[Function, int]:
 
 
 def repeated(functions: list[Function]) -> set[Function]:
-    """The functions that a call may come to more than once: loops, and what these call."""
+    """The functions that may run more than once in a call: loops, and functions called from them."""
     found = set(looping(functions))
     work = list(found)
     while work:
@@ -81,7 +81,7 @@ def leaf_kind(leaf: Leaf) -> str:
 
 
 def substitute(block: Block, leaves: dict[Slot, Leaf], begin: int = 0) -> None:
-    """Replace slots from a statement of a block on, in place."""
+    """Replace slots in a block, in place, beginning with a statement."""
     if not leaves:
         return
 
@@ -110,7 +110,7 @@ def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:
 
 
 def put(block: Block, call: Invoke) -> bool:
-    """Put a copy of the callee's body where the call was. Does the block go on behind it? If not, what came there is gone."""
+    """Inline a call. Returns whether the block continues after it; if not, the following statements are removed."""
     yield_gil()
     copy = Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
     at = block.statements.index(call)
@@ -118,7 +118,7 @@ def put(block: Block, call: Invoke) -> bool:
     results = copy.answer(call.function.body, made)
     rest = block.statements[at + 1 :]
     block.statements[at:] = made.statements
-    if results is None:  # it never answers
+    if results is None:  # it never returns
         block.end = made.end
         return False
     block.statements += rest
@@ -127,7 +127,7 @@ def put(block: Block, call: Invoke) -> bool:
 
 
 def put_last(block: Block, call: TailInvoke) -> None:
-    """Put a copy of the callee's body where a block ended in a call of it."""
+    """Inline a tail call."""
     copy = Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
     made = copy.block(call.function.body)
     block.statements += made.statements
@@ -182,7 +182,7 @@ class Copy:
         return Switch(tuple([self.new(slot) for slot in statement.slots]), read[0], cases, statement.span)
 
     def block(self, block: Block) -> Block:
-        """A copy of a block that ends as the original does."""
+        """A copy of a block with the same end."""
         made = Block()
         for statement in block.statements:
             made.statements.append(self.statement(statement))
@@ -199,7 +199,7 @@ class Copy:
         return made
 
     def answer(self, block: Block, made: Block) -> tuple[Leaf, ...] | None:
-        """Copy a body in tail position into `made`; the leaves of its answer, None where it has none."""
+        """Copy a body in tail position into `made`; returns the leaves of its result, None if it has none."""
         end = block.end
         last = len(block.statements) - 1
         for index, statement in enumerate(block.statements):
@@ -212,12 +212,12 @@ class Copy:
             case TailInvoke():
                 slots = tuple([Slot(kind, "t") for kind in end.function.results])
                 made.statements.append(Invoke(slots, end.function, self.all(end.operands), end.span))
-                return slots if end.function.origin.result is not None else None  # it may never answer
+                return slots if end.function.origin.result is not None else None  # it may never return
         made.end = end
         return None
 
     def _arms(self, statement: Statement, made: Block) -> tuple[Leaf, ...] | None:
-        """A branch whose arms answer becomes one that yields."""
+        """A branch whose arms return becomes one whose arms yield."""
         arms = []
         for block in inner_blocks(statement):
             arm = Block()
@@ -239,7 +239,7 @@ class Copy:
 
 
 def same_operands(leaves: tuple[Leaf, ...]) -> tuple[object, ...]:
-    """Equal for leaves that are the same."""
+    """A key, equal for equal leaves."""
     return tuple(
         [
             leaf.hex() if type(leaf) is float else leaf if type(leaf) is not Static else id(leaf)
@@ -249,7 +249,7 @@ def same_operands(leaves: tuple[Leaf, ...]) -> tuple[object, ...]:
 
 
 def fixed_cells(program: Program) -> set[Cell]:
-    """The unions whose boxes the outside makes or reads: their layout stays."""
+    """The unions whose boxes callers make or read: their layout is fixed."""
     found: set[Cell] = set()
     work = [c for e in program.entries for c in (*e.parameter_cells, *e.result_cells) if c is not None]
     work += [s.member.cell for f in program.functions for s in _statics(f)]

@@ -1,4 +1,4 @@
-"""First-order code → text: what `vlad show --stage first-order` prints, and the texts that passes are tested with.
+"""First-order code → text, for `vlad show --stage first-order` and the tests of passes.
 
 In: a Program.  Out: a form for each union, each array's cell, each global and each function; the first function is the entry, if
 no form says otherwise. Names are unique; a slot's kind stands where it is bound, and of a parameter or result that is a pointer
@@ -149,7 +149,7 @@ def _unused(name: str, taken: set[str]) -> str:
 
 
 class _Printer:
-    """Of one function."""
+    """Prints one function."""
 
     def __init__(self, all_names: _Names) -> None:
         self.all = all_names
@@ -169,7 +169,7 @@ class _Printer:
         return "\n".join(self.lines) + ")"
 
     def block(self, block: Block, depth: int) -> None:
-        """A line for each statement, and for the end. Arms stand deeper."""
+        """A line for each statement, and for the end. Arms are indented."""
         for statement in block.statements:
             self.statement(statement, depth)
         self.lines.append(INDENT * depth + self.end(block.end))
@@ -196,7 +196,7 @@ class _Printer:
             self.block(block, depth + 2)
             self.lines[-1] += ")"
         self.lines[-1] += "))"
-        # after the arms, for what they yield is bound here
+        # after the arms, as their results are bound here
         self.lines.insert(at, f"{INDENT * depth}({self.slots(statement.slots)} ({head}")
 
     def plain(self, statement: Statement) -> str:
@@ -247,7 +247,7 @@ class _Printer:
                 return "(unreachable)"
 
     def binding(self, slots: tuple[Slot, ...], words: Iterable[str]) -> str:
-        text = " ".join(words)  # before the slots are named: operands are bound earlier
+        text = " ".join(words)  # before slots are named: operands are bound earlier
         return f"({self.slots(slots)} ({text}))"
 
     def bound_after(self, slot: Slot, words: Iterable[str]) -> str:

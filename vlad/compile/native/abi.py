@@ -52,8 +52,8 @@ ffi = _cffi_backend.FFI(
     ),
 )  # fmt: skip
 
-# What vlad_call answers: 0 for an answer, a limit that was met, or the number of a `fail`.
+# Results of vlad_call: 0 for success, a limit that was reached, or the number of a `fail`.
 TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUTSIDE, OUT_OF_FUEL, FIRST_FAILURE = 1, 2, 3, 4, 5, 10
 
-# Bytes for the boxes and arrays of one call, and for its recursion, where nothing limits them.
+# Bytes for the boxes and arrays of one call, and for its recursion, without limits.
 ARENA_SIZE, STACK_SIZE = 1 << 34, 1 << 30

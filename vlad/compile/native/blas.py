@@ -1,10 +1,10 @@
-"""Where products of large matrices come from, and what takes matrices apart: the BLAS and LAPACK library that NumPy has brought
-along, or the system's; products, on a processor of Intel's, from Intel's MKL where it is installed (the extra `mkl`, or Conda).
-On AMD's (Zen 4) that is slower than OpenBLAS: by a tenth, of matrices with ten columns three times. Matrices are taken apart by
-the library that tier 0 has: of one with a nan MKL finds parts that are numbers.
+"""The libraries for products of large matrices and decompositions: the BLAS and LAPACK library in NumPy's package,
+or the system's; for products, on an Intel processor, Intel's MKL if it is installed (the extra `mkl`, or Conda).
+On AMD's (Zen 4) MKL is slower than OpenBLAS: by a tenth, and three times for matrices with ten columns. Decompositions use
+tier 0's library: MKL returns numbers for a matrix with a nan.
 
-Compiled code calls `cblas_dgemm` and `cblas_sgemm` of it, and a few routines of LAPACK, by their addresses, which are found
-once a process. Without the first it multiplies itself; without the others what needs them runs on tier 0.
+Compiled code calls `cblas_dgemm` and `cblas_sgemm`, and a few routines of LAPACK, by their addresses, which are found
+once per process. Without the first it uses its own loops; without the others code that needs them runs on tier 0.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 SYMBOLS = ("scipy_cblas_dgemm64_", "cblas_dgemm64_", "cblas_dgemm_64", "scipy_cblas_dgemm", "cblas_dgemm")
-WIDE = ("64_", "_64")  # OpenBLAS's ending, MKL's
+WIDE = ("64_", "_64")  # suffixes of OpenBLAS and MKL
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """The addresses of `cblas_dgemm` and `cblas_sgemm`, 0 where there is none; whether lengths are of 64 bits; the file."""
+    """The addresses of `cblas_dgemm` and `cblas_sgemm`, 0 if there is none; whether lengths have 64 bits; the file."""
 
     address: int
     single: int
@@ -55,13 +55,13 @@ ROUTINES = (
     "dsyevd",
     "dgeqrf",
     "dorgqr",
-)  # in the order that runtime.c has
+)  # in the order of runtime.c
 SPELLINGS = ("scipy_{}_64_", "{}_64_", "scipy_{}_", "{}_")
 
 
 @dataclass(frozen=True, slots=True)
 class Lapack:
-    """The addresses of ROUTINES, none where there is no library, and whether lengths are of 64 bits."""
+    """The addresses of ROUTINES, none if there is no library, and whether lengths have 64 bits."""
 
     addresses: tuple[int, ...]
     is_wide: bool
@@ -89,7 +89,7 @@ def _libraries(candidates: Iterable[str]) -> Iterator[ctypes.CDLL]:
 
 
 def _is_intels() -> bool:
-    """Is the processor, on Linux? Elsewhere MKL is not looked for."""
+    """Whether the processor is Intel's. MKL is only used on Linux."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             return "GenuineIntel" in file.read(4096)
@@ -98,7 +98,7 @@ def _is_intels() -> bool:
 
 
 def _mkl() -> list[str]:
-    """Where pip and Conda put it: beside Python, not where system libraries are looked for."""
+    """The folder of pip and Conda: beside Python, not among system libraries."""
     prefixes = [sys.prefix, *([site.getuserbase()] if site.ENABLE_USER_SITE else [])]
     return [path for prefix in prefixes for path in sorted(glob.glob(f"{prefix}/lib/libmkl_rt.so*"))]
 

@@ -1,6 +1,6 @@
-"""c_extension.c, compiled once a machine: what calls machine code without any of Python's own in between.
+"""c_extension.c, compiled once per machine: calls machine code without Python code in between.
 
-In: nothing.  Out: a module of two functions, or None where there are no headers of Python's, or no compiler that reads them:
+In: nothing.  Out: a module of two functions, or None without Python's headers, or without a compiler that supports them:
 fast_call.py then does the same in Python.
 """
 
@@ -19,16 +19,17 @@ from vlad.compile.ir.refusals import Unavailable
 from vlad.compile.native import cache, toolchain
 from vlad.compile.native.abi import ffi
 
-CONSTANT, REAL, TENSOR = range(3)  # as c_extension.c has them
+CONSTANT, REAL, TENSOR = range(3)  # as in c_extension.c
 ALONE, LIST, TUPLE = range(3)
 NOWHERE = -1
 
 
 @functools.cache
 def border() -> Any:
-    """The module: `call(address, rest, words, answers, busy, form, operands, results, kept, turn)` makes a call of machine
-    code, whose parts are (kind, constant or dtype, shape, number, target), and `method(class, slot, reshapes)` makes of classes
-    of procedures what calls such."""
+    """The module: `call(address, rest, words, answers, busy, form, operands, results, kept, turn)` calls machine
+    code, whose parts are (kind, constant or dtype, shape, number, target), and `method(class, slot, reshapes)` makes classes
+    of procedures call this way.
+    """
     folders = _headers()
     if folders is None:
         return None
@@ -36,18 +37,19 @@ def border() -> Any:
         library = _library(folders)
     except Unavailable:
         return None
-    import ctypes  # 3 ms; numpy, which most callers have, has it, too
+    import ctypes  # 3 ms; already imported by numpy, in most programs
 
     address = int(ffi.cast("long", ffi.addressof(library, "vlad_border")))
     module = ctypes.PYFUNCTYPE(ctypes.py_object)(address)()
-    # whose types are asked for until the process has ended
+    # its types are used until the process ends
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
     return module
 
 
 def _headers() -> list[str] | None:
-    """The folders of Python's headers and NumPy's; None where one is missing, where machine code is loaded in another way, or
-    where there is no lock that keeps the words together."""
+    """The folders of Python's headers and NumPy's; None if one is missing, if machine code is loaded in another way, or
+    if there is no global lock, which protects the words.
+    """
     if sys.implementation.name != "cpython" or sys.platform != "linux" or "t" in sys.abiflags:
         return None
     import sysconfig
@@ -63,7 +65,7 @@ def _headers() -> list[str] | None:
 
 
 def _library(folders: list[str]) -> Any:
-    """The loaded library, without asking a compiler anything where it was made before. Raises Unavailable."""
+    """The loaded library, without running a compiler if it is cached. Raises Unavailable."""
     text = f"/* {sys.version} */\n{(Path(__file__).parent / 'c_extension.c').read_text(encoding='utf-8')}"
     key = hashlib.sha256("\0".join([text, *folders, toolchain.signature()]).encode()).hexdigest()
     known = cache.lookup(key, cache.CALL)
@@ -71,7 +73,7 @@ def _library(folders: list[str]) -> Any:
         kept = toolchain.loaded(*json.loads(known))
         if kept is not None:
             return kept
-    # it finds no headers of the system's, on which Python's rely
+    # it lacks system headers that Python's headers include
     if toolchain.find_compiler().kind == "tcc":
         raise Unavailable("tcc reads no headers of Python's")
     library = toolchain.build(text, optimize=1, include=folders)

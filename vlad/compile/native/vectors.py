@@ -1,8 +1,8 @@
-"""Where functions of eight reals, or of sixteen floats, come from that functions.c has not itself: Intel's SVML, which NumPy has
-brought along on Linux and calls where a processor has vectors of 512 bits. They are off by less than 4 units in the last place,
-as those of the GNU C library are.
+"""Vector functions of eight reals, or of sixteen floats, in addition to those in functions.c: Intel's SVML, which NumPy's package
+contains on Linux and uses on processors with vectors of 512 bits. Their error is below 4 units in the last place,
+like that of the GNU C library.
 
-Compiled code calls them by their addresses, which are found once a process; where there are none, it calls the C library's.
+Compiled code calls them by their addresses, which are found once per process; without them it calls the C library.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import ctypes
 import functools
 
 SYMBOLS = ("__svml_log8", "__svml_pow8", "__svml_expf16", "__svml_logf16", "__svml_powf16")
-NEEDED = "AVX512_SKX"  # as NumPy calls what the processor must have
+NEEDED = "AVX512_SKX"  # NumPy's name for the required features
 
 
 @functools.cache
 def functions() -> tuple[int, ...]:
-    """The addresses in the order that functions.c has, which is that of SYMBOLS. None where one is missing."""
+    """The addresses in the order of functions.c, which is that of SYMBOLS. None if one is missing."""
     import numpy._core._multiarray_umath as within
 
     if not within.__cpu_features__.get(NEEDED):

@@ -1,12 +1,12 @@
-"""Which new arrays of a function may lie where another one lies that nobody reads any more.
+"""Which new arrays of a function may reuse the memory of an array that is dead.
 
-In: a function.  Out: for each of its loops, by the number of an output, the number of the operand in whose place it may be. So a
-network's layer holds one array for what it sums and what it answers, as who writes C by hand has it: where both fit into a
-cache, half as much has to come from beyond it.
+In: a function.  Out: for each of its loops, by the number of an output, the number of the operand whose memory it may use. So a
+network's layer has one array for its sums and its results, as in handwritten C: if both fit into a
+cache, half as much memory traffic goes beyond it.
 
-An operand's place is free where this loop is the last that reads it, and nobody but loops has read it: what went into a box, to
-a procedure or out of a block may be elsewhere, too. A loop that computes an entry of the output from the operand's entry in the
-same place alone may write over it; so may one that does not read the operand, but begins with its contents.
+An operand's memory is free if this loop is the last to read it, and only loops have read it: an array passed to a box, to
+a procedure or out of a block may be reachable from elsewhere. A loop that computes an entry of the output only from the operand's
+entry at the same position may overwrite it; so may one that does not read the operand, but starts with its contents.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def places_taken(function: Function) -> dict[Each, dict[int, int]]:
 
 
 def _last_readers(body: Block) -> dict[Each, set[Leaf]]:
-    """The leaves of which each loop is the last reader in the block where they are made, and which none but loops read."""
+    """The leaves of which each loop is the last reader in the block where they are made, and which only loops read."""
     found: dict[Each, set[Leaf]] = {}
 
     def walk(block: Block) -> tuple[set[Leaf], set[Leaf]]:
-        """What is read within, and what of it by others than loops."""
+        """The leaves read within a block, and those read by statements other than loops."""
         read: set[Leaf] = set()
         elsewhere = set(leaves_read(block.end))
         made: set[Slot] = set()
@@ -62,7 +62,7 @@ def _last_readers(body: Block) -> dict[Each, set[Leaf]]:
                 elsewhere.update(own)
             for inner in inner_blocks(statement):
                 within, beyond = walk(inner)
-                for leaf in within:  # in one of several arms: the others may come later by the text
+                for leaf in within:  # read in one of several arms: the others may come later in the text
                     last.pop(leaf, None)
                 read |= within
                 elsewhere |= beyond
@@ -76,7 +76,7 @@ def _last_readers(body: Block) -> dict[Each, set[Leaf]]:
 
 
 def _fits(kernel: Kernel, number: int, operand: int, old: Output) -> bool:
-    """May an output lie where an operand was?"""
+    """Whether an output may reuse an operand's memory."""
     output = kernel.outputs[number]
     if output.size is None or (output.size, output.kind) != (old.size, old.kind):
         return False

@@ -1,8 +1,8 @@
-"""First-order code → first-order code: common subexpression elimination; what is constant is folded on the way.
+"""First-order code → first-order code: common subexpression elimination, with constant folding.
 
-In: a Program.  Out: the same, changed in place. Called by order.py. Everything is pure, so operations and calls on the same
-operands are done once where one dominates the others: what a block has done is known in the rest of it, blocks within it
-included. Operations on constants become constants, and a branch or switch whose arm is known becomes that arm.
+In: a Program.  Out: the same, changed in place. Called by order.py. All operations are pure, so operations and calls on the same
+operands are done once if one dominates the others: results of a block are available in the rest of it, blocks within it
+included. Operations on constants become constants, and a branch or switch with a known test becomes that arm.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ def share(program: Program) -> None:
 
 
 def _share(function: Function, acting: set[Function]) -> None:
-    """Give each operation on the same operands one slot, within the reach of the first. What is done where a test has not failed
-    comes behind the test, not within it: there it reaches further."""
+    """Give all operations on the same operands one slot, within the scope of the first. Operations after a test that has not
+    failed are placed after the test, not within it, which extends their scope.
+    """
     replaced: dict[Slot, Leaf] = {}
 
     def new(leaf: Leaf) -> Leaf:
@@ -114,7 +115,7 @@ def _share(function: Function, acting: set[Function]) -> None:
 
 
 def _guarded(statement: Statement) -> tuple[Branch, Block, bool] | None:
-    """Of a branch one arm of which is an error: that alone, the other arm, and for which answer to the test it is taken."""
+    """For a branch with one arm that is only an error: the branch, the other arm, and the result of the test that selects it."""
     if type(statement) is not Branch:
         return None
     arms = statement.consequent, statement.alternative
@@ -129,7 +130,7 @@ def _guarded(statement: Statement) -> tuple[Branch, Block, bool] | None:
 
 
 def _folded(statement: Compute) -> Leaf | None:
-    """The result of an operation on constants; None where that is not known, or not to be."""
+    """The result of an operation on constants; None if it is unknown, or must not be computed."""
     row = statement.row
     if row.name == "unknown-real" or not all(type(leaf) in (float, bool) for leaf in statement.operands):
         return None
@@ -141,7 +142,7 @@ def _folded(statement: Compute) -> Leaf | None:
 
 
 def _operation(statement: Statement) -> tuple[object, tuple[Slot, ...]]:
-    """What a statement does, if doing it once is enough, and its slots."""
+    """A key for the operation of a statement, if doing it once suffices, and its slots."""
     match statement:
         case Compute():
             return ("compute", statement.row.name, *same_operands(statement.operands)), (statement.slot,)

@@ -1,8 +1,8 @@
 """First-order code → first-order code: dead code elimination.
 
-In: a Program.  Out: the same, changed in place. Called by order.py. Liveness goes through calls and boxes: leaves on which no
-answer, test or error depends are dropped, parameters, results and fields of boxes included. So no sensitivity is computed that is
-not read, and a loop's tape holds what the way back needs.
+In: a Program.  Out: the same, changed in place. Called by order.py. Liveness is interprocedural and goes through boxes: leaves on
+which no result, test or error depends are removed, including parameters, results and fields of boxes. So unused sensitivities are
+not computed, and a loop's tape contains only what the reverse phase needs.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def drop_dead(program: Program) -> None:
 
 
 class _Liveness:
-    """Marks the leaves that something depends on, through calls and boxes, from the entry's results and all control."""
+    """Marks live leaves, through calls and boxes, from the entries' results and all control flow."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -124,7 +124,7 @@ class _Liveness:
         for entry in self.program.entries:
             for index in range(len(entry.results)):
                 self._result(entry, index)
-            for slot in entry.parameters:  # they stay, so whoever calls the entry has to provide them
+            for slot in entry.parameters:  # an entry's parameters are its interface
                 self._leaf(slot)
         for function in self.functions:
             for block in blocks(function.body):
@@ -151,7 +151,7 @@ class _Liveness:
                     self.calls[statement.function].append(statement)
 
     def decides(self, statement: Statement) -> bool:
-        """Does which arm is taken matter, whatever it yields?"""
+        """Whether the choice of an arm matters apart from its results."""
         for block in inner_blocks(statement):
             for inner in blocks(block):
                 if type(inner.end) is not Yield:
@@ -177,7 +177,7 @@ class _Liveness:
                 self._leaf(end.leaves[index])
             else:
                 self._result(end.function, index)
-        for caller in self.tail_callers[function]:  # what is answered in its place has the same results
+        for caller in self.tail_callers[function]:  # a tail call has the same results
             self._result(caller, index)
 
     def _field(self, member: Member, index: int) -> None:
@@ -212,7 +212,7 @@ class _Liveness:
 
 
 def _unbox_empty(function: Function) -> None:
-    """A box without fields is its member's number."""
+    """A box without fields becomes its member's number."""
     empty: dict[Slot, Leaf] = {}
     for block in blocks(function.body):
         for statement in block.statements:
@@ -249,7 +249,7 @@ def _narrow(
     results: dict[Function, list[int]],
     fields: dict[Member, list[int]],
 ) -> None:
-    """Take the dead leaves out of a statement that stays."""
+    """Remove the dead leaves from a statement that stays."""
     match statement:
         case Invoke():
             statement.operands = tuple([statement.operands[i] for i in parameters[statement.function]])

@@ -1,9 +1,9 @@
-"""First-order code → first-order code: a procedure and its derivative at the same point are computed in one run.
+"""First-order code → first-order code: a procedure and its derivative at the same point become one call.
 
-In: a Program as specialize.py makes it.  Out: the same program, changed in place. What is transformed does all that the
-procedure does, by the same operations, and something more; so `(f y)`, followed by the gradient of f at y as in every line
-search, is one call of the transformed f, whose value is the value. The derivative is then begun before it is known
-whether it will be wanted; that costs at most what a derivative costs.
+In: a Program as specialize.py makes it.  Out: the same program, changed in place. Transformed code does everything that the
+procedure does, by the same operations, and more; so `(f y)`, followed by the gradient of f at y as in every line
+search, becomes one call of the transformed f, whose primal is the value. The derivative is then begun speculatively;
+this costs at most as much as a derivative.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ from vlad.compile.passes.inlining import LARGEST
 from vlad.core.types import Type
 from vlad.data.values import ZERO, Code
 
-ROUNDS = 8  # procedures around a derivative's call that are put in place
+ROUNDS = 8  # levels of procedures around a derivative's call that are inlined
 WRAPPER = 200  # statements of the largest of these
 
-# For a transformed function: the functions it contains, each with the places of its results among those of the other.
+# For a transformed function: the functions it contains, each with the positions of its results among those of the transformed
+# one.
 Pairs = dict[Function, list[tuple[Function, list[int]]]]
 
 
@@ -78,7 +79,7 @@ def _pairs(program: Program, layout: Representation) -> Pairs:
                     pairs.setdefault(f, []).append((v, places))
 
     def key(function: Function) -> object:
-        """Of what both have in common: the environment, and the last operand."""
+        """The operands that both share: the environment, and the last operand."""
         types = (*function.origin.fields, function.origin.operands[-1])
         return tuple([layout.types.canonical(type_) for type_ in types])
 
@@ -90,15 +91,16 @@ def _pairs(program: Program, layout: Representation) -> Pairs:
         for derived, added in ((code.tail, 1), (code.forward, 2)):
             if derived is not None:
                 add(derived, code, lambda f, v: _contains(f, v, layout))
-                # and under an outer forward transformation
+                # and under an outer forward transform
                 below = partial(_contains_below, added=added, layout=layout)
                 add(derived.forward, code.forward, below)
     return pairs
 
 
 def _contains(f: Function, v: Function, layout: Representation) -> list[int] | None:
-    """The places of v's results among f's, if f is v transformed: f takes something before what v takes, and answers a pair of
-    v's answer and more."""
+    """The positions of v's results among f's, if f is the transform of v: f takes something before v's operands, and returns a
+    pair of v's result and more.
+    """
     same = layout.types.canonical
     f_result, v_result = f.origin.result, v.origin.result
     if f_result is None or v_result is None or not _same_types(f.origin.fields, v.origin.fields, layout):
@@ -113,8 +115,10 @@ def _contains(f: Function, v: Function, layout: Representation) -> list[int] | N
 
 
 def _contains_below(f: Function, v: Function, added: int, layout: Representation) -> list[int] | None:
-    """As `_contains`, where both are transformed forward once more: v takes own and argument tangent before its operands, and
-    answers (y . dy); f takes `added` more operands, whose tangents stand first, and answers ((y . more) . (dy . dmore))."""
+    """As `_contains`, for both under another forward transform: v takes the tangents of itself and its argument before its
+    operands, and returns (y . dy); f takes `added` more operands, whose tangents come first, and returns ((y . more) . (dy .
+    dmore)).
+    """
     types = layout.types
     f_result, v_result = f.origin.result, v.origin.result
     if f_result is None or v_result is None or not _same_types(f.origin.fields, v.origin.fields, layout):
@@ -126,7 +130,7 @@ def _contains_below(f: Function, v: Function, added: int, layout: Representation
             f_tangent = types.canonical(f_tangent.parts[1])
         elif f_tangent.of is not ZERO:
             return None
-    # numbers that are known have no leaves either: only zeros are alike
+    # constants have no leaves either: only zeros are certainly equal
     own = f_own is v_own or (_is_nothing(f_own, layout) and _is_nothing(v_own, layout))
     if not own or f_tangent is not v_tangent or not _same_types(f_rest[added:], v_rest, layout):
         return None
@@ -146,7 +150,7 @@ def _contains_below(f: Function, v: Function, added: int, layout: Representation
 
 
 def _is_nothing(tangent: Type, layout: Representation) -> bool:
-    """Is it the known zero, or a closure of such?"""
+    """Whether it is the known zero, or a closure of known zeros."""
     tangent = layout.types.canonical(tangent)
     return tangent.of is ZERO or (
         tangent.kind == "closure" and all(_is_nothing(part, layout) for part in tangent.parts)
@@ -160,12 +164,13 @@ def _same_types(
     return len(a) == len(b) and all(same(x) is same(y) for x, y in zip(a, b, strict=True))
 
 
-# Where both are called.
+# Callers of both.
 
 
 def _bring_up(program: Program, pairs: Pairs, plain: set[Function]) -> None:
-    """Where a procedure calls one function of a pair, and the other from within procedures around it, put these in place, so
-    that the two calls are seen side by side."""
+    """If a procedure calls one function of a pair, and the other through procedures around it, inline these, so
+    that the two calls are in one function.
+    """
     for _ in range(ROUNDS):
         reached = _reached(program, pairs, plain)
         changed = False
@@ -187,7 +192,7 @@ def _bring_up(program: Program, pairs: Pairs, plain: set[Function]) -> None:
 
 
 def _reached(program: Program, pairs: Pairs, plain: set[Function]) -> dict[Function, set[Function]]:
-    """For each procedure that could be put in place: the functions of pairs that it calls, itself or through such."""
+    """For each procedure that could be inlined: the functions of pairs that it calls, directly or through such procedures."""
     recursive = looping(program.functions)
     reached: dict[Function, set[Function]] = {
         f: set()
@@ -214,7 +219,7 @@ def _beside(
     pairs: Pairs,
     plain: set[Function],
 ) -> set[Function]:
-    """The functions of pairs that a procedure comes to by its other calls."""
+    """The functions of pairs that a function reaches by its other calls."""
     found: set[Function] = set()
     for statement in statements(function.body):
         if type(statement) is Invoke and statement is not call:
@@ -232,20 +237,20 @@ def _contain(larger: set[Function], smaller: set[Function], pairs: Pairs) -> boo
 
 
 class _Fusion:
-    """One function's calls."""
+    """Rewrites the calls of one function."""
 
     def __init__(self, pairs: Pairs, plain: set[Function], containing: Pairs) -> None:
         self.pairs = pairs
         self.plain = plain
         self.replaced: dict[Slot, Leaf] = {}
-        self.containing = containing  # the pairs from the other side
+        self.containing = containing  # the pairs, inverted
 
     def walk(self, function: Function) -> None:
         self.block(function.body, {})
         substitute(function.body, self.replaced)
 
     def block(self, block: Block, known: dict[object, Invoke]) -> None:
-        """`known`: the calls of plain and of transformed functions before, by function and operands."""
+        """`known`: earlier calls of plain and of transformed functions, by function and operands."""
         kept: list[Statement] = []
         for statement in block.statements:
             if type(statement) is Invoke and len(statement.slots) == len(statement.function.results):
@@ -259,7 +264,7 @@ class _Fusion:
         block.statements = kept
 
     def joined(self, call: Invoke, known: dict[object, Invoke]) -> bool:
-        """Is the call done by another before it?"""
+        """Replace a call by an earlier one that contains it. Returns whether there is one."""
         operands = same_operands(call.operands)
         for v, places in self.pairs.get(call.function, ()):
             before = known.get((v, operands))

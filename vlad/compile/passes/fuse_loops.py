@@ -1,10 +1,10 @@
-"""First-order code → first-order code: loops over arrays are put into the loops that read what they made.
+"""First-order code → first-order code: loops over arrays are fused into the loops that read their results.
 
-In: an optimised Program.  Out: the same, changed in place. A kernel that only finds entries elsewhere (of an array that is
-transposed, repeated, cut, or put together of parts) is put into all its readers; one that computes, where nothing is computed
-twice by it, or next to nothing. What remains to be read by nobody is dead code. Where others read what a loop stores, so that it
-has to, sums of that are taken in the same loop. Kernels end up with as few axes as they can have. Routines stay as they are:
-their operands are arrays that are there.
+In: an optimised Program.  Out: the same, changed in place. A kernel that only copies entries (of an array that is
+transposed, repeated, sliced, or concatenated) is fused into all its readers; one that computes, if little is
+computed twice. Kernels without remaining readers are dead code. If a loop must store its result for other readers,
+sums of that result are computed in the same loop. Kernels end up with as few axes as possible. Routines are not fused:
+their operands are arrays in memory.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import SHORT, Access, Box, Kernel, Step, Write
 from vlad.data.values import Primitive
 
-MOST_STEPS = 200  # of a kernel into which others are put
+MOST_STEPS = 200  # of a kernel into which others are fused
 MOST_READS = 24
-MOST_PIECES = 16  # into which such a kernel is cut
-MOST_REPEATED = 12  # steps that are cheaper to do again than to store and load
-MOST_ALONG = 8  # steps of a loop that is as fast with a sum in it as without; more are taken in vectors, if they but store
-CALL = re.compile(r"\w\(|/")  # what takes more than a few cycles
+MOST_PIECES = 16  # of such a kernel, after cutting
+MOST_REPEATED = 12  # steps that are cheaper to repeat than to store and load
+MOST_ALONG = (
+    8  # steps of a loop that a sum does not slow down; longer loops vectorise better if they only store
+)
+CALL = re.compile(r"\w\(|/")  # operations of more than a few cycles
 
 
 def fuse_kernels(program: Program) -> Program:
@@ -48,14 +50,15 @@ def fuse_kernels(program: Program) -> Program:
 
 
 def _kernels(function: Function) -> list[Each]:
-    """Its statements that are loops."""
+    """The loops among its statements."""
     return [s for s in statements(function.body) if type(s) is Each and s.is_loop]
 
 
 def _fuse_function(function: Function) -> None:
-    """Whoever was put into all of its readers is read by nobody, and reads nothing any more: what it read has fewer readers,
-    and may be put into the one that is left. So it goes on until nothing changes. First those that compute nothing: a
-    transposed matrix that a product reads is not to hold back what computes it."""
+    """A loop fused into all of its readers is dead, and its operands have fewer readers,
+    so they may be fused into the remaining one. Repeats until nothing changes. Loops that compute nothing come first: a
+    transposed matrix that a product reads must not prevent fusing the loop that computes it.
+    """
     for statement in _kernels(function):
         _distinct_operands(statement)
     while _fuse_once(function, copies=True):
@@ -70,7 +73,7 @@ def _fuse_function(function: Function) -> None:
 
 
 def _fuse_once(function: Function, copies: bool) -> bool:
-    """Is there a kernel that was put into another one?"""
+    """Fuse one kernel into another. Returns whether there was one."""
     made: dict[Slot, tuple[Each, int]] = {}
     readers: dict[Leaf, set[int]] = {}
     for block in blocks(function.body):
@@ -117,7 +120,7 @@ def _distinct_operands(statement: Each) -> None:
 
 
 def _pays(producer: Each, consumer: Each, readers: int, stays: bool) -> bool:
-    """`stays`: what the producer makes has to be there for one reader at least."""
+    """`stays`: whether the producer's result is needed in memory by a reader."""
     kernel = producer.kernel
     steps = len(kernel.steps)
     if (
@@ -125,16 +128,16 @@ def _pays(producer: Each, consumer: Each, readers: int, stays: bool) -> bool:
         or len(kernel.reads) + len(consumer.kernel.reads) > MOST_READS
     ):
         return False
-    if steps == 0:  # where it is computed where to read, that is done once for each entry
+    if steps == 0:  # computed at its only read, each entry once
         is_plain = not any(read.access is not None and read.access.at for read in kernel.reads)
         return is_plain or consumer.kernel.turns <= kernel.turns
     if as_product(consumer.kernel) is not None:
-        return False  # the library's products are of matrices that are there
+        return False  # the library's products need matrices in memory
     return readers == 1 or (_is_cheap(kernel) and not (stays and _reads_as_much(kernel)))
 
 
 def _reads_as_much(kernel: Kernel) -> bool:
-    """Does it read as many entries of an array as it makes? Then what it has made is as soon read."""
+    """Whether it reads as many entries of an array as it makes. Then loading its result costs as much as computing it."""
     return any(
         read.access is not None
         and math.prod([n for n, stride in zip(kernel.extents, read.access.strides, strict=True) if stride])
@@ -147,17 +150,17 @@ def _reads_as_much(kernel: Kernel) -> bool:
 def _is_cheap(kernel: Kernel) -> bool:
     rows = _rows(kernel)
     if all(read.access is None for read in kernel.reads):
-        return True  # of reals alone: the C compiler takes it out of the loops
+        return True  # of reals alone: the C compiler hoists it out of the loops
     return len(rows) <= MOST_REPEATED and not any(CALL.search(row.c) for row in rows)
 
 
 def _rows(kernel: Kernel) -> list[Primitive]:
-    """What it computes; choosing costs nothing."""
+    """Its operations; choices are free."""
     return [step.row for step in kernel.steps if type(step) is Step]
 
 
 def _fused(producer: Each, output: int, consumer: Each, leaf: Slot) -> tuple[Kernel, tuple[Leaf, ...]] | None:
-    """The consumer's kernel with the producer's in the place of its output."""
+    """The consumer's kernel with the producer's values in place of its output."""
     yield_gil()
     made, kernel = producer.kernel, consumer.kernel
     place = consumer.operands.index(leaf)
@@ -172,11 +175,11 @@ def _fused(producer: Each, output: int, consumer: Each, leaf: Slot) -> tuple[Ker
         if access is not None
         for value, _ in access.at
     ):
-        return None  # a place is read, not computed
+        return None  # an index is read, not computed
     if any(one.base == place for one in kernel.outputs) or not made.turns or not kernel.turns:
         return None
     if whole.size is None or write.access is None or write.access.at:
-        return None  # a real is found before the loops that read it
+        return None  # a real is complete only after its loops
     for _ in range(len(made.extents) + 1):
         maps = _maps(kernel, place, write.access, made)
         if maps is None:
@@ -191,8 +194,9 @@ def _fused(producer: Each, output: int, consumer: Each, leaf: Slot) -> tuple[Ker
 
 
 def _maps(kernel: Kernel, place: int, write: Access, made: Kernel) -> dict[int, Map] | tuple[int, int] | None:
-    """For each read of the operand at a place how it goes through the indices of the kernel that makes that, where this is worth
-    it; or an axis that first is to be two, and the length of the inner one."""
+    """For each read of the operand at a position: the map to the indices of the kernel that makes it, if fusing pays;
+    or an axis that must first be split, and the length of the inner part.
+    """
     reads = {
         index: (read.access, domain)
         for index, (read, domain) in enumerate(zip(kernel.reads, domains(kernel), strict=False))
@@ -216,7 +220,7 @@ def _maps(kernel: Kernel, place: int, write: Access, made: Kernel) -> dict[int, 
 
 
 def _is_worth(made: Kernel, turns: list[int]) -> bool:
-    """Is little computed twice, where what a kernel makes is found anew in so many turns for each access?"""
+    """Whether little is computed twice if a kernel's values are recomputed in so many iterations for each access."""
     if not made.steps:
         return True
     return all(one <= made.turns for one in turns) and (_is_cheap(made) or sum(turns) <= made.turns)
@@ -225,8 +229,9 @@ def _is_worth(made: Kernel, turns: list[int]) -> bool:
 def _mapped(
     read: Access, domain: Box, extents: tuple[int, ...], write: Access, made: tuple[int, ...]
 ) -> Map | tuple[int, int] | None:
-    """How the consumer's access goes through the producer's indices, in the turns that need it. Where an axis of the consumer
-    goes over several of the producer's: that axis and the length of what is to be its inner part."""
+    """The map from the consumer's access to the producer's indices, in the iterations that need it. If an axis of the consumer
+    covers several of the producer's: that axis and the length of its inner part.
+    """
     order = sorted([k for k, extent in enumerate(made) if extent > 1], key=lambda k: -write.strides[k])
 
     def digits(distance: int) -> dict[int, int] | None:
@@ -288,7 +293,7 @@ def _put_in(
 
 
 def _sum_along(block: Block) -> bool:
-    """Is there a loop in which the sums of what it stores are taken from now on?"""
+    """Move a sum of stored values into the loop that stores them. Returns whether there was one."""
     made: dict[Leaf, int] = {}
     for index, statement in enumerate(block.statements):
         if type(statement) is not Each or not statement.is_loop:
@@ -310,7 +315,7 @@ def _is_sum(kernel: Kernel) -> bool:
 
 
 def _is_stored(kernel: Kernel) -> bool:
-    """Is each entry of one array computed, by not too much?"""
+    """Whether it computes each entry of one array, in a few steps."""
     if len(kernel.writes) != 1 or not all(type(step) is Step for step in kernel.steps):
         return False
     ((write,), (output,)), rows = (kernel.writes, kernel.outputs), _rows(kernel)
@@ -327,15 +332,16 @@ def _is_stored(kernel: Kernel) -> bool:
 
 
 def _is_summed_as_fast(kind: str, rows: list[Primitive]) -> bool:
-    """With what takes more than a few cycles a sum is taken beside it, but one of floats, which is one of reals and so of other
-    vectors."""
+    """Whether a sum is free in a loop with these operations: with slow ones it is, except for floats, whose sum is one of reals
+    with other vectors.
+    """
     if any(CALL.search(row.c) for row in rows):
         return kind != "float32"
     return len(rows) < MOST_ALONG
 
 
 def _sum_in(block: Block, first: int, last: int, leaf: Leaf) -> bool:
-    """Is what a loop sums of what another one before it stores summed by that one, now?"""
+    """Move one sum of values that an earlier loop stores into that loop. Returns whether that was possible."""
     storing, summing = block.statements[first], block.statements[last]
     assert type(storing) is Each and type(summing) is Each and type(leaf) is Slot
     between = block.statements[first + 1 : last]
@@ -357,7 +363,7 @@ def _sum_in(block: Block, first: int, last: int, leaf: Leaf) -> bool:
 
 
 def _along(storing: Each, summing: Each, leaf: Slot) -> tuple[Kernel, tuple[Leaf, ...]] | None:
-    """One kernel for both; None where they do not go over the same entries."""
+    """One kernel for both; None if they do not cover the same entries."""
     made, kernel = storing.kernel, summing.kernel
     (write,), (output,) = made.writes, made.outputs
     place = summing.operands.index(leaf)

@@ -1,6 +1,6 @@
-"""First-order code → first-order code: procedures that are small or called once are put in place of their calls.
+"""First-order code → first-order code: procedures that are small or called once are inlined.
 
-In: a Program.  Out: the same, changed in place. Called by order.py, so that the other passes see through calls.
+In: a Program.  Out: the same, changed in place. Called by order.py, so that the other passes cover the bodies of calls.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from vlad.compile.ir.acting import answers
 from vlad.compile.ir.program import Function, Invoke, Program, TailInvoke, blocks, makes, statements
 from vlad.compile.ir.rewriting import callees, looping, put, put_last, reachable
 
-SMALL = 40  # statements of a function that is inlined wherever it is called
+SMALL = 40  # statements of a function that is inlined at every call
 LARGEST = 4000  # statements of a function into which others are inlined
 
 
@@ -50,7 +50,7 @@ def inline(program: Program) -> None:
 
 
 def _taping(functions: list[Function]) -> set[Function]:
-    """Functions that answer plain numbers but have others allocate for them: what those leave is freed when they answer."""
+    """Functions whose callees allocate although they return plain numbers: the allocations are freed at their return."""
     allocating = {f for f in functions if any(makes(s) for s in statements(f.body))}
     grown = True
     while grown:

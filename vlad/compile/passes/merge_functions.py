@@ -1,7 +1,7 @@
-"""First-order code → first-order code: functions that do the same become one.
+"""First-order code → first-order code: equivalent functions are merged.
 
-In: a Program.  Out: the same, changed in place. Called by order.py. Equivalent functions are found as the states of an
-automaton are minimised: a derivative that nothing depends on is the function it came from.
+In: a Program.  Out: the same, changed in place. Called by order.py. Equivalent functions are found as in the minimisation of
+automata: a derivative whose sensitivities are dead is equivalent to its primal function.
 """
 
 from __future__ import annotations
@@ -35,11 +35,9 @@ from vlad.compile.ir.rewriting import reachable
 
 
 def merge(program: Program) -> None:
-    """One function for those that do the same (Moore's partition, refined from signatures by bodies)."""
+    """Merge equivalent functions (Moore's partition refinement, from signatures by bodies)."""
     functions = program.functions
-    entries = {
-        entry: number for number, entry in enumerate(program.entries)
-    }  # each is called by its own name
+    entries = {entry: number for number, entry in enumerate(program.entries)}  # entries keep their own names
     numbers: dict[object, int] = {}
     group: dict[Function, int] = {}
     called: dict[Function, list[Function]] = {}
@@ -68,7 +66,7 @@ def merge(program: Program) -> None:
 
 
 def _shape(function: Function) -> tuple[object, list[Function]]:
-    """A function's body with its slots numbered and without its callees, and these in order."""
+    """A function's body with numbered slots and without its callees, and the callees in order."""
     called: list[Function] = []
     numbers: dict[Slot, int] = {slot: index for index, slot in enumerate(function.parameters)}
 

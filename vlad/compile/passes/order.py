@@ -1,4 +1,4 @@
-"""All passes over first-order code, in their order. None makes a difference but in cost: answers and errors stay the same.
+"""All passes over first-order code, in their order. They only change cost: results and errors stay the same.
 
 In: a Program as analysis/specialize.py makes it.  Out: the same program, changed in place. Called by calling/pipeline.py and
 programs/. Each pass has a file of its own; core/passes.py runs them.
@@ -34,7 +34,7 @@ from vlad.core.passes import run_pass
 Pass = Callable[[Program], object]  # changes the program
 
 FUSE = "fuse-derivatives"
-# Until the size stays the same, ROUNDS times at most.
+# Repeated until the size stays the same, at most ROUNDS times.
 REPEATED: dict[str, Pass] = {
     "dead-code": drop_dead,
     "merge-functions": merge,
@@ -49,7 +49,7 @@ LOOPS: dict[str, Pass] = {
     "triangles": solve_triangles,
     "peel-invariants": hoist,
 }
-# What would hinder the rest, had it been done before.
+# Passes whose results would impede the others.
 LAST: dict[str, Pass] = {
     "keep-boxed": keep_boxed,
     "rematerialization": rematerialize,
@@ -62,11 +62,11 @@ UNIQUENESS: dict[str, Pass] = {"uniqueness": own}
 PASSES = {**REPEATED, **LOOPS, **LAST, **UNIQUENESS}  # those that need no more than the program
 NAMES = (FUSE, *PASSES)
 
-MOST_ZEROS = 256  # in a sensitivity, for each entry that is read of a tensor at a time
+MOST_ZEROS = 256  # in a sensitivity, per entry that is read of a tensor at a time
 
 
 def improved(program: Program, layout: Representation, writes_over: bool = True) -> Program:
-    """A program after all passes. `writes_over`: may arrays be where others were? Raises Unbounded."""
+    """A program after all passes. `writes_over`: whether arrays may reuse memory. Raises Unbounded."""
     _run({FUSE: lambda program: fuse(program, layout)}, program)
     for _ in range(ROUNDS):
         before = _size(program)
@@ -96,8 +96,9 @@ def _size(program: Program) -> int:
 
 
 def _refuse_thin(program: Program, writes_over: bool) -> None:
-    """Raises Unbounded where a loop makes a sensitivity, or a copy of one, that is nearly all the same but where it happens to
-    read: such a one is written anew in each turn, while tier 0 keeps it as that place."""
+    """Raise Unbounded if a loop makes a sensitivity, or a copy of one, that is zero except at the few entries
+    it reads: compiled code would write it in full in each iteration, while tier 0 stores only these entries.
+    """
     thin: list[tuple[Function, Each]] = []
     for function in program.functions:
         for statement in statements(function.body):

@@ -1,9 +1,9 @@
-"""First-order code → first-order code: what a loop would find out anew in each turn, its first turn hands on to the others.
+"""First-order code → first-order code: loop-invariant calls are computed in the first iteration and passed on to the others.
 
-In: an optimised Program.  Out: the same, changed in place. A loop that calls a procedure, or a function of the C library, on what
-does not change from turn to turn is split in two: the first turn, which does all as before, and a loop for the rest, to which
-the answers are parameters. So nothing is computed that would not have been computed anyway: a loop without turns
-computes nothing, and what fails or never ends does so where it did.
+In: an optimised Program.  Out: the same, changed in place. A loop that calls a procedure, or a function of the C library, on
+loop-invariant operands is split in two: the first iteration, which is unchanged, and a loop for the others, which gets
+the results as parameters. So nothing is computed that would not have been computed anyway: a loop without iterations
+computes nothing, and failures and endless loops stay where they are.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def hoist(program: Program) -> Program:
 @dataclass(slots=True)
 class _Loop:
     function: Function
-    ends: list[TailInvoke]  # its turns
-    found: list[Compute | Invoke]  # what each turn would do again
+    ends: list[TailInvoke]  # its iterations
+    found: list[Compute | Invoke]  # the invariant operations
 
     @staticmethod
     def of(function: Function, acting: set[Function]) -> _Loop | None:
-        """A loop that does something again; None where there is nothing of that kind."""
+        """The loop of a function, if it has invariant operations; else None."""
         turns = [block for block in blocks(function.body) if _turns(block, function)]
         ends = [block.end for block in turns if type(block.end) is TailInvoke]
         if not ends or len(statements(function.body)) > LARGEST_TURN:
@@ -84,13 +84,15 @@ class _Loop:
         return _Loop(function, ends, found) if found else None
 
     def split(self, serial: int) -> Function:
-        """Leave the first turn to the function; the others go to the loop that this answers."""
+        """Leave the first iteration to the function; returns the loop for the others."""
         function = self.function
         handed = [slot for statement in self.found for slot in slots_bound(statement)]
         copy = Copy({})
         parameters = [copy.new(slot) for slot in function.parameters]
         body = copy.block(function.body)
-        made = [copy.leaf(slot) for slot in handed]  # by what is done again in the copy, until it goes
+        made = [
+            copy.leaf(slot) for slot in handed
+        ]  # by the operations repeated in the copy, until they are removed
         taken = [Slot(slot.kind, slot.name) for slot in handed]
         instead: dict[Leaf, Slot] = dict(zip(made, taken, strict=True))
         rest = Function(
@@ -124,7 +126,7 @@ def _turns(block: Block, function: Function) -> bool:
 
 
 def _in_every_turn(body: Block, turns: list[Block]) -> list[Statement]:
-    """What is done on every way to another turn, in order."""
+    """The statements on every path to another iteration, in order."""
     found: list[Statement] = []
     block = body
     while True:
@@ -140,5 +142,5 @@ def _in_every_turn(body: Block, turns: list[Block]) -> list[Statement]:
 
 
 def _cells(statement: Compute | Invoke) -> list[Cell | None]:
-    """For each slot the cell it leads to, where it is a pointer."""
+    """For each slot its target cell if it is a pointer."""
     return statement.function.result_cells if type(statement) is Invoke else [None]

@@ -1,9 +1,9 @@
-"""First-order code → first-order code: what is in a box already is not put into one again.
+"""First-order code → first-order code: values that are in a box already are not boxed again.
 
-In: an optimised Program.  Out: the same, changed in place. Called by order.py once the rest is done.
+In: an optimised Program.  Out: the same, changed in place. Called by order.py after the other passes.
 
-    keep_boxed   loops of backpropagators are handed the box in which the last turn left its values
-    reuse_boxes  a box of all that was in another one is that one
+    keep_boxed   loops of backpropagators take the box in which the previous iteration left its values
+    reuse_boxes  a box of all fields of another one becomes that one
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.rewriting import substitute
 
-FEWEST = 3  # fields that a loop is to carry before it is given the box instead
+FEWEST = 3  # fields that a loop must carry before it takes the box instead
 
 
 def keep_boxed(program: Program) -> None:
-    """A procedure that calls itself with what it has just taken out of a box is given the box instead. Backpropagators of
-    loops do so: what one turn left behind would be carried through the next one's parameters."""
+    """A procedure that calls itself with fields it has just unboxed takes the box instead, as loops of
+    backpropagators do: otherwise the values of one iteration are carried through the parameters of the next one.
+    """
     sites: dict[Function, list[tuple[Function, Block, Invoke | TailInvoke]]] = {}
     origins: dict[Slot, tuple[Unbox, int]] = {}
     for function in program.functions:
@@ -48,7 +49,7 @@ def keep_boxed(program: Program) -> None:
 def _carried(
     function: Function, own: list[Invoke | TailInvoke], origins: dict[Slot, tuple[Unbox, int]]
 ) -> tuple[Member, dict[int, int]] | None:
-    """The member whose fields all of a function's calls of itself hand on, and which parameter takes which field."""
+    """The member whose fields all of a function's calls of itself pass on, and which parameter takes which field."""
     groups: dict[Unbox, dict[int, int]] = {}
     for at, leaf in enumerate(own[0].operands):
         if type(leaf) is Slot and leaf in origins:
@@ -66,7 +67,7 @@ def _carried(
 def _pointer_behind(
     call: Invoke | TailInvoke, member: Member, places: dict[int, int], origins: dict[Slot, tuple[Unbox, int]]
 ) -> Leaf | None:
-    """The box out of which a call's operands at these places were taken, if they were."""
+    """The box from which a call's operands at these positions were unboxed, if they were."""
     unboxes = set()
     for at, index in places.items():
         leaf = call.operands[at]
@@ -110,7 +111,9 @@ def _leave_boxed(
 
 
 def reuse_boxes(program: Program) -> None:
-    """A box of all that was in another one of the same layout is that one. Comes last: narrowing a member changes its layout."""
+    """Replace a box of all fields of another one of the same layout by that one. Runs last: narrowing a member changes its
+    layout.
+    """
 
     def number(member: Member) -> int:
         boxed = [other for other in program.members[member.cell] if other.boxed]

@@ -1,6 +1,6 @@
-"""First-order code → first-order code: what is cheaply computed again is not in a box, such as a loop's tape.
+"""First-order code → first-order code: values that are cheap to recompute are not stored in boxes, such as a loop's tape.
 
-In: an optimised Program.  Out: the same, changed in place. Called by order.py once the rest is done.
+In: an optimised Program.  Out: the same, changed in place. Called by order.py after the other passes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ MOST_OPERATIONS = 4  # to compute a field again
 
 
 def rematerialize(program: Program) -> None:
-    """Take out of boxes what is cheaply computed from the rest, by the very same operations: a loop's tape is mostly written
-    and read, so a word less counts for more than a multiplication."""
+    """Remove fields of boxes that are cheap to recompute from the others, by the same operations: a loop's tape is dominated by
+    writes and reads, so saving a word outweighs a multiplication.
+    """
     fixed = fixed_cells(program)
     sites: dict[Member, list[Box]] = {}
     unboxes: dict[Member, list[tuple[Block, Unbox]]] = {}
@@ -39,17 +40,17 @@ def rematerialize(program: Program) -> None:
             box.leaves = tuple([box.leaves[i] for i in plan.kept])
         for block, unbox in unboxes.get(member, ()):
             plan.rebuild(block, unbox)
-        member.kinds = "".join([member.kinds[i] for i in plan.kept])  # pointers all stay
+        member.kinds = "".join([member.kinds[i] for i in plan.kept])  # all pointers stay
         if not member.boxed:
             raise AssertionError("a box without fields is no box")
 
 
-# How a field is had from others: a constant, the number of another field, or an operation on such.
+# How to recompute a field: a constant, the number of another field, or an operation on such.
 Recipe = tuple[str, Any]
 
 
 class _Plan:
-    """Which fields of a member stay, and how the others are had, the same way for all boxes."""
+    """Which fields of a member stay, and how the others are recomputed, equally for all boxes."""
 
     def __init__(self, member: Member, boxes: list[Box], definitions: dict[Slot, Compute]) -> None:
         self.member = member
@@ -75,7 +76,7 @@ class _Plan:
                 self.kept.remove(index)
 
     def _height(self, index: int) -> int:
-        """How many operations stand above each other in the first box's field: what depends on others goes first."""
+        """The depth of operations of a field in the first box: dependent fields are dropped first."""
         heights: dict[Leaf, int] = {}
 
         def height(leaf: Leaf, limit: int) -> int:
@@ -106,7 +107,7 @@ class _Plan:
         return "compute", (made, operands)
 
     def _holds(self, recipe: Recipe, leaf: Leaf, box: Box) -> bool:
-        """Is the leaf had the same way in another box?"""
+        """Whether the recipe also yields the leaf in another box."""
         kind, what = recipe
         if kind == "constant":
             return type(leaf) is float and leaf.hex() == what.hex()
@@ -142,7 +143,7 @@ class _Plan:
             made.append(Compute(target, compute.row, read, compute.span))
             return target
 
-        for index in reversed(self.dropped):  # what was dropped last depends on none that was dropped before
+        for index in reversed(self.dropped):  # the last dropped field does not depend on earlier dropped ones
             answer = leaf(self.dropped[index], slots[index])
             if answer is not slots[index]:
                 same[slots[index]] = answer

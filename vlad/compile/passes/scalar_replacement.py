@@ -1,11 +1,11 @@
-"""Boxes that nobody keeps become numbers and registers: scalar replacement of sums.
+"""Boxes that do not escape become numbers and registers: scalar replacement of sums.
 
 In: a Program.  Out: the same, changed in place.
 
-The arms of a branch answer boxes of several members, and all that becomes of those is that somebody asks which member it is
-and takes the leaves out: so it is with the backpropagator of a branch that is called at once. Then no box is made: the
-branch answers the member's number and the leaves, those of all members sharing places of their kinds. What hands the
-box on (a branch around it) is part of the same sum.
+The arms of a branch yield boxes of several members, which are only used to test the member
+and to unbox the leaves: this is typical of the backpropagator of a branch that is called at once. Then no box is made: the
+branch yields the member's number and the leaves, with all members sharing positions by kind. A statement that passes the
+box on (an enclosing branch) is part of the same sum.
 """
 
 from __future__ import annotations
@@ -32,8 +32,12 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.rewriting import substitute
 
-MOST_PLACES = 16  # of the leaves of all members together: beyond, a box is as good
-NOTHING: dict[str, Leaf] = {"d": 0.0, "b": False, "p": Immediate(0)}  # in a place that a member does not use
+MOST_PLACES = 16  # of the leaves of all members together: with more, a box is as good
+NOTHING: dict[str, Leaf] = {
+    "d": 0.0,
+    "b": False,
+    "p": Immediate(0),
+}  # for a position that a member does not use
 
 Choice = Branch | Switch
 Places = tuple[Leaf, ...]
@@ -47,7 +51,7 @@ def dissolve(program: Program) -> None:
 
 
 def _sums(function: Function) -> Iterator[tuple[dict[Slot, Box], dict[Slot, Choice]]]:
-    """The sums that are only looked into: pointers that answer each other, with the boxes and the choices that bind them."""
+    """The sums that do not escape: pointers that flow into each other, with the boxes and the branches that bind them."""
     boxes: dict[Slot, Box] = {}
     choices: dict[Slot, Choice] = {}
     escaping: set[Leaf] = set(function.parameters)
@@ -66,7 +70,7 @@ def _sums(function: Function) -> Iterator[tuple[dict[Slot, Box], dict[Slot, Choi
                     escaping.update(statement.leaves)
                 case Unbox():
                     escaping.update(statement.slots)
-                case Branch() | Switch():  # of which one that only fails answers nothing
+                case Branch() | Switch():  # an arm that only fails yields nothing
                     choices.update({slot: statement for slot in statement.slots if slot.kind == "p"})
                     for slot, leaf in _answers(statement):
                         if type(leaf) is not Slot:
@@ -91,7 +95,7 @@ def _sums(function: Function) -> Iterator[tuple[dict[Slot, Box], dict[Slot, Choi
 
 
 def _answers(choice: Choice) -> Iterator[tuple[Slot, Leaf]]:
-    """The pointers that a choice binds, each with what an arm answers."""
+    """The pointers that a branch or switch binds, each with the leaf that an arm yields."""
     for block in inner_blocks(choice):
         if type(block.end) is Yield:
             for slot, leaf in zip(choice.slots, block.end.leaves, strict=True):
@@ -100,18 +104,18 @@ def _answers(choice: Choice) -> Iterator[tuple[Slot, Leaf]]:
 
 
 def _kinds(boxes: dict[Slot, Box]) -> str:
-    """The kinds of the places in which the leaves of each member have room."""
+    """The kinds of positions that suffice for the leaves of each member."""
     members = {box.member for box in boxes.values()}
     return "".join([kind * max([m.kinds.count(kind) for m in members], default=0) for kind in NOTHING])
 
 
 class _Dissolving:
-    """One sum: each of its pointers becomes a number and places."""
+    """Replaces one sum: each of its pointers becomes a number and positions."""
 
     def __init__(
         self, boxes: dict[Slot, Box], choices: dict[Slot, Choice], twins: dict[Member, Member]
     ) -> None:
-        """`twins`: members without leaves, for those whose boxes are gone."""
+        """`twins`: members without leaves that replace members whose boxes are removed."""
         self.kinds = _kinds(boxes)
         self.members = {box.member for box in boxes.values()}
         self.choices = choices
@@ -123,7 +127,7 @@ class _Dissolving:
             self.parts[slot] = Slot("p", slot.name), tuple([Slot(kind, slot.name) for kind in self.kinds])
 
     def places(self, member: Member) -> list[int]:
-        """Where the leaves of a member are."""
+        """The positions of a member's leaves."""
         free = {kind: self.kinds.index(kind) for kind in dict.fromkeys(member.kinds)}
         found = []
         for kind in member.kinds:
@@ -138,7 +142,7 @@ class _Dissolving:
         return tuple(leaves)
 
     def taken_out(self, member: Member, leaves: Places) -> list[Leaf]:
-        """The leaves of a member. Of one of which there is no box it is never asked for."""
+        """The leaves of a member. A member without a box is never unboxed."""
         if member not in self.members:
             return [NOTHING[kind] for kind in member.kinds]
         return [leaves[place] for place in self.places(member)]
@@ -168,7 +172,7 @@ class _Dissolving:
         substitute(body, taken)
 
     def _answer(self, choice: Choice) -> None:
-        """A choice binds and answers parts in place of pointers."""
+        """Make a branch or switch bind and yield parts in place of pointers."""
         bound = choice.slots
         choice.slots = tuple([part for slot in bound for part in self.apart(slot, slot)])  # type: ignore[misc]
         for block in inner_blocks(choice):
@@ -177,7 +181,7 @@ class _Dissolving:
                 block.end.leaves = tuple([part for slot, leaf in answers for part in self.apart(slot, leaf)])
 
     def apart(self, slot: Slot, leaf: Leaf) -> list[Leaf]:
-        """What takes the place of a leaf that is bound to a slot."""
+        """The replacement of a leaf that is bound to a slot."""
         if slot not in self.parts:
             return [leaf]
         if type(leaf) is Immediate:

@@ -43,8 +43,8 @@ from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Access, Choice, Kernel, Output, Read, Step, Write, is_apart
 
 FEWEST_TO_ONE = 2  # entries of the whole for each that is not zero
-# Zeros but at places that are known are found where they are read, in one loop with others. Only of so many entries, in sums that
-# go on from turn to turn, they are better added in place.
+# Zeros except at known positions are evaluated by their readers, fused with other loops. Only arrays of at least this size, in
+# sums that are carried from iteration to iteration, are better added in place.
 FEWEST_CHOSEN = 32
 
 
@@ -67,7 +67,7 @@ def _puts(function: Function) -> bool:
 
 
 def _one(kernel: Kernel) -> tuple[Output, Write, Access] | None:
-    """The one thing that a kernel makes, if that is an array."""
+    """The single array that a kernel makes, if that is its only output."""
     if len(kernel.outputs) != 1 or len(kernel.writes) != 1 or kernel.outputs[0].size is None:
         return None
     access = kernel.writes[0].access
@@ -79,7 +79,7 @@ def _is_few(kernel: Kernel, size: int) -> bool:
 
 
 def _is_put(kernel: Kernel) -> bool:
-    """Zeros but at a few places, each of which is written once?"""
+    """Whether it makes zeros except at a few positions, each of which is written once."""
     one = _one(kernel)
     if one is None:
         return False
@@ -104,7 +104,7 @@ def _is_put(kernel: Kernel) -> bool:
 
 
 def _adds(kernel: Kernel) -> bool:
-    """Does it add at a few places of its base?"""
+    """Whether it adds at a few positions of its base."""
     one = _one(kernel)
     if one is None:
         return False
@@ -119,7 +119,7 @@ def _adds(kernel: Kernel) -> bool:
 
 
 def _is_whole(kernel: Kernel) -> bool:
-    """Is each entry of its one array written, once?"""
+    """Whether each entry of its only array is written once."""
     one = _one(kernel)
     return (
         one is not None
@@ -132,7 +132,7 @@ def _is_whole(kernel: Kernel) -> bool:
 
 
 def _is_sum(kernel: Kernel) -> bool:
-    """Of two arrays, entry by entry?"""
+    """Whether it is an entrywise sum of two arrays."""
     if not _is_whole(kernel) or len(kernel.reads) != 2 or len(kernel.steps) != 1:
         return False
     (step,), (write,), kind = kernel.steps, kernel.writes, kernel.outputs[0].kind
@@ -148,7 +148,7 @@ def _is_sum(kernel: Kernel) -> bool:
 
 
 def _chosen(kernel: Kernel) -> tuple[int, int] | None:
-    """Of zeros but at a few places that are known: the operand that is there, and the one that is zero."""
+    """For zeros except at a few known positions: the operand that is chosen there, and the one that is zero."""
     if not _is_whole(kernel) or len(kernel.steps) != 1 or kernel.writes[0].value != len(kernel.reads):
         return None
     (choice,) = kernel.steps
@@ -173,7 +173,7 @@ def _chosen(kernel: Kernel) -> tuple[int, int] | None:
 
 
 def _put_there(kernel: Kernel, there: int) -> Kernel:
-    """The same zeros but at places that are known, as a loop over these."""
+    """The same zeros except at known positions, as a loop over these."""
     (choice,), (write,) = kernel.steps, kernel.writes
     assert type(choice) is Choice and write.access is not None
     begins = [begin for begin, _ in choice.box]
@@ -206,14 +206,15 @@ def is_zeros(kernel: Kernel, operands: tuple[Leaf, ...]) -> bool:
     )
 
 
-# Which procedures only add to what they are given.
+# Procedures that only add to an argument.
 
 _Adding = set[tuple[Function, int, int]]  # with the number of a parameter and that of a result
 
 
 def _adding(program: Program) -> _Adding:
-    """The result is the parameter and something that does not depend on it, nor do other results. All are taken for such
-    that might be, until the others are found."""
+    """The result is the parameter plus something that does not depend on it, and other results do not depend on it. A greatest
+    fixed point: all candidates are assumed to qualify until they are refuted.
+    """
     tensors = {cell for cell, members in program.members.items() if any(member.entries for member in members)}
     found = {
         (function, at, to)
@@ -236,7 +237,7 @@ class _Linear:
         self.function = function
         self.to = to
         self.adding = adding
-        self.sums: set[Leaf] = {function.parameters[at]}  # the parameter, and what does not depend on it
+        self.sums: set[Leaf] = {function.parameters[at]}  # the parameter plus terms that do not depend on it
 
     def holds(self) -> bool:
         return self._block(self.function.body)
@@ -295,11 +296,11 @@ class _Linear:
 
 # Sums.
 
-_Edit = Callable[[Leaf], None]  # puts a leaf where there were zeros
+_Edit = Callable[[Leaf], None]  # substitutes a leaf for the zeros
 
 
 class _Sums:
-    """Of a function. `again`: may it be come to more than once?"""
+    """The sums of a function. `again`: whether it may run more than once."""
 
     def __init__(self, function: Function, adding: _Adding, again: bool) -> None:
         self.function = function
@@ -314,7 +315,7 @@ class _Sums:
             self.reads.update(leaves_read(block.end))
 
     def rewrite(self) -> None:
-        """Inner blocks first: what they answer is then plain to see."""
+        """Inner blocks first, which simplifies their results."""
         for block in reversed(blocks(self.function.body)):
             for statement in list(block.statements):
                 if type(statement) is Each and statement.is_loop and _is_sum(statement.kernel):
@@ -326,7 +327,7 @@ class _Sums:
                     self._begin_with_zeros(statement)
 
     def _goes_on(self, leaf: Leaf) -> bool:
-        """Is it a sum that a loop hands from turn to turn?"""
+        """Whether it is a sum that a loop carries from iteration to iteration."""
         while leaf not in self.function.parameters:
             maker = self.made.get(leaf, (None, None))[0]
             if type(maker) is not Each or not maker.is_loop or not _adds(maker.kernel):
@@ -335,7 +336,7 @@ class _Sums:
         return self.again
 
     def _add(self, block: Block, statement: Each, few: Leaf, other: Leaf) -> bool:
-        """Take the place of a sum, if one of its terms is zero but in a few places."""
+        """Replace a sum, if one of its terms is sparse."""
         found = _Few(self, block, self._goes_on(other))
         if type(few) is not Slot or not found.looks(few):
             return False
@@ -349,7 +350,7 @@ class _Sums:
         return True
 
     def replace(self, block: Block, statement: Each, leaf: Slot) -> None:
-        """Let who makes a leaf of this block make what a statement of it did."""
+        """Make the definition of a leaf of this block define the result of a statement instead."""
         maker, _ = self.made[leaf]
         (slot,) = statement.slots
         assert isinstance(maker, Each | Invoke | Branch | Switch)
@@ -360,7 +361,7 @@ class _Sums:
             self.reads[one] -= 1
 
     def is_there(self, leaf: Leaf, block: Block, first: Statement) -> bool:
-        """Is a leaf known before a statement of a block?"""
+        """Whether a leaf is defined before a statement of a block."""
         if leaf not in self.made or self.made[leaf][1] is not block:
             return True
         return block.statements.index(self.made[leaf][0]) < block.statements.index(first)
@@ -370,7 +371,7 @@ class _Sums:
         return type(maker) is Each and maker.is_loop and is_zeros(maker.kernel, maker.operands)
 
     def _begin_with_zeros(self, statement: Each) -> None:
-        """Zeros need not be made before."""
+        """Start from `fill` instead of a separate array of zeros."""
         kernel = statement.kernel
         base = kernel.outputs[0].base
         if base is not None and self.is_zeros(statement.operands[base]):
@@ -381,9 +382,10 @@ class _Sums:
 
 
 class _Few:
-    """Looks whether a leaf of a block is zero but in a few places, and is not zeros alone. `edits`: what puts something in the
-    place of the zeros that it begins as. `makers`: the statements that make it, whose answers nobody else reads. `goes_on`: that
-    something is a sum that a loop hands on."""
+    """Whether a leaf of a block is sparse, and not all zeros. `edits`: substitute something for the
+    zeros it starts from. `makers`: the statements that make it, whose results have no other readers. `goes_on`: whether the
+    substitute is a sum that a loop carries.
+    """
 
     def __init__(self, sums: _Sums, block: Block, goes_on: bool) -> None:
         self.sums = sums
@@ -443,7 +445,7 @@ class _Few:
         return self._begins(maker.operands[base], edit)
 
     def _sum(self, maker: Each) -> bool:
-        """A sum of two such: one is added to the other. But for those that become such only here, they have been added."""
+        """A sum of two sparse arrays: one is added to the other. Except those found here, such sums are already added."""
         _, block = self.sums.made[maker.slots[0]]
         terms: list[_Term] = []
         for leaf in maker.operands:
@@ -499,7 +501,7 @@ class _Few:
         return found > 0
 
     def _begins(self, leaf: Leaf, edit: _Edit) -> bool:
-        """Where zeros begin, they are what is replaced."""
+        """The zeros at its start are replaced."""
         if self.sums.is_zeros(leaf):
             self.edits.append(edit)
             return True
@@ -510,14 +512,14 @@ _Term = tuple[Slot, _Few, list[Statement]]  # with the statements of a block tha
 
 
 def _put_before(block: Block, some: list[Statement], statement: Statement) -> None:
-    """Put some of a block's statements behind each other, before one that comes after them."""
+    """Move some of a block's statements, in order, before a later one."""
     block.statements = [one for one in block.statements if one not in some]
     at = block.statements.index(statement)
     block.statements[at:at] = some
 
 
 def _begin(statement: Each, kernel: Kernel, leaf: Leaf) -> None:
-    """Add to a leaf what has been put into zeros. `fill` goes on to say that it was."""
+    """Add to a leaf instead of zeros. `fill` still records that it was zeros."""
     (output,), (write,) = kernel.outputs, kernel.writes
     statement.operands = (*statement.operands, leaf)
     output = replace(output, base=len(statement.operands) - 1)

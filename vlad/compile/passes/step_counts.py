@@ -1,6 +1,6 @@
-"""First-order code → first-order code: the steps of a straight piece of code are counted all at once.
+"""First-order code → first-order code: the steps of a straight-line piece of code are counted together.
 
-In: a Program whose steps are counted, as fuel asks for.  Out: the same, changed in place. Called by order.py, last of all.
+In: a Program with step counts, for a fuel limit.  Out: the same, changed in place. Called by order.py, last.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from vlad.compile.ir.program import Box, Compute, Each, Effect, Load, Program, S
 
 
 def coalesce_steps(program: Program) -> None:
-    """The steps of a straight piece of code are counted at its beginning."""
+    """Count the steps of a straight-line piece of code at its beginning."""
     for function in program.functions:
         for block in blocks(function.body):
             first: Effect | None = None

@@ -1,7 +1,7 @@
-"""First-order code → first-order code: systems whose matrix is a Cholesky factor are solved as the triangles they are.
+"""First-order code → first-order code: systems whose matrix is a Cholesky factor are solved as triangular ones.
 
-In: an optimised Program.  Out: the same, changed in place. A triangle need not be taken apart, and is not singular; its factors
-become dead code. Derivatives of the factor, and whoever works with covariances, solve mostly such systems.
+In: an optimised Program.  Out: the same, changed in place. A triangle needs no decomposition, and is not singular; its LU factors
+become dead code. Most such systems come from derivatives of the factor, and from work with covariances.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def solve_triangles(program: Program) -> Program:
 
 def _solve_triangles(function: Function) -> None:
     triangles: set[Leaf] = set()
-    factors: dict[Leaf, Leaf] = {}  # with the triangle that they are of
+    factors: dict[Leaf, Leaf] = {}  # with their triangular matrices
     regular: dict[Slot, Leaf] = {}
     for statement in statements(function.body):
         if type(statement) is not Each or type(statement.work) is not Routine:

@@ -1,14 +1,14 @@
-"""Which arrays a procedure has for itself, so that what begins as one of them may be it.
+"""Which arrays are referenced only once, so that a loop may update them in place.
 
-In: a program.  Out: the loops over arrays that may write over their base (`owning`). `own` has copies made where a loop of the
-program is begun with an array that others may read, so that its turns have one to themselves: a copy for the loop, not for each
-turn.
+In: a program.  Out: the loops over arrays that may overwrite their base (`owning`). `own` inserts copies before a loop of the
+program whose initial array may be shared, so that its iterations have a unique one: one copy for the loop, not one for each
+iteration.
 
-The slot that holds an array owns it, if nobody else can reach it. Who makes an array owns it. It is handed on where the slot is
-read last: to what begins as the array, to a parameter that owns, as the answer of a branch or of a procedure. What goes into a
-box, to the outside or to a parameter that does not own may be elsewhere from then on; what comes out of a box is nobody's own.
-Which parameters, branches and results own depends on each other: all are taken for owning, until something is found to be handed
-to them that is not.
+A slot owns its array if nothing else references it. The statement that makes an array owns it. The last read of the slot
+transfers ownership: to a result that starts as the array, to an owning parameter, to the result of a branch or of a procedure. An
+array passed to a box, to the outside or to a parameter that does not own is shared from then on; an array from a box is never
+owned. Ownership of parameters, branches and results is mutually dependent: a greatest fixed point, in which all own until a
+shared array is found to be passed to them.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Write
 
 Owner = tuple[Function, int]  # with the number of a parameter, or of a result
-Owning = dict[Each, int]  # loops that may write over their base: the output's number
+Owning = dict[Each, int]  # loops that may overwrite their base: the output's number
 NO_LOOPS: Mapping[Function, int] = {}
 
 
 def owning(program: Program) -> Owning:
-    """The loops that may write over what they begin with."""
+    """The loops that may overwrite their base."""
     return {} if not _has_bases(program) else _Ownership(program).owning()
 
 
 def own(program: Program) -> Program:
-    """Make copies of what loops are begun with, where these then own what they add to."""
+    """Copy the initial arrays of loops that then own the arrays they add to."""
     if not _has_bases(program):
         return program
     loops = looping(program.functions)
@@ -72,7 +72,7 @@ def own(program: Program) -> Program:
 
 
 def _make_apart(function: Function) -> None:
-    """Of zeros that are several answers, or several parameters, each has its own."""
+    """If one array of zeros is several results, or several parameters, make one for each."""
     zeros = {
         s.slots[0]: s
         for s in statements(function.body)
@@ -101,7 +101,7 @@ def _has_bases(program: Program) -> bool:
 
 
 def _base(statement: Statement) -> int | None:
-    """The operand that a loop may write over, if it is its own: another one is not needed, or read."""
+    """The operand that a loop may overwrite if it owns it: the only one, read by nothing else."""
     if type(statement) is not Each or not statement.is_loop:
         return None
     bases = [output.base for output in statement.kernel.outputs if output.base is not None]
@@ -111,7 +111,9 @@ def _base(statement: Statement) -> int | None:
 
 
 class _Ownership:
-    """`loops`: which loop a procedure is of. `hoped`: parameters to which whoever begins a loop will give arrays of their own."""
+    """`loops`: the loop to which a procedure belongs. `hoped`: parameters that will get unique arrays at the
+    start of the loop.
+    """
 
     def __init__(
         self, program: Program, loops: Mapping[Function, int] = NO_LOOPS, hoped: Set[Owner] = frozenset()
@@ -119,14 +121,16 @@ class _Ownership:
         self.program = program
         self.loops = loops
         self.hoped = hoped
-        self.last: dict[Statement | End, set[Leaf]] = {}  # what is not read after a statement or end
+        self.last: dict[
+            Statement | End, set[Leaf]
+        ] = {}  # the leaves that are not read after a statement or end
         self.inner: dict[Yield, Branch | Switch] = {}
         self.made: dict[Slot, tuple[Statement, int]] = {}
-        self.shared: set[Slot] = set()  # what may be elsewhere, too
+        self.shared: set[Slot] = set()  # slots whose arrays may be referenced elsewhere
         self.parameters: dict[Slot, Owner] = {}
         self.disowned: set[Owner] = set()
         self.not_fresh: set[Owner] = set()
-        self.not_answered: set[Slot] = set()  # of branches
+        self.not_answered: set[Slot] = set()  # results of branches
         for function in program.functions:
             self._look(function)
         for entry in program.entries:
@@ -151,7 +155,7 @@ class _Ownership:
         self._look_back(function.body, set())
 
     def _look_back(self, block: Block, later: set[Leaf]) -> set[Leaf]:
-        """What is read last by each of a block's, if so much is read later; answers what is read from its beginning on."""
+        """Record the last reads in a block, given the leaves read later; returns the leaves read from its beginning on."""
         later = set(later)
         for node in (block.end, *reversed(block.statements)):
             own: set[Leaf] = {leaf for leaf in leaves_read(node) if type(leaf) is Slot and leaf.kind == "p"}
@@ -164,11 +168,12 @@ class _Ownership:
             later |= own.union(*arms)
         return later
 
-    # What hands on.
+    # Transfers.
 
     def _handed(self, function: Function) -> Iterator[tuple[Statement | End, int, Leaf, Owner | Slot | None]]:
-        """What reads an array not only while it runs: with the place of a leaf there, and to what it is handed: a parameter or
-        result, a branch's answer, or nobody who owns."""
+        """The statements that keep an array beyond their execution: with the position of the leaf, and its destination: a
+        parameter or result, a branch's result, or None, which does not own.
+        """
         for block in blocks(function.body):
             for node in (*block.statements, block.end):
                 match node:
@@ -185,7 +190,7 @@ class _Ownership:
                         pass
 
     def owns(self, slot: Leaf) -> bool:
-        """Is what a slot holds reached by nothing else, until it is handed on?"""
+        """Whether a slot's array has no other reference until it is transferred."""
         if type(slot) is not Slot or slot.kind != "p" or slot in self.shared:
             return False
         if slot in self.parameters:
@@ -198,7 +203,7 @@ class _Ownership:
         return type(statement) in (Branch, Switch) and slot not in self.not_answered
 
     def _gives(self, node: Statement | End, leaf: Leaf) -> bool:
-        """Does it hand on an array that is its own?"""
+        """Whether the statement transfers an array that is owned."""
         return leaf in self.last[node] and leaves_read(node).count(leaf) == 1 and self.owns(leaf)
 
     def _takes(self, to: Owner | Slot | None) -> bool:
@@ -207,7 +212,7 @@ class _Ownership:
         return to not in self.not_answered if type(to) is Slot else to not in self.disowned
 
     def _less(self) -> bool:
-        """Is there less that owns than was thought?"""
+        """Remove refuted assumptions of ownership. Returns whether there were any."""
         before = len(self.disowned) + len(self.not_fresh) + len(self.not_answered) + len(self.shared)
         for function in self.program.functions:
             for node, _, leaf, to in self._handed(function):
@@ -239,14 +244,14 @@ class _Ownership:
                 return  # it will be a copy
             elif to is not None:
                 self.disowned.add(to)
-        if type(node) is not TailInvoke:  # nothing comes after that
+        if type(node) is not TailInvoke:  # nothing comes after a tail call
             self.shared.add(leaf)
 
     def _is_begun(self, caller: Function, to: Owner) -> bool:
-        """Is it a loop that the caller begins, which is to have a copy?"""
+        """Whether it is a loop that the caller enters, and that gets a copy."""
         return to in self.hoped and self.loops.get(caller) != self.loops[to[0]]
 
-    # What is made of it.
+    # Results.
 
     def owning(self) -> Owning:
         found = {}
@@ -264,7 +269,7 @@ class _Ownership:
         return found
 
     def wanted(self) -> dict[Owner, Output]:
-        """Parameters that own, and come to where they are written over: with what they are then."""
+        """Parameters that would own, and whose arrays are then overwritten: with the arrays' outputs."""
         found: dict[Slot, Output] = {}
         for loop, number in self.owning().items():
             output = loop.kernel.outputs[number]
@@ -278,7 +283,7 @@ class _Ownership:
                 if to is not None and type(leaf) is Slot and self._takes(to) and self._gives(node, leaf):
                     sources.setdefault(to, []).append(leaf)
         work = list(found)
-        for leaf in work:  # grows
+        for leaf in work:  # grows during the loop
             for source in sources.get(self.parameters.get(leaf, leaf), ()):
                 if source not in found:
                     found[source] = found[leaf]
@@ -286,7 +291,7 @@ class _Ownership:
         return {self.parameters[leaf]: output for leaf, output in found.items() if leaf in self.parameters}
 
     def copy(self, wanted: Mapping[Owner, Output]) -> None:
-        """Let loops begin with copies of what is not given to them."""
+        """Insert copies of arrays that loops do not own."""
         for function in self.program.functions:
             for block in blocks(function.body):
                 for node in (*block.statements, block.end):

@@ -1,6 +1,6 @@
-"""A program that stands alone, for `vlad build`; and what it has in common with a library.
+"""Standalone programs, for `vlad build`; and code shared with libraries.
 
-In: the steps of a program.  Out: its C text. Called by session.py, and by export.py for a library. Raises VladError where the
+In: the steps of a program.  Out: its C text. Called by session.py, and by export.py for a library. Raises VladError if the
 program cannot stand alone.
 """
 
@@ -20,7 +20,7 @@ from vlad.data.source import Span, in_library
 
 
 def program_text(machine: Any, steps: Steps) -> str:
-    """The C text of a program that stands alone. Raises VladError."""
+    """The C text of a standalone program. Raises VladError."""
 
     def attempt(strategy: Strategy) -> tuple[str, Settled]:
         whole = Whole(machine, steps, strategy)
@@ -39,7 +39,7 @@ def standalone(whole: Whole, *others: Instance) -> Program:
 
 
 def error_text(fail: Fail) -> str:
-    """An error as the program will say it, with a character 1 where its own words go."""
+    """An error message of the program, with a character 1 in place of its run-time texts."""
     if fail.about is Failure.RAISED:
         return str(VladError("user-error", "\1", fail.span))
     hint = "read-real takes a number" if fail.about is Failure.INPUT else None
@@ -47,8 +47,9 @@ def error_text(fail: Fail) -> str:
 
 
 def _name_places(program: Program) -> None:
-    """Give the errors in the library's procedures, and in primitives that are called as values, the place in the program from
-    which they are come to, where there is but one."""
+    """Give the errors in the library's procedures, and in primitives called as values, the place in the program that
+    leads to them, if it is unique.
+    """
     calls: dict[Function, dict[str, tuple[Function, Span | None]]] = {}
     for function in program.functions:
         for block in blocks(function.body):

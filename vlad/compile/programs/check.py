@@ -1,7 +1,7 @@
-"""What `vlad check` reports of a program: the types of its definitions and expressions, and what is wrong with it.
+"""The report of `vlad check` on a program: the types of its definitions and expressions, and its errors.
 
 In: the steps of a program.  Out: a Report. Called by session.py. Nothing is run: the program is analysed, and its first-order
-code, not yet optimised, is searched for errors that happen wherever it comes to them.
+code, before optimisation, is searched for errors that occur whenever they are reached.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ from vlad.data.write import real_text
 from vlad.primitives.control import SHOWING
 from vlad.primitives.files import Files
 
-# Failures that are no mistake in the types: what the program itself says, or depends on a value.
+# Failures that are no type errors: raised by the program itself, or dependent on a value.
 CHECKED = frozenset([Failure.RAISED, Failure.VALUE, Failure.UNDEFINED])
 
-UNKNOWN = "…"  # of what an error says: what only the running program knows
+UNKNOWN = "…"  # in an error's message: text that is known at run time only
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """What `vlad check` says: a line for each definition and expression, and what is wrong."""
+    """The report of `vlad check`: a line for each definition and expression, and the errors."""
 
     lines: list[str]
     errors: list[VladError]
@@ -63,14 +63,15 @@ class Report:
 
 
 def check(machine: Any, steps: Steps) -> Report:
-    """The types of a program's definitions and expressions, and the errors that will happen wherever it comes to them. Steps
-    whose analysis has no end are left out."""
+    """The types of a program's definitions and expressions, and the errors that occur whenever they are reached. Steps
+    whose analysis does not terminate are left out.
+    """
     files = Files()
     while True:
         report = best(lambda strategy: _checked(machine, steps, strategy, files), leaves_out=True)
         if files.is_consistent():
             return report
-        files.found.clear()  # what the program writes is known now
+        files.found.clear()  # the files that the program writes are known now
 
 
 def _checked(machine: Any, steps: Steps, strategy: Strategy, files: Files) -> tuple[Report, Settled]:
@@ -87,7 +88,7 @@ def _checked(machine: Any, steps: Steps, strategy: Strategy, files: Files) -> tu
     types = whole.analysis.types
     instances = {step: whole.analysis.find(step.thunk[0], (), (types.constant(NIL),)) for step in bounded}
     if not errors:
-        # of what has no value, for it is not known or never answers, nothing more is reported
+        # for steps without value, unknown or never returning, nothing more is reported
         valueless = [*missing, *[step for step in bounded if instances[step].result is None]]
         try:
             check_order(program, [step.cell for step in valueless if step.cell is not None])
@@ -126,17 +127,17 @@ def _checked(machine: Any, steps: Steps, strategy: Strategy, files: Files) -> tu
 
 
 def _each_once(errors: Iterable[VladError]) -> list[VladError]:
-    """Of those that say the same of the same place, the first."""
+    """The first of several errors with the same message and place."""
     return [*{(error.message, str(error.span)): error for error in reversed([*errors])}.values()][::-1]
 
 
 def _name(step: Step) -> str:
-    """What a step is called in a report: the name it defines, or its place."""
+    """The name of a step in a report: that which it defines, or its place."""
     return step.cell.name if step.cell is not None else f"{step.span.line}:{step.span.column}"
 
 
 def _signatures(whole: Whole, defined: Defined, used: list[Instance]) -> Iterator[str]:
-    """How a procedure is used, a line for each choice of types; or that it is not."""
+    """The types with which a procedure is used, one per line; or that it is unused."""
     code: Code = defined.value[0]
     types = whole.analysis.types
     found = [instance for instance in used if instance.callee is code]
@@ -164,13 +165,13 @@ def _short(type_: Type) -> str:
 
 
 def _unbound(machine: Any, steps: Steps) -> Iterator[VladError]:
-    """Names in the text that nothing bears: that much is known of a procedure that nobody calls, too."""
+    """Unbound names in the text, including procedures that are never called."""
     known = {step.cell for step in steps.steps}
     lambdas = [machine.core_of(one.value[0]) for one in steps.defined]
     work: list[Body] = [
         one.body for one in (*lambdas, *[machine.core_of(step.thunk[0]) for step in steps.steps])
     ]
-    for body in work:  # grows
+    for body in work:  # grows during the loop
         found: list[Rhs | CoreResult] = [body.result]
         for binding in body.bindings:
             if type(binding) is Letrec:
@@ -195,16 +196,17 @@ def _unbound(machine: Any, steps: Steps) -> Iterator[VladError]:
 
 
 def _mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:
-    """Errors that happen whenever the program comes to them, whichever members the unions on the way have. Some conditions are
-    followed, and the errors behind them say so: by how reals compare, and that there is more of a list of unknown length. A loop
-    is followed into its first turn only: in a later one something else may have come to its end, which keeps step with what
-    the condition asks about, as two lists do."""
+    """Errors that occur whenever they are reached, for any members of the unions on the path. Some conditions are followed, and
+    errors behind them are marked: comparisons of reals, and whether a list of unknown length has more elements. A loop is
+    followed into its first iteration only: in a later one something else may have ended that runs in parallel with the condition,
+    such as a second list.
+    """
     callers: _Callers = {}
     ways: dict[Function, _Way] = {}
     reached = list(program.entries)
     reported: set[tuple[str, str]] = set()
-    for conditional in (False, True):  # first what is sure to be reached
-        for function in reached:  # grows
+    for conditional in (False, True):  # first the errors that are certainly reached
+        for function in reached:  # grows during the loop
             way = ways.setdefault(function, _Way(frozenset([_loop(function)]), frozenset()))
             for node, is_behind in _reached(function, conditional):
                 if isinstance(node, Invoke | TailInvoke):
@@ -228,15 +230,16 @@ def _mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Way:
-    """How one comes to a function: what has been `entered`, and of that, what `before` the last condition. (What is sure to be
-    entered before the first condition is left out, but for the last: there may be many turns of a loop.)"""
+    """A path to a function: the `entered` functions, and those entered `before` the last condition. (Functions certainly
+    entered before the first condition are omitted, except the last: a loop may have many iterations.)
+    """
 
     entered: frozenset[object]
     before: frozenset[object]
 
 
 def _loop(function: Function) -> object:
-    """What another turn has in common with this one: the procedure, and the procedures that it is given."""
+    """A key shared by the iterations of a loop: the procedure, and the procedures that it is given."""
     origin: Instance = function.origin
     types = (*origin.fields, *origin.operands)
     return origin.callee, tuple([(i, one.of) for i, one in enumerate(types) if one.kind == "closure"])
@@ -255,12 +258,13 @@ _Callers = dict[Function, tuple[Function, Span | None]]
 
 
 def _reached(function: Function, conditional: bool) -> Iterator[tuple[Statement | End, bool]]:
-    """The statements and ends that do not depend on a union's member; with those behind conditions that are followed, or without.
-    And whether each is behind one. What an error alone keeps it from is not: it ends with one in either case."""
+    """The statements and ends that do not depend on a union's member, with or without those behind followed conditions;
+    and whether each is behind one. A condition whose other arm fails does not count: both outcomes may end in an error.
+    """
     work = [(function.body, False)]
     compared: set[Leaf] = set()
-    has_more: dict[Leaf, Leaf] = {}  # what a test answers if there is more of a list
-    for block, is_behind in work:  # grows
+    has_more: dict[Leaf, Leaf] = {}  # results of tests if a list has more elements
+    for block, is_behind in work:  # grows during the loop
         for node in (*block.statements, block.end):
             yield node, is_behind
             if type(node) is Compute:
@@ -278,7 +282,7 @@ def _reached(function: Function, conditional: bool) -> Iterator[tuple[Statement 
 
 
 def _if_more(switch: Switch) -> Iterator[tuple[Leaf, Leaf]]:
-    """Where this is about a list, which has an end or more: what it yields if there is more."""
+    """If this is a switch on a list, ended or not: what it yields if there are more elements."""
     cases = {member.name: block.end for member, block in switch.cases}
     if cases.keys() == {"empty", "pair"}:
         end = cases["pair"]
@@ -286,7 +290,7 @@ def _if_more(switch: Switch) -> Iterator[tuple[Leaf, Leaf]]:
 
 
 def _own(function: Function, span: Span | None, callers: _Callers) -> Span | None:
-    """The place in the user's own text from which a place in the library was come to."""
+    """The place in the user's own text that leads to a place in the library."""
     own = span
     while (own is None or in_library(own)) and function in callers:
         function, own = callers[function]
@@ -295,7 +299,7 @@ def _own(function: Function, span: Span | None, callers: _Callers) -> Span | Non
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Failure:
-    """An error in which something ends that never answers: what it says, and where in the user's own text it happens."""
+    """An error in which a step ends that never returns: its message, and its place in the user's own text."""
 
     fail: Fail
     words: str
@@ -303,12 +307,13 @@ class _Failure:
 
 
 def _endings(function: Function) -> tuple[Function | None, list[_Failure]]:
-    """How something ends that never answers: one of the functions that call themselves without end, if there is one, and the
-    errors that may happen; if there is none, those in one of which it ends."""
+    """Why a step never returns: one of the functions with endless recursion, if there is one, with the
+    errors that may occur; otherwise the errors, one of which ends it.
+    """
     callers: _Callers = {}
     onward: dict[Function, list[Function]] = {}
     work = [function]
-    for one in work:  # grows
+    for one in work:  # grows during the loop
         calls = [call for call in _calls(one) if call.function.origin.result is None]
         onward[one] = [call.function for call in calls]
         for call in calls:
@@ -323,15 +328,15 @@ def _endings(function: Function) -> tuple[Function | None, list[_Failure]]:
         if type(fail) is Fail:
             words = _words(block) if fail.about is Failure.RAISED else fail.what
             failures.append(_Failure(fail, words, _own(one, fail.span, callers)))
-    # what is wrong with the types comes first: an index, say, may be out of range only where shapes fit
+    # type errors come first: an index, for example, may be out of range only if shapes match
     return endless, failures if endless else sorted(failures, key=lambda one: one.fail.about in CHECKED)
 
 
 def _last_blocks(function: Function) -> list[tuple[Function, Block]]:
-    """The blocks with which a function ends that never answers and does not go on without end."""
+    """The last blocks of a function that neither returns nor recurses endlessly."""
     found: list[tuple[Function, Block]] = []
     work, entered = [(function, function.body)], {function}
-    for one, block in work:  # grows
+    for one, block in work:  # grows during the loop
         last = (
             block.end if type(block.end) is not Unreachable or not block.statements else block.statements[-1]
         )
@@ -347,7 +352,7 @@ def _last_blocks(function: Function) -> list[tuple[Function, Block]]:
 
 
 def _words(block: Block) -> str:
-    """What an error says, as its block has put it into the line; `…` for what only the running program knows."""
+    """The message of an error, from the effects of its block; `…` for text known at run time only."""
     words: list[str] = []
     for statement in reversed(block.statements):
         if type(statement) is Invoke and statement.function.origin.callee in SHOWING:
@@ -366,7 +371,7 @@ def _words(block: Block) -> str:
 
 
 def _certain(failures: list[_Failure]) -> Iterator[VladError]:
-    """The errors in one of which something ends; where mistakes in the types are among them, only these."""
+    """The errors, one of which occurs; if there are type errors among them, only these."""
     is_one_of_several = len({(one.words, str(one.span)) for one in failures}) > 1
     for one in failures:
         about, hint = one.fail.about, _where(one.fail, one.span, is_one_of_several)
@@ -379,7 +384,7 @@ def _certain(failures: list[_Failure]) -> Iterator[VladError]:
 
 
 def _why_never(endless: Function | None, failures: list[_Failure]) -> str:
-    """What stands behind `never answers` in the line of a step."""
+    """The reason after `never answers` in the line of a step."""
     reasons = [f"{endless.origin.callee.name or 'a procedure'} calls itself without end"] if endless else []
     for failure in failures[:1]:
         span = failure.span
@@ -395,10 +400,10 @@ def _calls(function: Function) -> list[Invoke | TailInvoke]:
 
 
 def _on_a_cycle(onward: dict[Function, list[Function]]) -> Function | None:
-    """The first of these functions from which one comes back to it."""
+    """The first of these functions that can reach itself."""
     for function, following in onward.items():
         reached, work = set(following), list(following)
-        for one in work:  # grows
+        for one in work:  # grows during the loop
             work += [other for other in onward[one] if other not in reached]
             reached.update(onward[one])
         if function in reached:

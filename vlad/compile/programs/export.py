@@ -1,7 +1,7 @@
-"""A library that stands alone, for `vlad build --lib`: its procedures and their derivatives, their names in C, its header.
+"""Standalone libraries, for `vlad build --lib`: procedures and their derivatives, their names in C, the header.
 
-In: the steps of a program, and the procedures that are wanted of it.  Out: the C text and the header. Called by session.py.
-Raises VladError where a procedure cannot be exported.
+In: the steps of a program, and the procedures to export.  Out: the C text and the header. Called by session.py.
+Raises VladError if a procedure cannot be exported.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from vlad.data.values import Value
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wanted:
-    """A procedure that a library exports. `make` turns a text with `f` free into a procedure."""
+    """A procedure that a library exports. `make` converts a text with `f` free to a procedure."""
 
     name: str
     f: Value
     span: Span | None
     make: Callable[[str], Value]
-    derivatives: bool  # too?
+    derivatives: bool  # export them, too?
 
 
 def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) -> tuple[str, str]:
@@ -42,11 +42,11 @@ def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) ->
 
 
 def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, str], Settled]:
-    """And how well operands fit."""
+    """Also returns how well operands fit."""
     machine = whole.machine
     real = whole.analysis.types.real
     instances, exports, owners, header = [], [], [], [_HEAD.format(name=name, guard=name.upper())]
-    taken = {f"{name}_error"}  # what C calls something already
+    taken = {f"{name}_error"}  # names in use in C
     for one in wanted:
         own_parameters = [parameter.name for parameter in machine.core_of(one.f[0]).parameters]
         parameters = _free_names(own_parameters, [])
@@ -100,13 +100,14 @@ _FOOT = """
 #endif
 """
 
-_UNIT = frozenset({"results", "in", "out", "status", "rows", "arguments"})  # within what is exported
+_UNIT = frozenset({"results", "in", "out", "status", "rows", "arguments"})  # names in use inside the unit
 LONGEST_EXPORT = 60  # characters; C compilers distinguish at least 63
 
 
 def _exported_name(wanted: Wanted, taken: set[str]) -> tuple[str, set[str]]:
-    """What C calls a procedure: much as the program does, but longer where a name of its family is not to be had. And the
-    family."""
+    """The C name of a procedure: similar to the program's, but longer if a name of its family is in use. Also returns
+    the family.
+    """
     suffixes = ("", "_jvp", "_vjp") if wanted.derivatives else ("",)
     base = identifier(wanted.name)[:LONGEST_EXPORT]
     while True:
@@ -117,7 +118,7 @@ def _exported_name(wanted: Wanted, taken: set[str]) -> tuple[str, set[str]]:
 
 
 def _named(base: str, parameters: list[str], wanted: Wanted, own: list[str]) -> str:
-    """What of the names of a procedure and its parameters is not as in the program; "" where all is."""
+    """The differences between the C names of a procedure and its parameters and those of the program; "" if there are none."""
     changed = [
         (one, name) for one, name in zip([base, *parameters], [wanted.name, *own], strict=True) if one != name
     ]
@@ -125,7 +126,7 @@ def _named(base: str, parameters: list[str], wanted: Wanted, own: list[str]) -> 
 
 
 def _free_names(wanted: list[str], taken: list[str]) -> list[str]:
-    """These names as identifiers, or longer ones where they are not to be had: taken, or a word of C or of the unit."""
+    """These names as identifiers, extended if they are in use, or keywords of C or names of the unit."""
     names: list[str] = []
     for name in wanted:
         name = identifier(name)[:LONGEST_EXPORT]
@@ -136,7 +137,7 @@ def _free_names(wanted: list[str], taken: list[str]) -> list[str]:
 
 
 class _Shape:
-    """The reals in a result, as texts over what they are in. Raises VladError where their number is not known."""
+    """The reals in a result, as texts that access them. Raises VladError if their number is unknown."""
 
     def __init__(self, analysis: Analysis, type_: Type, wanted: Wanted) -> None:
         self.types = analysis.types
@@ -189,7 +190,7 @@ def _no_export(wanted: Wanted, reason: str) -> VladError:
 def _variants(
     parameters: list[str], shape: _Shape, derivatives: bool
 ) -> Iterator[tuple[str, list[str], str, str]]:
-    """Suffix, further parameters, text and description of what is exported of a procedure."""
+    """Suffix, further parameters, text and description of each function exported for a procedure."""
     xs = [f"x{index}" for index in range(1, len(parameters) + 1)]
     ds = [f"d{index}" for index in range(1, len(parameters) + 1)]
     ss = [f"s{index}" for index in range(1, shape.count + 1)]

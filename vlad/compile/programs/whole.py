@@ -1,4 +1,4 @@
-"""A program as a whole: the analysis of all that its top level does, as one, for `vlad check` and `vlad build`.
+"""Whole programs: the analysis of everything at their top level, as one, for `vlad check` and `vlad build`.
 
 In: the steps of a program in order, as session/programs.py notes them; its procedures are values by then.  Out: their types, and
 first-order code. Called by check.py, build.py and export.py. A global that is no procedure is computed when the program runs: it
@@ -30,8 +30,9 @@ from vlad.primitives.files import Files
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """A top-level form that does something: gives a global its value, or answers one, which may be `shown`, unless the form has
-    `written` it itself. `thunk` is a procedure of no argument."""
+    """A top-level form to execute: it defines a global, or returns a value, which may be `shown`, unless the form has
+    `written` it itself. `thunk` is a procedure without arguments.
+    """
 
     cell: Global | None
     thunk: Value
@@ -51,7 +52,7 @@ class Defined:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """All of a program."""
+    """All steps and definitions of a program."""
 
     steps: list[Step]
     defined: list[Defined]
@@ -60,7 +61,7 @@ class Steps:
         return any(step.cell is cell for step in self.steps) or any(one.cell is cell for one in self.defined)
 
 
-# Its meaning.
+# Semantics.
 
 
 def _show(w: AbstractInterpreter, x: Known) -> Result:
@@ -73,7 +74,7 @@ def _show(w: AbstractInterpreter, x: Known) -> Result:
 
 
 def _step(step: Step) -> Recursion:
-    """A step as a procedure of its own, so that what it allocates is free when it is done."""
+    """A step as a procedure of its own, so that its allocations are freed at its end."""
     shown = Recursion("show", _show)
 
     def rule(w: AbstractInterpreter) -> Result:
@@ -87,7 +88,7 @@ def _step(step: Step) -> Recursion:
 
 
 def _main(whole: Whole, going_on: bool) -> Recursion:
-    """All steps in order; `going_on` behind one that never answers, to see what else is wrong."""
+    """All steps in order; `going_on` after one that never returns, to find further errors."""
     parts = [(step, _step(step)) for step in whole.steps.steps]
 
     def rule(w: AbstractInterpreter) -> Result:
@@ -122,12 +123,12 @@ class Whole:
         self.analysis = Analysis(machine, strategy)
         self.analysis.tells, self.analysis.files = True, files
         self.analysis.devices = ("cpu",)
-        self.analysis.counting = False  # what stands alone has no limits
+        self.analysis.counting = False  # a standalone program has no limits
         self.analysis.variables = {
             step.cell: None for step in (*steps.steps, *(left_out or ())) if step.cell is not None
         }
         self.analysis.unknown = frozenset([step.cell for step in left_out or () if step.cell is not None])
-        self.at: Step | None = None  # the step that is being analysed
+        self.at: Step | None = None  # the step being analysed
         main = _main(self, left_out is not None)
         self.main = self._solved(lambda: self.analysis.solve(main))
         self.at = None
@@ -156,7 +157,7 @@ class Whole:
     def program(self, *others: Instance) -> Program:
         """First-order code: the steps, then the other entries."""
 
-        def again(other: Instance) -> Instance:  # what came last may have changed what came before
+        def again(other: Instance) -> Instance:  # later analyses may have changed earlier results
             return self._solved(lambda: self.analysis.solve(other.callee, other.fields, other.operands))
 
         main = again(self.main) if others else self.main
@@ -186,7 +187,7 @@ def settled(attempt: Callable[[Strategy], tuple[Made, Settled]]) -> Made:
 
 
 def check_order(program: Program, stored: Iterable[Global] = ()) -> None:
-    """A global is used only behind its definition; some are taken as `stored`. Raises VladError."""
+    """Raise VladError if a global is used before its definition; `stored` are defined already."""
     stored = set(stored)
 
     def look_through(function: Function) -> None:

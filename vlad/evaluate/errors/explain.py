@@ -1,7 +1,7 @@
-"""What an error in emitted code means, and where: Python's exception → the language's error.
+"""The meaning and place of an error in emitted code: Python's exception → the language's error.
 
 In: an exception that left emitted code.  Out: a VladError with position and backtrace.  Called by machine.py at the border of an
-evaluation, never before: checks cost nothing while nothing is wrong.
+evaluation only: checks cost nothing while no error occurs.
 """
 
 from __future__ import annotations
@@ -37,13 +37,15 @@ LONGEST_BACKTRACE = 12
 
 
 def explained(machine: Any, error: Exception, beginning: Beginning | None = None) -> VladError:
-    """The error of the language that a Python exception in emitted code stands for."""
+    """The error of the language for a Python exception in emitted code."""
     frames = emitted_frames(error.__traceback__)
     if isinstance(error, VladError):
         found = _of_rule(machine, error, frames)
     elif isinstance(error, RecursionError):
         found = too_deep()
-    elif isinstance(error, MemoryError | SystemError):  # the latter, of Python 3.11, where a frame gets none
+    elif isinstance(
+        error, MemoryError | SystemError
+    ):  # SystemError: Python 3.11, if a frame cannot be allocated
         found = out_of_memory(machine.limits.memory if isinstance(error, NoRoom) else None)
     elif isinstance(error, NoTime):
         found = out_of_time(machine.limits.seconds, "would take")
@@ -57,14 +59,14 @@ def explained(machine: Any, error: Exception, beginning: Beginning | None = None
 
 
 def located(found: VladError, error: BaseException) -> VladError:
-    """Add the position and the backtrace to an error that came from outside."""
+    """Add the position and the backtrace to an error from outside."""
     counted = Counted(found, emitted_frames(error.__traceback__))
     error.__traceback__ = None
     return placed(None, counted, None)
 
 
 def placed(machine: Any, counted: Counted, beginning: Beginning | None) -> VladError:
-    """The error, with the place in the user's text, if any, and the backtrace."""
+    """The error, with its place in the user's text, if any, and the backtrace."""
     found, arrival = counted.error, counted.arrival
     for frame, line in reversed(counted.frames):
         emission = emission_of(frame)
@@ -93,7 +95,7 @@ def _wants_place(found: VladError) -> bool:
 
 
 def _add_lost_call(machine: Any, found: VladError, beginning: Beginning | None, arrival: Arrival) -> None:
-    """The place of the tail call by which one frame became another."""
+    """Add the place of the tail call by which one frame was replaced by another."""
     lost = None if beginning is None else lost_call(machine, *beginning, arrival)
     if lost is not None:
         code, found.span = lost
@@ -123,7 +125,7 @@ def _meaning(machine: Any, error: Exception, frames: Frames) -> VladError:
 
 
 def _of_rule(machine: Any, error: VladError, frames: Frames) -> VladError:
-    """What a primitive's own rule raised, with its place, if the line has but one for that primitive."""
+    """An error raised by a primitive's own rule, with its place, if the line has only one application of that primitive."""
     emission = emission_of(frames[-1][0]) if frames else None
     if emission is None or type(error) is not VladError or error.span is not None:
         return error
@@ -143,7 +145,7 @@ def _of_rule(machine: Any, error: VladError, frames: Frames) -> VladError:
 
 
 def _place_of(machine: Any, error: VladError, emission: Emission, frame: FrameType, line: int) -> Span | None:
-    """Which of several operations on a line refused its operand: the first that does again, with the same words."""
+    """Which of several operations on a line rejected its operand: the first that raises the same message again."""
     try:
         found = Replay(machine, emission, frame.f_locals).error(emission.sites.get(line, []))
     except FAULTS:
@@ -155,7 +157,9 @@ def _place_of(machine: Any, error: VladError, emission: Emission, frame: FrameTy
 def _of_primal(
     machine: Any, error: VladError, emission: Emission, replay: Replay, named: Iterable[Apply]
 ) -> VladError:
-    """In forward code a tangent may be computed before the primal, and fail for the same reason. People know the primal."""
+    """In forward code a tangent may be computed before the primal, and fail for the same reason. The error is
+    about the primal.
+    """
     for failed in named:
         before = _before(machine.core_of(emission.code).body, failed) or {}
         for variable, applied in reversed(before.items()):
@@ -167,7 +171,7 @@ def _of_primal(
 
 
 def _is_tangent_of(tangent: Apply, primal: Apply) -> bool:
-    """Does one application stand for the other with one operand's tangent in the place of that operand?"""
+    """Whether one application is the other with one operand replaced by its tangent."""
     if tangent.primitive is not primal.primitive or tangent.span != primal.span:
         return False
     pairs = zip(tangent.operands, primal.operands, strict=True)
@@ -175,7 +179,7 @@ def _is_tangent_of(tangent: Apply, primal: Apply) -> bool:
 
 
 def _before(body: Body, place: Apply) -> dict[Variable, Apply] | None:
-    """The applications of primitives before a place in the same body; None where it is in another."""
+    """The applications of primitives before a place in the same body; None if it is in another."""
     bodies = [body]
     for one in bodies:
         found: dict[Variable, Apply] = {}
@@ -203,7 +207,7 @@ def _is_of_host(machine: Any, traceback: TracebackType | None) -> bool:
 
 
 def _fault(error: Exception) -> VladError:
-    """What should not have been raised, as an error of ours; of a text from a stranger (load.py), it may be its intent."""
+    """An unexpected exception, as an internal error; with an untrusted saved text (load.py) it may be provoked."""
     if debug.is_on(debug.TRACEBACKS) or not isinstance(error, FAULTS):
         raise error
     what = " ".join(f"{type(error).__name__}: {error}".split())
@@ -213,12 +217,12 @@ def _fault(error: Exception) -> VladError:
 
 
 def tell(code: Code) -> str:
-    """A procedure as people know it."""
+    """The displayed name of a procedure."""
     return code.derivation + (code.name or "an anonymous procedure")
 
 
 def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
-    """A line for each procedure; one that calls itself over and over is told once."""
+    """Add a line for each procedure; repeated calls of one to itself are one line."""
     if len(backtrace) >= LONGEST_BACKTRACE:
         return
     if code.role is not Role.PROCEDURE or not (code.name or code.transforms):

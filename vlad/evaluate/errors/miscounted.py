@@ -1,7 +1,7 @@
-"""Errors that are the call's: a number of arguments, or an argument, that the procedure's parameter list does not take.
+"""Errors of the call: a number of arguments, or an argument, that does not match the procedure's parameter list.
 
-In: an error as it was noticed, and the frames of emitted code then.  Out: the error that it really is, with the frames around
-the call. Called by explain.py; what is said is in expand/arity.py and hints.py.
+In: an error as raised, and the frames of emitted code at that point.  Out: the underlying error, with the frames around
+the call. Called by explain.py; the messages are in expand/arity.py and hints.py.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from vlad.expand.patterns import ProcedureSpan
 from vlad.messages.hints import speak_of_pattern
 from vlad.reader.parser import Form, Keyword, Name, Syntax, read
 
-MOST_ADAPTERS = 50  # that are asked whether a wrong number of arguments went through them
-MATCHING = ("match-car", "match-cdr", "expect-constant")  # by which a pattern takes a value apart
+MOST_ADAPTERS = 50  # searched for a call with a wrong number of arguments
+MATCHING = ("match-car", "match-cdr", "expect-constant")  # primitives by which a pattern takes a value apart
 
 
 class Counted:
-    """An error, with the frames around the place that it is about, what the call there entered, and the place to show where no
-    text called."""
+    """An error, with the frames around its place, what the call there entered, and the place to show if no
+    text contains the call.
+    """
 
     __slots__ = ("error", "frames", "arrival", "otherwise")
 
@@ -42,8 +43,9 @@ class Counted:
 
 
 def miscounted(machine: Any, found: VladError, frames: Frames, beginning: Beginning | None) -> Counted | None:
-    """What an error really is, if it is that a procedure was given too many arguments, too few, or one that its parameter list
-    does not take apart."""
+    """The underlying error, if a procedure was called with too many arguments, too few, or one that does not match its
+    parameter list; else None.
+    """
     if (
         type(found) is not VladError
         or found.code in ("user-error", "wrong-number-of-arguments")
@@ -68,7 +70,8 @@ def _at_adapters(
 
 def _at_primitive(machine: Any, found: VladError, frames: Frames) -> Counted | None:
     """In the innermost frame: a primitive was called with more operands than it takes, or one that folds with none; or a
-    procedure without parameters was entered with an argument."""
+    procedure without parameters was entered with an argument.
+    """
     frame, line = frames[-1]
     emission = emission_of(frame)
     if emission is None:
@@ -90,16 +93,16 @@ def _at_primitive(machine: Any, found: VladError, frames: Frames) -> Counted | N
     if count is None or taken.rest or count == taken.count or 0 < count < taken.count:
         return None
     if count > len(failed.primitive.operands):
-        replay.error(operations)  # what is packed may have been made on the same line
+        replay.error(operations)  # the packed operands may have been made on the same line
         if written(replay.value(failed.operands[-1]), 200) not in found.irritants:
-            return None  # it is meant to take as many as there are, such as indices
+            return None  # it takes any number of them, such as indices
     return Counted(wrong_number(taken, count, found, failed.span), frames)
 
 
 def _without_arguments(
     machine: Any, found: VladError, frames: Frames, beginning: Beginning | None
 ) -> Counted | None:
-    """In the innermost frame: the only parameter is () and did not fit, and the procedure was called without arguments."""
+    """In the innermost frame: the only parameter is () and did not match, and the procedure was called without arguments."""
     frame, line = frames[-1]
     emission = emission_of(frame)
     if emission is None or "()" not in found.irritants:
@@ -122,7 +125,7 @@ def _without_arguments(
 
 
 def _call_of(machine: Any, code: Code, frames: Frames, beginning: Beginning | None) -> Span | None:
-    """Where the innermost procedure was called."""
+    """The place of the call of the innermost procedure."""
     if len(frames) == 1:
         lost = None if beginning is None else lost_call(machine, *beginning, Arrival(code))
         return None if lost is None else lost[1]
@@ -132,7 +135,7 @@ def _call_of(machine: Any, code: Code, frames: Frames, beginning: Beginning | No
 
 
 def _items(span: Span | None) -> tuple[Syntax, ...]:
-    """What the form at a place is made of; nothing where a macro made it: its text is not what was called."""
+    """The items of the form at a place; none if a macro made it, as its text is not what was called."""
     if type(span) is not Span:
         return ()
     form = next(iter(read(Source("", span.text))), None)
@@ -140,7 +143,7 @@ def _items(span: Span | None) -> tuple[Syntax, ...]:
 
 
 def _in_place_of_its_call(failed: Apply, found: VladError, frames: Frames) -> Counted | None:
-    """The same of a lambda at the head of its call, as in ((lambda (x) (* 2 x))), which is no procedure any more."""
+    """The same for a lambda at the head of its call, as in ((lambda (x) (* 2 x))), which was inlined."""
     if type(failed.span) is not Span:
         return None
     operands = [item.symbol.name for item in _items(failed.span) if isinstance(item, Name)]
@@ -157,7 +160,7 @@ def _in_place_of_its_call(failed: Apply, found: VladError, frames: Frames) -> Co
 
 
 def _forms_around(span: Span) -> list[Form]:
-    """The forms that a place is in, the outermost first."""
+    """The forms that contain a place, outermost first."""
     found: list[Form] = []
     inside: Iterable[Syntax] = read(span.source)
     while True:
@@ -176,7 +179,7 @@ def _without_parameters(
     own = machine.core_of(emission.code.base).span
     error = wrong_number(as_written(span), given, found)
     if not isinstance(own, ProcedureSpan) or own.parameters is not span.parameters:
-        error.span = span  # the procedure was put in the place of its call
+        error.span = span  # the procedure was inlined
         return Counted(error, frames)
     return Counted(error, _around(frames), Arrival(emission.code))
 
@@ -190,7 +193,7 @@ def _around(frames: Frames) -> Frames:
 
 
 def _unmatched(machine: Any, found: VladError, frames: Frames) -> Counted | None:
-    """In the innermost frame: a value did not fit a pattern `(list x y)`. If that is a parameter, the call is wrong."""
+    """In the innermost frame: a value did not match a pattern `(list x y)`. If that is a parameter, the call is wrong."""
     emission = emission_of(frames[-1][0])
     if emission is None or found.code not in ("no-matching-pair", "not-equivalent"):
         return None
@@ -210,18 +213,18 @@ def _unmatched(machine: Any, found: VladError, frames: Frames) -> Counted | None
         or not isinstance(procedure, ProcedureSpan)
         or not procedure.parameters.span.contains(pattern)
     ):
-        speak_of_pattern(found, pattern)  # what was taken apart may be there no more
+        speak_of_pattern(found, pattern)  # the value that was taken apart may be gone
         return None
     if not speak_of_pattern(found, pattern, procedure.name, value):
         return None
     if is_entered_again(machine, replay.locals["self"]):
-        return None  # who called it at first may have given it another
+        return None  # the first caller may have passed another argument
     found.span = None
     return Counted(found, _around(frames), Arrival(code), pattern)
 
 
 def _parameter_taken_apart(core: Lambda, failed: Apply) -> Atom | None:
-    """What a pattern takes apart, if that came in as an argument, or in one."""
+    """The value that a pattern takes apart, if that is an argument, or part of one."""
     made = {binding.variable: binding.rhs for binding in core.body.bindings if isinstance(binding, Binding)}
     whole = part = failed.operands[0]
     while isinstance(part, Variable) and isinstance(matched := made.get(part), Apply):
@@ -236,8 +239,9 @@ def _parameter_taken_apart(core: Lambda, failed: Apply) -> Atom | None:
 def _at_adapter(
     machine: Any, found: VladError, frames: Frames, index: int, beginning: Beginning | None
 ) -> Counted | None:
-    """A call with another number of operands than the procedure has parameters: did it fail there, or is what did not fit
-    there what was wrong later?"""
+    """A call with another number of operands than the procedure has parameters: whether it failed there, or whether a part
+    that did not match there was wrong later.
+    """
     frame = frames[index][0]
     operands = frame.f_locals
     native = operands["native"]
@@ -256,7 +260,7 @@ def _at_adapter(
     for part in reversed(parts[code.arity - 1 : -1]):
         last = (part, last)
     got = len(parts) - more
-    # Python hands over one argument, whatever it was called with
+    # Python passes one argument, whatever the call
     of_python = index == 0 and beginning is not None and look(beginning[0])[0] is code
     if given <= code.arity or given == MOST_OPERANDS:  # then the last may be packed
         got += arguments_in(parts[-1]) - 1
@@ -279,7 +283,7 @@ def _at_adapter(
 
 
 def _caller(machine: Any, frames: Frames, arrival: Arrival, beginning: Beginning | None) -> Span | None:
-    """Where the user's text called what led to a place."""
+    """The place of the user's call that led to an arrival."""
     for frame, line in reversed(frames):
         emission = emission_of(frame)
         if emission is None:
@@ -291,18 +295,18 @@ def _caller(machine: Any, frames: Frames, arrival: Arrival, beginning: Beginning
     lost = None if beginning is None else lost_call(machine, *beginning, arrival)
     if beginning is None or lost is not None:
         return None if lost is None else lost[1]
-    last = machine.core_of(look(beginning[0])[0]).body.result  # with which what was begun went on
+    last = machine.core_of(look(beginning[0])[0]).body.result  # the tail call of the outermost procedure
     return last.span if isinstance(last, Call) else None
 
 
 def _are_several(span: Span | None) -> bool:
-    """Was what a procedure answered called with several arguments, as in ((gradient f) 1 '(2 3))? They come to f as one."""
+    """Whether the result of a procedure was called with several arguments, as in ((gradient f) 1 '(2 3)), which f gets as one."""
     items = _items(span)
     return len(items) > 2 and isinstance(items[0], Form)
 
 
 def _last(operations: list[Operation], span: Span | None) -> Apply | None:
-    """The application at a place; without one, the last that has a place."""
+    """The application at a place; without a place, the last application that has one."""
     for _, rhs in reversed(operations):
         if isinstance(rhs, Apply) and rhs.span is not None and span in (None, rhs.span):
             return rhs
@@ -310,7 +314,7 @@ def _last(operations: list[Operation], span: Span | None) -> Apply | None:
 
 
 def _written_operands(applied: Apply) -> int | None:
-    """How many operands a call of a primitive has in the text, not counting those by name; None where it does not stand there."""
+    """The number of positional operands in the text of a call of a primitive; None if the text has no such call."""
     items = _items(applied.span)
     if not items:
         return None

@@ -1,5 +1,5 @@
-"""What a frame of emitted code had come to: its line stands for core operations (emit_python.Emission), and doing them again by
-the rows' complete rules says which one is at fault, and why.
+"""The state of a frame of emitted code: its line stands for core operations (emit_python.Emission), and repeating them by
+the rows' complete rules shows which one failed, and why.
 """
 
 from __future__ import annotations
@@ -63,23 +63,24 @@ def unbound(cell: Global, span: Span | None) -> VladError:
 
 
 def _is_quick(row: Primitive) -> bool:
-    """Does it make a list, or is it one of the reals' own, which take no time?"""
+    """Whether it makes a list, or is elementary arithmetic of reals, which takes no time."""
     return row.name in ("cons", "car", "cdr") or (bool(row.python) and row.type.parameters[:1] == ("real",))
 
 
 class Replay:
-    """Does again, by the rows' complete rules, what a line of emitted code did, until one says what is wrong."""
+    """Repeats, by the rows' complete rules, the operations of a line of emitted code, until one raises."""
 
     def __init__(self, machine: Any, emission: Emission, locals: Mapping[str, Any]) -> None:
         self.machine = machine
         self.emission = emission
         self.locals = locals
         self.again: dict[Variable, Value] = {}
-        self.failed: VladError | None = None  # what `make` could not make
+        self.failed: VladError | None = None  # why `make` failed
 
     def make(self, variable: Variable, made: Mapping[Variable, Apply], most: int = MOST_NESTED) -> bool:
-        """Compute a value that a line not reached yet would have computed, if its operands are known, or lists of what is known.
-        False where they are not, or where that fails."""
+        """Compute a value of a line that was not reached, if its operands are known, or lists of known values.
+        Returns False if they are not, or if it fails.
+        """
         if self.value(variable) is not None:
             return True
         applied = made.get(variable)
@@ -117,7 +118,7 @@ class Replay:
         return None
 
     def beginning(self, operations: list[Operation]) -> Beginning | None:
-        """What a line that calls a procedure called, and with which argument."""
+        """The procedure and argument of a line that calls a procedure."""
         if not operations or not isinstance(operations[-1][1], Call):
             return None
         call = operations[-1][1]
@@ -128,7 +129,7 @@ class Replay:
         return self.value(call.operator), argument
 
     def do_again(self, operations: list[Operation], names: Iterable[str]) -> None:
-        """The applications of these primitives, so that their values are known: on the line they may have none yet."""
+        """Repeat the applications of these primitives for their values, which may not have been computed yet."""
         for variable, rhs in operations:
             if isinstance(rhs, Apply) and rhs.primitive.name in names:
                 self._one(variable, rhs)
@@ -156,7 +157,7 @@ class Replay:
                 except FAULTS:
                     if not rhs.primitive.hidden:
                         raise
-                    operands = [self.value(a) for a in rhs.operands]  # those that no program gives it
+                    operands = [self.value(a) for a in rhs.operands]  # programs cannot pass the others
                     wrong = invalid(rhs.primitive.name, "what the system itself gives it", *operands)
                     wrong.span = rhs.span
                     return wrong

@@ -1,8 +1,8 @@
-"""Which tail call led to an error: its frame is gone, and nobody wrote down where it stood.
+"""The tail call that led to an error: its frame is gone, and nothing recorded its place.
 
-In: a procedure that was called, and the code that was then found running, as frames tell it.  Out: the one tail call in the
+In: a procedure that was called, and the code found running, by its frame.  Out: the one tail call in the
 user's text by which the first may have become the second. Called by explain.py and miscounted.py; so tail calls cost nothing
-while nothing is wrong. Where there are several such calls, or a call of a procedure that is not known, there is no answer: a
+while no error occurs. If there are several such calls, or a call of an unknown procedure, there is no result: a
 wrong one would be worse.
 """
 
@@ -28,18 +28,18 @@ from vlad.data.source import Span, in_library
 from vlad.data.values import Code, Value, is_procedure, look
 from vlad.evaluate.emit_python import MOST_OPERANDS
 
-MOST_CODES = 200  # that are looked through
+MOST_CODES = 200  # that are searched
 
 
 def is_of_library(machine: Any, code: Code) -> bool:
-    """Does the text of a procedure stand in the library?"""
+    """Whether the text of a procedure is in the library."""
     span = machine.core_of(code.base).span
     return span is None or in_library(span)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrival:
-    """A code that was entered; by a call with so many operands (at most MOST_OPERANDS are told), if that is known."""
+    """A code that was entered; the number of operands of the call (counted up to MOST_OPERANDS), if it is known."""
 
     code: Code
     operands: int | None = None
@@ -49,8 +49,9 @@ class Arrival:
 
 
 def lost_call(machine: Any, procedure: Value, argument: Value, arrival: Arrival) -> tuple[Code, Span] | None:
-    """The user's tail call between a call of `procedure` and the arrival, and in which code it stands; None where there is none,
-    or more than one may be it."""
+    """The user's tail call between a call of `procedure` and the arrival, and the code that contains it; None if there is none,
+    or if there are several candidates.
+    """
     procedure = look(procedure)
     if not is_procedure(procedure) or procedure[0] is arrival.code or is_of_library(machine, procedure[0]):
         return None
@@ -60,7 +61,7 @@ def lost_call(machine: Any, procedure: Value, argument: Value, arrival: Arrival)
 
 
 def is_entered_again(machine: Any, procedure: Value) -> bool:
-    """May a procedure come by tail calls to itself? Whoever calls what nobody knows may."""
+    """Whether a procedure may reach itself by tail calls. A call of an unknown procedure may."""
     search = _Search(machine, Arrival(procedure[0]))
     search.look_through(_Reader(machine, procedure[0], procedure))
     targets = [target for calls in search.calls.values() for target, _ in calls]
@@ -70,7 +71,7 @@ def is_entered_again(machine: Any, procedure: Value) -> bool:
 class _Search:
     """The tail calls that can be reached from a procedure.
 
-    calls     of each code: what its tail calls may enter, None for what is not known
+    calls     for each code: what its tail calls may enter, None for an unknown procedure
     onward    the codes of the library from which the arrival can be reached without leaving the library
     """
 
@@ -84,14 +85,14 @@ class _Search:
         while work:
             reader = work.pop()
             if len(self.calls) == MOST_CODES:
-                self.calls.clear()  # there may be other ways
+                self.calls.clear()  # there may be other paths
                 return
             if reader.code in self.calls:
                 continue
             found = self.calls[reader.code] = reader.targets()
             work += [_Reader(self.machine, code) for code, _ in found if code is not None]
         if any(code is first.code for found in self.calls.values() for code, _ in found):
-            first.forget_argument()  # it is entered again, with others
+            first.forget_argument()  # it is entered again, with other arguments
             self.calls[first.code] = first.targets()
 
     def found(self) -> tuple[Code, Span] | None:
@@ -122,7 +123,7 @@ class _Search:
 
 
 class _Reader:
-    """The tail calls of a code, and what they call. `procedure` and `argument`: with which it was entered, if that is known."""
+    """The tail calls of a code, and their targets. `procedure` and `argument`: how it was entered, if that is known."""
 
     def __init__(self, machine: Any, code: Code, procedure: Value = None, argument: Value = None) -> None:
         self.machine = machine
@@ -175,7 +176,7 @@ class _Reader:
         ]
 
     def target(self, operator: Atom) -> Code | None:
-        """The code that an operator stands for, if that can be told."""
+        """The code that an operator stands for, if it can be determined."""
         seen: Any = operator
         if isinstance(operator, Variable):
             seen = self.meaning.get(operator)

@@ -1,1 +1,1 @@
-"""As much of Matplotlib as the prompt uses, for tests of what the prompt does with it."""
+"""A mock of the parts of Matplotlib that the prompt uses."""

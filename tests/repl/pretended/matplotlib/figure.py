@@ -1,4 +1,4 @@
-"""Figures that note what is drawn on them, and whose picture is what was noted."""
+"""Figures that record drawing operations, and whose picture is that record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows: what is drawn in them is written to a file that the environment names, and so is their end."""
+"""Windows: their contents are written to a file named in the environment, and so is their end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def figure(num: str) -> Figure:
 
 def show(block: bool = True) -> None:
     if block:
-        time.sleep(1000)  # a window that nobody closes
+        time.sleep(1000)  # a window that is never closed
     else:
         with open(os.environ["SHOWN"], "w", encoding="utf-8") as file:
             file.write(f"{os.getpid()} {FIGURES[0].axes.lines}")
