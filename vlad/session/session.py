@@ -369,15 +369,15 @@ class Session(Namespace):
     def show(
         self, path: Path, stage: str, name: str | None = None, after: str | None = None
     ) -> Iterator[str]:
-        """The code of a file's procedures at a stage: core, reverse, forward; types, first-order and c, compiled for real
-        operands. `after`: first-order code as the compiler's pass of that name leaves it. Raises WrongOption where there is no
-        such pass."""
+        """The code of a file's procedures at a stage: core, reverse, forward; types, first-order, loops and c, compiled for
+        real operands. `after`: first-order code, or loops, as the compiler's pass of that name leaves them. Raises
+        WrongOption where there is no such pass."""
         with self._lock:
             yield from showing.procedures_at(self._top_level, load(find(path, [""])), stage, name, after)
 
     def stage(self, value: Value, stage: str, name: str = "", operands: tuple[Value, ...] = ()) -> str:
-        """The code of a procedure at a stage, as the definition of a name if there is one; types, first-order and c for operands
-        like these, or reals."""
+        """The code of a procedure at a stage, as the definition of a name if there is one; types, first-order, loops and c for
+        operands like these, or reals."""
         with self._lock:
             return showing.procedure_at(self._top_level, value, stage, name, operands)
 

@@ -10,7 +10,6 @@ their operands are arrays that are there.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 
 from vlad.compile.ir.matrix_products import as_product, is_whole
@@ -29,6 +28,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.reindex import Builder, Map, compact, cut, domains, split, turns_of, whole_box
 from vlad.control.gil_yield import make_way
+from vlad.core.expressions import is_costly
 from vlad.core.loop_nests import SHORT, Access, Box, Kernel, Step, Write
 from vlad.data.values import Primitive
 
@@ -37,7 +37,6 @@ MOST_READS = 24
 MOST_PIECES = 16  # into which such a kernel is cut
 MOST_REPEATED = 12  # steps that are cheaper to do again than to store and load
 MOST_ALONG = 8  # steps of a loop that is as fast with a sum in it as without; more are taken in vectors, if they but store
-CALL = re.compile(r"\w\(|/")  # what takes more than a few cycles
 
 
 def fuse_kernels(program: Program) -> Program:
@@ -148,7 +147,7 @@ def _is_cheap(kernel: Kernel) -> bool:
     rows = _rows(kernel)
     if all(read.access is None for read in kernel.reads):
         return True  # of reals alone: the C compiler takes it out of the loops
-    return len(rows) <= MOST_REPEATED and not any(CALL.search(row.c) for row in rows)
+    return len(rows) <= MOST_REPEATED and not any(is_costly(row.c) for row in rows)
 
 
 def _rows(kernel: Kernel) -> list[Primitive]:
@@ -329,7 +328,7 @@ def _is_stored(kernel: Kernel) -> bool:
 def _is_summed_as_fast(kind: str, rows: list[Primitive]) -> bool:
     """With what takes more than a few cycles a sum is taken beside it, but one of floats, which is one of reals and so of other
     vectors."""
-    if any(CALL.search(row.c) for row in rows):
+    if any(is_costly(row.c) for row in rows):
         return kind != "float32"
     return len(rows) < MOST_ALONG
 
