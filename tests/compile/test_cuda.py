@@ -177,6 +177,46 @@ def test_what_cannot_be_done_at_once_is_left_to_tier_0() -> None:
             cuda_loops.launches(kernel, kinds, "k", set())
 
 
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e-300, 1e300, -1e200, 1.0]
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+def test_a_thread_divides_once_by_a_number_to_the_same_bits(kind: str, cupy: Any) -> None:
+    """Where a number is too far from 1 it divides again. (Floats that lose digits for being small are zeros, as CuPy has it.)"""
+    along = Access(0, (1,))
+    reads = tuple([Read(number, along, kind) for number in range(3)])
+    divide = TABLE["/"]
+    steps = Step(divide, (0, 2), kind), Step(divide, (1, 2), kind), Step(TABLE["negate"], (4,), kind)
+    outputs = Output(400, kind=kind), Output(400, kind=kind)
+    kernel = Kernel((400,), reads, steps, outputs, (Write(0, 3, along), Write(1, 5, along)))
+    r, width = np.random.default_rng(1), 12 if kind == "float32" else 120
+    with np.errstate(all="ignore"):
+        a, b, y = [
+            np.append(r.choice(SPECIAL, 100), 10.0 ** r.uniform(-width, width, 300)).astype(kind)
+            for _ in range(3)
+        ]
+        expected = a / y, -(b / y)
+    assert emitted([(kernel, [a, b, y])])[0].cuda.count("= vlad_divided") == 3
+    for found, wanted in zip(launched([(kernel, [a, b, y])], cupy), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(wanted[wanted == 0]))
+
+
+def test_what_all_terms_have_in_common_is_found_before_them() -> None:
+    """And what a function's writes do not need is not found."""
+    rows, along = Access(0, (1, 0)), Access(0, (80, 1))
+    steps = Step(TABLE["exp"], (0,)), Step(TABLE["*"], (1, 3)), Step(TABLE["sin"], (1,))
+    kernel = Kernel(
+        (9, 80), (Read(0, rows), Read(1, along), Read(2, along)), steps, (Output(9), Output(720)),
+        (Write(0, 4, rows, "+"), Write(1, 5, along)),
+    )  # fmt: skip
+    first, second = cuda_loops.launches(kernel, "ppp", "k", set()).launches
+    before, _, within = first.text.partition("for (int term")
+    assert "double x3 = exp(x0);" in before and "double x4 = x1 * x3;" in within
+    assert "sin" not in first.text and "exp" not in second.text
+    assert (first.parameters, second.parameters) == ((0, 1, 3), (1, 4))
+
+
 def large(shape: tuple[int, int]) -> Kernel:
     rows, columns = shape
     steps = (Step(TABLE["exp"], (0,)),)

@@ -10,8 +10,8 @@
 Every value has a kind of number, by the name that the array-API standard has for it: one that is read that of its array, one that
 is computed that in which its row is applied, to operands that are made numbers of this kind first. Integers wrap, booleans are 0
 and 1, and a test answers 0 or 1 of the kind in which it compares. Which kind that is, tier 0's own rules say when they are asked
-(primitives/type_rules.py). The rows' type rules make kernels, compile/passes/fuse_loops.py fuses them, compile/emit/c_loops.py
-writes them out. Compared by content: equal kernels on the same operands are the same computation.
+(primitives/type_rules.py). The rows' type rules make kernels, compile/passes/fuse_loops.py fuses them, compile/loops/ makes
+loops of them. Compared by content: equal kernels on the same operands are the same computation.
 """
 
 from __future__ import annotations

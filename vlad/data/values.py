@@ -415,8 +415,8 @@ class Primitive:
                 call on x alone and `nullary` the value of a call on nothing
     effect      True: may not be dropped, repeated or moved
     keywords    names and default values of `#:name` operands, in the order of the last operands
-    c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean; the same
-                of floats once compile/emit/functions.single has been over it
+    c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean.
+                core/expressions.py reads it; of floats it is the same, with functions and constants of floats
     whole       the same for integers, of {operand}s of type unsigned long, where `c` is not that
     with_zero   for a row with `c`: what is known when an operand is the known zero (the AbstractInterpreter is the first
                 argument); None where nothing is

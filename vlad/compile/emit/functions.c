@@ -650,7 +650,7 @@ static inline double vlad_normal_quantile(double fraction) {
   return q < 0 ? -found : found;
 }
 
-/* a / y, to the last bit, where q is 1 / y and neither is far from 1 (compile/emit/quotients.py). Divided is by the size of y, for then
+/* a / y, to the last bit, where q is 1 / y and neither is far from 1 (compile/loops/quotients.py). Divided is by the size of y, for then
    the zero that is left over where t is exact does not take the sign of a zero t away. (C compilers know the size of a sum of
    squares. To choose t there by a comparison took a tenth longer.) */
 static inline @real vlad_divided@f(@real a, @real y, @real q) {
@@ -742,7 +742,7 @@ static inline long vlad_places(
   return n;
 }
 
-/* Eight reals, which lie from one on (compile/emit/vectorize.py); all of this is as right for sixteen floats. */
+/* Eight reals, which lie from one on (compile/loops/vectorize.py); all of this is as right for sixteen floats. */
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
 #define VLAD_WIDE
 typedef @real vlad_wide@f __attribute__((vector_size(64), aligned(sizeof(@real)), may_alias));

@@ -1,7 +1,7 @@
 """Kernels over other indices: the same turns with fewer axes, from within other loops, or a box of them alone.
 
 In: kernels.  Out: kernels that compute the same. A kernel that chooses is cut into pieces, boxes of its turns that meet no
-border of a choice: these are what c_loops.py writes out. compile/passes/fuse_loops.py puts kernels into each other.
+border of a choice: these become loops (compile/loops/lower.py). compile/passes/fuse_loops.py puts kernels into each other.
 """
 
 from __future__ import annotations

@@ -1,0 +1,43 @@
+"""Passes over loops as text: tests/passes/loops/PASS/what-it-shows.vlad holds operands, a program that defines f, `---`, and f's
+loops as the pass leaves them. `pytest --update` rewrites the lower halves; git shows the difference.
+
+The procedure is run, too: compiled as on tier 0.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlad
+from vlad.compile.loops.order import NAMES, PASSES
+from vlad.data.values import look
+from vlad.python.convert import from_python
+
+CASES = sorted((Path(__file__).parent / "loops").glob("*/*.vlad"))
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_pass(path: Path, request: pytest.FixtureRequest) -> None:
+    program, _, expected = path.read_text(encoding="utf-8").partition("\n---\n")
+    found: list[Any] = []
+    for tier in ("evaluate", "compile"):
+        session = vlad.Session(tier=tier)
+        session.run_text(program)
+        operands = session.eval(f"(list {program.partition(chr(10))[0].lstrip('; ')})")
+        found.append(session["f"](*operands))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-14)
+    values = tuple([from_python(operand) for operand in operands])
+    text = session.tiers.shown(look(session["f"].value), "loops", values, path.parent.name)
+    if request.config.getoption("--update"):
+        path.write_text(f"{program.rstrip()}\n---\n{text}\n", encoding="utf-8")
+        return
+    assert text + "\n" == expected
+
+
+def test_every_pass_has_a_case() -> None:
+    assert len(set(NAMES)) == len(NAMES)
+    assert {path.parent.name for path in CASES} == set(PASSES)
