@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -100,7 +100,8 @@ def emit_library(program: Program, exports: list[Export], told: Callable[[Fail],
     return unit.text(lambda: unit.library(exports, told, name))
 
 
-def _sections() -> dict[str, str]:
+@cache
+def _sections() -> Mapping[str, str]:
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtime.c")
     with open(path, encoding="utf-8") as file:
         text = file.read()

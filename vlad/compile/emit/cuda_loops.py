@@ -9,12 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vlad.compile.emit.functions import definitions, is_for_hosts
+from vlad.compile.emit.functions import definitions, is_for_hosts, uses_long_doubles
 from vlad.compile.emit.loop_text import C_KINDS, CStyle, LoopPrinter
-from vlad.compile.loops.ir import Accumulate, Entry, Leader, Scalar, Speculate, Statement, Thread, Together
+from vlad.compile.loops.ir import (
+    Accumulate,
+    Array,
+    Entry,
+    Leader,
+    Position,
+    Scalar,
+    Speculate,
+    Statement,
+    Thread,
+    Together,
+)
 from vlad.compile.loops.lower_parallel import Function, Parameter, Unfit
 from vlad.compile.loops.order import parallel_loops
-from vlad.core.expressions import Name, functions_called
+from vlad.core.expressions import functions_called
 from vlad.core.loop_nests import Kernel, Step
 
 OPTIONS = ("-std=c++17", "--fmad=false")  # for the compiler of CUDA
@@ -63,8 +74,9 @@ def launches(kernel: Kernel, kinds: str, name: str, functions: set[str]) -> Laun
 
 def text(functions: Iterable[str], called: Iterable[str]) -> str:
     """The whole CUDA text of some functions, and of those of C that they call."""
+    called = list(called)
     needed = definitions(called).replace("static inline ", "__device__ static inline ")
-    return "\n".join([*([HEAD] if "long double" in needed else []), needed, *functions, ""])
+    return "\n".join([*([HEAD] if uses_long_doubles(called) else []), needed, *functions, ""])
 
 
 def _launch(function: Function, functions: set[str]) -> Launch:
@@ -134,13 +146,11 @@ class _Printer(LoopPrinter):
         self.line("__syncthreads();")
         self.line(f"for (int half = {half}; half > 0; half /= 2) {{")
         self.line("if (threadIdx.x < half) {")
-        both = Accumulate(
-            Name(f"{shared}[threadIdx.x]"),
-            Name(f"{shared}[threadIdx.x + half]"),
-            statement.combine,
-            statement.gathering,
-        )
-        self.accumulate(both)
+        own, other = [
+            Entry(Array(shared, statement.kind), Position(0, indices))
+            for indices in ((("threadIdx.x", 1),), (("threadIdx.x", 1), ("half", 1)))
+        ]
+        self.accumulate(Accumulate(own, other, statement.combine, statement.gathering))
         self.line("}")
         self.line("__syncthreads();")
         self.line("}")

@@ -25,6 +25,7 @@ OTHER = {
     "cosl": "long double cosl(long double);",
     "sinl": "long double sinl(long double);",
 }
+LONG_DOUBLES = {"logl", "powl", "cosl", "sinl"}
 HOSTS = {"snprintf", "strtod", "vlad_argument_character"}
 _DEFINED = re.compile(
     r"static inline (?:long double|double|float|int|long|unsigned|vlad_widef?|@real|vlad_wide@f) (vlad_\w+)(@f)?\("
@@ -141,6 +142,11 @@ def is_vectored(functions: Iterable[str]) -> bool:
 def is_for_hosts(functions: Iterable[str]) -> bool:
     """Does one of these need what only a process has?"""
     return not HOSTS.isdisjoint(_used(functions))
+
+
+def uses_long_doubles(functions: Iterable[str]) -> bool:
+    """Does one of these call the library's functions of long doubles?"""
+    return not LONG_DOUBLES.isdisjoint(_used(functions))
 
 
 def _among(used: set[str]) -> list[str]:

@@ -167,7 +167,7 @@ class Store:
 
 
 # How a value is combined with what is there: sums and products of numbers of the kind; the greatest or least, where nan stays,
-# whatever comes, or where nobody looks at nan; and C's own assignments.
+# whatever comes, or where nan is looked for elsewhere; and C's own assignments.
 COMBINES = ("+", "*", "max", "min", "greater", "less", "add", "subtract", "or")
 
 
@@ -324,7 +324,12 @@ class Nest:
 # Walking.
 
 
+NESTING = frozenset({For, Block, If, Versions, Speculate})  # what has statements within it
+
+
 def inner_bodies(statement: Statement) -> Sequence[Body]:
+    if type(statement) not in NESTING:
+        return ()
     match statement:
         case For() | Block():
             return (statement.body,)
@@ -359,8 +364,9 @@ def statements(body: Body) -> Iterator[Statement]:
     """All, those within others included, in the order of the text."""
     for statement in body:
         yield statement
-        for inner in inner_bodies(statement):
-            yield from statements(inner)
+        if type(statement) in NESTING:
+            for inner in inner_bodies(statement):
+                yield from statements(inner)
 
 
 def mapped(body: Body, change: Callable[[Statement], Sequence[Statement]]) -> Body:

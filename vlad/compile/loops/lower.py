@@ -52,7 +52,7 @@ from vlad.core.expressions import Binary, Convert, Expression, Name, Number
 from vlad.core.loop_nests import Kernel, Output, Read, Step, Write, is_apart, words
 from vlad.core.types import is_of_reals
 
-# Somebody may want to end what takes long: in kernels of so many turns it is asked each time after so many, if they have more
+# What takes long may have to be ended: loops of so many turns poll for that each time after so many, if they have more
 # than one loop.
 MANY_TURNS, TURNS_A_LOOK = 1 << 22, 1 << 16
 NAN = Number(math.nan, "float64")

@@ -33,7 +33,7 @@ from vlad.core.loop_nests import SHORT
 
 FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
 # Four turns at once are a tenth less where turns are long and wait for nothing. What says so does not go with `omp simd`, and so
-# it is for who tries hardest: with -O2 gcc 12 does not vectorise of itself.
+# it is for the highest level of optimisation: with -O2 gcc 12 does not vectorise of itself.
 UNROLLS, FEWEST_UNROLLED, FEWEST_STEPS_UNROLLED = 4, 256, 8
 REDUCTIONS = {"+": "+", "add": "+", "*": "*", "greater": "max", "less": "min", "or": "|"}
 
@@ -52,7 +52,7 @@ def mark_parallel(nest: Nest) -> Nest:
 
 
 def _is_parallel(body: Body) -> bool:
-    """Outputs are new arrays, so turns do not meet there; at places that nobody knows, they may."""
+    """Outputs are new arrays, so turns do not meet there; at places that are computed, they may."""
     targets = [
         one.entry if type(one) is Store else one.target for one in body if isinstance(one, Store | Accumulate)
     ]

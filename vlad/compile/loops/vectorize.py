@@ -55,7 +55,7 @@ from vlad.compile.loops.ir import (
     with_bodies,
 )
 from vlad.compile.loops.moved import Moved
-from vlad.compile.loops.quotients import DIVIDED, FLAG, definitions_in
+from vlad.compile.loops.quotients import DIVIDED, FLAG, definitions_in, reciprocal_name
 from vlad.compile.loops.roots import is_root
 from vlad.compile.loops.scaling import constants, operand_name
 from vlad.compile.loops.simd import is_long_sum, is_sum
@@ -157,7 +157,7 @@ def _division(attempt: Body, plain: Mapping[str, Let]) -> Division:
             dividend, divisor, reciprocal = let.value.operands
             one = Quotient(dividend, operand_name(divisor), operand_name(reciprocal))
             quotients[let.name], kind = one, let.kind
-            if one.reciprocal[0] == "x":
+            if one.reciprocal != reciprocal_name(one.divisor):
                 kept[one.divisor] = one.reciprocal
     return Division(quotients, kept, kind)
 
@@ -474,7 +474,7 @@ class _Wide:
     def _vector(self, value: Expression, like: str = "") -> Expression:
         """A number that is the same for all a vector as one. `like`: the reciprocal of what is no vector is none."""
         name = operand_name(value.operand) if type(value) is Unary else operand_name(value)
-        is_vector = name in self.inner or (name[0] == "q" and like in self.inner)
+        is_vector = name in self.inner or (name == reciprocal_name(like) and like in self.inner)
         return value if is_vector else Spread(value, self.kind)  # type: ignore[return-value]
 
 
