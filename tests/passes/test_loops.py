@@ -6,6 +6,7 @@ The procedure is run, too: compiled as on tier 0.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,22 @@ import numpy as np
 import pytest
 
 import vlad
+from vlad.compile.loops.check import check
+from vlad.compile.loops.ir import (
+    VECTORS,
+    Accumulate,
+    Array,
+    Entry,
+    Let,
+    Nest,
+    Position,
+    Simd,
+    Store,
+    Variables,
+    counting,
+)
 from vlad.compile.loops.order import NAMES, PASSES
+from vlad.core.expressions import Binary, Name
 from vlad.data.values import look
 from vlad.python.convert import from_python
 
@@ -41,3 +57,34 @@ def test_pass(path: Path, request: pytest.FixtureRequest) -> None:
 def test_every_pass_has_a_case() -> None:
     assert len(set(NAMES)) == len(NAMES)
     assert {path.parent.name for path in CASES} == set(PASSES)
+
+
+X, ALONG = Array("x", "float64", True), Position(0, (("i0", 1),))
+READ, INNER = Let("x0", "float64", Entry(X, ALONG)), Let("x1", "float64", Binary("+", Name("x0"), Name("x0")))
+
+
+def loop(*body: Any, **marks: Any) -> Nest:
+    return Nest((counting("i0", 9, body, **marks),), 9, ("float64",))
+
+
+@pytest.mark.parametrize(
+    "nest, is_allowed",
+    [
+        (loop(READ, INNER), True),
+        (loop(INNER), False),  # of a variable that is not there
+        (loop(READ, replace(INNER, kind="float32")), False),
+        (loop(READ, replace(INNER, kind=VECTORS["float64"])), True),  # a number as a vector's entries
+        (loop(READ, Accumulate(Name("x0"), Name("x0"), "+", "float64")), False),  # which does not change
+        (loop(READ, Variables(("s",), "float64"), Accumulate(Name("s"), Name("x0"), "+", "float64")), True),
+        (loop(READ, Variables(("s",), "float64"), Accumulate(Name("s"), Name("x0"), "^", "float64")), False),
+        (loop(READ, Store(Entry(X, ALONG), Name("x0"))), False),  # an operand
+        (loop(READ, simd=Simd()), True),
+        (loop(counting("i1", 9, [READ]), simd=Simd()), False),
+    ],
+)
+def test_the_grammar(nest: Nest, is_allowed: bool) -> None:
+    if is_allowed:
+        check(nest, "a-pass")
+    else:
+        with pytest.raises(AssertionError, match="a-pass"):
+            check(nest, "a-pass")
