@@ -26,7 +26,7 @@ from vlad.compile.emit.c_text import (
     place_of_result,
 )
 from vlad.compile.emit.definitions import Definitions
-from vlad.compile.emit.functions import ONE, OTHER, TWO, marked, needed
+from vlad.compile.emit.functions import MARKS, ONE, OTHER, TWO, marked, needed
 from vlad.compile.ir.program import (
     Fail,
     Function,
@@ -399,5 +399,6 @@ static int vlad_begin_once(void) {
 def own_names() -> frozenset[str]:
     """What a unit declares itself: no procedure of a library may bear such a name."""
     names = [*ONE, *TWO, *OTHER, "fma"]
-    text = "\n".join([*_sections().values(), needed([*names, *[f"{name}f" for name in names]])])
+    sections = [marked(section, kind) for section in _sections().values() for kind in MARKS]
+    text = "\n".join([*sections, needed([*names, *[f"{name}f" for name in names]])])
     return frozenset(re.findall(r"\b([a-z_]\w*)\(", text)) | {"main"}
