@@ -52,8 +52,8 @@ ROOMS = (
     ("vlad.compile.emit", "functions"),
     (
         "vlad.compile.loops",
-        "ir text check values lower lower_parallel scaling quotients simd multiple_accumulators split roots moved blocks "
-        "vectorize order",
+        "ir text check values lower write_groups lower_parallel scaling quotients simd multiple_accumulators split roots "
+        "moved blocks vectorize order",
     ),
     (
         "vlad.compile.emit",

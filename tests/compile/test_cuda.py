@@ -20,6 +20,7 @@ from vlad.compile.emit.functions import is_for_hosts
 from vlad.compile.ir import matrix_products
 from vlad.compile.ir.program import Block, Function, Program, Return, Slot
 from vlad.compile.loops import lower_parallel
+from vlad.compile.loops.write_groups import Unfit
 from vlad.core.expressions import functions_called
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write, contiguous
 from vlad.core.types import Types
@@ -173,7 +174,7 @@ def test_what_cannot_be_done_at_once_is_left_to_tier_0() -> None:
     writes = tuple([Write(0, number, Access(number, ())) for number in range(600)])
     wide = Kernel((), reads, (), (Output(600),), writes)
     for kernel, kinds in ((many, "p"), (wide, "d" * 600)):
-        with pytest.raises(lower_parallel.Unfit):
+        with pytest.raises(Unfit):
             cuda_loops.launches(kernel, kinds, "k", set())
 
 

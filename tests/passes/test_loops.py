@@ -19,12 +19,12 @@ from vlad.compile.loops.ir import (
     VECTORS,
     Accumulate,
     Array,
-    Entry,
+    Element,
     Let,
     Nest,
     Position,
     Simd,
-    Store,
+    StoreElement,
     Variables,
     counting,
 )
@@ -60,7 +60,10 @@ def test_every_pass_has_a_case() -> None:
 
 
 X, ALONG = Array("x", "float64", True), Position(0, (("i0", 1),))
-READ, INNER = Let("x0", "float64", Entry(X, ALONG)), Let("x1", "float64", Binary("+", Name("x0"), Name("x0")))
+READ, INNER = (
+    Let("x0", "float64", Element(X, ALONG)),
+    Let("x1", "float64", Binary("+", Name("x0"), Name("x0"))),
+)
 
 
 def loop(*body: Any, **marks: Any) -> Nest:
@@ -77,7 +80,7 @@ def loop(*body: Any, **marks: Any) -> Nest:
         (loop(READ, Accumulate(Name("x0"), Name("x0"), "+", "float64")), False),  # which does not change
         (loop(READ, Variables(("s",), "float64"), Accumulate(Name("s"), Name("x0"), "+", "float64")), True),
         (loop(READ, Variables(("s",), "float64"), Accumulate(Name("s"), Name("x0"), "^", "float64")), False),
-        (loop(READ, Store(Entry(X, ALONG), Name("x0"))), False),  # an operand
+        (loop(READ, StoreElement(Element(X, ALONG), Name("x0"))), False),  # an operand
         (loop(READ, simd=Simd()), True),
         (loop(counting("i1", 9, [READ]), simd=Simd()), False),
     ],

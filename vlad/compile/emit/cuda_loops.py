@@ -14,7 +14,7 @@ from vlad.compile.emit.loop_text import C_KINDS, CStyle, LoopPrinter
 from vlad.compile.loops.ir import (
     Accumulate,
     Array,
-    Entry,
+    Element,
     Leader,
     Position,
     Scalar,
@@ -23,8 +23,9 @@ from vlad.compile.loops.ir import (
     Thread,
     Together,
 )
-from vlad.compile.loops.lower_parallel import Function, Parameter, Unfit
+from vlad.compile.loops.lower_parallel import GridFunction, Parameter
 from vlad.compile.loops.order import parallel_loops
+from vlad.compile.loops.write_groups import Unfit
 from vlad.core.expressions import functions_called
 from vlad.core.loop_nests import Kernel, Step
 
@@ -79,7 +80,7 @@ def text(functions: Iterable[str], called: Iterable[str]) -> str:
     return "\n".join([*([HEAD] if uses_long_doubles(called) else []), needed, *functions, ""])
 
 
-def _launch(function: Function, functions: set[str]) -> Launch:
+def _launch(function: GridFunction, functions: set[str]) -> Launch:
     printer = _Printer("long" if function.is_long else "int")
     printer.body(function.nest.body)
     functions |= printer.style.functions
@@ -104,7 +105,7 @@ class _Style(CStyle):
         super().__init__()
         self.kinds = {**C_KINDS, "index": index}
 
-    def array(self, entry: Entry) -> str:
+    def array(self, entry: Element) -> str:
         return entry.array.name
 
     def scalar(self, scalar: Scalar) -> str:
@@ -132,7 +133,7 @@ class _Printer(LoopPrinter):
                 self.body(attempt)
                 self.within(f"if ({statement.flag}) ", statement.otherwise)
             case Accumulate(is_atomic=True, kind=kind):
-                assert type(statement.target) is Entry
+                assert type(statement.target) is Element
                 type_ = ATOMIC.get(kind, C_KINDS[kind])
                 place = self.style.place(statement.target)
                 self.line(f"atomicAdd(({type_} *)&{place}, ({type_}){self.text(statement.value)});")
@@ -147,7 +148,7 @@ class _Printer(LoopPrinter):
         self.line(f"for (int half = {half}; half > 0; half /= 2) {{")
         self.line("if (threadIdx.x < half) {")
         own, other = [
-            Entry(Array(shared, statement.kind), Position(0, indices))
+            Element(Array(shared, statement.kind), Position(0, indices))
             for indices in ((("threadIdx.x", 1),), (("threadIdx.x", 1), ("half", 1)))
         ]
         self.accumulate(Accumulate(own, other, statement.combine, statement.gathering))

@@ -44,7 +44,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.refusals import Failed, Unbounded
 from vlad.compile.ir.rewriting import leaf_kind
-from vlad.compile.loops.lower_parallel import Unfit
+from vlad.compile.loops.write_groups import Unfit
 from vlad.core.loop_nests import SIZES, Kernel, Output, Read, Step, Write
 from vlad.core.types import Type, Types
 from vlad.data.tensors import Tensor, entries_there

@@ -14,16 +14,16 @@ from vlad.compile.loops.ir import (
     ENTRIES,
     Accumulate,
     Assign,
-    Block,
     Body,
-    Entry,
+    Element,
     For,
     If,
     Let,
     Local,
+    Scope,
     Spread,
     Statement,
-    Store,
+    StoreElement,
     Variables,
 )
 from vlad.compile.loops.text import Style, position_text, power_text, text_of, with_level
@@ -63,17 +63,17 @@ class CStyle(Style):
             return text
         return f"{text[:-1]}f)" if text.endswith(")") else f"{text}f"
 
-    def array(self, entry: Entry) -> str:
+    def array(self, entry: Element) -> str:
         array = entry.array
         return f"((const {self.kinds[array.kind]} *){array.name})" if array.is_given else array.name
 
-    def entry(self, entry: Entry) -> str:
+    def entry(self, entry: Element) -> str:
         place = self.place(entry)
         if not entry.is_vector:
             return place
         return f"{self.called('vlad_wide_at', entry.array.kind)}(&{place})"
 
-    def place(self, entry: Entry) -> str:
+    def place(self, entry: Element) -> str:
         return f"{self.array(entry)}[{position_text(entry.position, self)}]"
 
     def at(self, name: str, stride: int) -> str:
@@ -133,13 +133,13 @@ class LoopPrinter:
                 self.local(statement)
             case Assign():
                 self.line(f"{statement.name} = {self.text(statement.value)};")
-            case Store():
+            case StoreElement():
                 self.store(statement)
             case Accumulate():
                 self.accumulate(statement)
             case For():
                 self.loop(statement)
-            case Block():
+            case Scope():
                 self.within("", statement.body)
             case If():
                 self.within(f"if ({self.text(statement.test)}) ", statement.consequent)
@@ -164,7 +164,7 @@ class LoopPrinter:
         keeps = "static " if local.keeps else ""
         self.line(f"{keeps}{self.kinds[local.array.kind]} {local.array.name}[{local.size}]{start};")
 
-    def store(self, store: Store) -> None:
+    def store(self, store: StoreElement) -> None:
         place = self.style.place(store.entry)
         if store.entry.is_vector:
             vector = self.kinds[f"vector of {store.entry.array.kind}"]
@@ -189,8 +189,8 @@ class LoopPrinter:
             case sign:
                 self.line(f"{place} = {place} {sign} {value};")
 
-    def target(self, target: Name | Entry) -> str:
-        return self.style.place(target) if type(target) is Entry else target.name
+    def target(self, target: Name | Element) -> str:
+        return self.style.place(target) if type(target) is Element else target.name
 
     def loop(self, loop: For) -> None:
         if loop.unroll:

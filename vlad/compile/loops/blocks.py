@@ -12,7 +12,7 @@ from vlad.compile.loops.ir import (
     Array,
     Assign,
     Body,
-    Entry,
+    Element,
     For,
     If,
     Local,
@@ -31,9 +31,9 @@ BLOCK = 1024
 FIRST, LAST = "first", "last"
 
 
-def kept_entry(name: str, kind: str, index: str, is_vector: bool = False) -> Entry:
+def kept_entry(name: str, kind: str, index: str, is_vector: bool = False) -> Element:
     """Where a variable that was read of this block, and may have been written over, is kept."""
-    return Entry(Array(f"kept{name[1:]}", kind), Position(0, ((index, 1), (FIRST, -1))), is_vector)
+    return Element(Array(f"kept{name[1:]}", kind), Position(0, ((index, 1), (FIRST, -1))), is_vector)
 
 
 def in_blocks(

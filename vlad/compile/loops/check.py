@@ -20,7 +20,7 @@ from vlad.compile.loops.ir import (
     Nest,
     Speculate,
     Statement,
-    Store,
+    StoreElement,
     Thread,
     Value,
     Variables,
@@ -98,7 +98,7 @@ def _check_statement(statement: Statement, changing: set[str], name: str) -> Non
             assert statement.combine in COMBINES, f"{name}: {statement}"
             if type(statement.target) is Name:
                 assert statement.target.name in changing, f"{name}: {statement}"
-        case Store():
+        case StoreElement():
             assert not statement.entry.array.is_given, f"{name}: {statement}"
         case For() if statement.simd is not None:
             assert is_innermost(statement), f"{name}: {statement}"

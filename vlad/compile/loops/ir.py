@@ -51,7 +51,7 @@ class Position:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Element:
     """Of an array; with `is_vector` as many from there on as a vector has."""
 
     array: Array
@@ -92,11 +92,11 @@ class Lane:
 class Address:
     """Where an entry is in memory."""
 
-    entry: Entry
+    entry: Element
 
 
-Value: TypeAlias = "Expression | Position | Entry | Scalar | Spread | Lane | Address"
-LEAVES = (Position, Entry, Scalar, Spread, Lane, Address)
+Value: TypeAlias = "Expression | Position | Element | Scalar | Spread | Lane | Address"
+LEAVES = (Position, Element, Scalar, Spread, Lane, Address)
 
 
 # Statements.
@@ -161,8 +161,8 @@ class Assign:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Store:
-    entry: Entry
+class StoreElement:
+    entry: Element
     value: Any
 
 
@@ -176,7 +176,7 @@ COMBINES = ("+", "*", "max", "min", "greater", "less", "add", "subtract", "or")
 class Accumulate:
     """`is_atomic`: threads meet there."""
 
-    target: Name | Entry
+    target: Name | Element
     value: Any
     combine: str
     kind: str
@@ -218,7 +218,7 @@ class For:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Block:
+class Scope:
     body: tuple[Statement, ...]
 
 
@@ -263,7 +263,7 @@ class Poll:
 @final
 @dataclass(frozen=True, slots=True)
 class Prefetch:
-    entry: Entry
+    entry: Element
     ahead: int
 
 
@@ -298,7 +298,7 @@ class Leader:
 
 
 Statement: TypeAlias = (
-    "Let | Variables | Local | Allocate | Alias | Assign | Store | Accumulate | For | Block | If | Versions | "
+    "Let | Variables | Local | Allocate | Alias | Assign | StoreElement | Accumulate | For | Scope | If | Versions | "
     "Speculate | Poll | Prefetch | Thread | Together | Leader"
 )
 Body: TypeAlias = "tuple[Statement, ...]"
@@ -324,14 +324,14 @@ class Nest:
 # Walking.
 
 
-NESTING = frozenset({For, Block, If, Versions, Speculate})  # what has statements within it
+NESTING = frozenset({For, Scope, If, Versions, Speculate})  # what has statements within it
 
 
 def inner_bodies(statement: Statement) -> Sequence[Body]:
     if type(statement) not in NESTING:
         return ()
     match statement:
-        case For() | Block():
+        case For() | Scope():
             return (statement.body,)
         case If():
             return statement.consequent, statement.alternative
@@ -347,7 +347,7 @@ def with_bodies(statement: Statement, found: Sequence[Body]) -> Statement:
     if all(one is other for one, other in zip(inner_bodies(statement), found, strict=True)):
         return statement
     match statement:
-        case For() | Block():
+        case For() | Scope():
             return replace(statement, body=found[0])
         case If():
             return If(statement.test, *found)
@@ -395,7 +395,7 @@ def values_of(statement: Statement) -> Sequence[Value]:
             return () if statement.start is None else (statement.start,)
         case Assign():
             return (statement.value,)
-        case Store():
+        case StoreElement():
             return statement.entry, statement.value
         case Accumulate():
             return statement.target, statement.value
@@ -415,7 +415,7 @@ def within(value: Value) -> Iterator[Value]:
     """A value and all within it."""
     yield value
     match value:
-        case Entry():
+        case Element():
             yield value.position
         case Spread():
             yield from within(value.value)
@@ -451,7 +451,7 @@ def replaced(value: Any, instead: Callable[[Any], Any]) -> Any:
     if found is not None:
         return found
     match value:
-        case Entry() | Position() | Scalar() | Lane() | Address():
+        case Element() | Position() | Scalar() | Lane() | Address():
             return value
         case Spread():
             return replace(value, value=replaced(value.value, instead))
@@ -459,7 +459,7 @@ def replaced(value: Any, instead: Callable[[Any], Any]) -> Any:
     return with_parts(value, [replaced(part, instead) for part in inner]) if inner else value
 
 
-def retargeted(body: Body, targets: Mapping[str, Name | Entry]) -> Body:
+def retargeted(body: Body, targets: Mapping[str, Name | Element]) -> Body:
     """What is combined in some variables is combined elsewhere."""
 
     def change(statement: Statement) -> Sequence[Statement]:

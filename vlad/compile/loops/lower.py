@@ -18,17 +18,17 @@ from vlad.compile.loops.ir import (
     Allocate,
     Array,
     Assign,
-    Block,
     Body,
-    Entry,
+    Element,
     If,
     Let,
     Nest,
     Poll,
     Position,
     Scalar,
+    Scope,
     Statement,
-    Store,
+    StoreElement,
     Value,
     Variables,
     Versions,
@@ -148,8 +148,8 @@ def _where(condition: str, body: Body, others: Body) -> Body:
 def _filled(array: Array, size: int, value: Number | Array) -> Statement:
     """Every entry is a number, or the entry of another array."""
     along = Position(0, (("i", 1),))
-    given = Entry(value, along) if type(value) is Array else value
-    return counting("i", size, [Store(Entry(array, along), given)])
+    given = Element(value, along) if type(value) is Array else value
+    return counting("i", size, [StoreElement(Element(array, along), given)])
 
 
 @final
@@ -173,7 +173,7 @@ class _Lowering:
     def nest(self) -> Nest:
         kernel = self.kernel
         return Nest(
-            (Block(tuple(self._loops(0))),),
+            (Scope(tuple(self._loops(0))),),
             kernel.turns,
             tuple([output.kind for output in kernel.outputs]),
             any(output.base is not None for output in kernel.outputs),
@@ -267,7 +267,7 @@ class _Lowering:
                 if self._is_part(write, depth):
                     found.append(Accumulate(place, Name(gathered), write.combine, self._kind_of(write)))
                 else:
-                    found.append(Store(place, Name(gathered)))
+                    found.append(StoreElement(place, Name(gathered)))
         return found
 
     def _loop(self, depth: int) -> Statement:
@@ -320,7 +320,7 @@ class _Lowering:
                 if write.combine:
                     found.append(Accumulate(place, value, write.combine, kind))
                 else:
-                    found.append(Store(place, value))
+                    found.append(StoreElement(place, value))
         return found
 
     def _output(self, write: Write) -> Array:

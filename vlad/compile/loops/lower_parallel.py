@@ -1,6 +1,6 @@
 """A kernel → functions that a GPU runs in many threads at once, in the loop language.
 
-In: a kernel and where its operands are.  Out: `Parallel`: `Function`s, to be done in their order. A turn of the loops is a
+In: a kernel and where its operands are.  Out: `Parallel`: `GridFunction`s, to be done in their order. A turn of the loops is a
 thread's; what is combined over some axes is gathered by one thread or by the threads of a block, as a tree, and where that would
 leave most of the GPU idle in parts, which a second function combines. Which turns meet where does not depend on time, so every
 run answers the same, to the last bit; but sums at places that are computed take what is added as it comes.
@@ -18,17 +18,17 @@ from typing import final
 from vlad.compile.loops.ir import (
     Accumulate,
     Array,
-    Block,
     Body,
-    Entry,
+    Element,
     For,
     Leader,
     Let,
     Nest,
     Position,
     Scalar,
+    Scope,
     Statement,
-    Store,
+    StoreElement,
     Thread,
     Together,
     Value,
@@ -49,8 +49,9 @@ from vlad.compile.loops.values import (
     step_value,
     value_name,
 )
+from vlad.compile.loops.write_groups import Unfit, WriteGroup, first_fill, is_part, write_groups
 from vlad.core.expressions import Binary, Conditional, Convert, Expression, Name, Number, Unary
-from vlad.core.loop_nests import Access, Box, Choice, Kernel, Step, Write, is_apart, start
+from vlad.core.loop_nests import Access, Box, Choice, Kernel, Step, Write
 
 THREADS = 256  # of a block
 FEWEST_THREADS = 32  # that run in step, whether there is something for all of them or not
@@ -59,14 +60,6 @@ FEWEST_TERMS = {"thread": 64, "block": 8}  # that a thread gathers, before there
 LARGEST_INT = (1 << 31) - 1
 MOST_PARAMETERS = 500  # of a function: there is room for 4 KiB
 TRUE = Number(1, "int")
-
-
-class Unfit(Exception):
-    """A kernel that cannot be run in parallel; `reason` is for people."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 @final
@@ -83,7 +76,7 @@ class Parameter:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Function:
+class GridFunction:
     """Run in so many blocks of threads. With `passes` it is run as often, one run after the other, and is given the number of the
     run last. `is_long`: its indices need more than 32 bits."""
 
@@ -102,7 +95,7 @@ class Parallel:
     """What a kernel becomes. `fills`: what each output holds before, None where that does not matter (or it begins as its
     base); `rooms`: how many words of 8 bytes each room for parts has."""
 
-    functions: tuple[Function, ...]
+    functions: tuple[GridFunction, ...]
     fills: tuple[float | None, ...]
     rooms: tuple[int, ...]
 
@@ -110,75 +103,11 @@ class Parallel:
 def lower_parallel(kernel: Kernel, kinds: str, name: str) -> Parallel:
     """`kinds`, for each operand: p an array, d a real that is handed over, r one that lies on the GPU. The functions' names
     begin with `name`. Raises Unfit."""
-    lowering = _Lowering(kernel, kinds, name)
-    for group in _groups(kernel):
+    lowering = _ParallelLowering(kernel, kinds, name)
+    for group in write_groups(kernel):
         lowering.group(group)
-    fills = tuple([_fill(kernel, number) for number in range(len(kernel.outputs))])
+    fills = tuple([first_fill(kernel, number) for number in range(len(kernel.outputs))])
     return Parallel(tuple(lowering.found), fills, tuple(lowering.rooms))
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Writes that are done in the same way: `kept` are the axes whose turns are done at once, `gathered` those over which is
-    combined, `passed` those one turn of which has to wait for the one before, for both write to the same places."""
-
-    writes: tuple[Write, ...]
-    kept: tuple[int, ...]
-    gathered: tuple[int, ...]
-    passed: tuple[int, ...]
-
-    def gathering(self) -> list[tuple[str, Write]]:
-        """The writes, with the variables in which they are gathered."""
-        return [(f"g{number}", write) for number, write in enumerate(self.writes)]
-
-
-def _groups(kernel: Kernel) -> list[_Group]:
-    """Writes to one output are done one after the other, for they may meet."""
-    if not kernel.turns:
-        return []
-    found: dict[object, list[Write]] = {}
-    ways = [_ways(kernel, write) for write in kernel.writes]
-    for number, write in enumerate(kernel.writes):
-        before = sum([other.output == write.output for other in kernel.writes[:number]])
-        found.setdefault((ways[number], before if kernel.turns > 1 else 0), []).append(write)
-    return [_Group(tuple(writes), *_ways(kernel, writes[0])) for writes in found.values()]
-
-
-def _ways(kernel: Kernel, write: Write) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """The axes along which a write's turns are done at once, gathered, and one after the other."""
-    axes = loop_order(kernel)
-    if write.access is not None and write.access.at:
-        if write.combine not in ("", "+"):
-            raise Unfit(f"a {write.combine} at places that are computed")
-        return tuple(axes), (), ()
-    strides = [0] * len(kernel.extents) if write.access is None else write.access.strides
-    gathered = [axis for axis in axes if strides[axis] == 0]
-    kept: list[int] = []
-    for axis in sorted(set(axes) - set(gathered), key=lambda axis: -kernel.extents[axis]):
-        if is_apart([*kept, axis], strides, kernel.extents):
-            kept.append(axis)
-    passed = [axis for axis in axes if axis not in kept and axis not in gathered]
-    if not write.combine and (gathered or passed):
-        raise Unfit("a place that is written several times")
-    return tuple([axis for axis in axes if axis in kept]), tuple(gathered), tuple(passed)
-
-
-def _is_part(kernel: Kernel, write: Write) -> bool:
-    """Is what a turn's threads gather combined with what is there?"""
-    if not write.combine:
-        return False
-    alone = sum([other.output == write.output for other in kernel.writes]) == 1
-    at_once = kernel.turns and not (write.access is not None and write.access.at)
-    return not (
-        alone and at_once and kernel.outputs[write.output].base is None and not _ways(kernel, write)[2]
-    )
-
-
-def _fill(kernel: Kernel, number: int) -> float | None:
-    combined = [write for write in kernel.writes if write.output == number and write.combine]
-    if any(_is_part(kernel, write) for write in combined):
-        return start(combined[0].combine, kernel.outputs[number].kind)
-    return kernel.outputs[number].fill
 
 
 @final
@@ -194,12 +123,12 @@ class _Values:
 
 
 @final
-class _Lowering:
+class _ParallelLowering:
     def __init__(self, kernel: Kernel, kinds: str, name: str) -> None:
         self.kernel = kernel
         self.kinds = kinds
         self.name = name
-        self.found: list[Function] = []
+        self.found: list[GridFunction] = []
         self.rooms: list[int] = []
         self.gathering: list[str] = []  # of what kind the numbers in each room are
         self.is_long = self._reach() >= LARGEST_INT - THREADS
@@ -216,7 +145,7 @@ class _Lowering:
         ]
         return max([kernel.turns + WANTED, *ends])
 
-    def group(self, group: _Group) -> None:
+    def group(self, group: WriteGroup) -> None:
         if not group.gathered:
             self._turn_by_turn(group)
             return
@@ -240,7 +169,7 @@ class _Lowering:
 
     # The functions.
 
-    def _turn_by_turn(self, group: _Group) -> None:
+    def _turn_by_turn(self, group: WriteGroup) -> None:
         turns = math.prod([self.kernel.extents[axis] for axis in group.kept])
         values = self._needed(group)
         before, turn = self._values(values, set(range(len(self.kernel.extents))))
@@ -250,12 +179,12 @@ class _Lowering:
             *self._indices(group.kept, Name("i")),
             *self._passed_indices(group),
             *before,
-            Block((*turn, *stores)),
+            Scope((*turn, *stores)),
         ]
         self._finish(group, body, [], _quotient(turns, THREADS), THREADS)
 
     def _gather(
-        self, group: _Group, threads: int, places: int, terms: int, parts: int, rooms: Sequence[int]
+        self, group: WriteGroup, threads: int, places: int, terms: int, parts: int, rooms: Sequence[int]
     ) -> None:
         """For each place, or each part of one, a thread or a block that takes one term after the other."""
         own = places * parts
@@ -298,14 +227,14 @@ class _Lowering:
         blocks = own if threads > 1 else _quotient(own, THREADS)
         self._finish(group, body, rooms, blocks, threads if threads > 1 else THREADS)
 
-    def _gather_parts(self, group: _Group, places: int, parts: int, rooms: Sequence[int]) -> None:
+    def _gather_parts(self, group: WriteGroup, places: int, parts: int, rooms: Sequence[int]) -> None:
         """For each place a block that combines its parts."""
         threads = _power_of_two(parts)
         body: list[Statement] = [Let("place", "index", Name("blockIdx.x"))]
         body += [*self._indices(group.kept, Name("place")), *self._passed_indices(group)]
         for (name, write), room in zip(group.gathering(), rooms, strict=True):
             array = self._array(room, self._gathers(write), False)
-            given = Entry(array, Position(0, (("place", parts), ("part", 1))))
+            given = Element(array, Position(0, (("place", parts), ("part", 1))))
             combined = Accumulate(Name(name), Name("x"), write.combine, self._kind(write))
             turn = (Let("x", self._gathers(write), given), combined)
             body.append(self._begun(name, write))
@@ -314,7 +243,7 @@ class _Lowering:
         body += self._stored(group, None, [])
         self._finish(group, body, rooms, places, threads)
 
-    def _together(self, group: _Group, threads: int) -> list[Statement]:
+    def _together(self, group: WriteGroup, threads: int) -> list[Statement]:
         """What the threads of a block have gathered, combined in pairs; all of them have it then."""
         if threads == 1:
             return []
@@ -334,21 +263,21 @@ class _Lowering:
         """The variable in which a write is gathered."""
         return Variables((name,), self._gathers(write), first_value(write.combine, self._kind(write)))
 
-    def _stored(self, group: _Group, part: Expression | None, rooms: Sequence[int]) -> list[Statement]:
+    def _stored(self, group: WriteGroup, part: Expression | None, rooms: Sequence[int]) -> list[Statement]:
         found: list[Statement] = []
         for number, (name, write) in enumerate(group.gathering()):
             if rooms:
                 array = self._array(rooms[number], self._gathers(write), False)
                 found += [
                     Let(f"at{number}", "index", part),
-                    Store(Entry(array, Position(0, ((f"at{number}", 1),))), Name(name)),
+                    StoreElement(Element(array, Position(0, ((f"at{number}", 1),))), Name(name)),
                 ]
             else:
                 found.append(self._store(write, Name(name)))
         return found
 
     def _finish(
-        self, group: _Group, body: Sequence[Statement], rooms: Sequence[int], blocks: int, threads: int
+        self, group: WriteGroup, body: Sequence[Statement], rooms: Sequence[int], blocks: int, threads: int
     ) -> None:
         passes = math.prod([self.kernel.extents[axis] for axis in group.passed])
         outputs = tuple([output.kind for output in self.kernel.outputs])
@@ -358,7 +287,7 @@ class _Lowering:
             raise Unfit("an operation of so many operands")
         parameters = tuple([self._parameter(number) for number in numbers])
         name = f"{self.name}_{len(self.found)}"
-        self.found.append(Function(name, nest, blocks, threads, parameters, passes, self.is_long))
+        self.found.append(GridFunction(name, nest, blocks, threads, parameters, passes, self.is_long))
 
     # Parameters.
 
@@ -398,10 +327,10 @@ class _Lowering:
             inner *= extent
         return found
 
-    def _passed_indices(self, group: _Group) -> list[Statement]:
+    def _passed_indices(self, group: WriteGroup) -> list[Statement]:
         return self._indices(group.passed, Convert("index", Name("pass")))
 
-    def _needed(self, group: _Group) -> _Values:
+    def _needed(self, group: WriteGroup) -> _Values:
         kernel, first = self.kernel, len(self.kernel.reads)
         axes: list[set[int]] = []
         for read in kernel.reads:
@@ -430,7 +359,7 @@ class _Lowering:
         self._take(group, found)
         return found
 
-    def _take(self, group: _Group, values: _Values) -> None:
+    def _take(self, group: WriteGroup, values: _Values) -> None:
         """Which values a turn takes. What is chosen nowhere is not read, for it might not be there; other values may come of
         that, which nothing takes either. A flag for each value that only some turns take, and one for each choice."""
         kernel, first = self.kernel, len(self.kernel.reads)
@@ -518,9 +447,9 @@ class _Lowering:
             return Accumulate(place, value, "add", kind, is_atomic=True)
         if is_real and write.combine:  # it has been combined as what it is
             value = Convert(kind, value)
-        if _is_part(self.kernel, write):
+        if is_part(self.kernel, write):
             return Accumulate(place, value, write.combine, array.kind)
-        return Store(place, value)
+        return StoreElement(place, value)
 
 
 def _joined(operator: str, tests: Sequence[Expression | None]) -> Expression:
@@ -553,7 +482,7 @@ def _arrays(body: Body) -> set[int]:
     for statement in statements(body):
         for value in values_of(statement):
             for one in within(value):
-                if type(one) is Entry and one.array.number >= 0:
+                if type(one) is Element and one.array.number >= 0:
                     found.add(one.array.number)
                 elif type(one) is Scalar:
                     found.add(one.number)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import final
 
-from vlad.compile.loops.ir import Entry, Let, Value, operands_of
+from vlad.compile.loops.ir import Element, Let, Value, operands_of
 from vlad.compile.loops.scaling import operand_name
 from vlad.core.expressions import Binary, Call, Convert, Expression, Name, Number, Unary
 
@@ -38,7 +38,7 @@ class Moved:
     def _step(self, name: str) -> Value | None:
         """None for what is read, or found before the loop."""
         value = self.inner[name].value if name in self.inner else None
-        return None if type(value) is Entry else value
+        return None if type(value) is Element else value
 
     def _found_from(self, name: str) -> list[str]:
         """The variables of this turn that one is found from."""

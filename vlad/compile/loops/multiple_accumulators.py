@@ -13,17 +13,17 @@ from typing import NamedTuple
 from vlad.compile.loops.ir import (
     Accumulate,
     Array,
-    Block,
     Body,
-    Entry,
+    Element,
     For,
     Let,
     Local,
     Nest,
     Position,
+    Scope,
     Simd,
     Statement,
-    Store,
+    StoreElement,
     Variables,
     Versions,
     counting,
@@ -60,7 +60,7 @@ class Gathered(NamedTuple):
         """What a variable beside it holds before the turns."""
         return Name(self.name) if self.combine in IN_ORDER else Number(0, "int")
 
-    def joined(self, one: Name | Entry, other: Name | Entry) -> Accumulate:
+    def joined(self, one: Name | Element, other: Name | Element) -> Accumulate:
         """What two variables have gathered, in the first."""
         return Accumulate(one, other, self.combine if self.combine in IN_ORDER else "add", self.kind)
 
@@ -85,8 +85,8 @@ def accumulate_in_several(nest: Nest) -> Nest:
     return replace(nest, body=mapped(nest.body, change))
 
 
-def _writes(body: Body) -> list[Store | Accumulate]:
-    return [one for one in body if isinstance(one, Store | Accumulate)]
+def _writes(body: Body) -> list[StoreElement | Accumulate]:
+    return [one for one in body if isinstance(one, StoreElement | Accumulate)]
 
 
 def is_search(nest: Nest, loop: For) -> bool:
@@ -126,7 +126,7 @@ def _gathered(body: Body, kinds: Mapping[str, str]) -> list[Gathered]:
     return sorted(dict.fromkeys(found), key=lambda one: one.combine == "add")
 
 
-def _in_parts(loop: For, gathered: Sequence[Gathered]) -> Block:
+def _in_parts(loop: For, gathered: Sequence[Gathered]) -> Scope:
     """The greatest or least of a long row: all parts at once, and what is left over."""
     length = loop.extent // PARTS
 
@@ -142,7 +142,7 @@ def _in_parts(loop: For, gathered: Sequence[Gathered]) -> Block:
     for part in range(PARTS):
         place = Let(loop.index, "index", Binary("+", Name("i"), Number(part * length, "int")))
         own = retargeted(loop.body, {one.name: Name(beside(one.name, part)) for one in gathered})
-        side_by_side.append(Block((place, *own)))
+        side_by_side.append(Scope((place, *own)))
     simd = loop.simd and Simd(
         tuple(
             [
@@ -154,17 +154,17 @@ def _in_parts(loop: For, gathered: Sequence[Gathered]) -> Block:
     lines: list[Statement] = [*begun, counting("i", length, side_by_side, simd=simd)]
     if loop.extent % PARTS:
         lines.append(counting(loop.index, loop.extent, loop.body, PARTS * length))
-    return Block((*lines, *joined))
+    return Scope((*lines, *joined))
 
 
-def _in_lanes(loop: For, gathered: Sequence[Gathered]) -> Block:
+def _in_lanes(loop: For, gathered: Sequence[Gathered]) -> Scope:
     """The sums, or the greatest or least, of a short row."""
     arrays = {one.name: Array(f"{one.name}__lanes", one.kind) for one in gathered}
     lines: list[Statement] = [Local(arrays[one.name], LANES, one.start) for one in gathered]
     whole, left = loop.extent // LANES, loop.extent % LANES
 
-    def lane(name: str, beyond: int = 0, is_fixed: bool = False) -> Entry:
-        return Entry(arrays[name], Position(beyond, () if is_fixed else (("lane", 1),)))
+    def lane(name: str, beyond: int = 0, is_fixed: bool = False) -> Element:
+        return Element(arrays[name], Position(beyond, () if is_fixed else (("lane", 1),)))
 
     place = Binary("+", Binary("*", Number(LANES, "int"), Name("part")), Name("lane"))
     turn = (
@@ -185,4 +185,4 @@ def _in_lanes(loop: For, gathered: Sequence[Gathered]) -> Block:
         is_sum = left > 1 and not any(one.combine in IN_ORDER for one in gathered)
         simd = Simd((("+", names),)) if is_sum else None
         lines.append(counting(loop.index, loop.extent, loop.body, LANES * whole, simd=simd))
-    return Block(tuple(lines))
+    return Scope(tuple(lines))

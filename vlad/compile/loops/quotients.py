@@ -17,11 +17,11 @@ from typing import final
 
 from vlad.compile.loops.ir import (
     Accumulate,
-    Block,
     Body,
     For,
     Let,
     Nest,
+    Scope,
     Speculate,
     Statement,
     Value,
@@ -71,7 +71,7 @@ def divide_once(nest: Nest) -> Nest:
 
 def divide_once_in_threads(nest: Nest) -> Nest:
     """On a GPU, each of whose threads takes one turn. There a number that all turns divide by is inverted in each."""
-    turn = next((one for one in nest.body if type(one) is Block), None)
+    turn = next((one for one in nest.body if type(one) is Scope), None)
     if turn is None or nest.in_place or _combines(nest):
         return nest
     found = _chosen(nest, definitions_in(turn.body), True)
@@ -147,7 +147,7 @@ def _dividends(
     return found if min(found.values(), default=0) > 0 else {}
 
 
-def _speculating(nest: Nest, turn: For | Block, found: Quotients, condition: str) -> Nest:
+def _speculating(nest: Nest, turn: For | Scope, found: Quotients, condition: str) -> Nest:
     """The nest, in which a loop or a turn is first tried with products."""
     inner = definitions_in(turn.body)
     before = dict.fromkeys([y for y in _ordered(nest) if y in found.divisors.values() and y not in inner])
@@ -214,7 +214,7 @@ def fold_negations(nest: Nest) -> Nest:
     known = constants(nest)
 
     def change(statement: Statement) -> Sequence[Statement]:
-        if type(statement) is For or type(statement) is Block:
+        if type(statement) is For or type(statement) is Scope:
             return [replace(statement, body=_folded(statement.body, known))]
         return [statement]
 

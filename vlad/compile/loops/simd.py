@@ -14,14 +14,14 @@ from vlad.compile.emit.functions import function_name, is_vectored
 from vlad.compile.loops.ir import (
     Accumulate,
     Body,
-    Entry,
+    Element,
     For,
     Let,
     Nest,
     Scalar,
     Simd,
     Statement,
-    Store,
+    StoreElement,
     Value,
     is_innermost,
     mapped,
@@ -54,9 +54,11 @@ def mark_parallel(nest: Nest) -> Nest:
 def _is_parallel(body: Body) -> bool:
     """Outputs are new arrays, so turns do not meet there; at places that are computed, they may."""
     targets = [
-        one.entry if type(one) is Store else one.target for one in body if isinstance(one, Store | Accumulate)
+        one.entry if type(one) is StoreElement else one.target
+        for one in body
+        if isinstance(one, StoreElement | Accumulate)
     ]
-    return not any(type(target) is Entry and target.position.at for target in targets)
+    return not any(type(target) is Element and target.position.at for target in targets)
 
 
 def _simd(loop: For) -> Simd:
@@ -85,7 +87,7 @@ def calls_vectors(body: Body) -> bool:
 
 def is_step(let: Let) -> bool:
     """Is a value computed, and not just read?"""
-    return type(let.value) not in (Entry, Scalar, Number)
+    return type(let.value) not in (Element, Scalar, Number)
 
 
 def is_long_sum(loop: For) -> bool:

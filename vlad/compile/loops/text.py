@@ -16,9 +16,8 @@ from vlad.compile.loops.ir import (
     Alias,
     Allocate,
     Assign,
-    Block,
     Body,
-    Entry,
+    Element,
     For,
     If,
     Lane,
@@ -30,10 +29,11 @@ from vlad.compile.loops.ir import (
     Position,
     Prefetch,
     Scalar,
+    Scope,
     Speculate,
     Spread,
     Statement,
-    Store,
+    StoreElement,
     Thread,
     Together,
     Value,
@@ -69,7 +69,7 @@ class Style:
             return str(int(number.value))
         return power_text(number.value) or repr(float(number.value))
 
-    def entry(self, entry: Entry) -> str:
+    def entry(self, entry: Element) -> str:
         vector = " as vector" if entry.is_vector else ""
         return f"{entry.array.name}[{position_text(entry.position, self)}]{vector}"
 
@@ -127,7 +127,7 @@ def _text_and_level(value: Value, style: Style) -> tuple[str, int]:
         case Position():
             text = position_text(value, style)
             return text, LEVELS["+"] if " + " in text or " * " in text else TIGHTEST
-        case Entry():
+        case Element():
             return style.entry(value), TIGHTEST
         case Scalar():
             return style.scalar(value), TIGHTEST
@@ -180,7 +180,7 @@ def _statement(statement: Statement) -> Sequence[str] | Iterator[str]:
     match statement:
         case For():
             return [f"for {_range(statement)}{_marks(statement)}", *_indented(statement.body)]
-        case Block():
+        case Scope():
             return ["do", *_indented(statement.body)]
         case If():
             lines = [f"if {text_of(statement.test)}", *_indented(statement.consequent)]
@@ -214,7 +214,7 @@ def _line(statement: Statement) -> str:
             return f"{array.name}: {array.kind} lies over {of}"
         case Assign(name=name, value=value):
             return f"{name} := {text_of(value)}"
-        case Store(entry=entry, value=value):
+        case StoreElement(entry=entry, value=value):
             return f"{text_of(entry)} := {text_of(value)}"
         case Accumulate(target=target, value=value, combine=combine):
             atomic = " atomically" if statement.is_atomic else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vlad.compile.loops.ir import WRAPPING, Array, Entry, Position
+from vlad.compile.loops.ir import WRAPPING, Array, Element, Position
 from vlad.core.expressions import Convert, Expression, Name, Number, of_kind, read, substituted
 from vlad.core.loop_nests import SHORT, Access, Kernel, Step, Write, is_whole, start
 from vlad.core.types import is_of_reals
@@ -81,8 +81,8 @@ def position(access: Access, extents: Sequence[int]) -> Position:
     return Position(access.offset, tuple(strides), tuple(at))
 
 
-def entry(array: Array, access: Access, extents: Sequence[int]) -> Entry:
-    return Entry(array, position(access, extents))
+def entry(array: Array, access: Access, extents: Sequence[int]) -> Element:
+    return Element(array, position(access, extents))
 
 
 def loop_order(kernel: Kernel) -> list[int]:

@@ -31,19 +31,19 @@ from vlad.compile.loops.ir import (
     Accumulate,
     Address,
     Assign,
-    Block,
     Body,
-    Entry,
+    Element,
     For,
     If,
     Lane,
     Let,
     Nest,
     Prefetch,
+    Scope,
     Speculate,
     Spread,
     Statement,
-    Store,
+    StoreElement,
     Value,
     Variables,
     Versions,
@@ -170,7 +170,7 @@ def _versions(nest: Nest, loop: For, outer: Sequence[Let]) -> list[Statement]:
     if any(called(let.value) and not is_root(let.value, known) for let in steps) and _fits(nest, loop, outer):
         wide: Body = (_Wide(nest, loop).loops(),)
         if any(is_of_host(let.value) for let in steps):
-            wide = (If(HAS_VECTORS, wide, (Block((loop,)),)),)
+            wide = (If(HAS_VECTORS, wide, (Scope((loop,)),)),)
         return [Versions(((WIDE, wide),), (loop,))]
     return [loop]
 
@@ -192,12 +192,12 @@ def _fits(nest: Nest, loop: For, outer: Sequence[Let], division: Division = NO_D
     kind, index = nest.outputs[0], loop.index
     inner = definitions_in(loop.body)
     writes = [one for one in loop.body if type(one) is not Let]
-    reads = [let.value for let in inner.values() if type(let.value) is Entry]
-    steps = [let.value for let in inner.values() if type(let.value) is not Entry]
+    reads = [let.value for let in inner.values() if type(let.value) is Element]
+    steps = [let.value for let in inner.values() if type(let.value) is not Element]
     calls = any(map(called, steps))
     divides = bool(division.quotients) or calls
 
-    def is_beside(entry: Entry) -> bool:
+    def is_beside(entry: Element) -> bool:
         return not entry.position.at and entry.position.stride(index) == 1
 
     return (
@@ -211,7 +211,7 @@ def _fits(nest: Nest, loop: For, outer: Sequence[Let], division: Division = NO_D
         and all(map(is_beside, reads))
         and all(is_sum(step) or called(step) or (divides and _is_quotient(step)) for step in steps)
         and all(
-            (type(one) is Store and is_beside(one.entry))
+            (type(one) is StoreElement and is_beside(one.entry))
             or (
                 type(one) is Accumulate
                 and type(one.target) is Name
@@ -221,7 +221,9 @@ def _fits(nest: Nest, loop: For, outer: Sequence[Let], division: Division = NO_D
             )
             for one in writes
         )
-        and all(operand_name(one.value) in inner for one in writes if isinstance(one, Store | Accumulate))
+        and all(
+            operand_name(one.value) in inner for one in writes if isinstance(one, StoreElement | Accumulate)
+        )
     )
 
 
@@ -270,7 +272,7 @@ class _Wide:
     inner: Mapping[str, Let] = field(init=False)
     kind: str = field(init=False)
     index: str = field(init=False)
-    stores: list[Store] = field(init=False)
+    stores: list[StoreElement] = field(init=False)
     sums: list[Accumulate] = field(init=False)
     positive: set[str] = field(init=False)
     kept: list[str] = field(init=False)  # what is written over though the loop may be run again
@@ -284,11 +286,13 @@ class _Wide:
     def __post_init__(self) -> None:
         self.inner = definitions_in(self.plain.body)
         self.kind, self.index = self.nest.outputs[0], self.plain.index
-        self.stores = [one for one in self.plain.body if type(one) is Store]
+        self.stores = [one for one in self.plain.body if type(one) is StoreElement]
         self.sums = [one for one in self.plain.body if type(one) is Accumulate]
         self.positive = nonnegative([*_outer(self.nest.body), *self.inner.values()])
         self.kept = [name for name, let in self.inner.items() if self._is_over(let.value)]
-        writes = [operand_name(one.value) for one in self.plain.body if isinstance(one, Store | Accumulate)]
+        writes = [
+            operand_name(one.value) for one in self.plain.body if isinstance(one, StoreElement | Accumulate)
+        ]
         kept = {
             name: one.reciprocal
             for name, one in self.division.quotients.items()
@@ -297,7 +301,7 @@ class _Wide:
         self.moved = Moved(self.inner, writes, kept)
         self.vectors = 1 if any(called(let.value) for let in self.inner.values()) else VECTORS_IN_TURN
 
-    def loops(self) -> Block:
+    def loops(self) -> Scope:
         """The loop over whole turns, and one over what is left at both ends."""
         extent, index, vector = self.plain.extent, self.index, VECTORS[self.kind]
         is_aligned = bool(self.stores) and words(extent, self.kind) >= FEWEST_ALIGNED
@@ -329,7 +333,7 @@ class _Wide:
             step=Conditional(Binary("==", next_one, Name("start")), Name("begin"), next_one),
             declares=False,
         )
-        return Block(
+        return Scope(
             (
                 Variables((index,), "index", counted(0)),
                 Let("start", "index", start),
@@ -350,7 +354,7 @@ class _Wide:
         )
 
     def _is_over(self, value: Value) -> bool:
-        return type(value) is Entry and value.array.name in self.nest.over
+        return type(value) is Element and value.array.name in self.nest.over
 
     def _from_kept(self, statement: Statement) -> Statement:
         if type(statement) is Let and statement.name in self.kept:
@@ -361,7 +365,7 @@ class _Wide:
         """What is done with a vector."""
         vector = VECTORS[self.kind]
         if words(self.plain.extent, self.kind) >= FEWEST_FETCHED:
-            entries = [let.value for let in self.inner.values() if type(let.value) is Entry]
+            entries = [let.value for let in self.inner.values() if type(let.value) is Element]
             once = {entry.array: entry for entry in [*entries, *[store.entry for store in self.stores]]}
             ahead = 8 * AHEAD // SIZES[self.kind]
             self.found += [Prefetch(entry, ahead) for entry in once.values()]
@@ -371,15 +375,15 @@ class _Wide:
                 source, _ = self.moved.sources[name]
                 operands = Name(_before_name(source)), Name(source)
                 self._find(name, Call("vlad_wide_moved", operands, self.kind), self._is_moved_negated(name))
-            elif type(value) is Entry:
+            elif type(value) is Element:
                 self._find(name, replace(value, is_vector=True))
                 if name in self.kept:
-                    self.found.append(Store(kept_entry(name, self.kind, self.index, True), Name(name)))
+                    self.found.append(StoreElement(kept_entry(name, self.kind, self.index, True), Name(name)))
             else:
                 self._find(name, *self._step(name, value))
         for store in self.stores:
             name = operand_name(store.value)
-            self.found.append(Store(replace(store.entry, is_vector=True), self._signed(name)))
+            self.found.append(StoreElement(replace(store.entry, is_vector=True), self._signed(name)))
         for number, one in enumerate(self.sums):
             name = operand_name(one.value)
             combine = "subtract" if name in self.negated else "add"
@@ -406,7 +410,7 @@ class _Wide:
             if self._is_moved_negated(name):
                 whole = Unary("-", whole)  # type: ignore[arg-type]
             found.append(Assign(_before_name(source), whole))
-        return [Variables(names, VECTORS[self.kind]), Block(tuple(found))]
+        return [Variables(names, VECTORS[self.kind]), Scope(tuple(found))]
 
     def _is_moved_negated(self, name: str) -> bool:
         """Does the variable from which a value is taken hold its negative?"""
