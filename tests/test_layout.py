@@ -24,7 +24,7 @@ ROOMS = (
     ),
     ("vlad.data", "source values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
-    ("vlad.core", "loop_nests nodes names text types check passes resolve simplify"),
+    ("vlad.core", "expressions loop_nests nodes names text types check passes resolve simplify"),
     (
         "vlad.expand",
         "scope macros normalize patterns arity items expander binding_forms data_forms conditional_forms forms",
@@ -52,9 +52,15 @@ ROOMS = (
         "fuse_loops sparse uniqueness buffer_reuse triangles order",
     ),
     ("vlad.compile.native", "abi call_words reserve cache toolchain blas vectors c_extension"),
+    ("vlad.compile.emit", "functions"),
+    (
+        "vlad.compile.loops",
+        "ir text check values lower write_groups lower_parallel scaling quotients simd multiple_accumulators split roots "
+        "moved blocks vectorize order",
+    ),
     (
         "vlad.compile.emit",
-        "functions needs multiple_accumulators loop_text c_rules scaling quotients vectorize blas_calls c_loops "
+        "needs c_numbers loop_text c_rules blas_calls c_loops "
         "lapack_calls facts c_names c_text definitions c_function c_unit cuda_loops cuda_unit",
     ),
     (

@@ -25,6 +25,7 @@ from vlad.evaluate.limits import AsyncException, Limits
 from vlad.messages.spelling import nearest
 from vlad.session.files import not_read
 from vlad.session.session import Session
+from vlad.session.showing import OF_PASSES
 
 if TYPE_CHECKING:
     from vlad.debugging.commands import Commands
@@ -39,8 +40,8 @@ vlad: a language in which differentiation is an operator like any other
   vlad expand FILE                      print each top-level form as core, the intermediate language
   vlad show FILE [--stage STAGE] [--after PASS] [--name PROCEDURE]
                                         print procedures: as core, as derivatives (reverse,
-                                        forward), as types, as first-order code (after a pass
-                                        of the compiler), or as c
+                                        forward), as types, as first-order code or loops over
+                                        tensors (after a pass of the compiler), or as c
   vlad doc [NAME]                       explain a name of the language, or the code of an
                                         error; without one, list all names by theme
   vlad cache [clear]                    show the cache of compiled code, or empty it
@@ -81,7 +82,7 @@ SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, BROKEN_PIPE = 0, 1, 2, 70, 
 COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl")
 CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
-    "--stage": ("core", "reverse", "forward", "types", "first-order", "c"),
+    "--stage": ("core", "reverse", "forward", "types", "first-order", "loops", "c"),
     "--optimize": ("2", "0", "1", "3"),
     "--device": ("cpu", "cuda"),
 }
@@ -402,8 +403,8 @@ def _tier(line: CommandLine) -> str | None:
 
 def _show(session: Session, line: CommandLine) -> int:
     stage = line.choices["--stage"]
-    if line.after is not None and stage != "first-order":
-        raise UsageError("--after is for --stage first-order")
+    if line.after is not None and stage not in OF_PASSES:
+        raise UsageError(f"--after is for --stage {' or '.join(OF_PASSES)}")
     shown = _print_all(session.show(line.words[0], stage, line.name, line.after))
     if line.name is not None and not shown:
         raise VladError("unbound-variable", f"No procedure of that name in {line.words[0]}: {line.name}")

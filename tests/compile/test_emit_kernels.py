@@ -1,4 +1,4 @@
-"""Loops over arrays as C text: their nesting, and that their results are those of tier 0."""
+"""Loops over arrays: what stands inside which loop, and that they answer what tier 0 answers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from loop_cases import loop_lines
 
 import vlad
-from vlad.compile.emit.c_loops import kernel_lines
-from vlad.compile.emit.needs import Needs
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 
@@ -24,26 +23,26 @@ def lines(rows: int, columns: int) -> list[str]:
         (Output(rows * columns),),
         (Write(0, 5, Access(0, (columns, 1))),),
     )
-    return [line.strip() for line in kernel_lines(kernel, ["a", "b", "c"], ["r"], repr, Needs())]
+    return loop_lines(kernel, ["a", "b", "c"], ["r"])
 
 
 def test_what_an_inner_loop_does_not_change_is_found_before_it() -> None:
     found = lines(4, 100)
     outer, inner = [index for index, line in enumerate(found) if line.startswith("for")]
     places = {
-        f"x{value}": next(i for i, line in enumerate(found) if line.startswith(f"double x{value} "))
+        f"x{value}": next(i for i, line in enumerate(found) if line.startswith(f"x{value}: "))
         for value in range(6)
     }
     assert max(places["x1"], places["x3"]) < outer < min(places["x0"], places["x4"])
     assert max(places["x0"], places["x4"]) < inner < min(places["x2"], places["x5"])
-    assert found[inner - 1] == "#pragma omp simd"  # which has to stand right before its loop
+    assert found[inner] == "for i1 from 0 below 100; parallel"
 
 
 @pytest.mark.parametrize("rows, columns", [(0, 100), (100, 0)])
 def test_without_turns_nothing_is_read(rows: int, columns: int) -> None:
     found = lines(rows, columns)
     inner = max(index for index, line in enumerate(found) if line.startswith("for"))
-    assert all(index > inner for index, line in enumerate(found) if line.startswith("double x"))
+    assert all(index > inner for index, line in enumerate(found) if line.startswith("x"))
 
 
 TEXT = "(lambda (a b c) ((gradient-R (lambda (a) (sum (logsumexp (+ (* a (exp b)) c) #:axis 1)))) a))"

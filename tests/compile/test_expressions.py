@@ -8,9 +8,11 @@ import random
 import pytest
 
 from vlad.compile.emit.c_rules import read_expression
-from vlad.compile.emit.functions import ONE, TWO, applied, needed
+from vlad.compile.emit.functions import ONE, TWO, needed
+from vlad.compile.emit.loop_text import expression_text
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
+from vlad.core.expressions import read
 from vlad.data.errors import VladError
 
 OPERANDS = ("x", "y")
@@ -40,11 +42,13 @@ def expression(draw: random.Random, depth: int) -> str:
 def test_c_computes_what_python_does() -> None:
     draw = random.Random(1)
     texts = [expression(draw, 4) for _ in range(COUNT)]
-    read = [read_expression("f", text, OPERANDS) for text in texts]
+    found = [read_expression("f", text, OPERANDS) for text in texts]
     inputs = {"x": "in[0].d", "y": "in[1].d"}
-    cases = [f"case {index}: return {applied(c, inputs)};" for index, (c, _) in enumerate(read)]
+    called: set[str] = set()
+    bodies = [expression_text(read(c), inputs, called) for c, _ in found]
+    cases = [f"case {index}: return {body};" for index, body in enumerate(bodies)]
     text = (
-        needed([c for c, _ in read])
+        needed(called)
         + """
         union vlad_word {{ double d; long i; void *p; }};
         static double value(const union vlad_word *in) {{ switch (in[8].i) {{ {} }} return 0; }}
@@ -53,7 +57,7 @@ def test_c_computes_what_python_does() -> None:
     )
     library = build(text, native=False)
     compared = 0
-    for index, (_, computed) in enumerate(read):
+    for index, (_, computed) in enumerate(found):
         for _ in range(POINTS):
             x, y = draw.uniform(-3, 3), draw.uniform(-3, 3)
             words, out = ffi.new("union vlad_word[9]"), ffi.new("union vlad_word[1]")
@@ -71,7 +75,7 @@ def test_c_computes_what_python_does() -> None:
 
 def test_whole_numbers_are_doubles() -> None:
     c, computed = read_expression("f", "1/2*{x}", OPERANDS)
-    assert c == "((1.0 / 2.0) * {x})"
+    assert c == "1.0 / 2.0 * {x}"
     assert computed(3.0, 0.0) == 1.5
 
 

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vlad.compile.emit.functions import needed, single
+from vlad.compile.emit.functions import needed
+from vlad.compile.emit.loop_text import expression_text
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
+from vlad.core.expressions import of_kind, read
 from vlad.data.values import TRUE, Boolean, Primitive
 from vlad.primitives.special import binary_scale
 from vlad.primitives.table import TABLE
@@ -78,15 +80,16 @@ def operands(row: Primitive, draw: random.Random) -> list[float]:
 
 @pytest.fixture(scope="module")
 def library() -> Any:
-    """One function for all rows: in[8] selects the row; those of numbers also in floats, in further numbers."""
-    cases, texts = [], [row.c for row in ROWS] + [single(row.c) for row in ROWS]
-    for index, (row, text) in enumerate(zip([*ROWS, *ROWS], texts, strict=True)):
-        real = "double" if index < len(ROWS) else "float"
+    """One function for all rows: in[8] says which; those of numbers also in floats, counted on."""
+    cases: list[str] = []
+    called: set[str] = set()
+    for index, row in enumerate([*ROWS, *ROWS]):
+        real, kind = ("double", "float64") if index < len(ROWS) else ("float", "float32")
         names = " ".join([f"{real} v_{name} = in[{k}].d;" for k, name in enumerate(row.operands)])
-        expression = re.sub(r"{(\w+)}", r"v_\1", text)
+        expression = printed(row.c, kind, called)
         cases.append(f"case {index}: {{ {names} return ({real})({expression}); }}")
     text = (
-        needed(texts)
+        needed(called)
         + """
         union vlad_word {{ double d; long i; void *p; }};
         static double value(const union vlad_word *in) {{ switch (in[8].i) {{ {} }} return 0; }}
@@ -158,15 +161,26 @@ def agree(a: float, b: float) -> bool:
     return abs(a - b) <= max(1e-12 * abs(b), 1e-317)
 
 
+def printed(text: str, kind: str, called: set[str]) -> str:
+    """A row's text on numbers of a kind, its operands v_x, v_y, …"""
+    expression = read(text)
+    names = {name: f"v_{name}" for name in re.findall(r"{(\w+)}", text)}
+    return expression_text(of_kind(expression, kind), names, called)
+
+
 def test_texts_of_floats() -> None:
-    assert single("0.5 * {x} * erfc(-7.5e-1 * {x})") == "0.5f * {x} * erfcf(-7.5e-1f * {x})"
-    assert single("vlad_max({x}, {y}) + vlad_conic({x}) + 1") == "vlad_maxf({x}, {y}) + vlad_conic({x}) + 1"
-    assert needed(["expf({x})"]) == "float expf(float);"
-    assert "double" not in needed(["vlad_sharp_tanhf({x})"])
+    called: set[str] = set()
+    found = printed("0.5 * {x} * erfc(-7.5e-1 * {x})", "float32", called)
+    assert found == "0.5f * v_x * erfcf(-0.75f * v_x)"
+    found = printed("vlad_max({x}, {y}) + vlad_conic({x}) + 1", "float32", called)
+    assert found == "vlad_maxf(v_x, v_y) + vlad_conic(v_x) + 1"
+    assert called == {"erfcf", "vlad_maxf", "vlad_conic"}
+    assert needed(["expf"]) == "float expf(float);"
+    assert "double" not in needed(["vlad_sharp_tanhf"])
 
 
 def test_only_what_is_used_is_there() -> None:
-    assert needed(["sin({x})"]) == "double sin(double);"
-    assert needed(["{x} + {y}"]) == ""
-    assert "vlad_ratio" in needed(["vlad_direction({x}, {y})"])
-    assert "vlad_conic" not in needed(["vlad_direction({x}, {y})"])
+    assert needed(["sin"]) == "double sin(double);"
+    assert needed([]) == ""
+    assert "vlad_ratio" in needed(["vlad_direction"])
+    assert "vlad_conic" not in needed(["vlad_direction"])

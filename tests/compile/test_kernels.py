@@ -21,14 +21,15 @@ from hypothesis import strategies as st
 import vlad
 from vlad.compile.calling.pipeline import Unit
 from vlad.compile.emit.c_loops import kernel_lines
-from vlad.compile.emit.c_text import constant_text
+from vlad.compile.emit.c_unit import products
 from vlad.compile.emit.functions import needed
-from vlad.compile.emit.loop_text import loop_order, products_text
 from vlad.compile.emit.needs import Needs
 from vlad.compile.ir import matrix_products
 from vlad.compile.ir.matrix_products import Matrix, Product, as_product
 from vlad.compile.ir.program import Each, Leaf, Slot, statements
 from vlad.compile.ir.reindex import compact, cut, pieces, split
+from vlad.compile.loops.lower import Operand
+from vlad.compile.loops.values import loop_order
 from vlad.compile.native import toolchain
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.blas import product as library_product
@@ -646,15 +647,13 @@ def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
             kind = "double" if np.shape(operand) == () else "void *"
             lines.append(f"  {kind} a{index} = in[{index}].{'d' if kind == 'double' else 'p'};")
         names = [f"o{index}" for index in range(len(kernel.outputs))]
-        lines += kernel_lines(
-            kernel, [f"a{index}" for index in range(len(operands))], names, constant_text, needs
-        )
+        lines += kernel_lines(kernel, [Operand(f"a{index}") for index in range(len(operands))], names, needs)
         for index, output in enumerate(kernel.outputs):
             lines.append(f"  out[{index}].{'d' if output.size is None else 'p'} = o{index};")
         bodies.append("\n".join([*lines, "}"]))
     cases = [f"    case {number}: kernel_{number}(in + 2, out); break;" for number in range(len(all_kernels))]
     return "\n".join([
-        needed(needs.expressions, True), HEAD, products_text(runtime_section("products"), ["float64", "float32"]), *bodies,
+        needed(needs.functions, True), HEAD, *products(runtime_section("products"), ["float64", "float32"]), *bodies,
         "void vlad_use(void *gemm, void *gemmf, long is_wide) {",
         "  vlad_gemm = gemm; vlad_gemmf = gemmf; vlad_gemm_is_wide = is_wide;", "}",
         "int vlad_call(union vlad_word const *in, union vlad_word *out) {", "  vlad_top = in[1].p;",

@@ -321,7 +321,7 @@ int vlad_call(union vlad_word const *in, union vlad_word *out) {
 def routines(kind: str) -> Callable[..., float]:
     """(number, n, m, arrays …) -> the real that it returns."""
     library = toolchain.build(
-        "\n".join([needed(["exp() fabs() log() sqrt()"]), HEAD, runtime_section("matrices"), NARROW, CALL])
+        "\n".join([needed(["exp", "fabs", "log", "sqrt"]), HEAD, runtime_section("matrices"), NARROW, CALL])
     )
     room, given, out = np.zeros(100_000), ffi.new("union vlad_word[]", 9), ffi.new("union vlad_word[]", 1)
     found = lapack()

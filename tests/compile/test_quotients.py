@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loop_cases import loop_lines, nests
 
 import vlad
-from vlad.compile.emit.c_loops import kernel_lines
-from vlad.compile.emit.needs import Needs
-from vlad.compile.emit.quotients import quotients
+from vlad.compile.loops.quotients import quotients
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 from vlad.python.convert import from_python
@@ -33,9 +32,17 @@ def kernel(*steps: Step, kind: str = "float64") -> Kernel:
     )
 
 
-def planned(kernel: Kernel) -> Any:
-    found = quotients(kernel, [1, 1, 0, *[1] * len(kernel.steps)], 1, {2: 1.0})
-    return found and (dict(found.divisors), dict(found.kept), dict(found.dividends))
+def planned(kernel: Kernel, number: str = "1.0") -> Any:
+    """By the numbers of values: the divisors, the reciprocals that are there, and how far dividends may be from 1."""
+    (nest,) = nests(kernel, ["a", "b", number], ["r"], "scaling")
+    found = quotients(nest)
+    if found is None:
+        return None
+
+    def numbered(names: Any) -> dict[int, Any]:
+        return {int(name[1:]): int(one[1:]) if type(one) is str else one for name, one in names.items()}
+
+    return numbered(found.divisors), numbered(found.kept), numbered(found.dividends)
 
 
 def test_a_division_alone_stays_one() -> None:
@@ -51,23 +58,28 @@ def test_those_that_share_a_divisor() -> None:
 
 
 def test_by_what_the_loop_does_not_change() -> None:
-    found = quotients(kernel(Step(DIVIDE, (0, 1))), [1, 0, 0, 1], 1, {})
-    assert found is not None and dict(found.divisors) == {3: 1}
-    assert (
-        quotients(kernel(Step(DIVIDE, (0, 2))), [1, 1, 0, 1], 1, {2: 4.0}) is None
-    )  # a product in C as well
-    assert quotients(kernel(Step(DIVIDE, (0, 2))), [1, 1, 0, 1], 1, {2: 3.0}) is not None
+    by_first = Kernel(
+        (200,), (Read(0, ALONG), Read(1, Access(0, (0,)))), (Step(DIVIDE, (0, 1)),), (Output(200),), (Write(0, 2, ALONG),)
+    )  # fmt: skip
+    assert planned(by_first) == ({2: 1}, {}, {2: 900})
+    assert planned(kernel(Step(DIVIDE, (0, 2))), "4.0") is None  # a product in C as well
+    assert planned(kernel(Step(DIVIDE, (0, 2))), "3.0") is not None
 
 
 def test_what_no_loop_changes_is_found_before_them() -> None:
-    assert quotients(kernel(Step(DIVIDE, (2, 1)), Step(DIVIDE, (0, 1))), [0] * 5, 1, {2: 1.0}) is None
+    fixed = Access(0, (0,))
+    given = Kernel(
+        (200,), (Read(0, fixed), Read(1, fixed), Read(2, None)), (Step(DIVIDE, (2, 1)), Step(DIVIDE, (0, 1)), Step(ADD, (3, 4))),
+        (Output(200),), (Write(0, 5, ALONG),),
+    )  # fmt: skip
+    assert planned(given) is None
 
 
 def test_the_negative_of_one_is_by_the_negative_divisor() -> None:
     for name, values in (("negate", (4,)), ("*", (2, 4)), ("*", (4, 2)), ("/", (4, 2))):
         steps = Step(DIVIDE, (0, 1)), Step(DIVIDE, (3, 1)), Step(TABLE[name], values)
-        text = kernel_lines(kernel(*steps), ["a", "b", "(-1.0)"], ["r"], repr, Needs())
-        assert "double x5 = vlad_divided(x3, -x1, -q1);" in [line.strip() for line in text]
+        text = loop_lines(kernel(*steps), ["a", "b", "-1.0"], ["r"])
+        assert "x5: float64 = vlad_divided(x3, -x1, -q1)" in text
 
 
 def test_too_many_in_turn_are_divisions() -> None:
@@ -87,36 +99,28 @@ def test_what_may_not_run_twice_is_left_alone() -> None:
 
 def test_the_text() -> None:
     given = kernel(Step(DIVIDE, (2, 1)), Step(DIVIDE, (0, 1)), Step(ADD, (3, 4)))
-    assert [line.strip() for line in kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, Needs())][1:] == [
-        "{",
-        "double x2 = 1.0;",
-        "int far = 0;",
-        "#if defined(__FP_FAST_FMA)",
-        "#pragma omp simd reduction(|: far)",
-        "for (long i0 = 0; i0 < 200; i0++) {",
-        "double x0 = ((const double *)a)[i0];",
-        "double x1 = ((const double *)b)[i0];",
-        "far |= vlad_is_far_divisor(x1, 0x1p100);",
-        "double x3 = x2 / x1;",
-        "far |= vlad_is_far(x0, 0x1p900);",
-        "double x4 = vlad_divided(x0, x1, x3);",
-        "double x5 = x3 + x4;",
-        "r[i0] = x5;",
-        "}",
-        "#else",
-        "far = 1;",
-        "#endif",
-        "if (far)",
-        "#pragma omp simd",
-        "for (long i0 = 0; i0 < 200; i0++) {",
-        "double x0 = ((const double *)a)[i0];",
-        "double x1 = ((const double *)b)[i0];",
-        "double x3 = x2 / x1;",
-        "double x4 = x0 / x1;",
-        "double x5 = x3 + x4;",
-        "r[i0] = x5;",
-        "}",
-        "}",
+    assert loop_lines(given, ["a", "b", "1.0"], ["r"], "mark-parallel") == [
+        "do",
+        "x2: float64 = 1.0",
+        "try, far where 0",
+        "where defined(__FP_FAST_FMA)",
+        "for i0 from 0 below 200; parallel | of far",
+        "x0: float64 = a[i0]",
+        "x1: float64 = b[i0]",
+        "far or= vlad_is_far_divisor(x1, 0x1p100)",
+        "x3: float64 = x2 / x1",
+        "far or= vlad_is_far(x0, 0x1p900)",
+        "x4: float64 = vlad_divided(x0, x1, x3)",
+        "x5: float64 = x3 + x4",
+        "r[i0] := x5",
+        "if far",
+        "for i0 from 0 below 200; parallel",
+        "x0: float64 = a[i0]",
+        "x1: float64 = b[i0]",
+        "x3: float64 = x2 / x1",
+        "x4: float64 = x0 / x1",
+        "x5: float64 = x3 + x4",
+        "r[i0] := x5",
     ]
 
 

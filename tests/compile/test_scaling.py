@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loop_cases import given as operands_of
+from loop_cases import loop_lines
 
 import vlad
-from vlad.compile.emit.c_loops import kernel_lines
-from vlad.compile.emit.needs import Needs
-from vlad.compile.emit.scaling import scaled
+from vlad.compile.loops.lower import lower
+from vlad.compile.loops.scaling import multiples as multiples_of
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 
@@ -20,7 +21,9 @@ A, C = 0, 1  # the values that are read: an entry, and a number that is known
 
 
 def multiples(*steps: tuple[str, tuple[int, ...]], c: float = 100.0) -> dict[int, tuple[int, float]]:
-    return scaled(kernel(*steps), {C: c})
+    lowered = lower(kernel(*steps), operands_of(["a", repr(c)]), ["r"], None, {}, {})
+    found = multiples_of(lowered.nests[0])
+    return {int(name[1:]): (int(of[1:]), factor) for name, (of, factor) in found.items()}
 
 
 def kernel(*steps: tuple[str, tuple[int, ...]], kind: str = "float64") -> Kernel:
@@ -56,30 +59,17 @@ def test_what_would_be_rounded_otherwise() -> None:
 
 def test_text() -> None:
     steps = ("*", (A, C)), ("+", (2, 2))
-    for kind, text in {"float64": "double x3 = x0 * 200.0;", "float32": "float x3 = x0 * 200.0f;"}.items():
-        lines = kernel_lines(kernel(*steps, kind=kind), ["a", "100.0"], ["r"], repr, Needs())
-        assert text in [line.strip() for line in lines]
+    for kind in ("float64", "float32"):
+        assert f"x3: {kind} = x0 * 200.0" in loop_lines(kernel(*steps, kind=kind), ["a", "100.0"], ["r"])
 
 
 def test_long_loops_of_sums_and_products_take_several_turns_at_once() -> None:
     several = [("*" if value % 2 else "+", (value, A)) for value in range(2, 10)]
-    lines = [
-        line.strip()
-        for line in kernel_lines(kernel(("*", (A, C)), *several), ["a", "c"], ["r"], repr, Needs())
-    ]
-    place = lines.index("#ifdef VLAD_UNROLLS")
-    assert lines[place + 1 : place + 6] == [
-        "#pragma GCC ivdep",
-        "#pragma GCC unroll 4",
-        "#else",
-        "#pragma omp simd",
-        "#endif",
-    ]
-    assert lines[place + 6].startswith("for ")
+    lines = loop_lines(kernel(("*", (A, C)), *several), ["a", "c"], ["r"])
+    assert "for i0 from 0 below 1000; parallel; 4 turns at once" in lines
     with_root = [*several, ("sqrt", (10,))]
-    assert "#ifdef VLAD_UNROLLS" not in "\n".join(
-        kernel_lines(kernel(("*", (A, C)), *with_root), ["a", "c"], ["r"], repr, Needs())
-    )
+    lines = loop_lines(kernel(("*", (A, C)), *with_root), ["a", "c"], ["r"])
+    assert "for i0 from 0 below 1000; parallel" in lines and "turns at once" not in "".join(lines)
 
 
 TEXTS = [

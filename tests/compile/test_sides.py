@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from loop_cases import loop_lines
 
 import vlad
-from vlad.compile.emit.c_loops import kernel_lines
-from vlad.compile.emit.multiple_accumulators import LANES, MOST_IN_LANES, Gathered, in_lanes
-from vlad.compile.emit.needs import Needs
+from vlad.compile.loops.multiple_accumulators import LANES, MOST_IN_LANES
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
-
-SIMD = "#pragma omp simd"
 
 
 def rows(columns: int, combine: str = "+", kind: str = "float64") -> str:
@@ -24,74 +21,65 @@ def rows(columns: int, combine: str = "+", kind: str = "float64") -> str:
         (Output(100, kind=kind),),
         (Write(0, 1, Access(0, (1, 0)), combine),),
     )
-    return "\n".join(kernel_lines(kernel, ["a"], ["r"], repr, Needs()))
+    return "\n".join(loop_lines(kernel, ["a"], ["r"]))
 
 
 def test_lines() -> None:
-    assert in_lanes(["s = s + x[i1];"], 1, 18, [Gathered("s", "double", "+")], [SIMD]) == [
-        "{",
-        "  double s__lanes[8] = {0, 0, 0, 0, 0, 0, 0, 0};",
-        "  for (long part = 0; part < 2; part++) {",
-        SIMD,
-        "    for (long lane = 0; lane < 8; lane++) {",
-        "      long i1 = 8 * part + lane;",
-        "      s__lanes[lane] = s__lanes[lane] + x[i1];",
-        "    }",
-        "  }",
-        SIMD,
-        "  for (long lane = 0; lane < 4; lane++) {",
-        "    s__lanes[lane] += s__lanes[lane + 4];",
-        "  }",
-        SIMD,
-        "  for (long lane = 0; lane < 2; lane++) {",
-        "    s__lanes[lane] += s__lanes[lane + 2];",
-        "  }",
-        "  s__lanes[0] += s__lanes[1];",
-        "  s += s__lanes[0];",
-        "#pragma omp simd reduction(+: s)",
-        "  for (long i1 = 16; i1 < 18; i1++) {",
-        "    s = s + x[i1];",
-        "  }",
-        "}",
+    text = rows(18)
+    assert text[text.index("elsewhere") :].splitlines() == [
+        "elsewhere",
+        "do",
+        "array r__1__lanes: 8 float64 = 0",
+        "for part from 0 below 2",
+        "for lane from 0 below 8; parallel",
+        "i1: index = 8 * part + lane",
+        "x0: float64 = a[18 * i0 + i1]",
+        "x1: float64 = x0 * x0",
+        "r__1__lanes[lane] += x1",
+        "for lane from 0 below 4; parallel",
+        "r__1__lanes[lane] add= r__1__lanes[lane + 4]",
+        "for lane from 0 below 2; parallel",
+        "r__1__lanes[lane] add= r__1__lanes[lane + 2]",
+        "r__1__lanes[0] add= r__1__lanes[1]",
+        "r__1 add= r__1__lanes[0]",
+        "for i1 from 16 below 18; parallel + of r__1",
+        "x0: float64 = a[18 * i0 + i1]",
+        "x1: float64 = x0 * x0",
+        "r__1 += x1",
+        "r[i0] := r__1",
     ]
 
 
 def test_lines_of_the_greatest() -> None:
-    turn = ["s = x[i1] > s ? x[i1] : s;", "s__nan += x[i1] != x[i1];"]
-    lines = in_lanes(turn, 1, 8, [Gathered("s", "double", "max", True)], [SIMD])
-    assert "  double s__lanes[8] = {s, s, s, s, s, s, s, s};" in lines
-    assert "  double s__nan__lanes[8] = {0, 0, 0, 0, 0, 0, 0, 0};" in lines
-    assert "      s__lanes[lane] = x[i1] > s__lanes[lane] ? x[i1] : s__lanes[lane];" in lines
-    assert "      s__nan__lanes[lane] += x[i1] != x[i1];" in lines
-    assert (
-        "    s__lanes[lane] = s__lanes[lane + 4] > s__lanes[lane] ? s__lanes[lane + 4] : s__lanes[lane];"
-        in lines
-    )
-    assert lines[-4:-1] == [
-        "  s = s__lanes[0] > s ? s__lanes[0] : s;",
-        "  s__nan__lanes[0] += s__nan__lanes[1];",
-        "  s__nan += s__nan__lanes[0];",
+    lines = rows(8, "max").splitlines()
+    assert "array r__1__lanes: 8 float64 = r__1" in lines
+    assert "array r__1__nan__lanes: 8 float64 = 0" in lines
+    assert "r__1__lanes[lane] greater= x1" in lines
+    assert "r__1__nan__lanes[lane] add= x1 != x1" in lines
+    assert "r__1__lanes[lane] greater= r__1__lanes[lane + 4]" in lines
+    begun = lines.index("r__1 greater= r__1__lanes[0]")
+    assert lines[begun + 1 :] == [
+        "r__1__nan__lanes[0] add= r__1__nan__lanes[1]",
+        "r__1__nan add= r__1__nan__lanes[0]",
+        "if r__1__nan",
+        "r__1 := nan",
+        "r[i0] := r__1",
     ]
 
 
 def test_which_rows() -> None:
-    assert "__lanes[8]" in rows(LANES) and "__lanes[8]" in rows(MOST_IN_LANES - 1)
+    assert "__lanes: 8" in rows(LANES) and "__lanes: 8" in rows(MOST_IN_LANES - 1)
     assert "__lanes" not in rows(LANES - 1) + rows(MOST_IN_LANES) + rows(20, "*")
     assert "__lanes" in rows(20, "max") and "__lanes" in rows(MOST_IN_LANES - 1, "min")
     assert "__lanes" not in rows(20, kind="int64") + rows(20, "max", "int64")
-    assert "double r__1__lanes[8]" in rows(20, kind="float32") and "float r__1__lanes[8]" in rows(
-        20, "max", "float32"
-    )
+    assert "r__1__lanes: 8 float64" in rows(20, kind="float32")
+    assert "r__1__lanes: 8 float32" in rows(20, "max", "float32")
 
 
 def test_who_may_reorder_sums_does_it_himself() -> None:
     found = rows(20)
-    assert (
-        found.index("#ifdef VLAD_FAST_MATH")
-        < found.index("#else")
-        < found.index("__lanes[8]")
-        < found.index("#endif")
-    )
+    plain, lanes = found.index("where defined(VLAD_FAST_MATH)"), found.index("elsewhere")
+    assert plain < found.index("for i1 from 0 below 20\n") < lanes < found.index("__lanes: 8")
 
 
 TEXTS = [

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loop_cases import loop_lines
 
 import vlad
 from vlad.compile.calling.pipeline import Unit
-from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.functions import needed
-from vlad.compile.emit.needs import Needs
-from vlad.compile.emit.vectorize import FEWEST_WIDE
+from vlad.compile.loops.vectorize import FEWEST_WIDE
 from vlad.compile.native import vectors
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
@@ -66,56 +65,45 @@ def unit(text: str, *operands: Any) -> str:
 
 def test_the_text() -> None:
     """Of exponentials that are stored and summed; the last entries are computed one by one."""
-    text = kernel_lines(
-        Kernel(
-            (2050,),
-            (Read(0, ALONG), Read(1, None)),
-            (Step(TABLE["-"], (0, 1)), Step(TABLE["exp"], (2,))),
-            (Output(2050), Output(1)),
-            (Write(0, 3, ALONG), Write(1, 3, SAME, "+")),
-        ),
-        ["a", "b"],
-        ["r", "s"],
-        repr,
-        Needs(),
+    kernel = Kernel(
+        (2050,),
+        (Read(0, ALONG), Read(1, None)),
+        (Step(TABLE["-"], (0, 1)), Step(TABLE["exp"], (2,))),
+        (Output(2050), Output(1)),
+        (Write(0, 3, ALONG), Write(1, 3, SAME, "+")),
     )
-    lines = [line.strip() for line in text]
-    begun = lines.index("#if defined(VLAD_WIDE)")
-    assert lines[begun : lines.index("s[0] = s__3;")] == [
-        "#if defined(VLAD_WIDE)",
-        "{",
-        "long i0 = 0, start = vlad_wide_start(&r[i0]), begin = start;",
-        "vlad_wide sum0 = {0};",
-        "for (; begin <= 2042; begin += 8) {",
-        "#pragma GCC unroll 1",
-        "for (long part = 0; part < 1; part++) {",
-        "long i0 = begin + 8 * part;",
-        "vlad_wide x0 = vlad_wide_at(&((const double *)a)[i0]);",
-        "vlad_wide x2 = x0 - x1;",
-        "vlad_wide x3 = vlad_wide_exp(x2);",
-        "*(vlad_wide *)&r[i0] = x3;",
-        "sum0 += x3;",
-        "}",
-        "}",
-        "for (long lane = 0; lane < 8; lane++) s__3 += sum0[lane];",
-        "for (i0 = start ? 0 : begin; i0 < 2050; i0 = i0 + 1 == start ? begin : i0 + 1) {",
-        "double x0 = ((const double *)a)[i0];",
-        "double x2 = x0 - x1;",
-        "double x3 = exp(x2);",
-        "r[i0] = x3;",
-        "s__3 = s__3 + x3;",
-        "}",
-        "}",
-        "#else",
-        "#pragma omp simd reduction(+: s__3)",
-        "for (long i0 = 0; i0 < 2050; i0++) {",
-        "double x0 = ((const double *)a)[i0];",
-        "double x2 = x0 - x1;",
-        "double x3 = exp(x2);",
-        "r[i0] = x3;",
-        "s__3 = s__3 + x3;",
-        "}",
-        "#endif",
+    lines = loop_lines(kernel, ["a", "b"], ["r", "s"])
+    begun = lines.index("where defined(VLAD_WIDE)")
+    assert lines[begun : lines.index("s[0] := s__3")] == [
+        "where defined(VLAD_WIDE)",
+        "do",
+        "var i0: index = 0",
+        "start: index = vlad_wide_start(&r[i0])",
+        "var begin: index = start",
+        "var sum0: vector of float64 = 0",
+        "for begin to 2042 by 8",
+        "for part from 0 below 1; unrolled 1",
+        "i0: index = begin + 8 * part",
+        "x0: vector of float64 = a[i0] as vector",
+        "x2: vector of float64 = x0 - x1",
+        "x3: vector of float64 = vlad_wide_exp(x2)",
+        "r[i0] as vector := x3",
+        "sum0 add= x3",
+        "for lane from 0 below 8",
+        "s__3 add= sum0[lane]",
+        "for i0 from start ? 0 : begin below 2050, then i0 + 1 == start ? begin : i0 + 1",
+        "x0: float64 = a[i0]",
+        "x2: float64 = x0 - x1",
+        "x3: float64 = exp(x2)",
+        "r[i0] := x3",
+        "s__3 += x3",
+        "elsewhere",
+        "for i0 from 0 below 2050; parallel + of s__3",
+        "x0: float64 = a[i0]",
+        "x2: float64 = x0 - x1",
+        "x3: float64 = exp(x2)",
+        "r[i0] := x3",
+        "s__3 += x3",
     ]
 
 
@@ -238,7 +226,7 @@ def test_who_has_switched_them_off_for_numpy_has_them_off_here(monkeypatch: pyte
 def exponentials(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Ours, where the processor has such vectors; else the C library's, one by one. As many as are a multiple of eight."""
     text = f"""union vlad_word {{ double d; long i; void *p; }};
-{needed(["vlad_wide_at() vlad_wide_exp()", "exp()"])}
+{needed(["vlad_wide_at", "vlad_wide_exp", "exp"])}
 int vlad_call(union vlad_word const *in, union vlad_word *out) {{
   const double *x = in[0].p; double *r = in[1].p; long n = in[2].i;
 #ifdef VLAD_WIDE
@@ -317,5 +305,4 @@ def test_a_call_before_the_loop_does_not_make_its_turns_short() -> None:
         (Output(1500),),
         (Write(0, 1 + len(steps), along),),
     )
-    lines = [line.strip() for line in kernel_lines(given, ["a", "b"], ["r"], repr, Needs())]
-    assert "for (; begin <= 268; begin += 32) {" in lines
+    assert "for begin to 268 by 32" in loop_lines(given, ["a", "b"], ["r"])

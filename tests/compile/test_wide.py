@@ -13,13 +13,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loop_cases import given as operands_of
+from loop_cases import loop_lines, nests
 
 import vlad
 from vlad.compile.calling.pipeline import Unit
 from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.functions import needed
 from vlad.compile.emit.needs import Needs
-from vlad.compile.emit.vectorize import FEWEST_WIDE, nonnegative
+from vlad.compile.loops.ir import Let, statements
+from vlad.compile.loops.order import loops
+from vlad.compile.loops.text import body_text
+from vlad.compile.loops.vectorize import FEWEST_WIDE, nonnegative
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
@@ -43,46 +48,43 @@ def kernel(
 
 
 def lines(given: Kernel) -> list[str]:
-    return [line.strip() for line in kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, Needs())]
+    return loop_lines(given, ["a", "b", "1.0"], ["r"])
 
 
 def turn(*steps: tuple[str, tuple[int, ...]]) -> list[str]:
     """What of a turn is computed, after the quotients q = 1 / b and x4 = a / b."""
     text = lines(kernel(("/", (2, 1)), ("/", (0, 1)), *steps))
-    begun = next(index for index, line in enumerate(text) if line.startswith("vlad_wide x4"))
-    return list(itertools.takewhile(lambda line: line != "}", text[begun + 1 :]))
+    begun = next(index for index, line in enumerate(text) if line.startswith("x4: vector"))
+    return list(itertools.takewhile(lambda line: not line.startswith("far"), text[begun + 1 :]))
 
 
 def test_the_text() -> None:
     text = lines(kernel(("/", (2, 1)), ("/", (0, 1)), ("+", (3, 4))))
-    begun = text.index("#if defined(VLAD_WIDE)")
-    assert text[begun : text.index("#elif defined(__FP_FAST_FMA)")] == [
-        "#if defined(VLAD_WIDE)",
-        "{",
-        "long i0 = 0, start = 0, begin = start;",
-        "unsigned before = vlad_wide_begin();",
-        "for (; begin <= 268; begin += 32) {",
-        "#pragma GCC unroll 4",
-        "for (long part = 0; part < 4; part++) {",
-        "long i0 = begin + 8 * part;",
-        "vlad_wide x0 = vlad_wide_at(&((const double *)a)[i0]);",
-        "vlad_wide x1 = vlad_wide_at(&((const double *)b)[i0]);",
-        "vlad_wide x3 = vlad_wide_reciprocal(x1, part == 3);",
-        "vlad_wide x4 = vlad_wide_divided(x0, x1, x3);",
-        "vlad_wide x5 = x3 + x4;",
-        "*(vlad_wide *)&r[i0] = x5;",
-        "}",
-        "}",
-        "far |= vlad_wide_end(before);",
-        "for (i0 = start ? 0 : begin; i0 < 300; i0 = i0 + 1 == start ? begin : i0 + 1) {",
-        "double x0 = ((const double *)a)[i0];",
-        "double x1 = ((const double *)b)[i0];",
-        "double x3 = x2 / x1;",
-        "double x4 = x0 / x1;",
-        "double x5 = x3 + x4;",
-        "r[i0] = x5;",
-        "}",
-        "}",
+    begun = text.index("where defined(VLAD_WIDE)")
+    assert text[begun : text.index("where defined(__FP_FAST_FMA)")] == [
+        "where defined(VLAD_WIDE)",
+        "do",
+        "var i0: index = 0",
+        "start: index = 0",
+        "var begin: index = start",
+        "before: unsigned = vlad_wide_begin()",
+        "for begin to 268 by 32",
+        "for part from 0 below 4; unrolled 4",
+        "i0: index = begin + 8 * part",
+        "x0: vector of float64 = a[i0] as vector",
+        "x1: vector of float64 = b[i0] as vector",
+        "x3: vector of float64 = vlad_wide_reciprocal(x1, part == 3)",
+        "x4: vector of float64 = vlad_wide_divided(x0, x1, x3)",
+        "x5: vector of float64 = x3 + x4",
+        "r[i0] as vector := x5",
+        "far or= vlad_wide_end(before)",
+        "for i0 from start ? 0 : begin below 300, then i0 + 1 == start ? begin : i0 + 1",
+        "x0: float64 = a[i0]",
+        "x1: float64 = b[i0]",
+        "x3: float64 = x2 / x1",
+        "x4: float64 = x0 / x1",
+        "x5: float64 = x3 + x4",
+        "r[i0] := x5",
     ]
 
 
@@ -104,9 +106,9 @@ def test_the_text() -> None:
 )  # fmt: skip
 def test_negations_are_put_off(steps: Any, expected: list[str]) -> None:
     *computed, stored = turn(*steps)
-    assert computed == [f"vlad_wide {line};" for line in expected]
+    assert computed == [line.replace(" =", ": vector of float64 =", 1) for line in expected]
     is_negated = steps[-1][0] == "/"
-    assert stored == f"*(vlad_wide *)&r[i0] = {'-' if is_negated else ''}x{4 + len(steps)};"
+    assert stored == f"r[i0] as vector := {'-' if is_negated else ''}x{4 + len(steps)}"
 
 
 SUMS = [
@@ -123,21 +125,22 @@ SUMS = [
 
 def test_many_sums_and_products_need_no_notes() -> None:
     text = lines(kernel(*SUMS))
-    begun = text.index("#if defined(VLAD_WIDE)")
-    assert text[begun + 1 : begun + 10] == [
-        "{",
-        "long i0 = 0, start = 0, begin = start;",
-        "for (; begin <= 268; begin += 32) {",
-        "#pragma GCC unroll 4",
-        "for (long part = 0; part < 4; part++) {",
-        "long i0 = begin + 8 * part;",
-        "vlad_wide x0 = vlad_wide_at(&((const double *)a)[i0]);",
-        "vlad_wide x1 = vlad_wide_at(&((const double *)b)[i0]);",
-        "vlad_wide x3 = x0 * x1;",
+    begun = text.index("where defined(VLAD_WIDE)")
+    assert text[begun + 1 : begun + 11] == [
+        "do",
+        "var i0: index = 0",
+        "start: index = 0",
+        "var begin: index = start",
+        "for begin to 268 by 32",
+        "for part from 0 below 4; unrolled 4",
+        "i0: index = begin + 8 * part",
+        "x0: vector of float64 = a[i0] as vector",
+        "x1: vector of float64 = b[i0] as vector",
+        "x3: vector of float64 = x0 * x1",
     ]
     assert not any("before" in line or "far" in line for line in text)
-    assert text.count("double x3 = x0 * x1;") == 2  # the remainder, and the case without such vectors
-    assert not any("vlad_wide" in line for line in lines(kernel(*SUMS[:-1])))
+    assert text.count("x3: float64 = x0 * x1") == 2  # what is left over, and where there are no such vectors
+    assert not any("vector" in line for line in lines(kernel(*SUMS[:-1])))
 
 
 def neighbours(*steps: tuple[str, tuple[int, ...]], kind: str = "float64") -> Kernel:
@@ -162,26 +165,29 @@ PADDING = [("+", (9, 2)), ("*", (10, 10)), ("-", (11, 2)), ("+", (12, 2))]
 
 def test_what_was_found_of_an_entry_before_is_taken_from_there() -> None:
     text = lines(neighbours(*BETWEEN, *PADDING))
-    begun, end = text.index("vlad_wide before6;"), text.index("*(vlad_wide *)&r[i0] = x13;")
-    found = text.index("before6 = -(x7 - (vlad_wide){0});")
+    begun, end = text.index("var before6: vector of float64"), text.index("r[i0] as vector := x13")
+    found = text.index("before6 := -vector(x7)")
     assert (
-        text[begun + 1 : begun + 3] == ["{", "long i0 = begin;"]
-        and "double x7 = x5 * x3;" in text[begun:found]
+        text[begun + 1 : begun + 3] == ["do", "i0: index = begin"]
+        and "x7: float64 = x5 * x3" in text[begun:found]
     )
-    assert [line for line in text[found:end] if line.startswith("vlad_wide x")] == [
-        "vlad_wide x1 = vlad_wide_at(&((const double *)a)[i0 + 1]);",  # unneeded code is not emitted
-        "vlad_wide x2 = vlad_wide_at(&((const double *)b)[i0]);",
-        "vlad_wide x4 = x1 * x1;",
-        "vlad_wide x6 = x4 * x4;",
-        "vlad_wide x7 = vlad_wide_moved(before6, x6);",  # its negative, which is put off to be subtracted
-        "vlad_wide x8 = x6 - x7;",
-        "vlad_wide x9 = x8 - x2;",
-        "vlad_wide x10 = x9 + x2;",
-        "vlad_wide x11 = x10 * x10;",
-        "vlad_wide x12 = x11 - x2;",
-        "vlad_wide x13 = x12 + x2;",
-    ]
-    assert text[end + 1] == "before6 = x6;"
+    assert (
+        [line for line in text[found:end] if line.startswith("x") and "vector" in line]
+        == [
+            "x1: vector of float64 = a[i0 + 1] as vector",  # what is not needed any more is not there
+            "x2: vector of float64 = b[i0] as vector",
+            "x4: vector of float64 = x1 * x1",
+            "x6: vector of float64 = x4 * x4",
+            "x7: vector of float64 = vlad_wide_moved(before6, x6)",  # its negative, which is put off to be subtracted
+            "x8: vector of float64 = x6 - x7",
+            "x9: vector of float64 = x8 - x2",
+            "x10: vector of float64 = x9 + x2",
+            "x11: vector of float64 = x10 * x10",
+            "x12: vector of float64 = x11 - x2",
+            "x13: vector of float64 = x12 + x2",
+        ]
+    )
+    assert text[end + 1] == "before6 := x6"
     assert not any("before" in line for line in lines(kernel(*SUMS)))
 
 
@@ -196,11 +202,11 @@ def test_of_neighbours_that_are_read_every_other_one_is_moved() -> None:
         ("*", (8, 2)),
         ("+", (9, 0)),
     ]
-    assert "vlad_wide x0 = vlad_wide_moved(before1, x1);" in lines(neighbours(*both))
+    assert "x0: vector of float64 = vlad_wide_moved(before1, x1)" in lines(neighbours(*both))
     beside = replace(neighbours(*both), reads=(*neighbours(*both).reads[:2], Read(0, Access(2, (1,)))))
     text = lines(beside)
-    assert "vlad_wide x0 = vlad_wide_moved(before1, x1);" in text
-    assert "vlad_wide x1 = vlad_wide_at(&((const double *)a)[i0 + 1]);" in text
+    assert "x0: vector of float64 = vlad_wide_moved(before1, x1)" in text
+    assert "x1: vector of float64 = a[i0 + 1] as vector" in text
 
 
 def test_a_sum_is_no_other_ones_negative() -> None:
@@ -212,15 +218,15 @@ def test_a_sum_is_no_other_ones_negative() -> None:
 
 def test_floats_are_twice_as_many() -> None:
     text = lines(neighbours(*BETWEEN, *PADDING, kind="float32"))
-    assert "for (; begin <= 536; begin += 64) {" in text
-    assert "vlad_widef x7 = vlad_wide_movedf(before6, x6);" in text
-    assert "*(vlad_widef *)&r[i0] = x13;" in text
+    assert "for begin to 536 by 64" in text
+    assert "x7: vector of float32 = vlad_wide_moved(before6, x6)" in text
+    assert "r[i0] as vector := x13" in text
     few = replace(neighbours(*BETWEEN, *PADDING, kind="float32"), extents=(2 * FEWEST_WIDE - 2,))
-    assert not any("vlad_wide" in line for line in lines(few))
+    assert not any("vector" in line for line in lines(few))
 
 
 def test_rows_that_are_worth_it_begin_where_a_line_of_the_cache_does() -> None:
-    begins = "long i0 = 0, start = vlad_wide_start(&r[i0]), begin = start;"
+    begins = "start: index = vlad_wide_start(&r[i0])"
     assert begins in lines(kernel(*SUMS, extent=1 << 11))
     assert begins not in lines(kernel(*SUMS, extent=(1 << 11) - 1))
 
@@ -228,9 +234,9 @@ def test_rows_that_are_worth_it_begin_where_a_line_of_the_cache_does() -> None:
 def test_long_rows_are_fetched_each_once() -> None:
     text = lines(kernel(*SUMS, extent=1 << 15, read=Access(3, (1,))))
     assert [line for line in text if "prefetch" in line] == [
-        "__builtin_prefetch(&((const double *)a)[i0 + 3] + 384);",
-        "__builtin_prefetch(&((const double *)b)[i0] + 384);",
-        "__builtin_prefetch(&r[i0] + 384);",
+        "prefetch a[i0 + 3] + 384",
+        "prefetch b[i0] + 384",
+        "prefetch r[i0] + 384",
     ]
     assert not any("prefetch" in line for line in lines(kernel(*SUMS, extent=(1 << 15) - 1)))
 
@@ -240,20 +246,20 @@ def test_what_was_there_before_is_left_to_the_c_compiler(change: dict[str, Any])
     plain = kernel(*SUMS)
     write = Write(0, plain.writes[0].value, ALONG, change.get("combine", ""))
     given = Kernel(plain.extents, plain.reads, plain.steps, (Output(300, base=change.get("base")),), (write,))
-    assert not any("vlad_wide" in line for line in lines(given))
+    assert not any("vector" in line for line in lines(given))
 
 
 def test_a_divisor_has_its_own_sign() -> None:
     text = lines(kernel(("negate", (1,)), ("/", (2, 3)), ("/", (0, 3)), ("+", (4, 5))))
-    assert "vlad_wide x3 = -(x1);" in text
-    assert "vlad_wide x5 = vlad_wide_divided(x0, x3, x4);" in text
+    assert "x3: vector of float64 = -x1" in text
+    assert "x5: vector of float64 = vlad_wide_divided(x0, x3, x4)" in text
 
 
 def test_one_reciprocal_for_divisors_that_nobody_inverts() -> None:
     text = lines(kernel(("/", (0, 1)), ("/", (2, 1)), ("/", (3, 1)), ("+", (4, 5))))
-    assert "vlad_wide q1 = vlad_wide_reciprocal(x1, part == 3);" in text
+    assert "q1: vector of float64 = vlad_wide_reciprocal(x1, part == 3)" in text
     # of a number that is no vector
-    assert "vlad_wide x4 = vlad_wide_divided((x2 - (vlad_wide){0}), x1, q1);" in text
+    assert "x4: vector of float64 = vlad_wide_divided(vector(x2), x1, q1)" in text
 
 
 @pytest.mark.parametrize(
@@ -267,7 +273,7 @@ def test_one_reciprocal_for_divisors_that_nobody_inverts() -> None:
     ],
 )
 def test_other_loops_are_left_to_the_c_compiler(given: Kernel) -> None:
-    assert not any("vlad_wide" in line for line in lines(given))
+    assert not any("vector" in line for line in lines(given))
 
 
 def test_sums_of_squares_are_not_below_zero() -> None:
@@ -280,8 +286,10 @@ def test_sums_of_squares_are_not_below_zero() -> None:
         ("exp", (0,)),
         ("-", (4, 3)),
     )
-    assert nonnegative(kernel(*steps), {2: 1.0}) == {2, 3, 4, 7, 8}
-    assert nonnegative(kernel(*steps), {2: -1.0}) == {3, 8}
+    for number, expected in (("1.0", {2, 3, 4, 7, 8}), ("-1.0", {3, 8})):
+        (nest,) = nests(kernel(*steps), ["a", "b", number], ["r"], "scaling")
+        lets = [one for one in statements(nest.body) if type(one) is Let]
+        assert nonnegative(lets) == {f"x{value}" for value in expected}
 
 
 def numbers(r: np.random.Generator, count: int, width: int) -> Any:
@@ -302,7 +310,7 @@ def test_reciprocals_and_quotients_by_steps_alone() -> None:
     text = "\n".join(
         [
             "union vlad_word { double d; long i; void *p; };",
-            needed([f"vlad_wide_{name}()" for name in names], True),
+            needed([f"vlad_wide_{name}" for name in names], True),
             "int vlad_call(union vlad_word const *in, union vlad_word *out) {",
             "  const double *a = in[0].p, *y = in[1].p; double *q = in[2].p, *r = in[3].p; int far = 0;",
             "#ifdef VLAD_WIDE",
@@ -424,49 +432,48 @@ def test_to_the_same_bits_of_floats(
 
 def test_the_text_of_one_that_writes_over_what_it_divides() -> None:
     given = kernel(("/", (2, 1)), ("/", (0, 1)), ("*", (3, 4)))
-    text = [line.strip() for line in kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, Needs(), {0: 0})]
-    assert text[:5] == [
-        "#if defined(VLAD_WIDE)",
-        "double *r = a;",
-        "#else",
-        "double *restrict r = vlad_array(300L);",
-        "#endif",
+    found = loops(given, operands_of(["a", "b", "1.0"]), ["r"], {0: 0}, {})
+    assert body_text(found.declared).splitlines() == [
+        "where defined(VLAD_WIDE)",
+        "  r: float64 lies over a",
+        "elsewhere",
+        "  new r: float64, 300 words",
     ]
-    begun = text.index("if (!far)")
-    assert text[begun : begun + 9] == [
-        "if (!far)",
-        "{",
-        "long i0 = 0, start = 0, begin = start;",
-        "static double kept0[1024];",
-        "while (begin <= 268) {",
-        "long first = begin, last = begin + 992;",
-        "if (last > 268) last = 268;",
-        "unsigned before = vlad_wide_begin();",
-        "for (; begin <= last; begin += 32) {",
+    text = [line.strip() for line in body_text(found.nests[0].body).splitlines()]
+    begun = text.index("if !far")
+    assert text[begun : begun + 13] == [
+        "if !far",
+        "do",
+        "var i0: index = 0",
+        "start: index = 0",
+        "var begin: index = start",
+        "array kept0: 1024 float64",
+        "for begin to 268",
+        "var first: index = begin",
+        "var last: index = begin + 992",
+        "if last > 268",
+        "last := 268",
+        "before: unsigned = vlad_wide_begin()",
+        "for begin to last by 32",
     ]
-    assert "*(vlad_wide *)&kept0[i0 - first] = x0;" in text
-    begun = text.index("if (vlad_wide_end(before))")
-    assert text[begun : text.index("#elif defined(__FP_FAST_FMA)")] == [
-        "if (vlad_wide_end(before))",
-        "#pragma omp simd",
-        "for (long i0 = first; i0 < begin; i0++) {",
-        "double x0 = kept0[i0 - first];",
-        "double x1 = ((const double *)b)[i0];",
-        "double x3 = x2 / x1;",
-        "double x4 = x0 / x1;",
-        "double x5 = x3 * x4;",
-        "r[i0] = x5;",
-        "}",
-        "}",
-        "for (i0 = start ? 0 : begin; i0 < 300; i0 = i0 + 1 == start ? begin : i0 + 1) {",
-        "double x0 = ((const double *)a)[i0];",
-        "double x1 = ((const double *)b)[i0];",
-        "double x3 = x2 / x1;",
-        "double x4 = x0 / x1;",
-        "double x5 = x3 * x4;",
-        "r[i0] = x5;",
-        "}",
-        "}",
+    assert "kept0[i0 + -1 * first] as vector := x0" in text
+    begun = text.index("if vlad_wide_end(before)")
+    assert text[begun : text.index("where defined(__FP_FAST_FMA)")] == [
+        "if vlad_wide_end(before)",
+        "for i0 from first below begin; parallel",
+        "x0: float64 = kept0[i0 + -1 * first]",
+        "x1: float64 = b[i0]",
+        "x3: float64 = x2 / x1",
+        "x4: float64 = x0 / x1",
+        "x5: float64 = x3 * x4",
+        "r[i0] := x5",
+        "for i0 from start ? 0 : begin below 300, then i0 + 1 == start ? begin : i0 + 1",
+        "x0: float64 = a[i0]",
+        "x1: float64 = b[i0]",
+        "x3: float64 = x2 / x1",
+        "x4: float64 = x0 / x1",
+        "x5: float64 = x3 * x4",
+        "r[i0] := x5",
     ]
 
 
@@ -564,8 +571,8 @@ def test_wherever_arrays_begin_every_entry_is_written_once(length: int) -> None:
     ]
     needs = Needs()
     given = kernel(*SUMS, extent=length)
-    _, *loops = kernel_lines(given, ["a", "b", "1.0"], ["r"], repr, needs)
-    library = build("\n".join([texts[0], needed(needs.expressions, True), texts[1], *loops, "return 0; }"]))
+    _, *loops = kernel_lines(given, operands_of(["a", "b", "1.0"]), ["r"], needs)
+    library = build("\n".join([texts[0], needed(needs.functions, True), texts[1], *loops, "return 0; }"]))
     a, b = np.sin(np.arange(length + 16.0)), np.cos(np.arange(length + 16.0))
     expected = np.square((a * b + a - b) * a + b) - a + b
     words, answer = ffi.new("union vlad_word[3]"), ffi.new("union vlad_word[1]")

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-from vlad.compile.emit import blas_calls, c_loops
+from vlad.compile.emit import blas_calls
+from vlad.compile.loops import lower
 from vlad.control.budget import Budget, NoRoom, NoTime, expect_seconds, using_budget
 from vlad.primitives import products
 from vlad.python.convert import from_python
@@ -72,8 +73,8 @@ PROGRAMS = [
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_compiled_code_that_looks(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a look after a few turns, and products of a few rows at a time, the same comes out."""
-    monkeypatch.setattr(c_loops, "MANY_TURNS", 64)
-    monkeypatch.setattr(c_loops, "TURNS_A_LOOK", 16)
+    monkeypatch.setattr(lower, "MANY_TURNS", 64)
+    monkeypatch.setattr(lower, "TURNS_A_LOOK", 16)
     monkeypatch.setattr(blas_calls, "MANY_MULTIPLICATIONS", 3 * 40 * 40)
     a = np.sin(np.arange(1600.0)).reshape(40, 40)
     arguments = a, np.cos(a * a)

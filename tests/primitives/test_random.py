@@ -186,7 +186,7 @@ def test_words_that_are_equal_keep_their_order(monkeypatch: pytest.MonkeyPatch) 
 def test_so_they_do_where_compiled_code_sorts_them(count: int) -> None:
     """Words with all bits, with few that differ, in the upper half or in the lower one, and with the highest bit."""
     text = f"""union vlad_word {{ double d; long i; void *p; }};
-{needed(["vlad_order()"])}
+{needed(["vlad_order"])}
 int vlad_call(union vlad_word const *in, union vlad_word *out) {{
   const volatile int stop = in[5].i;
   vlad_order(in[4].i, in[0].p, in[1].p, in[2].p, in[3].p, &stop);

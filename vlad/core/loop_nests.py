@@ -10,8 +10,8 @@
 Every value has a kind of number, by its name in the array-API standard: a read value that of its array, a computed value
 that of its row's application, to operands that are first converted to this kind. Integers wrap, booleans are 0
 and 1, and a test gives 0 or 1 of the kind in which it compares. Tier 0's own rules determine the kinds
-(primitives/type_rules.py). The rows' type rules make kernels, compile/passes/fuse_loops.py fuses them, compile/emit/c_loops.py
-emits them. Compared by content: equal kernels on the same operands are the same computation.
+(primitives/type_rules.py). The rows' type rules make kernels, compile/passes/fuse_loops.py fuses them, compile/loops/ lowers
+them to loops. Compared by content: equal kernels on the same operands are the same computation.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The runner of all passes, over core and over first-order code: it names the pass, checks its result, times it
-and shows it.
+"""The runner that every pass goes through, over core, first-order code and loops: it names the pass, checks its result, times
+it and shows it.
 
-In: a pass and its input.  Out: the result. Called by evaluate/machine.py and compile/passes/order.py. `observers` get each
-result, for `vlad show`; control/debug.py selects checks, timings and printing.
+In: a pass and what it works on.  Out: the result. Called by evaluate/machine.py and by the lists of passes,
+compile/passes/order.py and compile/loops/order.py. `observers` see each result, which is how `vlad show` looks in;
+control/debug.py says what else is done.
 """
 
 from __future__ import annotations

@@ -472,16 +472,15 @@ class Primitive:
                 call on x alone and `nullary` the value of a call on nothing
     effect      True: may not be dropped, repeated or moved
     keywords    names and default values of `#:name` operands, in the order of the last operands
-    c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean;
-                compile/emit/functions.single converts it to floats
-    whole       the same for integers, over {operand}s of type unsigned long, if `c` does not serve
-    with_zero   for a row with `c`: the result if an operand is the known zero (the AbstractInterpreter is the first
-                argument); None if it is unknown
-    abstract    for a row whose operands are not just reals: its rule on types, AbstractInterpreter first
-    array       for a function of numbers: the function of its entries (primitives/elementwise.py)
-    rows        for a row that is made at run time (host.py) and has its own texts: the additional rows, by name, that
-                these texts use
-    display_name  the name in messages, where that is another: two functions of Python with one name are two rows
+    c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean.
+                core/expressions.py reads it; of floats it is the same, with functions and constants of floats
+    whole       the same for integers, of {operand}s of type unsigned long, where `c` is not that
+    with_zero   for a row with `c`: what is known when an operand is the known zero (the AbstractInterpreter is the first
+                argument); None where nothing is
+    abstract    for a row whose operands are not just reals: its rule on what is known of them, AbstractInterpreter first
+    array       for a function of numbers: what it is entry by entry (primitives/elementwise.py)
+    rows        of a row that is made when a program runs (host.py) and has texts of its own: the rows, by name, that they know
+                besides the table's
     """
 
     __slots__ = (

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -203,7 +202,7 @@ def entry_by_entry(w: Any, row: Primitive, operands: Sequence[Any]) -> Any:
     if shape is None:
         return w.misfit(row.name, *shapes)
     kind = kind_of_step(w, row, [kind_of(x) for x in operands])
-    if is_whole(kind) and not row.whole and CALLS.search(row.c):
+    if is_whole(kind) and not row.whole and _calls(row):
         return w.left_out(f"`{row.name}` of integers is")
     accesses = [broadcast(shape_of(x), shape) if is_tensor(x.type) else None for x in operands]
     steps = [(row, tuple(range(len(operands))))]
@@ -211,7 +210,11 @@ def entry_by_entry(w: Any, row: Primitive, operands: Sequence[Any]) -> Any:
     return loops(w, shape, operands, accesses, shape, steps=steps, kind="bool" if is_test else kind)
 
 
-CALLS = re.compile(r"\w\(")  # a function of C, which takes reals
+def _calls(row: Primitive) -> bool:
+    """Does a row call a function of C, which is one of reals?"""
+    from vlad.core.expressions import functions_called  # which only compiled code needs
+
+    return bool(functions_called(row.c))
 
 
 def broadcast_shape(shapes: Sequence[Shape]) -> Shape | None:

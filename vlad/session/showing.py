@@ -17,7 +17,8 @@ from vlad.evaluate.machine import Machine
 from vlad.expand.items import Definition, Expression
 from vlad.session.top_level import TopLevel, only_lambda
 
-STAGES = ("core", "reverse", "forward", "types", "first-order", "c")
+STAGES = ("core", "reverse", "forward", "types", "first-order", "loops", "c")
+OF_PASSES = ("first-order", "loops")
 
 
 def core_of_forms(top_level: TopLevel, source: Source) -> Iterator[str]:
@@ -53,16 +54,17 @@ def procedure_at(
     operands: tuple[Value, ...],
     after: str | None = None,
 ) -> str:
-    """The code of a procedure, as a definition if `name` is given; types, first-order code and c for operands like
-    these, or reals. `after`: a pass over first-order code.
-    """
+    """The code of a procedure, as the definition of a name if there is one; types, first-order code, loops and c for operands
+    like these, or reals. `after`: a pass over first-order code or loops."""
     if stage not in STAGES:
         raise WrongOption("invalid-argument", f"No stage of that name: {stage}", hint=", ".join(STAGES))
-    if after is not None and stage != "first-order":
+    if after is not None and stage not in OF_PASSES:
         raise WrongOption(
-            "invalid-argument", "`after` is for the stage first-order", hint=f"the stage is {stage}"
+            "invalid-argument",
+            f"`after` is for the stages {' and '.join(OF_PASSES)}",
+            hint=f"the stage is {stage}",
         )
-    if stage in ("types", "first-order", "c"):
+    if stage in ("types", *OF_PASSES, "c"):
         return top_level.tiers.shown(look(value), stage, operands, after)
     core = _text(top_level, core_at(top_level.machine, value, stage))
     return f"(define {name} {core})" if name else core

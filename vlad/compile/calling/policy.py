@@ -327,15 +327,17 @@ class Tiers:
         return compiled.is_free or (self.is_hurried and not is_watched)
 
     def shown(self, f: Value, stage: str, operands: tuple[Value, ...] = (), after: str | None = None) -> str:
-        """The types of a procedure, its first-order code, or its C or CUDA text, for operands like these, or reals; or why there
-        are none. `after`: first-order code after the last run of the pass of that name. Raises WrongOption if there is no
-        such pass.
-        """
+        """The types of a procedure, its first-order code, its loops over tensors, or its C or CUDA text, for operands like these,
+        or reals; or why there are none. `after`: first-order code as the pass of that name leaves it the last time, or the
+        loops. Raises WrongOption where there is no such pass."""
         from vlad.compile.analysis.fixpoint import Analysis
         from vlad.compile.calling.pipeline import made
         from vlad.compile.emit.c_text import comment
         from vlad.compile.ir.program import Program
         from vlad.compile.ir.text import program_text
+        from vlad.compile.loops import order as loop_order
+        from vlad.compile.loops.ir import Nest
+        from vlad.compile.loops.text import nest_text
         from vlad.compile.passes.order import NAMES
         from vlad.core.passes import observing
         from vlad.core.types import described
@@ -345,13 +347,19 @@ class Tiers:
         type_of = Analysis(self.machine).argument_type
         takes = f"{code.name or 'λ'} : {' '.join([described(type_of(operand)) for operand in operands])}"
         after = after.replace("_", "-") if isinstance(after, str) else after
-        if after is not None and after not in NAMES:
-            raise WrongOption("invalid-argument", f"No pass of that name: {after}", hint=", ".join(NAMES))
+        names = loop_order.NAMES if stage == "loops" else NAMES
+        if after is not None and after not in names:
+            raise WrongOption("invalid-argument", f"No pass of that name: {after}", hint=", ".join(names))
         found: dict[str, str] = {}
+        nests: list[str] = []
 
         def observe(name: str, result: object) -> None:
-            if name == after and type(result) is Program:
-                found[name] = program_text(result)
+            if type(result) is Program:
+                nests.clear()  # of an attempt before
+                if name == after:
+                    found[name] = program_text(result)
+            elif type(result) is Nest and name == (after or loop_order.LAST):
+                nests.append(nest_text(result))
 
         try:
             with observing(observe):
@@ -364,6 +372,8 @@ class Tiers:
                 program_text(unit.program) if after is None else found.get(after, "; this pass was not run")
             )
             return f"; {takes}\n{text}"
+        if stage == "loops":
+            return "\n\n".join([f"; {takes}", *nests])
         if stage == "c":
             return f"/* {comment(code.name)} */\n{unit.text}"
         result = "never answers" if unit.interface.result is None else described(unit.interface.result)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vlad.compile.emit.functions import single
-from vlad.compile.emit.loop_text import C_KINDS, position_text
+from vlad.compile.emit.functions import marked
+from vlad.compile.emit.loop_text import C_KINDS
 from vlad.compile.emit.needs import Needs
 from vlad.compile.ir.matrix_products import Product
+from vlad.compile.loops.text import position_text
+from vlad.compile.loops.values import position
 from vlad.core.loop_nests import Access, Kernel
 
 # Of a product that takes so many multiplications as many rows are computed at a time: somebody may want to end what takes long.
@@ -25,9 +27,7 @@ def product_lines(
         f"{'  ' * depth}for (long i{axis} = 0; i{axis} < {kernel.extents[axis]}; i{axis}++)"
         for depth, axis in enumerate(product.batch)
     ]
-    real, function = C_KINDS[product.kind], "vlad_product"
-    if product.kind == "float32":
-        function = single(f"{function}(")[:-1]
+    real, function = C_KINDS[product.kind], marked("vlad_product@f", product.kind)
     left, right, result = product.left, product.right, product.result
     arrays = [f"(const {real} *){operands[one.operand]}" for one in (left, right)]
     starts = [_start(one.access, product.batch, kernel) for one in (left, right, result)]
@@ -52,4 +52,4 @@ def product_lines(
 def _start(access: Access, batch: Sequence[int], kernel: Kernel) -> str:
     """Where a matrix begins."""
     kept = tuple([stride if axis in batch else 0 for axis, stride in enumerate(access.strides)])
-    return f"({position_text(Access(access.offset, kept), kernel.extents)})"
+    return f"({position_text(position(Access(access.offset, kept), kernel.extents))})"

@@ -6,9 +6,10 @@ function. Loops are labels and jumps; a kernel is a loop of its own (c_loops.py)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
-from vlad.compile.emit.c_loops import Place, kernel_lines, when_over
+from vlad.compile.emit.c_loops import kernel_lines, when_over
 from vlad.compile.emit.c_text import (
     C_TYPES,
     LONGEST_NAME,
@@ -24,8 +25,8 @@ from vlad.compile.emit.c_text import (
 )
 from vlad.compile.emit.definitions import Definitions
 from vlad.compile.emit.facts import grows_only
-from vlad.compile.emit.functions import applied
-from vlad.compile.emit.lapack_calls import WITHOUT_LAPACK, routine_lines
+from vlad.compile.emit.lapack_calls import BESIDE_LAPACK, WITHOUT_LAPACK, routine_lines
+from vlad.compile.emit.loop_text import expression_text
 from vlad.compile.ir.matrix_products import as_product
 from vlad.compile.ir.program import (
     Block,
@@ -54,8 +55,15 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.rewriting import leaf_kind
+from vlad.compile.loops.lower import Operand, Place
 from vlad.compile.passes.buffer_reuse import places_taken
+from vlad.core.expressions import read
 from vlad.core.loop_nests import SIZES, Routine
+
+
+def operand_of(leaf: Leaf, text: str) -> Operand:
+    """What a kernel is given, by its C."""
+    return Operand(text, leaf if type(leaf) is float and math.isfinite(leaf) else None)
 
 
 class FunctionText:
@@ -101,8 +109,7 @@ class FunctionText:
         if operand is None:
             return
         leaf, place = loop.operands[operand], self.places[slot]
-        numbers = [constant_text(one) if type(one) is float else "" for one in loop.operands]
-        condition = when_over(loop.kernel, numbers)
+        condition = when_over(loop.kernel, [operand_of(one, "") for one in loop.operands])
         if type(leaf) is not Slot or makers[leaf][0].kernel.outputs[makers[leaf][1]].base is not None:
             del self.taken[loop][output]
         elif condition is not None:
@@ -347,8 +354,7 @@ class FunctionText:
             name: self.leaf(leaf)
             for name, leaf in zip(statement.row.operands, statement.operands, strict=True)
         }
-        text = applied(statement.row.c, actual)
-        self.unit.needs.expressions.append(statement.row.c)
+        text = expression_text(read(statement.row.c), actual, self.unit.needs.functions)
         slot = statement.slot
         where = ""
         if statement.span is not None:
@@ -371,10 +377,10 @@ class FunctionText:
         unit = self.unit
         if type(statement.work) is Routine:
             if statement.work.name in WITHOUT_LAPACK:
-                unit.needs.expressions.append(WITHOUT_LAPACK[statement.work.name])
+                unit.needs.functions.update(WITHOUT_LAPACK[statement.work.name])
             else:
                 unit.takes_apart = True
-                unit.needs.expressions.append("exp() fabs() log() sqrt()")  # that runtime.c uses
+                unit.needs.functions.update(BESIDE_LAPACK)
             return routine_lines(statement.work, operands, outputs, unit.needs)
         kernel = statement.kernel
         unit.has_kernels = True
@@ -383,9 +389,8 @@ class FunctionText:
             unit.multiplies.add(product.kind)
         return kernel_lines(
             kernel,
-            operands,
+            [operand_of(leaf, text) for leaf, text in zip(statement.operands, operands, strict=True)],
             outputs,
-            constant_text,
             unit.needs,
             self.taken.get(statement, {}),
             {self.name(slot): self.places[slot] for slot in statement.slots if slot in self.places},

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable
 
+from vlad.compile.emit.c_numbers import real_text
 from vlad.compile.ir.program import Function, Immediate, Leaf
 from vlad.data.source import Span
 
@@ -46,12 +47,7 @@ def constant_text(leaf: Leaf) -> str:
     if type(leaf) is Immediate:
         return f"(void *){leaf.member + 1}L"
     assert type(leaf) is float
-    if leaf != leaf:
-        return "(0.0 / 0.0)"
-    if leaf in (float("inf"), float("-inf")):
-        return "(1.0 / 0.0)" if leaf > 0 else "(-1.0 / 0.0)"
-    text = repr(leaf)
-    return f"({text})" if text.startswith("-") else text
+    return real_text(leaf)
 
 
 def number_list(numbers: Iterable[int]) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -26,8 +26,7 @@ from vlad.compile.emit.c_text import (
     place_of_result,
 )
 from vlad.compile.emit.definitions import Definitions
-from vlad.compile.emit.functions import ONE, OTHER, TWO, needed, single
-from vlad.compile.emit.loop_text import products_text
+from vlad.compile.emit.functions import MARKS, ONE, OTHER, TWO, marked, needed
 from vlad.compile.ir.program import (
     Fail,
     Function,
@@ -97,7 +96,8 @@ def emit_library(program: Program, exports: list[Export], told: Callable[[Fail],
     return unit.text(lambda: unit.library(exports, told, name))
 
 
-def _sections() -> dict[str, str]:
+@cache
+def _sections() -> Mapping[str, str]:
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtime.c")
     with open(path, encoding="utf-8") as file:
         text = file.read()
@@ -105,6 +105,12 @@ def _sections() -> dict[str, str]:
     for match in re.finditer(r"/\* section: (\w+)\n(.*?)(?=/\* section|/\* end)", text, re.DOTALL):
         found[match.group(1)] = "/* " + match.group(2).strip() + "\n"
     return found
+
+
+def products(section: str, kinds: Collection[str]) -> list[str]:
+    """The section of runtime.c for products of matrices of numbers of these kinds: what they share, and one of each."""
+    shared, begin, rest = section.partition("static void vlad_product")
+    return [shared, *[marked(begin + rest, kind) for kind in sorted(kinds)]]
 
 
 @cache
@@ -138,7 +144,7 @@ class CUnit(Definitions):
         if self.has_arrays:
             parts.append(sections["arrays"])
         if self.multiplies:
-            parts.append(products_text(sections["products"], self.multiplies))
+            parts += products(sections["products"], self.multiplies)
         if self.collects:
             parts.append(sections["collect"] + self._tables())
         if facts.recursive:
@@ -146,7 +152,7 @@ class CUnit(Definitions):
         if facts.counts:
             parts.append(sections["fuel"])
         if facts.acts or self.alone:
-            parts.append(needed([*self.needs.expressions, "vlad_real_text()"], self.has_kernels))
+            parts.append(needed({*self.needs.functions, "vlad_real_text"}, self.has_kernels))
             # only who quotes has to know what prints: finding that out takes 45 ms
             prints = printing() if facts.quotes else "0"
             parts += [
@@ -159,7 +165,7 @@ class CUnit(Definitions):
                     sections["tensors"].replace("@longest@", str(LONGEST_AXIS)).replace("@sizes@", sizes)
                 )
         else:
-            parts.append(needed(self.needs.expressions, self.has_kernels))
+            parts.append(needed(self.needs.functions, self.has_kernels))
         if self.takes_apart:
             parts.append(sections["matrices"])
         parts += self.structures.values()
@@ -250,7 +256,7 @@ class CUnit(Definitions):
         """What the system calls."""
         (entry,) = self.program.entries
         lines = [*self._enter(entry, "vlad_enter"), *self._call(True), self._told(told)]
-        takes_words = any("vlad_argument_character(" in text for text in self.needs.expressions)
+        takes_words = "vlad_argument_character" in self.needs.functions
         lines.append("int main(int count, char **words) {\n  vlad_word_count = count - 1, vlad_words = (void *)(words + 1);"
                      if takes_words else "int main(void) {")  # fmt: skip
         lines.append("""  int status = vlad_run(vlad_enter, 0, 0);
@@ -391,6 +397,7 @@ static int vlad_begin_once(void) {
 @cache
 def own_names() -> frozenset[str]:
     """What a unit declares itself: no procedure of a library may bear such a name."""
-    names = [f"{name}(" for name in [*ONE, *TWO, *OTHER, "fma"]]
-    text = "\n".join([*_sections().values(), needed([*names, *map(single, names)])])
+    names = [*ONE, *TWO, *OTHER, "fma"]
+    sections = [marked(section, kind) for section in _sections().values() for kind in MARKS]
+    text = "\n".join([*sections, needed([*names, *[f"{name}f" for name in names]])])
     return frozenset(re.findall(r"\b([a-z_]\w*)\(", text)) | {"main"}

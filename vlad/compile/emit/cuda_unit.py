@@ -16,7 +16,7 @@ from typing import Any
 
 from vlad.compile.emit import cuda_loops
 from vlad.compile.emit.c_text import within_comment
-from vlad.compile.emit.cuda_loops import Launches, Unfit
+from vlad.compile.emit.cuda_loops import Launches
 from vlad.compile.emit.facts import Facts
 from vlad.compile.ir.matrix_products import Matrix, Product, as_product
 from vlad.compile.ir.program import (
@@ -44,6 +44,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.refusals import Failed, Unbounded
 from vlad.compile.ir.rewriting import leaf_kind
+from vlad.compile.loops.write_groups import Unfit
 from vlad.core.loop_nests import SIZES, Kernel, Output, Read, Step, Write
 from vlad.core.types import Type, Types
 from vlad.data.tensors import Tensor, entries_there
@@ -82,7 +83,7 @@ def emit(program: Program, types: Types, crossing: Iterable[Type]) -> Emission:
     (entry,) = program.entries
     host = "\n".join([*texts, f"entry = {_called(entry)}", ""])
     return Emission(
-        host, cuda_loops.text(unit.functions.values(), unit.expressions), tuple(unit.functions), unit.rows, tuple(unit.data)
+        host, cuda_loops.text(unit.functions.values(), unit.called), tuple(unit.functions), unit.rows, tuple(unit.data)
     )  # fmt: skip
 
 
@@ -149,7 +150,7 @@ class _Unit:
 
     def __init__(self) -> None:
         self.functions: dict[str, str] = {}  # of the CUDA text, by name
-        self.expressions: list[str] = []
+        self.called: set[str] = set()  # functions of C
         self.rows: dict[str, Primitive] = {}
         self.data: list[Tensor] = []
         self._launches: dict[tuple[Kernel, str], Launches] = {}
@@ -160,7 +161,7 @@ class _Unit:
         found = self._launches.get((kernel, kinds))
         if found is None:
             name = f"kernel_{len(self._launches)}"
-            found = cuda_loops.launches(kernel, kinds, name, self.expressions)
+            found = cuda_loops.launches(kernel, kinds, name, self.called)
             self._launches[kernel, kinds] = found
             self.functions |= {launch.name: launch.text for launch in found.launches}
         return found

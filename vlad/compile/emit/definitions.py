@@ -7,9 +7,10 @@ before them (c_unit.py).
 from __future__ import annotations
 
 from vlad.compile.analysis.static_operands import MOST_WRITTEN
+from vlad.compile.emit.c_numbers import number_text
 from vlad.compile.emit.c_text import C_TYPES, LONGEST_NAME, constant_text, identifier, place_of_result
 from vlad.compile.emit.facts import Facts
-from vlad.compile.emit.loop_text import C_KINDS, number_text
+from vlad.compile.emit.loop_text import C_KINDS
 from vlad.compile.emit.needs import Needs
 from vlad.compile.ir.program import (
     Data,
@@ -102,9 +103,7 @@ class Definitions:
             self._data[leaf] = name = f"vlad_data_{len(self._data)}"
             if array.size <= MOST_WRITTEN or self.alone:
                 kind = kind_name(array.dtype)
-                entries = ", ".join(
-                    [number_text(entry, kind, constant_text) for entry in array.reshape(-1).tolist()]
-                )
+                entries = ", ".join([number_text(entry, kind) for entry in array.reshape(-1).tolist()])
                 self.static_lines.append(f"static const {C_KINDS[kind]} {name}[] = {{{entries or '0'}}};")
             else:
                 self.static_lines.append(f"static const void *{name};")

@@ -5,8 +5,6 @@ In: the functions of a program (program.py).  Out: `Facts`. Called by those who 
 
 from __future__ import annotations
 
-from vlad.compile.emit.c_loops import looks
-from vlad.compile.emit.vectorize import SUMS
 from vlad.compile.ir.matrix_products import as_product
 from vlad.compile.ir.program import (
     Block,
@@ -30,12 +28,14 @@ from vlad.compile.ir.program import (
     makes,
     statements,
 )
+from vlad.compile.loops.lower import polls
 from vlad.core.loop_nests import Kernel, Step
 
 # Steps of straight code, before it asks whether to end: some milliseconds. Of a kernel's steps, several are made at a time, and
 # of sums and products more.
 LONG = 1 << 20
 STEPS_AT_A_TIME, SUMS_AT_A_TIME = 4, 64
+SUMS = ("+", "-", "*", "negate")
 
 
 class Facts:
@@ -65,7 +65,7 @@ class Facts:
             self.shows_tensors |= "tensor" in effects
             if effects - {"step"}:
                 self.acts.add(function)
-            takes_long = any(type(s) is Each and s.is_loop and looks(s.kernel) for s in all_statements)
+            takes_long = any(type(s) is Each and s.is_loop and polls(s.kernel) for s in all_statements)
             if effects or takes_long or any(type(end) in (Fail, Unreachable) for end in ends):
                 self.fails.add(function)
         self.callees = {function: [*calls[function], *tails[function]] for function in functions}

@@ -1,13 +1,14 @@
-/* Real functions of the primitive table that C has not. Each is the row's Python rule, in doubles. */
+/* Real functions of the primitive table that C has not. Each is the row's Python rule, in doubles. What is as right for floats, where
+   all in it is of floats, is written for both: with @real, @f and @d in the places that functions.py has. */
 
 /* The larger; nan if either is; of 0 and -0 it is 0. */
-static inline double vlad_max(double x, double y) {
+static inline @real vlad_max@f(@real x, @real y) {
   if (x > y || x != x) return x;
   return x < y || y != y ? y : x == 0 ? x + y : x;
 }
 
 /* The smaller; nan if either is; of 0 and -0 it is -0. */
-static inline double vlad_min(double x, double y) {
+static inline @real vlad_min@f(@real x, @real y) {
   if (x < y || x != x) return x;
   return x > y || y != y ? y : x == 0 ? -(-x - y) : x;
 }
@@ -19,7 +20,7 @@ static inline double vlad_unknown_real(double x) {
 }
 
 /* -1, 0 or 1; keeps the sign of zero, and nan. */
-static inline double vlad_sign(double x) { return x == 0 || x != x ? x : copysign(1.0, x); }
+static inline @real vlad_sign@f(@real x) { return x == 0 || x != x ? x : copysign@f(1.0@f, x); }
 
 /* x - y floor(x/y), with the sign of y, as Python has it. */
 static inline double vlad_modulo(double x, double y) {
@@ -52,39 +53,39 @@ static inline double vlad_quotient(double x, double y) {
 }
 
 /* What x + y loses by rounding (Knuth's two-sum). */
-static inline double vlad_sum_error(double x, double y) {
-  double total = x + y, back = total - x;
+static inline @real vlad_sum_error@f(@real x, @real y) {
+  @real total = x + y, back = total - x;
   return (x - (total - back)) + (y - back);
 }
 
 /* x / (total + error), rounded about once. */
-static inline double vlad_ratio(double x, double total, double error) {
-  double quotient = x / total;
-  return quotient + (fma(-quotient, total, x) - quotient * error) / total;
+static inline @real vlad_ratio@f(@real x, @real total, @real error) {
+  @real quotient = x / total;
+  return quotient + (fma@f(-quotient, total, x) - quotient * error) / total;
 }
 
 /* x to the 1/2. For pow(x, 0.5) gcc 12 takes the root in vectors, which is nan of -inf, and -0 of -0. */
-static inline double vlad_root(double x) { return x == -1.0 / 0.0 ? -x : sqrt(x + 0.0); }
+static inline @real vlad_root@f(@real x) { return x == -1.0@f / 0.0@f ? -x : sqrt@f(x + 0.0@f); }
 
 /* 1 / (2 sqrt x): of -0 as of 0. */
-static inline double vlad_half_over_root(double x) { return 0.5 * fabs(1 / sqrt(x)); }
+static inline @real vlad_half_over_root@f(@real x) { return 0.5@f * fabs@f(1 / sqrt@f(x)); }
 
 /* 1 / cosh(x)^2 as 4e / (1 + e)^2 with e = exp -2|x|: nothing overflows. */
-static inline double vlad_sech_squared(double x) {
-  double e = exp(-2.0 * fabs(x)), total = 1.0 + e, rounding = vlad_sum_error(1.0, e), square = total * total;
-  return vlad_ratio(4.0 * e, square, fma(total, total, -square) + 2.0 * total * rounding);
+static inline @real vlad_sech_squared@f(@real x) {
+  @real e = exp@f(-2.0@f * fabs@f(x)), total = 1.0@f + e, rounding = vlad_sum_error@f(1.0@f, e), square = total * total;
+  return vlad_ratio@f(4.0@f * e, square, fma@f(total, total, -square) + 2.0@f * total * rounding);
 }
 
 /* tanh x to the last place. */
-static inline double vlad_sharp_tanh(double x) {
-  if (fabs(x) < 0.4) {
-    double m = expm1(2.0 * fabs(x));
-    return copysign(vlad_ratio(m, 2.0 + m, vlad_sum_error(2.0, m)), x);
+static inline @real vlad_sharp_tanh@f(@real x) {
+  if (fabs@f(x) < 0.4@f) {
+    @real m = expm1@f(2.0@f * fabs@f(x));
+    return copysign@f(vlad_ratio@f(m, 2.0@f + m, vlad_sum_error@f(2.0@f, m)), x);
   }
-  double e = exp(-fabs(x)), square = e * e, error = fma(e, e, -square);
-  double total = 1.0 + square, difference = 1.0 - square;
-  double quotient = vlad_ratio(difference, total, vlad_sum_error(1.0, square) + error);
-  return copysign(quotient + (vlad_sum_error(1.0, -square) - error) / total, x);
+  @real e = exp@f(-fabs@f(x)), square = e * e, error = fma@f(e, e, -square);
+  @real total = 1.0@f + square, difference = 1.0@f - square;
+  @real quotient = vlad_ratio@f(difference, total, vlad_sum_error@f(1.0@f, square) + error);
+  return copysign@f(quotient + (vlad_sum_error@f(1.0@f, -square) - error) / total, x);
 }
 
 /* The second derivative of tanh. */
@@ -98,9 +99,9 @@ static inline double vlad_tanh_third(double x) {
 }
 
 /* exp(-x x), in which the rounding of x x is made up for. */
-static inline double vlad_gaussian(double x) {
-  double square = x * x, result = exp(-square);
-  return square < 800.0 ? result - result * fma(x, x, -square) : result;
+static inline @real vlad_gaussian@f(@real x) {
+  @real square = x * x, result = exp@f(-square);
+  return square < 800.0@f ? result - result * fma@f(x, x, -square) : result;
 }
 
 /* -2 x exp(-x x). */
@@ -649,33 +650,33 @@ static inline double vlad_normal_quantile(double fraction) {
   return q < 0 ? -found : found;
 }
 
-/* a / y, to the last bit, where q is 1 / y and neither is far from 1 (compile/emit/quotients.py). Divided is by the size of y, for then
+/* a / y, to the last bit, where q is 1 / y and neither is far from 1 (compile/loops/quotients.py). Divided is by the size of y, for then
    the zero that is left over where t is exact does not take the sign of a zero t away. (C compilers know the size of a sum of
    squares. To choose t there by a comparison took a tenth longer.) */
-static inline double vlad_divided(double a, double y, double q) {
+static inline @real vlad_divided@f(@real a, @real y, @real q) {
 #ifdef VLAD_FAST_MATH
   return a * q;
 #endif
-  double b = a * copysign(1.0, y), size = fabs(q), t = b * size;
-  return fma(fma(t, fabs(y), -b), -size, t);
+  @real b = a * copysign@f(1.0@f, y), size = fabs@f(q), t = b * size;
+  return fma@f(fma@f(t, fabs@f(y), -b), -size, t);
 }
 
 /* Is a divisor larger than a limit, smaller than its reciprocal, or no number? In operations that can be taken in parallel. */
-static inline int vlad_is_far_divisor(double y, double limit) {
+static inline int vlad_is_far_divisor@f(@real y, @real limit) {
 #ifdef VLAD_FAST_MATH
   return 0;
 #endif
-  double size = fabs(y);
-  return !(size < limit) | !(size > 1.0 / limit);
+  @real size = fabs@f(y);
+  return !(size < limit) | !(size > 1.0@f / limit);
 }
 
 /* The same of a dividend, which may be a zero. */
-static inline int vlad_is_far(double a, double limit) {
+static inline int vlad_is_far@f(@real a, @real limit) {
 #ifdef VLAD_FAST_MATH
   return 0;
 #endif
-  double size = fabs(a);
-  return !(size < limit) | (!(size > 1.0 / limit) & (size != 0));
+  @real size = fabs@f(a);
+  return !(size < limit) | (!(size > 1.0@f / limit) & (size != 0));
 }
 
 /* The places of so many words, from the least on, equal ones in turn: where they begin, counted in words, in the room that begins
@@ -741,18 +742,18 @@ static inline long vlad_places(
   return n;
 }
 
-/* Eight reals, which lie from one on (compile/emit/vectorize.py); all of this is as right for sixteen floats. */
+/* Eight reals, which lie from one on (compile/loops/vectorize.py); all of this is as right for sixteen floats. */
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
 #define VLAD_WIDE
-typedef double vlad_wide __attribute__((vector_size(64), aligned(sizeof(double)), may_alias));
-static inline vlad_wide vlad_wide_at(const double *place) { return *(const vlad_wide *)place; }
+typedef @real vlad_wide@f __attribute__((vector_size(64), aligned(sizeof(@real)), may_alias));
+static inline vlad_wide@f vlad_wide_at@f(const @real *place) { return *(const vlad_wide@f *)place; }
 #endif
 
 /* The last of eight reals, and the first seven of the next eight. */
 #ifdef VLAD_WIDE
-static inline vlad_wide vlad_wide_moved(vlad_wide before, vlad_wide x) {
-  vlad_wide moved;
-  if (sizeof(double) == 8) __asm__("valignq $7, %1, %2, %0" : "=v"(moved) : "v"(before), "v"(x));
+static inline vlad_wide@f vlad_wide_moved@f(vlad_wide@f before, vlad_wide@f x) {
+  vlad_wide@f moved;
+  if (sizeof(@real) == 8) __asm__("valignq $7, %1, %2, %0" : "=v"(moved) : "v"(before), "v"(x));
   else __asm__("valignd $15, %1, %2, %0" : "=v"(moved) : "v"(before), "v"(x));
   return moved;
 }
@@ -760,23 +761,23 @@ static inline vlad_wide vlad_wide_moved(vlad_wide before, vlad_wide x) {
 
 /* How many reals lie from one on before the next line of the cache begins. */
 #ifdef VLAD_WIDE
-static inline long vlad_wide_start(const double *place) {
-  return -((long)place / (long)sizeof *place) & (long)(sizeof(vlad_wide) / sizeof *place) - 1;
+static inline long vlad_wide_start@f(const @real *place) {
+  return -((long)place / (long)sizeof *place) & (long)(sizeof(vlad_wide@f) / sizeof *place) - 1;
 }
 #endif
 
 /* Products and sums of such by one rounding: x y + z, x y - z, z - x y. */
 #ifdef VLAD_WIDE
-static inline vlad_wide vlad_wide_add(vlad_wide x, vlad_wide y, vlad_wide z) {
-  __asm__("vfmadd231pd %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
+static inline vlad_wide@f vlad_wide_add@f(vlad_wide@f x, vlad_wide@f y, vlad_wide@f z) {
+  __asm__("vfmadd231p@d %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
   return z;
 }
-static inline vlad_wide vlad_wide_less(vlad_wide x, vlad_wide y, vlad_wide z) {
-  __asm__("vfmsub231pd %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
+static inline vlad_wide@f vlad_wide_less@f(vlad_wide@f x, vlad_wide@f y, vlad_wide@f z) {
+  __asm__("vfmsub231p@d %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
   return z;
 }
-static inline vlad_wide vlad_wide_rest(vlad_wide x, vlad_wide y, vlad_wide z) {
-  __asm__("vfnmadd231pd %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
+static inline vlad_wide@f vlad_wide_rest@f(vlad_wide@f x, vlad_wide@f y, vlad_wide@f z) {
+  __asm__("vfnmadd231p@d %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
   return z;
 }
 #endif
@@ -784,49 +785,49 @@ static inline vlad_wide vlad_wide_rest(vlad_wide x, vlad_wide y, vlad_wide z) {
 /* 1 / y to the last bit, by a division or, of a y > 0, in steps. These do not pay where there are sixteen floats to a division, nor
    on AMD's processors, which alone have SSE4a (element-wise 10^5 takes a twelfth longer by them on Zen 4). */
 #ifdef VLAD_WIDE
-static inline vlad_wide vlad_wide_reciprocal_of_positive(vlad_wide y, int in_steps) {
-  const vlad_wide one = 1.0 - (vlad_wide){0};
+static inline vlad_wide@f vlad_wide_reciprocal_of_positive@f(vlad_wide@f y, int in_steps) {
+  const vlad_wide@f one = 1.0@f - (vlad_wide@f){0};
 #ifdef __SSE4A__
   return one / y;
 #endif
-  if (!in_steps || sizeof(double) == 4) return one / y;
-  vlad_wide q;
-  __asm__("vrcp14pd %1, %0" : "=v"(q) : "v"(y));
-  q = vlad_wide_add(q, vlad_wide_rest(y, q, one), q);
-  vlad_wide rest = vlad_wide_rest(y, q, one);
-  __asm__("vfmadd213pd %{ru-sae%}, %0, %1, %0" : "+v"(q) : "v"(rest));
-  return vlad_wide_add(q, vlad_wide_rest(y, q, one), q);
+  if (!in_steps || sizeof(@real) == 4) return one / y;
+  vlad_wide@f q;
+  __asm__("vrcp14p@d %1, %0" : "=v"(q) : "v"(y));
+  q = vlad_wide_add@f(q, vlad_wide_rest@f(y, q, one), q);
+  vlad_wide@f rest = vlad_wide_rest@f(y, q, one);
+  __asm__("vfmadd213p@d %{ru-sae%}, %0, %1, %0" : "+v"(q) : "v"(rest));
+  return vlad_wide_add@f(q, vlad_wide_rest@f(y, q, one), q);
 }
 #endif
 
 /* a / y to the last bit, of a y > 0, where q is 1 / y. */
 #ifdef VLAD_WIDE
-static inline vlad_wide vlad_wide_divided_by_positive(vlad_wide a, vlad_wide y, vlad_wide q) {
-  vlad_wide t = a * q;
+static inline vlad_wide@f vlad_wide_divided_by_positive@f(vlad_wide@f a, vlad_wide@f y, vlad_wide@f q) {
+  vlad_wide@f t = a * q;
 #ifdef VLAD_FAST_MATH
   return t;
 #endif
-  return vlad_wide_rest(vlad_wide_less(t, y, a), q, t);
+  return vlad_wide_rest@f(vlad_wide_less@f(t, y, a), q, t);
 }
 #endif
 
 /* x, with the other sign where y has a sign. */
 #ifdef VLAD_WIDE
-static inline vlad_wide vlad_wide_signed(vlad_wide x, vlad_wide y) {
+static inline vlad_wide@f vlad_wide_signed@f(vlad_wide@f x, vlad_wide@f y) {
   typedef long bits __attribute__((vector_size(64)));
-  const long sign = sizeof(double) == 8 ? 1L << 63 : 1L << 63 | 1L << 31;
-  return (vlad_wide)((bits)x ^ (bits)y & sign);
+  const long sign = sizeof(@real) == 8 ? 1L << 63 : 1L << 63 | 1L << 31;
+  return (vlad_wide@f)((bits)x ^ (bits)y & sign);
 }
 #endif
 
 /* The same two of divisors of either sign. */
 #ifdef VLAD_WIDE
-static inline vlad_wide vlad_wide_reciprocal(vlad_wide y, int in_steps) {
-  if (!in_steps) return vlad_wide_reciprocal_of_positive(y, 0);
-  return vlad_wide_signed(vlad_wide_reciprocal_of_positive(vlad_wide_signed(y, y), 1), y);
+static inline vlad_wide@f vlad_wide_reciprocal@f(vlad_wide@f y, int in_steps) {
+  if (!in_steps) return vlad_wide_reciprocal_of_positive@f(y, 0);
+  return vlad_wide_signed@f(vlad_wide_reciprocal_of_positive@f(vlad_wide_signed@f(y, y), 1), y);
 }
-static inline vlad_wide vlad_wide_divided(vlad_wide a, vlad_wide y, vlad_wide q) {
-  return vlad_wide_divided_by_positive(vlad_wide_signed(a, y), vlad_wide_signed(y, y), vlad_wide_signed(q, y));
+static inline vlad_wide@f vlad_wide_divided@f(vlad_wide@f a, vlad_wide@f y, vlad_wide@f q) {
+  return vlad_wide_divided_by_positive@f(vlad_wide_signed@f(a, y), vlad_wide_signed@f(y, y), vlad_wide_signed@f(q, y));
 }
 #endif
 
@@ -873,11 +874,11 @@ static inline int vlad_has_vectors(void) { return vlad_vectors != 0; }
 
 /* Those of them that are of reals and of floats. */
 #ifdef VLAD_WIDE
-static inline vlad_wide vlad_wide_log(vlad_wide x) {
-  return ((vlad_wide (*)(vlad_wide))vlad_vectors[sizeof(double) == 8 ? 0 : 3])(x);
+static inline vlad_wide@f vlad_wide_log@f(vlad_wide@f x) {
+  return ((vlad_wide@f (*)(vlad_wide@f))vlad_vectors[sizeof(@real) == 8 ? 0 : 3])(x);
 }
-static inline vlad_wide vlad_wide_pow(vlad_wide x, vlad_wide y) {
-  return ((vlad_wide (*)(vlad_wide, vlad_wide))vlad_vectors[sizeof(double) == 8 ? 1 : 4])(x, y);
+static inline vlad_wide@f vlad_wide_pow@f(vlad_wide@f x, vlad_wide@f y) {
+  return ((vlad_wide@f (*)(vlad_wide@f, vlad_wide@f))vlad_vectors[sizeof(@real) == 8 ? 1 : 4])(x, y);
 }
 #endif
 

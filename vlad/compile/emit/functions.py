@@ -1,4 +1,6 @@
-"""Which C definitions expressions need: the library's prototypes, and what functions.c has beyond it.
+"""Which C definitions functions need: the library's prototypes, and what functions.c has beyond it.
+
+In: the names of functions that are called.  Out: C text. functions.c has marks for what is there for doubles and floats (MARKS).
 
 A unit includes no header, for reading headers costs more than compiling a small program.
 """
@@ -7,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
+from typing import NamedTuple
 
 ONE = """acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 fabs floor lgamma log log10 log1p log2 rint sin
 sinh sqrt tan tanh tgamma trunc""".split()  # noqa: SIM905
@@ -22,24 +25,51 @@ OTHER = {
     "cosl": "long double cosl(long double);",
     "sinl": "long double sinl(long double);",
 }
-RESULTS = "long double|double|float|int|long|unsigned|vlad_widef?"
+LONG_DOUBLES = {"logl", "powl", "cosl", "sinl"}
 HOSTS = {"snprintf", "strtod", "vlad_argument_character"}
-_NAME = re.compile(r"\b[a-z_][a-z_0-9]*(?=\()")
+_DEFINED = re.compile(
+    r"static inline (?:long double|double|float|int|long|unsigned|vlad_widef?|@real|vlad_wide@f) (vlad_\w+)(@f)?\("
+)
+_CALLED = re.compile(r"\b[a-z_][a-z_0-9]*(?=\()")
+# What stands for a kind of number in C that is there for doubles and for floats: the type, the ending of functions and constants,
+# and that of instructions.
+MARKS = {
+    "float64": {"@real": "double", "@f": "", "@d": "d"},
+    "float32": {"@real": "float", "@f": "f", "@d": "s"},
+}
+
+
+class Definition(NamedTuple):
+    """Its text in C, and the functions that it calls."""
+
+    text: str
+    calls: frozenset[str]
+
+
+def marked(text: str, kind: str) -> str:
+    """C that is there for doubles and for floats, as that of a kind."""
+    for mark, instead in MARKS[kind].items():
+        text = text.replace(mark, instead)
+    return text
 
 
 @cache
-def _definitions() -> dict[str, str]:
+def _definitions() -> dict[str, Definition]:
     """The functions of functions.c, in order, each with those that stand under one comment with it."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "functions.c")
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    found: dict[str, str] = {}
+    found: dict[str, Definition] = {}
     for part in re.split(r"\n(?=/\*)", text)[1:]:
-        names = re.findall(rf"static inline (?:{RESULTS}) (vlad_\w+)\(", part)
+        defined = _DEFINED.findall(part)
+        names = [name for name, _ in defined]
         assert names and found.keys().isdisjoint(names), part
-        found.update(dict.fromkeys(names, part.strip()))
-        if names[0] in SINGLE and names[0] not in OTHERWISE:
-            found.update(dict.fromkeys([f"{name}f" for name in names], single(part.strip())))
+        kinds = ("float64", "float32") if all(mark for _, mark in defined) else ("float64",)
+        for kind in kinds:
+            own = marked(part.strip(), kind)
+            ending = MARKS[kind]["@f"]
+            definition = Definition(own, frozenset(_CALLED.findall(own)))
+            found.update(dict.fromkeys([f"{name}{ending}" for name in names], definition))
     return found
 
 
@@ -63,73 +93,61 @@ WIDE = """#ifdef __AVX512F__
 #endif"""
 
 
-# The functions of functions.c that are as right for floats, where all in them is of floats.
-SINGLE = """vlad_max vlad_min vlad_sign vlad_half_over_root vlad_binary_scale vlad_power_scale vlad_sum_error
-vlad_ratio vlad_sech_squared vlad_sharp_tanh vlad_gaussian vlad_root vlad_product vlad_divided vlad_is_far
-vlad_is_far_divisor vlad_wide_at vlad_wide_moved vlad_wide_start vlad_wide_add vlad_wide_less vlad_wide_rest
-vlad_wide_reciprocal_of_positive vlad_wide_divided_by_positive vlad_wide_signed vlad_wide_reciprocal vlad_wide_divided
-vlad_wide_exp vlad_wide_log vlad_wide_pow""".split()  # noqa: SIM905 (a list would be longer)
-# of these: functions.c has a definition for floats, too
-OTHERWISE = ("vlad_binary_scale", "vlad_power_scale", "vlad_wide_exp")
-_SINGLE = re.compile(
-    rf"\b(?:(?:{'|'.join([*ONE, *TWO, 'fma', *SINGLE])})(?=\()|\d+\.\d*(?:e[-+]?\d+)?(?![\w.])|vlad_wide\b)"
-    r"|\bdouble\b|(?<=\dp)d\b"
-)
+def function_name(function: str, kind: str) -> str:
+    """The C function for numbers of a kind. Of those that are there for doubles only the answers are rounded."""
+    single = f"{function}f"
+    has_single = function in ONE or function in TWO or function == "fma" or single in _definitions()
+    return single if kind == "float32" and has_single else function
 
 
-def single(c: str) -> str:
-    """A C text of doubles as one of floats. Functions that are there for doubles only stay: their answers are rounded."""
-    return _SINGLE.sub(lambda match: {"double": "float", "d": "s"}.get(match[0], f"{match[0]}f"), c)
-
-
-def applied(c: str, operands: Mapping[str, str]) -> str:
-    """A row's C expression on operands that are C expressions."""
-    return re.sub(r"\{(\w+)\}", lambda match: operands[match.group(1)], c)
-
-
-def _used(expressions: Iterable[str]) -> set[str]:
-    """The names of the functions that C expressions use, themselves and through others."""
+def _used(functions: Iterable[str]) -> set[str]:
+    """These functions, and those that they use."""
     known = _definitions()
     used: set[str] = set()
-    work = [name for text in expressions for name in _NAME.findall(text)]
+    work = list(functions)
     while work:
         name = work.pop()
         if name not in used:
             used.add(name)
-            work += _NAME.findall(known.get(name, ""))
+            work += known[name].calls if name in known else ()
     return used
 
 
-def needed(expressions: Iterable[str], in_loops: bool = False) -> str:
-    """The prototypes and definitions that C expressions use; `in_loops`: over arrays."""
-    used = _used(expressions)
+def needed(functions: Iterable[str], in_loops: bool = False) -> str:
+    """The prototypes and definitions of functions, and of those that they use; `in_loops`: over arrays."""
+    used = _used(functions)
     lines = [WIDE] if in_loops else []
     lines += [MARK] if in_loops and not used.isdisjoint(MARKED) else []
-    for names, parameters in ((ONE, "double"), (TWO, "double, double"), (["fma"], "double, double, double")):
+    for names, count in ((ONE, 1), (TWO, 2), (["fma"], 3)):
         for name in names:
             mark = "VLAD_VECTOR " if in_loops and name in VECTOR else ""
-            prototype = f"double {name}({parameters});"
-            lines += [mark + prototype] if name in used else []
-            lines += [mark + single(prototype)] if f"{name}f" in used else []
+            for real, own in (("double", name), ("float", f"{name}f")):
+                if own in used:
+                    lines.append(f"{mark}{real} {own}({', '.join([real] * count)});")
     lines += [text for name, text in OTHER.items() if name in used]
     lines += _among(used)
     return "\n".join(lines)
 
 
-def definitions(expressions: Iterable[str]) -> str:
+def definitions(functions: Iterable[str]) -> str:
     """The definitions alone, where the library's functions are known."""
-    return "\n".join(_among(_used(expressions)))
+    return "\n".join(_among(_used(functions)))
 
 
-def is_vectored(expressions: Iterable[str]) -> bool:
+def is_vectored(functions: Iterable[str]) -> bool:
     """Is some of it computed by the C library for several numbers at once?"""
-    return not MARKED.isdisjoint(_used(expressions))
+    return not MARKED.isdisjoint(_used(functions))
 
 
-def is_for_hosts(expression: str) -> bool:
-    """Does it need what only a process has?"""
-    return not HOSTS.isdisjoint(_used([expression]))
+def is_for_hosts(functions: Iterable[str]) -> bool:
+    """Does one of these need what only a process has?"""
+    return not HOSTS.isdisjoint(_used(functions))
+
+
+def uses_long_doubles(functions: Iterable[str]) -> bool:
+    """Does one of these call the library's functions of long doubles?"""
+    return not LONG_DOUBLES.isdisjoint(_used(functions))
 
 
 def _among(used: set[str]) -> list[str]:
-    return list(dict.fromkeys([text for name, text in _definitions().items() if name in used]))
+    return list(dict.fromkeys([one.text for name, one in _definitions().items() if name in used]))

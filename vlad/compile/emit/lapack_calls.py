@@ -12,7 +12,12 @@ from vlad.compile.emit.needs import Needs
 from vlad.core.loop_nests import Routine, contiguous, is_whole
 
 # What of functions.c those routines need that are not LAPACK's.
-WITHOUT_LAPACK = {"order": "vlad_order()", "places": "vlad_places()", "sums": ""}
+WITHOUT_LAPACK: dict[str, tuple[str, ...]] = {
+    "order": ("vlad_order",),
+    "places": ("vlad_places",),
+    "sums": (),
+}
+BESIDE_LAPACK = ("exp", "fabs", "log", "sqrt")  # that runtime.c uses
 ROOM = 4  # words that a sort takes for each that it sorts
 
 

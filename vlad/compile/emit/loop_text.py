@@ -1,126 +1,228 @@
-"""The pieces of C that loops over arrays consist of: values, entries, numbers. Called by c_loops.py and cuda_loops.py."""
+"""What the printers of loops in C (c_loops.py) and in CUDA (cuda_loops.py) have in common: the loop language as C.
+
+In: expressions and statements of the loop language.  Out: lines. Nothing is decided here but where line breaks and parentheses
+are. Functions that are called are noted.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Iterable, Mapping
 
-from vlad.compile.emit.functions import applied, single
-from vlad.compile.emit.multiple_accumulators import ORDER
-from vlad.core.loop_nests import SHORT, Access, Kernel, Step, Write, is_whole
-from vlad.core.types import is_of_reals
+from vlad.compile.emit.c_numbers import real_text, whole_text
+from vlad.compile.emit.functions import function_name
+from vlad.compile.loops.ir import (
+    ENTRIES,
+    Accumulate,
+    Assign,
+    Body,
+    Element,
+    For,
+    If,
+    Let,
+    Local,
+    Scope,
+    Spread,
+    Statement,
+    StoreElement,
+    Variables,
+)
+from vlad.compile.loops.text import Style, position_text, power_text, text_of, with_level
+from vlad.core.expressions import UNARY, Call, Convert, Expression, Name, Number
+from vlad.core.loop_nests import is_whole
 
-SIMD = "#pragma omp simd"
-C_KINDS = {"float64": "double", "float32": "float", "int64": "long", "int32": "int", "bool": "unsigned char"}
-
-
-def step_text(kernel: Kernel, step: Step) -> str:
-    """A step's C, over values x0, x1, … A test compares numbers as they are; what else is done to integers, is to those that
-    wrap."""
-    row, kind = step.row, step.kind
-    actual = operand_texts(kernel, step)
-    if kind == "float32":
-        return applied(single(row.c), actual)
-    return (
-        f"({C_KINDS[kind]})({applied(row.whole or row.c, actual)})" if wraps(step) else applied(row.c, actual)
-    )
-
-
-def wraps(step: Step) -> bool:
-    """Is it computed in integers that wrap?"""
-    return is_whole(step.kind) and step.row.type.result != "boolean"
-
-
-def operand_texts(kernel: Kernel, step: Step) -> dict[str, str]:
-    """A step's operands, by their names in its row."""
-    row, kind = step.row, step.kind
-    actual = {}
-    for name, value, alike in zip(row.operands, step.values, step.made_alike, strict=True):
-        own = kernel.kind_of(value)
-        text = f"x{value}"
-        if alike and wraps(step) and is_of_reals(own):
-            text = f"vlad_as_{kind}({text})"
-        elif alike and own != kind:
-            text = f"({C_KINDS[kind]}){text}"
-        actual[name] = f"(unsigned long){text}" if alike and wraps(step) else text
-    return actual
+C_KINDS = {
+    "float64": "double",
+    "float32": "float",
+    "int64": "long",
+    "int32": "int",
+    "bool": "unsigned char",
+    "uint64": "unsigned long",
+    "index": "long",
+    "flag": "int",
+    "unsigned": "unsigned",
+    "vector of float64": "vlad_wide",
+    "vector of float32": "vlad_widef",
+}
 
 
-def gathering_type(kind: str, combine: str) -> str:
-    """In what numbers of a kind are combined: floats in doubles, integers in those that wrap, or are in order."""
-    return "double" if not is_whole(kind) else "long" if combine in ORDER else "unsigned long"
+class CStyle(Style):
+    """Expressions of C. `functions`: those that have been called."""
+
+    kinds: Mapping[str, str] = C_KINDS
+
+    def __init__(self) -> None:
+        self.functions: set[str] = set()
+
+    def number(self, number: Number) -> str:
+        if number.kind in ("int", "index"):
+            return str(int(number.value))
+        if is_whole(number.kind):
+            return whole_text(number.value)
+        text = power_text(number.value) or real_text(number.value)
+        if number.kind != "float32":
+            return text
+        return f"{text[:-1]}f)" if text.endswith(")") else f"{text}f"
+
+    def array(self, entry: Element) -> str:
+        array = entry.array
+        return f"((const {self.kinds[array.kind]} *){array.name})" if array.is_given else array.name
+
+    def entry(self, entry: Element) -> str:
+        place = self.place(entry)
+        if not entry.is_vector:
+            return place
+        return f"{self.called('vlad_wide_at', entry.array.kind)}(&{place})"
+
+    def place(self, entry: Element) -> str:
+        return f"{self.array(entry)}[{position_text(entry.position, self)}]"
+
+    def at(self, name: str, stride: int) -> str:
+        return f"{stride} * (long){name}"
+
+    def called(self, function: str, kind: str) -> str:
+        name = function_name(function, kind)
+        self.functions.add(name)
+        return name
+
+    def function(self, call: Call) -> str:
+        return self.called(call.function, call.kind)
+
+    def convert(self, convert: Convert) -> str:
+        if convert.rounds:
+            return f"{self.called(f'vlad_as_{convert.kind}', 'float64')}({text_of(convert.operand, self)})"
+        return f"({self.kinds[convert.kind]}){with_level(convert.operand, self, UNARY)}"
+
+    def spread(self, spread: Spread) -> str:
+        vector = "vlad_widef" if spread.kind == "float32" else "vlad_wide"
+        return f"({text_of(spread.value, self)} - ({vector}){{0}})"
 
 
-def position_text(access: Access, extents: Sequence[int]) -> str:
-    """Where an entry is, over indices i0, i1, … and values x0, x1, …"""
-    terms = [
-        f"i{axis}" if stride == 1 else f"{stride} * i{axis}"
-        for axis, stride in enumerate(access.strides)
-        if stride and extents[axis] != 1
-    ]
-    terms += [f"{stride} * (long)x{value}" for value, stride in access.at]
-    if access.offset or not terms:
-        terms.append(str(access.offset))
-    return " + ".join(terms)
+class LoopPrinter:
+    """Prints what is the same in both languages. `index`: the type of indices."""
+
+    def __init__(self, style: CStyle, index: str = "long") -> None:
+        self.style = style
+        self.kinds = {**style.kinds, "index": index}
+        self.lines: list[str] = []
+        self.depth = 0
+
+    def line(self, text: str) -> None:
+        self.lines.append(text if text.startswith("#") else "  " * self.depth + text)
+
+    def text(self, value: object) -> str:
+        return text_of(value, self.style)  # type: ignore[arg-type]
+
+    def body(self, body: Iterable[Statement]) -> None:
+        for statement in body:
+            self.statement(statement)
+
+    def within(self, head: str, body: Body, end: str = "}") -> None:
+        self.line(f"{head}{{")
+        self.depth += 1
+        self.body(body)
+        self.depth -= 1
+        self.line(end)
+
+    def statement(self, statement: Statement) -> None:
+        match statement:
+            case Let():
+                self.line(f"{self.kinds[statement.kind]} {statement.name} = {self.text(statement.value)};")
+            case Variables():
+                self.variables(statement)
+            case Local():
+                self.local(statement)
+            case Assign():
+                self.line(f"{statement.name} = {self.text(statement.value)};")
+            case StoreElement():
+                self.store(statement)
+            case Accumulate():
+                self.accumulate(statement)
+            case For():
+                self.loop(statement)
+            case Scope():
+                self.within("", statement.body)
+            case If():
+                self.within(f"if ({self.text(statement.test)}) ", statement.consequent)
+                if statement.alternative:
+                    self.within("else ", statement.alternative)
+            case _:
+                raise AssertionError(statement)
+
+    def variables(self, variables: Variables) -> None:
+        start = variables.start
+        if start is None:
+            names = list(variables.names)
+        else:
+            first = "{0}" if variables.kind in ENTRIES else self.text(start)
+            names = [f"{name} = {first}" for name in variables.names]
+        self.line(f"{self.kinds[variables.kind]} {', '.join(names)};")
+
+    def local(self, local: Local) -> None:
+        start = ""
+        if local.start is not None:
+            start = f" = {{{', '.join([self.text(local.start)] * local.size)}}}"
+        keeps = "static " if local.keeps else ""
+        self.line(f"{keeps}{self.kinds[local.array.kind]} {local.array.name}[{local.size}]{start};")
+
+    def store(self, store: StoreElement) -> None:
+        place = self.style.place(store.entry)
+        if store.entry.is_vector:
+            vector = self.kinds[f"vector of {store.entry.array.kind}"]
+            place = f"*({vector} *)&{place}"
+        self.line(f"{place} = {self.text(store.value)};")
+
+    def accumulate(self, statement: Accumulate) -> None:
+        place, value = self.target(statement.target), self.text(statement.value)
+        match statement.combine:
+            case "max" | "min" as combine:  # nan stays, whatever comes
+                sign = ">" if combine == "max" else "<"
+                self.line(f"if ({value} {sign} {place} || {value} != {value}) {place} = {value};")
+            case "greater" | "less" as combine:
+                sign = ">" if combine == "greater" else "<"
+                self.line(f"{place} = {value} {sign} {place} ? {value} : {place};")
+            case "add" | "subtract" | "or" as combine:
+                sign = {"add": "+", "subtract": "-", "or": "|"}[combine]
+                self.line(f"{place} {sign}= {value};")
+            case sign if is_whole(statement.kind):
+                wrapping = self.kinds["uint64"]
+                self.line(f"{place} = ({wrapping}){place} {sign} ({wrapping}){value};")
+            case sign:
+                self.line(f"{place} = {place} {sign} {value};")
+
+    def target(self, target: Name | Element) -> str:
+        return self.style.place(target) if type(target) is Element else target.name
+
+    def loop(self, loop: For) -> None:
+        if loop.unroll:
+            self.line(f"#pragma GCC unroll {loop.unroll}")
+        index, begin = loop.index, ""
+        if loop.begin is not None:
+            begin = f"{self.kinds['index'] + ' ' if loop.declares else ''}{index} = {self.text(loop.begin)}"
+        relation = "<=" if loop.is_closed else "<"
+        match loop.step:
+            case 0:
+                step = ""
+            case 1:
+                step = f"{index}++"
+            case int():
+                step = f"{index} += {loop.step}"
+            case _:
+                step = f"{index} = {self.text(loop.step)}"
+        self.within(f"for ({begin}; {index} {relation} {self.text(loop.end)}; {step}) ", loop.body)
 
 
-def entry_text(array: str, access: Access, extents: Sequence[int]) -> str:
-    return f"{array}[{position_text(access, extents)}]"
+def expression_text(expression: Expression, names: Mapping[str, str], functions: set[str]) -> str:
+    """A row's formula on operands that are C themselves. `functions` grows by those that it calls."""
+    style = _Named(names)
+    text = text_of(expression, style)
+    functions |= style.functions
+    return text
 
 
-def stored_text(place: str, value: str, combine: str, kind: str) -> str:
-    """A value put, or combined with what is there, as numbers of a kind."""
-    match combine:
-        case "":
-            return f"{place} = {value};"
-        case "max" | "min":  # nan stays, whatever comes
-            return f"if ({value} {ORDER[combine]} {place} || {value} != {value}) {place} = {value};"
-    if is_whole(kind):
-        return f"{place} = (unsigned long){place} {combine} (unsigned long){value};"
-    return f"{place} = {place} {combine} {value};"
+class _Named(CStyle):
+    def __init__(self, names: Mapping[str, str]) -> None:
+        super().__init__()
+        self.names = names
 
-
-def combined_text(kernel: Kernel, write: Write) -> str:
-    """The value that a write combines; of integers that are to be in order, as one of the output's."""
-    kind, text = kernel.outputs[write.output].kind, f"x{write.value}"
-    is_cut = write.combine in ORDER and is_whole(kind) and kernel.kind_of(write.value) != kind
-    return f"({C_KINDS[kind]}){text}" if is_cut else text
-
-
-def number_text(number: float, kind: str, real: Callable[[float], str]) -> str:
-    """A constant of a kind."""
-    if not is_whole(kind):
-        return real(float(number))
-    return f"(-{-int(number + 1)}L - 1)" if number < 0 else f"{int(number)}L"
-
-
-def products_text(section: str, kinds: Collection[str]) -> str:
-    """The section of runtime.c for products of matrices of numbers of these kinds."""
-    head, begin, rest = section.partition("static void vlad_product(")
-    texts = {"float64": begin + rest, "float32": re.sub(r"\bvlad_gemm\b", "vlad_gemmf", single(begin + rest))}
-    return head + "".join([texts[kind] for kind in sorted(kinds)])
-
-
-def loop_order(kernel: Kernel) -> list[int]:
-    """The axes, outer loops first: innermost the one along which most is read and written side by side. Axes of length 1 need
-    no loop."""
-    axes = [axis for axis, extent in enumerate(kernel.extents) if extent != 1]
-    if len(axes) < 2:
-        return axes
-    accesses = [read.access for read in kernel.reads] + [write.access for write in kernel.writes]
-    strided = [access for access in accesses if access is not None]
-
-    def jumps(axis: int) -> int:
-        return sum([abs(access.strides[axis]) > 1 for access in strided])
-
-    def is_summed(axis: int) -> bool:
-        return any(
-            write.combine and (write.access is None or write.access.strides[axis] == 0)
-            for write in kernel.writes
-        )
-
-    if kernel.turns <= SHORT:
-        return sorted(axes, key=is_summed)  # all in registers: sums are best finished one by one
-    # of axes along which nothing jumps one that is not summed over is the better: its turns do not wait for each other
-    inner = min(reversed(axes), key=lambda axis: (jumps(axis), is_summed(axis)))
-    return [*[axis for axis in axes if axis != inner], inner]
+    def name(self, name: str) -> str:
+        return self.names[name]

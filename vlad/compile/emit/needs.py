@@ -14,10 +14,10 @@ WORD = 8  # bytes
 
 @dataclass(slots=True)
 class Needs:
-    """`expressions`: the C whose functions are to be declared; `stops`: calls poll `vlad_stop`, and so can be
+    """`functions`: those of C that are called, to be declared; `stops`: calls poll `vlad_stop`, and so can be
     interrupted; `vectors`: vector functions that the host passes in; `largest`: bytes of the largest array that is allocated."""
 
-    expressions: list[str] = field(default_factory=list)
+    functions: set[str] = field(default_factory=set)
     stops: bool = False
     vectors: bool = False
     largest: int = 0

@@ -150,22 +150,22 @@ static inline void *vlad_array(long count) {
    cblas_dgemm and cblas_sgemm the host has found, if any. */
 static void *vlad_gemm, *vlad_gemmf;
 static long vlad_gemm_is_wide;
-static void vlad_product(int ta, int tb, long m, long n, long k, const double *a, long lda, const double *b, long ldb, double *c,
+static void vlad_product@f(int ta, int tb, long m, long n, long k, const @real *a, long lda, const @real *b, long ldb, @real *c,
                          long ldc) {
-  if (vlad_gemm && vlad_gemm_is_wide) {
-    ((void (*)(int, int, int, long, long, long, double, const double *, long, const double *, long, double, double *, long))vlad_gemm)(
-        101, ta ? 112 : 111, tb ? 112 : 111, m, n, k, 1.0, a, lda, b, ldb, 0.0, c, ldc);
+  if (vlad_gemm@f && vlad_gemm_is_wide) {
+    ((void (*)(int, int, int, long, long, long, @real, const @real *, long, const @real *, long, @real, @real *, long))vlad_gemm@f)(
+        101, ta ? 112 : 111, tb ? 112 : 111, m, n, k, 1.0@f, a, lda, b, ldb, 0.0@f, c, ldc);
     return;
   }
-  if (vlad_gemm) {
-    ((void (*)(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int))vlad_gemm)(
-        101, ta ? 112 : 111, tb ? 112 : 111, m, n, k, 1.0, a, lda, b, ldb, 0.0, c, ldc);
+  if (vlad_gemm@f) {
+    ((void (*)(int, int, int, int, int, int, @real, const @real *, int, const @real *, int, @real, @real *, int))vlad_gemm@f)(
+        101, ta ? 112 : 111, tb ? 112 : 111, m, n, k, 1.0@f, a, lda, b, ldb, 0.0@f, c, ldc);
     return;
   }
   for (long i = 0; i < m; i++) {
-    for (long j = 0; j < n; j++) c[i * ldc + j] = 0.0;
+    for (long j = 0; j < n; j++) c[i * ldc + j] = 0.0@f;
     for (long l = 0; l < k; l++) {
-      double x = ta ? a[l * lda + i] : a[i * lda + l];
+      @real x = ta ? a[l * lda + i] : a[i * lda + l];
       for (long j = 0; j < n; j++) c[i * ldc + j] += x * (tb ? b[j * ldb + l] : b[l * ldb + j]);
     }
   }

@@ -1,7 +1,7 @@
 """Kernels over other indices: the same iterations with fewer axes, from within other loops, or restricted to a box.
 
-In: kernels.  Out: kernels that compute the same. A kernel with choices is cut into pieces, boxes of its iterations without a
-border of a choice: c_loops.py emits these. compile/passes/fuse_loops.py substitutes kernels into others.
+In: kernels.  Out: kernels that compute the same. A kernel that chooses is cut into pieces, boxes of its turns that meet no
+border of a choice: these become loops (compile/loops/lower.py). compile/passes/fuse_loops.py puts kernels into each other.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ their operands are arrays in memory.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 
 from vlad.compile.ir.matrix_products import as_product, is_whole
@@ -29,17 +28,15 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.reindex import Builder, Map, compact, cut, domains, split, turns_of, whole_box
 from vlad.control.gil_yield import yield_gil
+from vlad.core.expressions import is_costly
 from vlad.core.loop_nests import SHORT, Access, Box, Kernel, Step, Write
 from vlad.data.values import Primitive
 
 MOST_STEPS = 200  # of a kernel into which others are fused
 MOST_READS = 24
-MOST_PIECES = 16  # of such a kernel, after cutting
-MOST_REPEATED = 12  # steps that are cheaper to repeat than to store and load
-MOST_ALONG = (
-    8  # steps of a loop that a sum does not slow down; longer loops vectorise better if they only store
-)
-CALL = re.compile(r"\w\(|/")  # operations of more than a few cycles
+MOST_PIECES = 16  # into which such a kernel is cut
+MOST_REPEATED = 12  # steps that are cheaper to do again than to store and load
+MOST_ALONG = 8  # steps of a loop that is as fast with a sum in it as without; more are taken in vectors, if they but store
 
 
 def fuse_kernels(program: Program) -> Program:
@@ -150,8 +147,8 @@ def _reads_as_much(kernel: Kernel) -> bool:
 def _is_cheap(kernel: Kernel) -> bool:
     rows = _rows(kernel)
     if all(read.access is None for read in kernel.reads):
-        return True  # of reals alone: the C compiler hoists it out of the loops
-    return len(rows) <= MOST_REPEATED and not any(CALL.search(row.c) for row in rows)
+        return True  # of reals alone: the C compiler takes it out of the loops
+    return len(rows) <= MOST_REPEATED and not any(is_costly(row.c) for row in rows)
 
 
 def _rows(kernel: Kernel) -> list[Primitive]:
@@ -332,10 +329,9 @@ def _is_stored(kernel: Kernel) -> bool:
 
 
 def _is_summed_as_fast(kind: str, rows: list[Primitive]) -> bool:
-    """Whether a sum is free in a loop with these operations: with slow ones it is, except for floats, whose sum is one of reals
-    with other vectors.
-    """
-    if any(CALL.search(row.c) for row in rows):
+    """With what takes more than a few cycles a sum is taken beside it, but one of floats, which is one of reals and so of other
+    vectors."""
+    if any(is_costly(row.c) for row in rows):
         return kind != "float32"
     return len(rows) < MOST_ALONG
 

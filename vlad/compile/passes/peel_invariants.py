@@ -8,7 +8,6 @@ computes nothing, and failures and endless loops stay where they are.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from vlad.compile.ir.acting import acting_functions
@@ -32,9 +31,10 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.rewriting import Copy, reachable, replace_leaves
+from vlad.core.expressions import functions_called
 from vlad.core.types import Cell
 
-LIBRARY_CALL = re.compile(r"\b(?!fabs)[a-z_]\w*\(")
+CHEAP = {"fabs"}  # a function that C compilers have instructions for
 LARGEST_TURN = 1_000  # statements
 
 
@@ -74,7 +74,7 @@ class _Loop:
             match statement:
                 case Compute():
                     same.add(statement.slot)
-                    if LIBRARY_CALL.search(statement.row.c):
+                    if functions_called(statement.row.c) - CHEAP:
                         found.append(statement)
                 case Invoke() if statement.slots and statement.function not in acting:
                     same.update(statement.slots)

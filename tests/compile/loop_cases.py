@@ -1,0 +1,51 @@
+"""Kernels as loops: what the passes over the loop language make of them, as text."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+
+from vlad.compile.loops import order
+from vlad.compile.loops.ir import Nest
+from vlad.compile.loops.lower import Operand
+from vlad.compile.loops.text import nest_text
+from vlad.core.loop_nests import Kernel
+from vlad.core.passes import observing
+
+
+def given(texts: Sequence[str]) -> list[Operand]:
+    """Operands by their C; numbers are known."""
+    found = []
+    for text in texts:
+        known = None
+        with contextlib.suppress(ValueError):
+            known = float(text)
+        found.append(Operand(text, known))
+    return found
+
+
+def nests(
+    kernel: Kernel,
+    operands: Sequence[str],
+    outputs: Sequence[str],
+    after: str = order.LAST,
+    taken: Mapping[int, int] | None = None,
+) -> list[Nest]:
+    """The loops of a kernel as a pass leaves them."""
+    found: list[Nest] = []
+
+    def observe(name: str, result: object) -> None:
+        if name == after and type(result) is Nest:
+            found.append(result)
+
+    with observing(observe):
+        order.loops(kernel, given(operands), outputs, taken or {}, {})
+    return found
+
+
+def loop_lines(
+    kernel: Kernel, operands: Sequence[str], outputs: Sequence[str], after: str = order.LAST
+) -> list[str]:
+    """Their text, line by line, without the spaces in front."""
+    texts = [nest_text(nest) for nest in nests(kernel, operands, outputs, after)]
+    return [line.strip() for line in "\n".join(texts).splitlines()]

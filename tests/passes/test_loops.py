@@ -1,0 +1,93 @@
+"""Passes over loops as text: tests/passes/loops/PASS/what-it-shows.vlad holds operands, a program that defines f, `---`, and f's
+loops as the pass leaves them. `pytest --update` rewrites the lower halves; git shows the difference.
+
+The procedure is run, too: compiled as on tier 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlad
+from vlad.compile.loops.check import check
+from vlad.compile.loops.ir import (
+    VECTORS,
+    Accumulate,
+    Array,
+    Element,
+    Let,
+    Nest,
+    Position,
+    Simd,
+    StoreElement,
+    Variables,
+    counting,
+)
+from vlad.compile.loops.order import NAMES, PASSES
+from vlad.core.expressions import Binary, Name
+from vlad.data.values import look
+from vlad.python.convert import from_python
+
+CASES = sorted((Path(__file__).parent / "loops").glob("*/*.vlad"))
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_pass(path: Path, request: pytest.FixtureRequest) -> None:
+    program, _, expected = path.read_text(encoding="utf-8").partition("\n---\n")
+    found: list[Any] = []
+    for tier in ("evaluate", "compile"):
+        session = vlad.Session(tier=tier)
+        session.run_text(program)
+        operands = session.eval(f"(list {program.partition(chr(10))[0].lstrip('; ')})")
+        found.append(session["f"](*operands))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-14)
+    values = tuple([from_python(operand) for operand in operands])
+    text = session.tiers.shown(look(session["f"].value), "loops", values, path.parent.name)
+    if request.config.getoption("--update"):
+        path.write_text(f"{program.rstrip()}\n---\n{text}\n", encoding="utf-8")
+        return
+    assert text + "\n" == expected
+
+
+def test_every_pass_has_a_case() -> None:
+    assert len(set(NAMES)) == len(NAMES)
+    assert {path.parent.name for path in CASES} == set(PASSES)
+
+
+X, ALONG = Array("x", "float64", True), Position(0, (("i0", 1),))
+READ, INNER = (
+    Let("x0", "float64", Element(X, ALONG)),
+    Let("x1", "float64", Binary("+", Name("x0"), Name("x0"))),
+)
+
+
+def loop(*body: Any, **marks: Any) -> Nest:
+    return Nest((counting("i0", 9, body, **marks),), 9, ("float64",))
+
+
+@pytest.mark.parametrize(
+    "nest, is_allowed",
+    [
+        (loop(READ, INNER), True),
+        (loop(INNER), False),  # of a variable that is not there
+        (loop(READ, replace(INNER, kind="float32")), False),
+        (loop(READ, replace(INNER, kind=VECTORS["float64"])), True),  # a number as a vector's entries
+        (loop(READ, Accumulate(Name("x0"), Name("x0"), "+", "float64")), False),  # which does not change
+        (loop(READ, Variables(("s",), "float64"), Accumulate(Name("s"), Name("x0"), "+", "float64")), True),
+        (loop(READ, Variables(("s",), "float64"), Accumulate(Name("s"), Name("x0"), "^", "float64")), False),
+        (loop(READ, StoreElement(Element(X, ALONG), Name("x0"))), False),  # an operand
+        (loop(READ, simd=Simd()), True),
+        (loop(counting("i1", 9, [READ]), simd=Simd()), False),
+    ],
+)
+def test_the_grammar(nest: Nest, is_allowed: bool) -> None:
+    if is_allowed:
+        check(nest, "a-pass")
+    else:
+        with pytest.raises(AssertionError, match="a-pass"):
+            check(nest, "a-pass")

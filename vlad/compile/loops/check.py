@@ -1,0 +1,104 @@
+"""The grammar of the loop language, checked: what a pass must leave behind it.
+
+In: a nest.  Out: nothing, or AssertionError. Every variable is known where it is read, and only those that change are changed;
+reals are computed of reals of their kind; operands are not written to; loops that may be taken in parallel are innermost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from vlad.compile.loops.ir import (
+    COMBINES,
+    ENTRIES,
+    VECTORS,
+    Accumulate,
+    Assign,
+    Body,
+    For,
+    Let,
+    Nest,
+    Speculate,
+    Statement,
+    StoreElement,
+    Thread,
+    Value,
+    Variables,
+    inner_bodies,
+    is_innermost,
+    names_in,
+    values_of,
+)
+from vlad.core.expressions import Binary, Name, Unary
+
+OUTSIDE = ("pass", "blockIdx.x", "threadIdx.x")  # what a GPU's functions are given
+
+
+def check(nest: Nest, name: str) -> None:
+    """`name`: of the pass that made it."""
+    changing = {variable for variable, _ in nest.gathered}
+    kinds = dict.fromkeys(OUTSIDE, "index") | dict(nest.gathered)
+    _check_body(nest.body, kinds, changing, name)
+
+
+def _check_body(body: Body, known: dict[str, str], changing: set[str], name: str) -> None:
+    known, changing = dict(known), set(changing)
+    for statement in body:
+        for value in values_of(statement):
+            missing = set(names_in(value)) - known.keys() - _own(statement)
+            assert not missing, f"{name}: {sorted(missing)} in {statement}"
+        _check_statement(statement, changing, name)
+        inner, changed = dict(known), set(changing)
+        match statement:
+            case Let():
+                _check_kinds(statement, known, name)
+                known[statement.name] = statement.kind
+                changing.discard(statement.name)
+            case Variables():
+                known.update(dict.fromkeys(statement.names, statement.kind))
+                changing.update(statement.names)
+            case Thread():
+                known[statement.name] = "index"
+            case For():
+                inner[statement.index] = "index"
+            case Speculate():
+                inner[statement.flag] = "flag"
+                changed.add(statement.flag)
+        for own in inner_bodies(statement):
+            _check_body(own, inner, changed, name)
+
+
+def _check_kinds(let: Let, known: Mapping[str, str], name: str) -> None:
+    """Reals are computed of reals of their kind, vectors also of what their entries are."""
+    if let.kind in VECTORS or let.kind in ENTRIES:
+        for operand in _computed_of(let.value):
+            assert known[operand] in (let.kind, ENTRIES.get(let.kind)), f"{name}: {operand} in {let}"
+
+
+def _computed_of(value: Value) -> Iterator[str]:
+    """The variables of sums, products and quotients, and of their negatives."""
+    match value:
+        case Binary(operator="+" | "-" | "*" | "/", left=left, right=right):
+            for one in (left, right):
+                yield from [one.name] if type(one) is Name else _computed_of(one)
+        case Unary(operator="-", operand=operand):
+            yield from [operand.name] if type(operand) is Name else _computed_of(operand)
+
+
+def _own(statement: Statement) -> set[str]:
+    """What a statement binds for its own expressions."""
+    return {statement.index} if type(statement) is For else set()
+
+
+def _check_statement(statement: Statement, changing: set[str], name: str) -> None:
+    match statement:
+        case Assign():
+            pass  # a real that is answered is declared outside
+        case Accumulate():
+            assert statement.combine in COMBINES, f"{name}: {statement}"
+            if type(statement.target) is Name:
+                assert statement.target.name in changing, f"{name}: {statement}"
+        case StoreElement():
+            assert not statement.entry.array.is_given, f"{name}: {statement}"
+        case For() if statement.simd is not None:
+            assert is_innermost(statement), f"{name}: {statement}"

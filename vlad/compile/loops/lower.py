@@ -1,0 +1,361 @@
+"""A kernel → loops of the loop language for a processor: which loop is in which, what is found before it, where it is gathered.
+
+In: a kernel, the names of its operands and outputs in C.  Out: `Lowered`, with a nest for each piece of a kernel that chooses
+(reindex.py). What is combined over the innermost loops is gathered in a local variable, sums of floats in a double.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+from vlad.compile.ir.reindex import pieces
+from vlad.compile.loops.ir import (
+    Accumulate,
+    Alias,
+    Allocate,
+    Array,
+    Assign,
+    Body,
+    Element,
+    If,
+    Let,
+    Nest,
+    Poll,
+    Position,
+    Scalar,
+    Scope,
+    Statement,
+    StoreElement,
+    Value,
+    Variables,
+    Versions,
+    counting,
+)
+from vlad.compile.loops.values import (
+    ORDER,
+    combined_value,
+    constant,
+    entry,
+    first_value,
+    gathering_kind,
+    index_name,
+    levels,
+    loop_order,
+    position,
+    step_value,
+    value_name,
+)
+from vlad.core.expressions import Binary, Convert, Expression, Name, Number
+from vlad.core.loop_nests import Kernel, Output, Read, Step, Write, is_apart, words
+from vlad.core.types import is_of_reals
+
+# What takes long may have to be ended: loops of so many turns poll for that each time after so many, if they have more
+# than one loop.
+MANY_TURNS, TURNS_A_LOOK = 1 << 22, 1 << 16
+NAN = Number(math.nan, "float64")
+
+
+class Place(NamedTuple):
+    """The C for where an array is to lie if that is not null, and the condition of the preprocessor for that; "" if there is
+    none."""
+
+    text: str
+    condition: str = ""
+
+
+class Operand(NamedTuple):
+    """What a kernel is given: its C, and its value where that is known."""
+
+    text: str
+    known: float | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """The outputs, with what they hold before the loops; the loops; reals that were gathered as numbers of another kind."""
+
+    declared: Body
+    nests: tuple[Nest, ...]
+    answered: Body
+
+
+def polls(kernel: Kernel) -> bool:
+    """Do the loops of a kernel ask whether to end?"""
+    return kernel.turns >= MANY_TURNS
+
+
+def lower_pieces(kernel: Kernel, operands: Sequence[Operand], outputs: Sequence[str]) -> list[_Lowering]:
+    parts = pieces(kernel, operands)
+    return [_Lowering(part, given, outputs, len(parts) > 1) for part, given in parts]
+
+
+def lower(
+    kernel: Kernel,
+    operands: Sequence[Operand],
+    outputs: Sequence[str],
+    over: str | None,
+    taken: Mapping[int, int],
+    places: Mapping[str, Place],
+) -> Lowered:
+    """`over`: where outputs may lie over operands (order.py's `when_over`); `taken`: by output, an operand that is dead
+    afterwards, whose buffer it may reuse (buffer_reuse.py). `places`: where outputs are to lie."""
+    lowerings = lower_pieces(kernel, operands, outputs)
+    first = lowerings[0]
+    declared: list[Statement] = []
+    for number, (output, name) in enumerate(zip(kernel.outputs, outputs, strict=True)):
+        if output.size is None:
+            declared += first.declared_real(number)
+            continue
+        base = None if output.base is None else operands[output.base].text
+        array = Array(name, output.kind)
+        if number in taken and base is not None:
+            declared.append(Alias(array, base))
+            continue
+        new = placed(array, output, places.get(name))
+        if number in taken and over is not None:
+            alias = Alias(array, operands[taken[number]].text)
+            declared += _where(over, (alias,), new)
+            continue
+        declared += new
+        combine = next((write.combine for write in kernel.writes if write.output == number), "")
+        if base is not None:
+            declared.append(_filled(array, output.size, Array(base, output.kind, True)))
+        elif combine and not (kernel.turns and first.gathers_all(number)):
+            declared.append(_filled(array, output.size, first_value(combine, output.kind)))
+        elif output.fill is not None:
+            declared.append(_filled(array, output.size, constant(output.fill, output.kind)))
+    nests = tuple([lowering.nest() for lowering in lowerings])
+    return Lowered(tuple(declared), nests, tuple(first.answered()))
+
+
+def placed(array: Array, output: Output, place: Place | None) -> Body:
+    """A new array for an output."""
+    count = words(output.size or 0, output.kind)
+    new = Allocate(array, count)
+    if place is None:
+        return (new,)
+    return _where(place.condition, (Allocate(array, count, place.text),), (new,))
+
+
+def _where(condition: str, body: Body, others: Body) -> Body:
+    return (Versions(((condition, body),), others),) if condition else body
+
+
+def _filled(array: Array, size: int, value: Number | Array) -> Statement:
+    """Every entry is a number, or the entry of another array."""
+    along = Position(0, (("i", 1),))
+    given = Element(value, along) if type(value) is Array else value
+    return counting("i", size, [StoreElement(Element(array, along), given)])
+
+
+@final
+class _Lowering:
+    """Makes the loops of a kernel that chooses nothing."""
+
+    def __init__(
+        self, kernel: Kernel, operands: Sequence[Operand], outputs: Sequence[str], is_piece: bool
+    ) -> None:
+        """`is_piece`: others write to the same outputs."""
+        self.kernel = kernel
+        self.operands = operands
+        self.outputs = outputs
+        self.is_piece = is_piece
+        self.axes = loop_order(kernel)
+        self.levels = levels(kernel, self.axes)
+        # by write: how many of the outer loops enclose the variable in which it is gathered; None where it is not
+        self.depths = [self._depth(write) for write in kernel.writes]
+        self.poll = self._poll()
+
+    def nest(self) -> Nest:
+        kernel = self.kernel
+        return Nest(
+            (Scope(tuple(self._loops(0))),),
+            kernel.turns,
+            tuple([output.kind for output in kernel.outputs]),
+            any(output.base is not None for output in kernel.outputs),
+            tuple(
+                [
+                    (self._gathered(write), self._kind_gathered(write))
+                    for write in kernel.writes
+                    if write.combine and write.access is None
+                ]
+            ),
+            steps=len(kernel.steps),
+        )
+
+    def gathers_all(self, output: int) -> bool:
+        """Is each entry of an output gathered in one variable, so that nothing needs to be there before?"""
+        return any(
+            write.output == output and depth is not None and not self._is_part(write, depth)
+            for write, depth in zip(self.kernel.writes, self.depths, strict=True)
+        )
+
+    def declared_real(self, output: int) -> list[Statement]:
+        """A real, and the variable in which it is gathered."""
+        write = next(write for write in self.kernel.writes if write.output == output)
+        name, gathered = self.outputs[output], self._gathered(write)
+        real = Variables((name,), "float64")
+        if not write.combine:
+            return [real]
+        own = Variables((gathered,), self._kind_gathered(write), self._start(write))
+        return [own] if gathered == name else [real, own]
+
+    def answered(self) -> list[Statement]:
+        """Reals that were gathered as numbers of another kind."""
+        return [
+            Assign(self.outputs[write.output], Convert(self._kind_of(write), Name(self._gathered(write))))
+            for write in self.kernel.writes
+            if write.combine and write.access is None and self._gathered(write) != self.outputs[write.output]
+        ]
+
+    def _inside(self, depth: int) -> int:
+        """The turns of the loops within one of the outer ones."""
+        return math.prod([self.kernel.extents[axis] for axis in self.axes[depth + 1 :]])
+
+    def _poll(self) -> int | None:
+        """In which of the outer loops is it asked whether to end? Never in the innermost one, which may be taken in parallel."""
+        if not polls(self.kernel) or len(self.axes) < 2:
+            return None
+        outer = range(len(self.axes) - 1)
+        return max([depth for depth in outer if self._inside(depth) >= TURNS_A_LOOK], default=0)
+
+    def _depth(self, write: Write) -> int | None:
+        if not write.combine:
+            return None
+        if write.access is None:
+            return 0
+        if write.access.at:
+            return None
+        depth = len(self.axes)
+        while depth and write.access.strides[self.axes[depth - 1]] == 0:
+            depth -= 1
+        return depth if depth < len(self.axes) else None
+
+    def _is_part(self, write: Write, depth: int) -> bool:
+        """Is what the innermost loops gather only a part, because there was something before, or turns of the outer loops meet at
+        one place?"""
+        if self.is_piece or self.kernel.outputs[write.output].base is not None:
+            return True
+        strides = () if write.access is None else write.access.strides
+        return not is_apart(self.axes[:depth], strides, self.kernel.extents)
+
+    def _loops(self, depth: int) -> list[Statement]:
+        """What stands inside so many loops."""
+        here = [write for write, own in zip(self.kernel.writes, self.depths, strict=True) if own == depth]
+        found: list[Statement] = []
+        for write in here:
+            kind, name = self._kind_gathered(write), self._gathered(write)
+            if write.access is not None:
+                found.append(Variables((name,), kind, self._start(write)))
+            if self._looks_for_nan(write):
+                found.append(Variables((nan_of(name),), kind, Number(0, "int")))
+        found += self._values(depth)
+        if depth == len(self.axes):
+            found += self._writes()
+        else:
+            found.append(self._loop(depth))
+        for write in here:
+            gathered = self._gathered(write)
+            if self._looks_for_nan(write):
+                found.append(If(Name(nan_of(gathered)), (Assign(gathered, NAN),)))
+            if write.access is not None:
+                place = entry(self._output(write), write.access, self.kernel.extents)
+                if self._is_part(write, depth):
+                    found.append(Accumulate(place, Name(gathered), write.combine, self._kind_of(write)))
+                else:
+                    found.append(StoreElement(place, Name(gathered)))
+        return found
+
+    def _loop(self, depth: int) -> Statement:
+        axis = self.axes[depth]
+        polling: list[Statement] = []
+        if depth == self.poll:
+            every = 1 if self._inside(depth) >= TURNS_A_LOOK else TURNS_A_LOOK
+            polling = [Poll(index_name(axis), every)]
+        return counting(index_name(axis), self.kernel.extents[axis], [*polling, *self._loops(depth + 1)])
+
+    def _values(self, level: int) -> list[Statement]:
+        kernel = self.kernel
+        found: list[Statement] = []
+        for number, read in enumerate(kernel.reads):
+            if self.levels[number] == level:
+                found.append(Let(value_name(number), read.kind, self._read(read)))
+        for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
+            assert type(step) is Step
+            if self.levels[number] == level:
+                found.append(Let(value_name(number), step.kind, step_value(kernel, step)))
+        return found
+
+    def _read(self, read: Read) -> Value:
+        if read.operand is None:
+            assert read.access is not None
+            return Convert(read.kind, position(read.access, self.kernel.extents))  # type: ignore[arg-type]
+        operand = self.operands[read.operand]
+        if read.access is None:
+            return Scalar(operand.text) if operand.known is None else Number(operand.known, "float64")
+        return entry(Array(operand.text, read.kind, True), read.access, self.kernel.extents)
+
+    def _writes(self) -> list[Statement]:
+        kernel = self.kernel
+        found: list[Statement] = []
+        for write, own in zip(kernel.writes, self.depths, strict=True):
+            value, kind = combined_value(kernel, write), self._kind_of(write)
+            if own is not None:
+                gathered = self._gathered(write)
+                if write.combine in ORDER:
+                    found.append(gathered_in_order(gathered, value, write.combine, kind))
+                    if self._looks_for_nan(write):
+                        is_nan = Binary("!=", value, value)
+                        found.append(Accumulate(Name(nan_of(gathered)), is_nan, "add", kind))
+                else:
+                    found.append(Accumulate(Name(gathered), value, write.combine, kind))
+            elif write.access is None:
+                found.append(Assign(self.outputs[write.output], value))
+            else:
+                place = entry(self._output(write), write.access, kernel.extents)
+                if write.combine:
+                    found.append(Accumulate(place, value, write.combine, kind))
+                else:
+                    found.append(StoreElement(place, value))
+        return found
+
+    def _output(self, write: Write) -> Array:
+        return Array(self.outputs[write.output], self._kind_of(write))
+
+    def _gathered(self, write: Write) -> str:
+        """The variable of what is combined. No other name has two underscores in a row."""
+        output = self.outputs[write.output]
+        if write.access is not None:
+            return f"{output}__{write.value}"
+        return output if self._kind_gathered(write) == "float64" else f"{output}__all"
+
+    def _kind_of(self, write: Write) -> str:
+        return self.kernel.outputs[write.output].kind
+
+    def _kind_gathered(self, write: Write) -> str:
+        """The kind of that variable: sums and products of floats are those of doubles, those of integers wrap."""
+        kind = self._kind_of(write)
+        return kind if kind == "float32" and write.combine in ORDER else gathering_kind(kind, write.combine)
+
+    def _start(self, write: Write) -> Number:
+        return first_value(write.combine, self._kind_of(write))
+
+    def _looks_for_nan(self, write: Write) -> bool:
+        """Does the variable not see a nan by itself?"""
+        return write.combine in ORDER and is_of_reals(self._kind_of(write))
+
+
+GREATER = {"max": "greater", "min": "less"}
+
+
+def nan_of(gathered: str) -> str:
+    """The variable beside one in which the greatest or least is gathered: how many of what it was found among are nan."""
+    return f"{gathered}__nan"
+
+
+def gathered_in_order(name: str, value: Expression, combine: str, kind: str) -> Accumulate:
+    return Accumulate(Name(name), value, GREATER[combine], kind)

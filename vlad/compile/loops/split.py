@@ -1,0 +1,33 @@
+"""Short rows of exponentials in two loops, where one vector does not take all of a row: by itself, gcc takes what is left over
+one at a time.
+
+In: a nest, its loops marked.  Out: the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from vlad.compile.loops.ir import For, Nest, Statement, counted, is_innermost, mapped
+from vlad.compile.loops.multiple_accumulators import LANES, MOST_IN_LANES, is_short_row
+from vlad.compile.loops.simd import calls_vectors
+from vlad.core.loop_nests import SHORT
+
+FEWEST_LEFT = {"float32": 4, "float64": 2}  # what the smallest vector holds
+
+
+def split(nest: Nest) -> Nest:
+    fewest = FEWEST_LEFT["float32" if "float32" in nest.outputs else "float64"]
+
+    def change(statement: Statement) -> Sequence[Statement]:
+        if type(statement) is not For or not is_innermost(statement) or nest.turns <= SHORT:
+            return [statement]
+        left = statement.extent % LANES
+        is_short = left >= fewest and LANES < statement.extent < MOST_IN_LANES
+        if not is_short or is_short_row(nest, statement) or not calls_vectors(statement.body):
+            return [statement]
+        middle = counted(int(statement.end.value) - left)
+        return [replace(statement, end=middle), replace(statement, begin=middle)]
+
+    return replace(nest, body=mapped(nest.body, change))
