@@ -40,6 +40,13 @@ settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: a test that waits leaves its processor to another."""
+    return (
+        len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)) + 1
+    )
+
+
 def pytest_collection_finish() -> None:
     """Collecting cyclic garbage took an eighth of the time: objects that exist before the first test are frozen, and
     later ones are collected less often.
