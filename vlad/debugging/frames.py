@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.core.nodes import RESULT, Constant, DerivedName, GlobalReference, Variable, WrittenName
 from vlad.core.simplify import bound_in
@@ -19,6 +19,9 @@ from vlad.data.write import written
 from vlad.debugging.origins import described, root_of
 from vlad.evaluate.emit_python import Emission, is_emitted
 from vlad.evaluate.errors.replay import Frames, Replay, emission_of, span_of
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 MOST_FRAMES = 1000  # that are gathered, of a very deep stack the innermost
 MOST_OUTER_FRAMES = 100  # and after an error the outermost
@@ -48,7 +51,7 @@ class Frame:
     span        where it is, or None
     """
 
-    def __init__(self, machine: Any, emission: Emission, frame: FrameType, line: int) -> None:
+    def __init__(self, machine: Machine, emission: Emission, frame: FrameType, line: int) -> None:
         self.machine = machine
         self.emission = emission
         self.code: Code = emission.code
@@ -132,7 +135,7 @@ def is_told(variable: Variable, names: frozenset[str]) -> bool:
     return (name.of is RESULT or isinstance(name.of, WrittenName)) and name.of in names
 
 
-def frames_of(machine: Any, active: Frames, library: bool = False) -> list[Frame]:
+def frames_of(machine: Machine, active: Frames, library: bool = False) -> list[Frame]:
     """The frames as people see them, innermost first; those of the library, and of what the system is made of, on demand."""
     found = []
     if len(active) > MOST_FRAMES + MOST_OUTER_FRAMES:
@@ -146,7 +149,7 @@ def frames_of(machine: Any, active: Frames, library: bool = False) -> list[Frame
     return found
 
 
-def closed_over(machine: Any, value: Value) -> dict[str, Value]:
+def closed_over(machine: Machine, value: Value) -> dict[str, Value]:
     """The values that a procedure holds, by the names of its variables; of a backpropagator that J hands out the procedure, its
     argument and its value, and what the way back has to know."""
     value = look(value)

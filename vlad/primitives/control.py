@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.core.types import Recursion, is_tensor
 from vlad.data.errors import Kind, VladError
@@ -15,6 +15,9 @@ from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, scalar
 from vlad.reader.parser import number
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine, Evaluator
 
 
 def _error(message: Value) -> Value:
@@ -44,17 +47,17 @@ def _is_list(value: Value) -> bool:
     return bool(value == NIL)
 
 
-def _write(machine: Any, x: Value) -> Value:
+def _write(machine: Evaluator, x: Value) -> Value:
     machine.write(written(x, machine.watch.room()) + "\n")
     return x
 
 
-def _display(machine: Any, x: Value) -> Value:
+def _display(machine: Evaluator, x: Value) -> Value:
     machine.write(displayed(x, machine.watch.room()))
     return UNSPECIFIED
 
 
-def _write_string(machine: Any, x: Value) -> Value:
+def _write_string(machine: Evaluator, x: Value) -> Value:
     if type(x) is not String:
         raise invalid("write-string", "a string", x)
     machine.write(x.text)
@@ -67,25 +70,25 @@ def _expect_nothing(name: str, argument: Value) -> None:
         raise wrong_number(Signature(name, f"({name})", (), False), arguments_in(argument), failed)
 
 
-def _newline(machine: Any, nothing: Value) -> Value:
+def _newline(machine: Evaluator, nothing: Value) -> Value:
     _expect_nothing("newline", nothing)
     machine.write("\n")
     return UNSPECIFIED
 
 
-def _write_real(machine: Any, x: Value) -> Value:
+def _write_real(machine: Evaluator, x: Value) -> Value:
     if type(x) is not float:
         raise invalid("write-real", "a real", x, of=(Kind.REAL,))
     machine.write(real_text(x) + "\n")
     return x
 
 
-def _read_real(machine: Any, nothing: Value) -> Value:
+def _read_real(machine: Evaluator, nothing: Value) -> Value:
     _expect_nothing("read-real", nothing)
     return read_real(machine)
 
 
-def read_real(machine: Any) -> float:
+def read_real(machine: Evaluator) -> float:
     """The next number of the machine's input. Raises VladError where there is none."""
     word = machine.read_word()
     real = number(word) if word else None
@@ -95,19 +98,19 @@ def read_real(machine: Any) -> float:
     return real
 
 
-def _arguments(machine: Any, nothing: Value) -> Value:
+def _arguments(machine: Evaluator, nothing: Value) -> Value:
     _expect_nothing("command-line-arguments", nothing)
     return machine.arguments
 
 
-def _abstract_arguments(w: Any) -> Any:
+def _abstract_arguments(w: AbstractMachine) -> Any:
     """The session's own, which are part of a call's identity; where the code stands alone, they are the process's."""
     if not w.tells:
         return w.value(_arguments(w.machine, NIL))
     return w.invoke(WORDS, (), [w.unknown_real(w.constant(0.0))], False)
 
 
-def _words(w: Any, i: Any) -> Any:
+def _words(w: AbstractMachine, i: Any) -> Any:
     key = w.key
     none = scalar(w, "<", scalar(w, "argument-character", i, w.constant(0.0)), w.constant(-1.0))
 
@@ -119,7 +122,7 @@ def _words(w: Any, i: Any) -> Any:
     return choose(w, (key, "end"), none, lambda: w.constant(NIL), more)
 
 
-def _letters(w: Any, i: Any, j: Any) -> Any:
+def _letters(w: AbstractMachine, i: Any, j: Any) -> Any:
     key = w.key
     character = scalar(w, "argument-character", i, j)
 
@@ -140,10 +143,10 @@ LETTERS = Recursion("command-line-argument", _letters)
 def _shows(quoting: bool) -> tuple[Recursion, ...]:
     """The one for a whole value, and those for its parts."""
 
-    def show(w: Any, x: Any) -> Any:
+    def show(w: AbstractMachine, x: Any) -> Any:
         return w.each(x, lambda x: one(w, x))
 
-    def one(w: Any, x: Any) -> Any:
+    def one(w: AbstractMachine, x: Any) -> Any:
         if x.type.kind in ("real", "boolean"):
             return w.effect(x.type.kind, [x])
         if x.type.kind == "string":
@@ -165,26 +168,26 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
             )
         return w.effect("text", text=atom_text(x.type.of, quoting))
 
-    def spell_letters(w: Any, characters: Any) -> Any:
+    def spell_letters(w: AbstractMachine, characters: Any) -> Any:
         return w.each(characters, lambda x: spell_one(w, x))
 
-    def spell_one(w: Any, x: Any) -> Any:
+    def spell_one(w: AbstractMachine, x: Any) -> Any:
         if x.type.kind != "pair":
             return w.unspecified
         done = w.effect("quoted" if quoting else "character", [w.part(x, 0)])
         return done and w.recursive(letters, w.part(x, 1))
 
-    def show_rest(w: Any, x: Any) -> Any:
+    def show_rest(w: AbstractMachine, x: Any) -> Any:
         return w.each(x, lambda x: one_rest(w, x))
 
-    def one_rest(w: Any, x: Any) -> Any:
+    def one_rest(w: AbstractMachine, x: Any) -> Any:
         if x.type.kind == "pair":
             return in_order(w, [" ", (whole, w.part(x, 0)), (rest, w.part(x, 1))])
         if x.type.of == ():
             return w.effect("text", text=")")
         return in_order(w, [" . ", (whole, x), ")"])
 
-    def in_order(w: Any, pieces: list[Any]) -> Any:
+    def in_order(w: AbstractMachine, pieces: list[Any]) -> Any:
         done = None
         for piece in pieces:
             if type(piece) is str:
@@ -206,16 +209,16 @@ SHOWING = (*_shows(True), *_shows(False))
 WRITTEN, DISPLAYED = SHOWING[0], SHOWING[3]
 
 
-def _abstract_write(w: Any, x: Any) -> Any:
+def _abstract_write(w: AbstractMachine, x: Any) -> Any:
     shown = w.recursive(WRITTEN, x)
     return shown and w.effect("text", text="\n") and w.effect("out") and x
 
 
-def _abstract_display(w: Any, x: Any) -> Any:
+def _abstract_display(w: AbstractMachine, x: Any) -> Any:
     return w.recursive(DISPLAYED, x) and w.effect("out")
 
 
-def _abstract_write_string(w: Any, x: Any) -> Any:
+def _abstract_write_string(w: AbstractMachine, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head != "string":
             return w.invalid("write-string")
@@ -224,7 +227,7 @@ def _abstract_write_string(w: Any, x: Any) -> Any:
     return w.each(x, of_one)
 
 
-def _abstract_write_real(w: Any, x: Any) -> Any:
+def _abstract_write_real(w: AbstractMachine, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head != "real":
             return w.invalid("write-real")
@@ -233,21 +236,23 @@ def _abstract_write_real(w: Any, x: Any) -> Any:
     return w.each(x, of_one)
 
 
-def _abstract_on_nothing(name: str, act: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    def of_one(w: Any, x: Any) -> Any:
+def _abstract_on_nothing(
+    name: str, act: Callable[[AbstractMachine], Any]
+) -> Callable[[AbstractMachine, Any], Any]:
+    def of_one(w: AbstractMachine, x: Any) -> Any:
         return act(w) if x.type.of == () else w.fail(f"{name} takes no argument")
 
     return lambda w, x: w.each(x, lambda x: of_one(w, x))
 
 
-def _abstract_error(w: Any, message: Any) -> Any:
+def _abstract_error(w: AbstractMachine, message: Any) -> Any:
     """The words are only told where nobody else will: tier 0 runs an erring call again, and says them."""
     if not w.tells or _told(w, message, True):
         w.raised()
     return None
 
 
-def _told(w: Any, words: Any, first: bool) -> Any:
+def _told(w: AbstractMachine, words: Any, first: bool) -> Any:
     type_ = w.types.canonical(words.type)
     if type_.kind == "pair" and (first or not _ends_in_nil(w.types, type_)):
         told = _told_word(w, w.part(words, 0)) and w.effect("text", text=" ")
@@ -255,7 +260,7 @@ def _told(w: Any, words: Any, first: bool) -> Any:
     return _told_word(w, words)
 
 
-def _told_word(w: Any, x: Any) -> Any:
+def _told_word(w: AbstractMachine, x: Any) -> Any:
     return w.recursive(DISPLAYED if x.type.head == "string" else WRITTEN, x)
 
 

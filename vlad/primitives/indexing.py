@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_arrays
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Write, broadcast, contiguous, is_whole
@@ -61,6 +61,9 @@ from vlad.primitives.type_rules import (
     within,
 )
 
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
+
 # Of an index that is computed; one that is known is told, too.
 OUT_OF_RANGE = {
     name: f"{'Label' if name == 'one-hot' else 'Index'} given to {name} is out of range"
@@ -104,7 +107,7 @@ def _tensor_put(x: Value, like: Value, index: Value) -> Value:
     return put(like, place, numbers(x))
 
 
-def _abstract_ref(w: Any, t: Any, index: Any) -> Any:
+def _abstract_ref(w: AbstractMachine, t: Any, index: Any) -> Any:
     if not is_tensor(t.type):
         return w.invalid("tensor-ref")
     shape = shape_of(t)
@@ -115,7 +118,7 @@ def _abstract_ref(w: Any, t: Any, index: Any) -> Any:
     return _at(w, "tensor-ref", shape, places, lambda offset, at: _entries(w, t, offset, at, rest, inner))
 
 
-def _places(w: Any, index: Any) -> list[Any]:
+def _places(w: AbstractMachine, index: Any) -> list[Any]:
     """The indices, which are a list, or one, or a list that ends in one."""
     places = []
     while index.type.kind == "pair":
@@ -124,7 +127,7 @@ def _places(w: Any, index: Any) -> list[Any]:
     return places if index.type.of == () else [*places, index]
 
 
-def _at(w: Any, name: str, shape: Shape, places: list[Any], rule: Callable[..., Any]) -> Any:
+def _at(w: AbstractMachine, name: str, shape: Shape, places: list[Any], rule: Callable[..., Any]) -> Any:
     """The rule on where a place is: a number of entries that is known, and (stride, real) for each index that is not. One that
     is out of range is an error."""
     strides, offset, unknown = contiguous(shape), 0, []
@@ -150,11 +153,11 @@ def _at(w: Any, name: str, shape: Shape, places: list[Any], rule: Callable[..., 
     return provided(w, tests, OUT_OF_RANGE[name], lambda: rule(offset, unknown))
 
 
-def _is_whole(w: Any, x: Any) -> Any:
+def _is_whole(w: AbstractMachine, x: Any) -> Any:
     return w.apply(w.machine.table["="], [x, w.apply(w.machine.table["floor"], [x])])
 
 
-def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, inner: Shape) -> Any:
+def _entries(w: AbstractMachine, t: Any, offset: int, at: list[Any], shape: Shape, inner: Shape) -> Any:
     """The part of a tensor of this shape at a place: with these strides, from an offset on, and further by (stride, real)."""
     if not at:
         return copied(w, t, shape, Access(offset, inner))
@@ -169,7 +172,7 @@ def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, inner: Sh
     return answer_of(w, kernel, [*[place for _, place in at], t], shape, kind)
 
 
-def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
+def _abstract_put(w: AbstractMachine, x: Any, like: Any, index: Any) -> Any:
     if not is_tensor(like.type):
         return unfit(w, x, ())
     if not has_tangents(like.type):
@@ -187,7 +190,14 @@ def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
 
 
 def _put(
-    w: Any, x: Any, whole: Shape, offset: int, at: list[Any], shape: Shape, inner: Shape, kind: str
+    w: AbstractMachine,
+    x: Any,
+    whole: Shape,
+    offset: int,
+    at: list[Any],
+    shape: Shape,
+    inner: Shape,
+    kind: str,
 ) -> Any:
     """Zeros of a kind but at a place (as `_entries` has it), where x is."""
     if not is_number(x) or broadcast_shape([shape_of(x), shape]) != shape:
@@ -230,7 +240,9 @@ def _slice_like(t: Value, part: Value, start: Value, stop: Value, axis: Value, s
     return _slice(t, start, stop, axis, step)
 
 
-def _cut_out(w: Any, shape: Shape, part: Any, bounds: Sequence[Any], rule: Callable[..., Any]) -> Any:
+def _cut_out(
+    w: AbstractMachine, shape: Shape, part: Any, bounds: Sequence[Any], rule: Callable[..., Any]
+) -> Any:
     """The rule on where a slice is: its offset, (stride, real) for a start that is computed, its shape and strides.
 
     Where bounds are computed, the length has to be known all the same: because they are a known distance apart, or because
@@ -278,18 +290,18 @@ def _every(shape: Shape, axis: int, count: int, by: int) -> tuple[Shape, Shape]:
     return tuple(own), tuple(strides)
 
 
-def _abstract_slice(w: Any, t: Any, *bounds: Any) -> Any:
+def _abstract_slice(w: AbstractMachine, t: Any, *bounds: Any) -> Any:
     return _abstract_slice_like(w, t, None, *bounds)
 
 
-def _abstract_slice_like(w: Any, t: Any, part: Any, *bounds: Any) -> Any:
+def _abstract_slice_like(w: AbstractMachine, t: Any, part: Any, *bounds: Any) -> Any:
     def cut(offset: int, at: list[Any], own: Shape, inner: Shape) -> Any:
         return _entries(w, t, offset, at, own, inner)
 
     return _cut_out(w, shape_of(t), part, bounds, cut)
 
 
-def _abstract_unslice(w: Any, x: Any, like: Any, *bounds: Any) -> Any:
+def _abstract_unslice(w: AbstractMachine, x: Any, like: Any, *bounds: Any) -> Any:
     if is_tensor(like.type) and not has_tangents(like.type):
         return w.known_zero
     shape = shape_of(like)
@@ -348,7 +360,9 @@ def _gathered_shape(array: Array, indices: Array, axis: int) -> tuple[int, ...]:
     return (*array.shape[:axis], *indices.shape, *array.shape[axis + 1 :])
 
 
-def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callable[..., Any]) -> Any:
+def _abstract_indices(
+    w: AbstractMachine, name: str, indices: Any, length: int, rule: Callable[..., Any]
+) -> Any:
     """The rule on the indices, counted from the start; where one is no index of an axis of this length, an error."""
     if not is_number(indices) or kind_of(indices) == "bool":
         return w.invalid(name)
@@ -361,7 +375,9 @@ def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callab
     return whole_places(w, OUT_OF_RANGE[name], indices, -length, length, from_start)
 
 
-def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]) -> Any:
+def whole_places(
+    w: AbstractMachine, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]
+) -> Any:
     """The rule on whole numbers from `least` up to but without `end`; where one is no such number, an error."""
     table, shape = w.machine.table, shape_of(places)
     tests = within(w, places, float(least), float(end))
@@ -384,7 +400,7 @@ def _along(shape: Shape, chosen: Shape, at: int) -> tuple[Shape, Access, Access]
     )
 
 
-def _abstract_gather(w: Any, t: Any, indices: Any, axis: Any) -> Any:
+def _abstract_gather(w: AbstractMachine, t: Any, indices: Any, axis: Any) -> Any:
     shape = shape_of(t)
     at = axis_of("gather", known(w, axis), len(shape))
 
@@ -396,7 +412,7 @@ def _abstract_gather(w: Any, t: Any, indices: Any, axis: Any) -> Any:
     return _abstract_indices(w, "gather", indices, shape[at], parts)
 
 
-def _abstract_scatter(w: Any, t: Any, indices: Any, updates: Any, axis: Any) -> Any:
+def _abstract_scatter(w: AbstractMachine, t: Any, indices: Any, updates: Any, axis: Any) -> Any:
     if updates.type.of is ZERO:
         return t
     shape = shape_of(t)
@@ -489,7 +505,7 @@ def _choice(xp: Any, c: Any, a: Array | float, b: Array | float) -> Array:
     return xp.where(test, there.asarray(a) if type(a) is type(b) is float else a, b)
 
 
-def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
+def _abstract_where(w: AbstractMachine, c: Any, a: Any, b: Any) -> Any:
     """A test between two values that are there: what follows knows which. Of tensors entry by entry."""
 
     def of_one(c: Any) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from vlad.compile.emit.c_rules import read_expression
@@ -38,11 +38,14 @@ from vlad.python.differences import Check, Points, told, wrong_rule
 from vlad.python.rules import Statement
 from vlad.python.stating import HostPrimitive
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 
 class Host:
     """What a session was given by Python, and the procedures made of it: one each, as long as anybody holds it."""
 
-    def __init__(self, machine: Any, apply: ApplyProcedure) -> None:
+    def __init__(self, machine: Machine, apply: ApplyProcedure) -> None:
         self.machine = machine
         self.apply = apply
         self.functions: WeakValueDictionary[int, Code] = WeakValueDictionary()

@@ -11,7 +11,7 @@ The file is long because it is one dispatch over the nodes of core, and the voca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from vlad.compile.analysis.static_operands import Fixed
 from vlad.compile.ir.program import Failure
@@ -64,6 +64,9 @@ from vlad.expand.arity import too_few
 from vlad.primitives.files import Files
 from vlad.primitives.type_rules import drawn, entry_by_entry
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 UNBOUND = "Unbound variable: "
 MISFITS = ("invalid-argument", "wrong-shape")  # codes of errors
 MOST_SHAPES = 4  # that the operands of a call have, for each of which it is made apart
@@ -104,7 +107,7 @@ class Instance:
 class AbstractInterpreter:
     """Reads core on what is known of values. Rows' abstract rules are called with this as first argument."""
 
-    def __init__(self, machine: Any, types: Types) -> None:
+    def __init__(self, machine: Machine, types: Types) -> None:
         self.machine = machine
         self.types = types
         self.instance: Instance = Instance(Recursion("", lambda w: None), (), (), 0)
@@ -644,14 +647,14 @@ class AbstractInterpreter:
             else self.compute(self.machine.table["unknown-real"], [value], self.types.real)
         )
 
-    def left_out(self, what: str) -> Result:
+    def left_out(self, what: str) -> NoReturn:
         """This is for tier 0."""
         raise Unbounded(f"{what} not compiled yet", self.span)
 
-    def unbounded(self, reason: str, for_number: bool = False) -> Result:
+    def unbounded(self, reason: str, for_number: bool = False) -> NoReturn:
         raise Unsettled(reason, self.span, for_number)
 
-    def folded(self, row: Primitive, operands: list[Known]) -> Result:
+    def folded(self, row: Primitive, operands: Sequence[Known]) -> Result:
         """A row that is only known on constants: strings, symbols."""
         values = []
         for operand in operands:

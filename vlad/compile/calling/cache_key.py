@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.static_operands import MOST_WRITTEN, Fixed
 from vlad.control.budget import expect_bytes
@@ -51,6 +51,9 @@ from vlad.data.values import (
 )
 from vlad.evaluate.limits import deep_recursion
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 MOST_WORDS = 200_000  # of a call's text: what is larger is not worth recognising
 BYTES_SPELT = 8  # that a character takes in a text that is made of such, and hashed
 
@@ -68,7 +71,7 @@ class Nameless(Exception):
 
 
 def identity(
-    machine: Any, f: Value, operands: Iterable[Value], longest: int, *more: str
+    machine: Machine, f: Value, operands: Iterable[Value], longest: int, *more: str
 ) -> tuple[str, list[Global]]:
     """The digest of a call, with `more` that matters, and the globals it reaches. Of lists that are longer than `longest` the
     length does not matter. Raises Nameless."""
@@ -183,7 +186,7 @@ def _spelt(text: str) -> str:
 class _Walk:
     """Writes words. Whatever is met again is its number, so sharing and recursion end by themselves."""
 
-    def __init__(self, machine: Any) -> None:
+    def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.words: list[str] = []
         self.cells: list[Global] = []

@@ -12,7 +12,7 @@ import json
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
 from vlad.compile.analysis.strategy import Strategy, by_patience, lengths
@@ -35,6 +35,9 @@ from vlad.data.values import Global, Value, look
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, out_of_memory, too_deep
 from vlad.primitives.control import read_real
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 UNLIMITED = 1 << 60  # steps
 LONGEST_CHARACTER = 4  # bytes of UTF-8
 LEAST_ROOM = 24 << 20  # bytes, in which a loop can be collected
@@ -44,7 +47,7 @@ BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack: what a limit of depth leav
 class Outside:
     """What compiled code does to the outside, done by the machine. An exception there ends the call, and is raised again."""
 
-    def __init__(self, machine: Any) -> None:
+    def __init__(self, machine: Machine) -> None:
         self.machine = weakref.ref(machine)  # `_outsides` must not keep it; whoever calls has it
         self.error: BaseException | None = None
         # C does not keep this, nor do its own callbacks: whoever calls has it, and it goes with the machine
@@ -91,7 +94,7 @@ class Outside:
 _outsides: weakref.WeakKeyDictionary[Any, Outside] = weakref.WeakKeyDictionary()
 
 
-def outside_of(machine: Any) -> Outside:
+def outside_of(machine: Machine) -> Outside:
     outside = _outsides.get(machine)
     if outside is None:
         outside = _outsides[machine] = Outside(machine)
@@ -108,7 +111,7 @@ class Compiled(Crossing):
 
     def __init__(
         self,
-        machine: Any,
+        machine: Machine,
         interface: Interface,
         cells: Iterable[Global],
         handle: Any,
@@ -348,7 +351,7 @@ def failure(status: int, failures: tuple[str, ...]) -> BaseException:
 
 
 def compile_call(
-    machine: Any,
+    machine: Machine,
     f: Value,
     operands: tuple[Value, ...],
     optimize: int = 2,
@@ -385,7 +388,7 @@ def compile_call(
     return found
 
 
-def _shaping(machine: Any, f: Value, operands: tuple[Value, ...], longest: int, but: Places) -> Places:
+def _shaping(machine: Machine, f: Value, operands: tuple[Value, ...], longest: int, but: Places) -> Places:
     """The places of numbers that have to be known for shapes to be, if that is all that is wanting; not those that were tried."""
     places = whole_numbers(operands)
     if not places:
@@ -436,7 +439,7 @@ def longest_chain(value: Value, known: dict[int, int]) -> int:
 
 
 def _compile(
-    machine: Any,
+    machine: Machine,
     f: Value,
     operands: tuple[Value, ...],
     longest: int,
@@ -486,7 +489,7 @@ def _compile(
     return Compiled(machine, unit.interface, unit.cells, library, unit.given)
 
 
-def _kept(machine: Any, key: str, cells: list[Global]) -> Compiled | None:
+def _kept(machine: Machine, key: str, cells: list[Global]) -> Compiled | None:
     """What an earlier process made of the same call; None where it is gone. Raises Unbounded, as that one did."""
     data = cache.lookup(key, cache.CALL)
     if data is None:

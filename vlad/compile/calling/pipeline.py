@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vlad.compile.analysis.abstract_interpreter import Instance
 from vlad.compile.analysis.fixpoint import Analysis
@@ -18,11 +18,14 @@ from vlad.core.types import LONGEST_CHAIN, TooLarge
 from vlad.data.values import Code, Value
 from vlad.evaluate.limits import deep_recursion
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 MOST_PATIENT_LINES = 8_000  # of C: where more calls are followed, to compile them takes longer than they save
 
 
 def made(
-    machine: Any,
+    machine: Machine,
     code: Code,
     environment: tuple[Value, ...],
     operands: tuple[Value, ...],
@@ -40,7 +43,7 @@ def made(
 
 
 def settles(
-    machine: Any,
+    machine: Machine,
     code: Code,
     environment: tuple[Value, ...],
     operands: tuple[Value, ...],
@@ -67,7 +70,7 @@ class Unit:
 
     def __init__(
         self,
-        machine: Any,
+        machine: Machine,
         code: Code,
         environment: tuple[Value, ...],
         operands: tuple[Value, ...],

@@ -26,7 +26,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.static_operands import form
 from vlad.compile.calling.background import BACKGROUND
@@ -46,6 +46,9 @@ from vlad.evaluate.limits import AsyncException, too_deep
 from vlad.primitives.numerals import LONG
 from vlad.primitives.strings import BEYOND
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 POLICIES = ("auto", "compile", "evaluate")
 A_MOMENT = 0.05  # seconds on tier 0, before it is worth compiling
 MOST_PROCEDURES = 512
@@ -57,7 +60,7 @@ MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some
 
 class Tiers:
     def __init__(
-        self, machine: Any, policy: str = "auto", optimize: int = 2, fast_math: bool = False
+        self, machine: Machine, policy: str = "auto", optimize: int = 2, fast_math: bool = False
     ) -> None:
         if policy not in POLICIES:
             raise ValueError(f"tier is one of {', '.join(POLICIES)}; not {policy}")
