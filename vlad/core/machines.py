@@ -49,19 +49,20 @@ class Evaluator(Protocol):
         """The limits of the evaluation that runs."""
 
     def write(self, text: str, /) -> object:
-        """Write to the session's output. Raises what the limit on output raises; the result is unused."""
+        """Write to the session's output; the result is unused. Raises LimitExceeded in place of writing more than is allowed, and
+        VladError where programs may not use the standard streams."""
 
     def read_word(self) -> str:
-        """The next word of the input, '' at its end."""
+        """The next word of the input, '' at its end. Raises VladError where programs may not use the standard streams."""
 
     def find(self, name: str, /) -> str:
-        """The path of a file that a program names."""
+        """The path of a file that a program names. Raises VladError where there is none, or programs may not read files."""
 
     def permit(self, capability: str, what: str, /) -> object:
         """Raises VladError where the session forbids the capability; the result is unused."""
 
     def core_of(self, code: Code) -> Lambda:
-        """The lambda that the code evaluates. Raises VladError where it cannot be made."""
+        """The lambda that the code evaluates, made when it is first asked for."""
 
     def derived_code(self, code: Code, kind: str) -> Code:
         """The code of the "tail" or "forward" entry of a code; the same one each time."""
