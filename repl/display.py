@@ -8,7 +8,7 @@ write.py; this module only decides where lines end.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.data.devices import name_of
 from vlad.data.source import Span, in_library
@@ -16,6 +16,9 @@ from vlad.data.tensors import Tensor, dtype_name, kind_name, on_host
 from vlad.data.values import UNSPECIFIED, Role, Value, is_procedure, look
 from vlad.data.write import entry_text, procedure_pieces, tensor_marks, written
 from vlad.expand.arity import signature
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 NARROWEST = 20  # minimum number of columns
 
@@ -144,7 +147,7 @@ def anonymous(value: Value, text: str, room: int) -> str:
     return f"#<procedure {signature(value[0].machine, value[0]).text}>"
 
 
-def remark(value: Value, machine: Any) -> str:
+def remark(value: Value, machine: Machine) -> str:
     """Facts that the text of a value does not show; '' if there are none."""
     value = look(value)
     if type(value) is Tensor:
@@ -157,7 +160,7 @@ def remark(value: Value, machine: Any) -> str:
     return ""
 
 
-def described(value: Value, machine: Any) -> str:
+def described(value: Value, machine: Machine) -> str:
     """A description of a procedure: `procedure (square x), <input 1>:1`, `reverse of square`, …"""
     code = value[0]
     if code.role is Role.TAG:
@@ -174,13 +177,13 @@ def described(value: Value, machine: Any) -> str:
     return f"procedure {signature(machine, code).text}" + (f", {place}" if place else "")
 
 
-def place_of(value: Value, machine: Any) -> str:
+def place_of(value: Value, machine: Machine) -> str:
     """File and line of a procedure; '' if it has no place."""
     span: Span | None = machine.core_of(value[0].base).span
     return "" if span is None else f"{span.source.name}:{span.line}"
 
 
-def shown(value: Value, machine: Any, format: Format) -> tuple[str, str]:
+def shown(value: Value, machine: Machine, format: Format) -> tuple[str, str]:
     """Text and remark of a top-level value; two empty texts for a value that is not shown."""
     if value is UNSPECIFIED:
         return "", ""

@@ -78,6 +78,7 @@ QUICK = (
     "test_documentation.py::test_the_examples_of_a_page[tutorial.md]",
     "test_help.py",
     "test_layout.py",
+    "test_packaging.py::test_every_folder_is_a_package_of_the_wheel",
     "test_packaging.py::test_how_to_cite_it",
     "test_packaging.py::test_the_first_command_installs_what_users_need",
     "test_quick.py",

@@ -24,7 +24,7 @@ ROOMS = (
     ),
     ("vlad.data", "source values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
-    ("vlad.core", "expressions loop_nests nodes names text types check passes resolve simplify"),
+    ("vlad.core", "expressions loop_nests nodes names text types machines check passes resolve simplify"),
     (
         "vlad.expand",
         "scope macros normalize patterns arity items expander binding_forms data_forms conditional_forms forms",
@@ -37,7 +37,7 @@ ROOMS = (
         "products shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
         "norms contractions networks random files control transforms table",
     ),
-    ("vlad.evaluate", "limits emit_python"),
+    ("vlad.evaluate", "limits code_machine emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),
     ("vlad.evaluate", "entries system_procedures machine overtaking"),
     (

@@ -208,6 +208,15 @@ def test_an_editable_install_is_a_plain_path_entry(checkout: Path, tmp_path: Pat
         assert run(binaries / "vlad", tmp_path / "cube", "word", folder=folder) == PRINTED
 
 
+def test_every_folder_is_a_package_of_the_wheel() -> None:
+    """The wheel itself takes seconds to build."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"][
+        "packages"
+    ]
+    folders = {file.parent.relative_to(ROOT) for file in (ROOT / "vlad").rglob("__init__.py")}
+    assert {".".join(folder.parts) for folder in folders} <= set(listed)
+
+
 def test_how_to_cite_it() -> None:
     """CITATION.cff is of this version and licence, and refers to the papers of docs/papers.md."""
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 """Source texts, spans in them, and excerpts with carets.
 
 In: the text of a file, prompt line or string.  Out: `Span`s, which every later stage carries along.
-This module is the lowest of the project: it imports nothing else.
+It imports no other module of vlad.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_library, in_stdlib
@@ -24,6 +24,9 @@ from vlad.debugging.instrumented import Place
 from vlad.debugging.origins import Phase, differentiated, phase_of
 from vlad.evaluate.errors.explain import placed
 from vlad.evaluate.errors.miscounted import Counted
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 MOST_PARTS = 10_000  # of a structure that are searched
 MOST_NEW_PARTS = 100  # of a result: sums of structures are added at once no deeper (vector_space.AT_ONCE)
@@ -102,7 +105,7 @@ def backtrace_line(entry: Backtrace) -> str:
 class Finder:
     """Inspects results of operations. `found` is called with the first infinity and the first NaN of each evaluation."""
 
-    def __init__(self, machine: Any, found: Callable[[Finding], object]) -> None:
+    def __init__(self, machine: Machine, found: Callable[[Finding], object]) -> None:
         self.machine = machine
         self.found = found
         self.resting = False

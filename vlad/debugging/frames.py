@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.core.nodes import RESULT, Constant, DerivedName, GlobalReference, Variable, WrittenName
 from vlad.core.simplify import bound_in
@@ -19,6 +19,9 @@ from vlad.data.write import written
 from vlad.debugging.origins import described, root_of
 from vlad.evaluate.emit_python import Emission, is_emitted
 from vlad.evaluate.errors.replay import Frames, Replay, emission_of, span_of
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 MOST_FRAMES = 1000  # collected, the innermost of a very deep stack
 MOST_OUTER_FRAMES = 100  # and after an error the outermost
@@ -48,7 +51,7 @@ class Frame:
     span        where it is, or None
     """
 
-    def __init__(self, machine: Any, emission: Emission, frame: FrameType, line: int) -> None:
+    def __init__(self, machine: Machine, emission: Emission, frame: FrameType, line: int) -> None:
         self.machine = machine
         self.emission = emission
         self.code: Code = emission.code
@@ -133,7 +136,7 @@ def is_shown(variable: Variable, names: frozenset[str]) -> bool:
     return (name.of is RESULT or isinstance(name.of, WrittenName)) and name.of in names
 
 
-def frames_of(machine: Any, active: Frames, library: bool = False) -> list[Frame]:
+def frames_of(machine: Machine, active: Frames, library: bool = False) -> list[Frame]:
     """The frames for display, innermost first; `library`: including those of the library and of the system."""
     found = []
     if len(active) > MOST_FRAMES + MOST_OUTER_FRAMES:
@@ -147,7 +150,7 @@ def frames_of(machine: Any, active: Frames, library: bool = False) -> list[Frame
     return found
 
 
-def closed_over(machine: Any, value: Value) -> dict[str, Value]:
+def closed_over(machine: Machine, value: Value) -> dict[str, Value]:
     """The captured values of a procedure, by the names of its variables; of a backpropagator from J the procedure, its
     argument and its value, and the saved values of the reverse phase.
     """

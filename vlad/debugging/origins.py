@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vlad.core.names import lambdas_within, sub_bodies
 from vlad.core.nodes import Apply, Binding, Body, Lambda, Variable
@@ -18,6 +18,9 @@ from vlad.core.simplify import bound_in
 from vlad.data.source import Span
 from vlad.data.values import Code, Role
 from vlad.expand.patterns import ProcedureSpan
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 DEEPEST = 6  # nested transforms that are named
 ORDERS = ("", "", "second", "third", "fourth", "fifth", "sixth", "seventh")
@@ -63,7 +66,7 @@ def kinds_of(path: tuple[Code, ...]) -> list[str]:
     return kinds[::-1]
 
 
-def maker_of(machine: Any, code: Code) -> Code | None:
+def maker_of(machine: Machine, code: Code) -> Code | None:
     """The transformed code that contains a backpropagator's code; None for a procedure of the program."""
     lambda_: Lambda = machine.core_of(code.base)
     for other in list(code.family.codes.values()):
@@ -73,14 +76,14 @@ def maker_of(machine: Any, code: Code) -> Code | None:
     return None
 
 
-def _makes(machine: Any, code: Code, lambda_: Lambda) -> bool:
+def _makes(machine: Machine, code: Code, lambda_: Lambda) -> bool:
     if not any(inner is lambda_ for inner in lambdas_within(machine.core_of(code).body)):
         return False
     source = transforms(code)[-2]
     return not any(inner is lambda_ for inner in lambdas_within(machine.core_of(source).body))
 
 
-def root_of(machine: Any, code: Code) -> Code:
+def root_of(machine: Machine, code: Code) -> Code:
     """The procedure of the program from which a code was derived, or the code itself."""
     maker = maker_of(machine, code)
     while maker is not None:
@@ -89,14 +92,14 @@ def root_of(machine: Any, code: Code) -> Code:
     return code.base
 
 
-def modes_of(machine: Any, code: Code) -> tuple[str, ...]:
+def modes_of(machine: Machine, code: Code) -> tuple[str, ...]:
     """The derivatives that a code computes, outermost first."""
     maker = maker_of(machine, code)
     inner = () if maker is None else ("reverse", *modes_of(machine, transforms(maker)[-2]))
     return (*kinds_of(transforms(code)), *inner)
 
 
-def phase_of(machine: Any, code: Code, variable: Variable | None) -> Phase:
+def phase_of(machine: Machine, code: Code, variable: Variable | None) -> Phase:
     """What the operation in this code that binds this variable computes."""
     path = transforms(code)
     while len(path) > 1 and path[-2].tail is path[-1]:
@@ -110,7 +113,7 @@ def phase_of(machine: Any, code: Code, variable: Variable | None) -> Phase:
     return Phase("tangent" if modes[0] == "forward" else "sensitivity", modes)
 
 
-def differentiated(machine: Any, code: Code, span: Span | None) -> str:
+def differentiated(machine: Machine, code: Code, span: Span | None) -> str:
     """The primitive of the program whose derivative the operation at this place belongs to; "" if there is none."""
     root = root_of(machine, code)
     if root.primitive is not None:
@@ -127,13 +130,13 @@ def differentiated(machine: Any, code: Code, span: Span | None) -> str:
     return ""
 
 
-def is_top_level(machine: Any, code: Code) -> bool:
+def is_top_level(machine: Machine, code: Code) -> bool:
     """Whether a code is a form outside of all procedures."""
     span = machine.core_of(code).span
     return not code.name and span is not None and type(span) is not ProcedureSpan
 
 
-def described(machine: Any, code: Code) -> str:
+def described(machine: Machine, code: Code) -> str:
     """The displayed name of a procedure, including derivatives of procedures."""
     if code.role is Role.TAG:
         return {"reverse": "a procedure that J made", "forward": "a procedure on forward values"}.get(

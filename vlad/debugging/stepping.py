@@ -7,7 +7,7 @@ in the midst of the evaluation: its frames are those of Python's stack.
 from __future__ import annotations
 
 import sys
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from vlad.data.errors import VladError
 from vlad.data.source import Span
@@ -16,6 +16,9 @@ from vlad.debugging.frames import Frame, active_frames, frames_of
 from vlad.debugging.instrumented import Activation, Place
 from vlad.debugging.origins import Phase, phase_of
 from vlad.debugging.tracing import names_of
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 ACTIONS = ("step", "over", "out", "continue", "quit")
 
@@ -69,7 +72,7 @@ class Stepper:
     lasting whether a step continues in the next evaluation
     """
 
-    def __init__(self, machine: Any, watcher: Watcher | None = None) -> None:
+    def __init__(self, machine: Machine, watcher: Watcher | None = None) -> None:
         self.machine = machine
         self.watcher = watcher
         self.names: dict[str, Code | None] = {}

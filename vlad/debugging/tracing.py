@@ -8,7 +8,7 @@ limited.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from vlad.data.source import in_library
@@ -16,6 +16,9 @@ from vlad.data.values import Code, Value, look
 from vlad.debugging.frames import shortened
 from vlad.debugging.instrumented import Activation
 from vlad.debugging.origins import described, modes_of, root_of
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 MOST_LINES = 1000  # per evaluation
 MOST_LEVELS = 30  # of indentation
@@ -26,7 +29,7 @@ class Tracer:
     this name: then inner procedures may have it. `write` is called with lines.
     """
 
-    def __init__(self, machine: Any, write: Callable[[str], object]) -> None:
+    def __init__(self, machine: Machine, write: Callable[[str], object]) -> None:
         self.machine = machine
         self.write = write
         self.names: dict[str, Code | None] = {}
@@ -92,14 +95,14 @@ class Tracer:
             self.write(f"… (no more than {self.most} lines are shown)")
 
 
-def names_of(machine: Any, code: Code, names: dict[str, Code | None]) -> set[str]:
+def names_of(machine: Machine, code: Code, names: dict[str, Code | None]) -> set[str]:
     """The names that mean a procedure's code: those of the globals it was bound to, or of any procedure of the user's."""
     span = machine.core_of(code).span
     is_users = span is not None and not in_library(span)
     return {name for name, meant in names.items() if meant is code or (is_users and name == code.name)}
 
 
-def call_text(machine: Any, code: Code, operands: tuple[Value, ...]) -> str:
+def call_text(machine: Machine, code: Code, operands: tuple[Value, ...]) -> str:
     """A call in the language's notation. For derivatives: the arguments of the procedure, then in forward mode their tangent."""
     modes = modes_of(machine, code)
     own = operands[len(operands) - code.base.arity :]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from vlad.core.names import make_lambda, operands
@@ -41,6 +41,9 @@ from vlad.core.nodes import (
     Variable,
 )
 from vlad.data.values import FALSE, NIL, NUMBERS, TRUE, ZERO, Code, Primitive, Value
+
+if TYPE_CHECKING:
+    from vlad.evaluate.code_machine import CodeMachine
 
 MOST_OPERANDS = 4  # of an entry; more are packed into the last. T has as many registers
 DEEPEST_EXPRESSION = 20
@@ -64,7 +67,7 @@ def is_emitted(frame: FrameType) -> bool:
 class Family:
     """Shared by the codes of one top-level form: the Python globals of their functions, and the codes themselves."""
 
-    def __init__(self, machine: Any, shared: dict[str, Any]) -> None:
+    def __init__(self, machine: CodeMachine, shared: dict[str, Any]) -> None:
         self.machine = machine
         self.names: dict[str, Any] = dict(shared)
         self.names |= marked()

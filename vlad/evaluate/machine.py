@@ -87,6 +87,7 @@ class Machine:
         self.steps: list[float] = [0, float("inf")]
         self.write = self._counting_writer(write)
         self.read = read
+        self.read_word: Callable[[], str] = self._next_word  # a variable, as `write`: a policy replaces both
         self.find = find  # resolves a file name of a program to a path
         self.permit = permit  # raises if the program lacks a capability
         self.arguments = list_of(
@@ -319,7 +320,7 @@ class Machine:
 
         return stepped
 
-    def read_word(self) -> str:
+    def _next_word(self) -> str:
         """The next word of the input, '' at its end."""
         while not self._pending_words:
             line = self.read()

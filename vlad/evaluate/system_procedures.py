@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vlad.core.nodes import Lambda, Letrec, Variable
 from vlad.core.text import constant_text, read_expression
 from vlad.data.values import UNSPECIFIED, Code, Global, Primitive, Role, Value, closure
 
+if TYPE_CHECKING:
+    from vlad.evaluate.code_machine import CodeMachine
+
 
 class SystemProcedures:
     def __init__(
         self,
-        machine: Any,
+        machine: CodeMachine,
         texts: Mapping[str, str],
         code_texts: Mapping[str, tuple[Role, str, tuple[str, ...]]],
     ) -> None:
@@ -108,7 +111,7 @@ class SystemProcedures:
 class SystemCodes(dict[str, Code]):
     """The codes of AD values, read from their texts when first needed."""
 
-    def __init__(self, machine: Any) -> None:
+    def __init__(self, machine: CodeMachine) -> None:
         super().__init__()
         self.machine = machine
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vlad.core.nodes import WrittenName
 from vlad.data.errors import VladError
@@ -19,6 +19,9 @@ from vlad.data.values import Code, Primitive, Value, look
 from vlad.expand.macros import text_of
 from vlad.expand.patterns import ProcedureSpan
 from vlad.reader.parser import Form
+
+if TYPE_CHECKING:
+    from vlad.core.machines import Evaluator
 
 NAMELESS = "an anonymous procedure"
 LIST_PATTERN = "`(list x y …)`"
@@ -70,7 +73,7 @@ def usage(text: str) -> Usage:
     return Usage(text, by_place.count(" "), "…" in text or "..." in text or " . " in text)
 
 
-def signature(machine: Any, code: Code) -> Signature:
+def signature(machine: Evaluator, code: Code) -> Signature:
     """The signature of a procedure, or of the procedure whose derivative it is."""
     row = code.base.primitive
     if row is not None and machine.table.get(row.name) is row:
@@ -119,7 +122,7 @@ def takes_lists(name: str, count: int) -> bool:
     return (name == "append" and count != 2) or (name in ("map", "for-each") and count in (3, 4))
 
 
-def too_few(machine: Any, code: Code, parts: int, given: int, is_end: bool) -> VladError:
+def too_few(machine: Evaluator, code: Code, parts: int, given: int, is_end: bool) -> VladError:
     """The error of a call with `given` operands that made `parts` parts, the last of which is no pair. `is_end`: whether it is
     ().
     """

@@ -12,7 +12,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array
 from vlad.core.loop_nests import Access, contiguous
@@ -26,6 +26,9 @@ from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.numbers import invalid
 from vlad.primitives.products import product
 from vlad.primitives.type_rules import asked_kind, is_number, kind_of, known, loops, shape_of, unfit
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
 
 Shape = tuple[int, ...]
 Lengths = dict[str, int]
@@ -117,7 +120,7 @@ def _contract(a: Value, b: Value, labels: Value, like: Value) -> Value:
     return made(_placed(xp, found, recipe.found, recipe.result, dims))
 
 
-def _abstract_contract(w: Any, a: Any, b: Any, labels: Any, like: Any) -> Any:
+def _abstract_contract(w: AbstractMachine, a: Any, b: Any, labels: Any, like: Any) -> Any:
     """Loops over the names: those of the result, then those that are summed over."""
     terms, _, result = known(w, labels).text.partition("->")
     left, _, right = terms.partition(",")
@@ -227,7 +230,7 @@ def _einsum_plan(spec: Value, ts: Value) -> Value:
         raise unlike("einsum", tuple(values), str(error)) from None
 
 
-def _abstract_plan(w: Any, spec: Any, ts: Any) -> Any:
+def _abstract_plan(w: AbstractMachine, spec: Any, ts: Any) -> Any:
     text = known(w, spec)
     if type(text) is not String:
         return w.invalid("einsum")

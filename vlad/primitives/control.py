@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.core.types import Recursion, is_tensor
 from vlad.data.errors import Kind, VladError
@@ -15,6 +15,9 @@ from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, scalar
 from vlad.reader.parser import number
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine, Evaluator
 
 
 def _error(message: Value) -> Value:
@@ -42,17 +45,17 @@ def _is_list(value: Value) -> bool:
     return bool(value == NIL)
 
 
-def _write(machine: Any, x: Value) -> Value:
+def _write(machine: Evaluator, x: Value) -> Value:
     machine.write(written(x, machine.watch.room()) + "\n")
     return x
 
 
-def _display(machine: Any, x: Value) -> Value:
+def _display(machine: Evaluator, x: Value) -> Value:
     machine.write(displayed(x, machine.watch.room()))
     return UNSPECIFIED
 
 
-def _write_string(machine: Any, x: Value) -> Value:
+def _write_string(machine: Evaluator, x: Value) -> Value:
     if type(x) is not String:
         raise invalid("write-string", "a string", x)
     machine.write(x.text)
@@ -65,25 +68,25 @@ def _expect_nothing(name: str, argument: Value) -> None:
         raise wrong_number(Signature(name, f"({name})", (), False), arguments_in(argument), failed)
 
 
-def _newline(machine: Any, nothing: Value) -> Value:
+def _newline(machine: Evaluator, nothing: Value) -> Value:
     _expect_nothing("newline", nothing)
     machine.write("\n")
     return UNSPECIFIED
 
 
-def _write_real(machine: Any, x: Value) -> Value:
+def _write_real(machine: Evaluator, x: Value) -> Value:
     if type(x) is not float:
         raise invalid("write-real", "a real", x, of=(Kind.REAL,))
     machine.write(real_text(x) + "\n")
     return x
 
 
-def _read_real(machine: Any, nothing: Value) -> Value:
+def _read_real(machine: Evaluator, nothing: Value) -> Value:
     _expect_nothing("read-real", nothing)
     return read_real(machine)
 
 
-def read_real(machine: Any) -> float:
+def read_real(machine: Evaluator) -> float:
     """The next number of the machine's input. Raises VladError if there is none."""
     word = machine.read_word()
     real = number(word) if word else None
@@ -93,19 +96,19 @@ def read_real(machine: Any) -> float:
     return real
 
 
-def _arguments(machine: Any, nothing: Value) -> Value:
+def _arguments(machine: Evaluator, nothing: Value) -> Value:
     _expect_nothing("command-line-arguments", nothing)
     return machine.arguments
 
 
-def _abstract_arguments(w: Any) -> Any:
+def _abstract_arguments(w: AbstractMachine) -> Any:
     """The session's arguments, which are part of a call's key; in standalone code, the process's."""
     if not w.tells:
         return w.value(_arguments(w.machine, NIL))
     return w.invoke(WORDS, (), [w.unknown_real(w.constant(0.0))], False)
 
 
-def _words(w: Any, i: Any) -> Any:
+def _words(w: AbstractMachine, i: Any) -> Any:
     key = w.key
     none = scalar(w, "<", scalar(w, "argument-character", i, w.constant(0.0)), w.constant(-1.0))
 
@@ -117,7 +120,7 @@ def _words(w: Any, i: Any) -> Any:
     return choose(w, (key, "end"), none, lambda: w.constant(NIL), more)
 
 
-def _letters(w: Any, i: Any, j: Any) -> Any:
+def _letters(w: AbstractMachine, i: Any, j: Any) -> Any:
     key = w.key
     character = scalar(w, "argument-character", i, j)
 
@@ -138,10 +141,10 @@ LETTERS = Recursion("command-line-argument", _letters)
 def _shows(quoting: bool) -> tuple[Recursion, ...]:
     """The operation for a whole value, and those for its parts."""
 
-    def show(w: Any, x: Any) -> Any:
+    def show(w: AbstractMachine, x: Any) -> Any:
         return w.each(x, lambda x: one(w, x))
 
-    def one(w: Any, x: Any) -> Any:
+    def one(w: AbstractMachine, x: Any) -> Any:
         if x.type.kind in ("real", "boolean"):
             return w.effect(x.type.kind, [x])
         if x.type.kind == "string":
@@ -163,26 +166,26 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
             )
         return w.effect("text", text=atom_text(x.type.of, quoting))
 
-    def spell_letters(w: Any, characters: Any) -> Any:
+    def spell_letters(w: AbstractMachine, characters: Any) -> Any:
         return w.each(characters, lambda x: spell_one(w, x))
 
-    def spell_one(w: Any, x: Any) -> Any:
+    def spell_one(w: AbstractMachine, x: Any) -> Any:
         if x.type.kind != "pair":
             return w.unspecified
         done = w.effect("quoted" if quoting else "character", [w.part(x, 0)])
         return done and w.recursive(letters, w.part(x, 1))
 
-    def show_rest(w: Any, x: Any) -> Any:
+    def show_rest(w: AbstractMachine, x: Any) -> Any:
         return w.each(x, lambda x: one_rest(w, x))
 
-    def one_rest(w: Any, x: Any) -> Any:
+    def one_rest(w: AbstractMachine, x: Any) -> Any:
         if x.type.kind == "pair":
             return in_order(w, [" ", (whole, w.part(x, 0)), (rest, w.part(x, 1))])
         if x.type.of == ():
             return w.effect("text", text=")")
         return in_order(w, [" . ", (whole, x), ")"])
 
-    def in_order(w: Any, pieces: list[Any]) -> Any:
+    def in_order(w: AbstractMachine, pieces: list[Any]) -> Any:
         done = None
         for piece in pieces:
             if type(piece) is str:
@@ -204,16 +207,16 @@ SHOWING = (*_shows(True), *_shows(False))
 WRITTEN, DISPLAYED = SHOWING[0], SHOWING[3]
 
 
-def _abstract_write(w: Any, x: Any) -> Any:
+def _abstract_write(w: AbstractMachine, x: Any) -> Any:
     shown = w.recursive(WRITTEN, x)
     return shown and w.effect("text", text="\n") and w.effect("out") and x
 
 
-def _abstract_display(w: Any, x: Any) -> Any:
+def _abstract_display(w: AbstractMachine, x: Any) -> Any:
     return w.recursive(DISPLAYED, x) and w.effect("out")
 
 
-def _abstract_write_string(w: Any, x: Any) -> Any:
+def _abstract_write_string(w: AbstractMachine, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head != "string":
             return w.invalid("write-string")
@@ -222,7 +225,7 @@ def _abstract_write_string(w: Any, x: Any) -> Any:
     return w.each(x, of_one)
 
 
-def _abstract_write_real(w: Any, x: Any) -> Any:
+def _abstract_write_real(w: AbstractMachine, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head != "real":
             return w.invalid("write-real")
@@ -231,21 +234,23 @@ def _abstract_write_real(w: Any, x: Any) -> Any:
     return w.each(x, of_one)
 
 
-def _abstract_on_nothing(name: str, act: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    def of_one(w: Any, x: Any) -> Any:
+def _abstract_on_nothing(
+    name: str, act: Callable[[AbstractMachine], Any]
+) -> Callable[[AbstractMachine, Any], Any]:
+    def of_one(w: AbstractMachine, x: Any) -> Any:
         return act(w) if x.type.of == () else w.fail(f"{name} takes no argument")
 
     return lambda w, x: w.each(x, lambda x: of_one(w, x))
 
 
-def _abstract_error(w: Any, message: Any) -> Any:
+def _abstract_error(w: AbstractMachine, message: Any) -> Any:
     """Compiled code has the message only if it stands alone: otherwise tier 0 runs a failed call again, and raises the error."""
     if not w.tells or _message(w, message, True):
         w.raised()
     return None
 
 
-def _message(w: Any, words: Any, first: bool) -> Any:
+def _message(w: AbstractMachine, words: Any, first: bool) -> Any:
     type_ = w.types.canonical(words.type)
     if type_.kind == "pair" and (first or not _ends_in_nil(w.types, type_)):
         written = _message_part(w, w.part(words, 0)) and w.effect("text", text=" ")
@@ -253,7 +258,7 @@ def _message(w: Any, words: Any, first: bool) -> Any:
     return _message_part(w, words)
 
 
-def _message_part(w: Any, x: Any) -> Any:
+def _message_part(w: AbstractMachine, x: Any) -> Any:
     return w.recursive(DISPLAYED if x.type.head == "string" else WRITTEN, x)
 
 

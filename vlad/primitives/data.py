@@ -7,7 +7,7 @@ of rows that take pairs apart construct sensitivities, and the other way round.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.core.types import Recursion, is_tensor
 from vlad.data.errors import Kind, VladError
@@ -32,11 +32,14 @@ from vlad.data.write import written
 from vlad.primitives.numbers import invalid
 from vlad.primitives.type_rules import entry_by_entry, every
 
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
+
 # Type rules: operands (`k`, with a `type`) belong to the compiler's AbstractInterpreter (`w`, in compile/analysis/).
 
 
 def _abstract_part(name: str, index: int) -> Callable[[Any, Any], Any]:
-    def part(w: Any, p: Any) -> Any:
+    def part(w: AbstractMachine, p: Any) -> Any:
         def of_one(p: Any) -> Any:
             if p.type.kind == "pair":
                 return w.part(p, index)
@@ -52,12 +55,12 @@ def _by_type(test: Callable[[Any], bool]) -> Callable[[Any, Any], Any]:
     return lambda w, x: w.each(x, lambda x: w.truth(test(x.type)))
 
 
-def _abstract_integer(w: Any, x: Any) -> Any:
+def _abstract_integer(w: AbstractMachine, x: Any) -> Any:
     row = w.machine.table["whole?"]
     return w.each(x, lambda x: w.scalar(row, [x]) if x.type.head == "real" else w.truth(False))
 
 
-def _abstract_not(w: Any, x: Any) -> Any:
+def _abstract_not(w: AbstractMachine, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.kind == "boolean":
             return w.compute(w.machine.table["not"], [x], w.types.boolean)
@@ -80,7 +83,7 @@ def _wraps_procedure_type(type_: Any) -> bool:
     return bool(type_.kind == "closure")
 
 
-def _abstract_same(w: Any, a: Any, b: Any) -> Any:
+def _abstract_same(w: AbstractMachine, a: Any, b: Any) -> Any:
     """eq?, on structures only if they are empty."""
 
     def of_two(a: Any, b: Any) -> Any:
@@ -103,7 +106,7 @@ def _abstract_same(w: Any, a: Any, b: Any) -> Any:
     return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
 
 
-def _equal_types(w: Any, a: Any, b: Any) -> Any:
+def _equal_types(w: AbstractMachine, a: Any, b: Any) -> Any:
     def of_two(a: Any, b: Any) -> Any:
         if a.type.head != b.type.head or not a.type.parts:
             return _abstract_same(w, a, b)
@@ -130,7 +133,7 @@ def _equal_types(w: Any, a: Any, b: Any) -> Any:
 EQUAL = Recursion("equal?", _equal_types)
 
 
-def _abstract_expect(w: Any, x: Any, d: Any) -> Any:
+def _abstract_expect(w: AbstractMachine, x: Any, d: Any) -> Any:
     key = w.key
     test = w.recursive(EQUAL, x, d)
     if test is None or test.type is w.types.false:

@@ -13,7 +13,7 @@ which infinities express that become nan, and one that does not couple them cont
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_arrays
 from vlad.core.loop_nests import Access, Output, Routine, contiguous
@@ -51,6 +51,9 @@ from vlad.primitives.type_rules import (
     unfit,
 )
 
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
+
 # Entries of a vector whose ratio is above this count as equally large: rounding does not choose between them.
 ALIKE = 0.999
 # By kind, the bound of the rounding error of a value, relative to the largest value and the number of rows. It is above LAPACK's
@@ -75,7 +78,7 @@ def _signs(vectors: Array) -> Array:
     return xp.sign(xp.take_along_axis(vectors, first, axis=-2))
 
 
-def _abstract_eigh(w: Any, a: Any) -> Any:
+def _abstract_eigh(w: AbstractMachine, a: Any) -> Any:
     shape = square_shape(w, "eigh", a)
     if shape is None:
         return None
@@ -103,7 +106,7 @@ def _positive_on_its_diagonal(x: Array) -> tuple[Array, Array]:
     return q * signs[..., None, :], xp.triu(r * signs[..., :, None])
 
 
-def _abstract_qr(w: Any, a: Any) -> Any:
+def _abstract_qr(w: AbstractMachine, a: Any) -> Any:
     shape = matrix_shape(w, "qr", a)
     if shape is None:
         return None
@@ -125,7 +128,7 @@ def _svd(a: Value) -> Value:
     return list_of([made(u * signs), made(sizes), made(turned)])
 
 
-def _abstract_svd(w: Any, a: Any) -> Any:
+def _abstract_svd(w: AbstractMachine, a: Any) -> Any:
     shape = matrix_shape(w, "svd", a)
     if shape is None:
         return None
@@ -154,7 +157,7 @@ def _gaps(values: Value, c: Value) -> Value:
         return made(xp.where(unit_matrix(x) == 1, math.inf, found) if c else found)
 
 
-def _abstract_gaps(w: Any, values: Any, c: Any) -> Any:
+def _abstract_gaps(w: AbstractMachine, values: Any, c: Any) -> Any:
     *batch, n = shape_of(values)
     apply, table, constant = w.apply, w.machine.table, w.constant
     if 0 in shape_of(values):
@@ -169,7 +172,7 @@ def _abstract_gaps(w: Any, values: Any, c: Any) -> Any:
     return apply(table["where"], [_on_it(w, n), constant(math.inf), found]) if known(w, c) else found
 
 
-def _on_it(w: Any, n: int) -> Any:
+def _on_it(w: AbstractMachine, n: int) -> Any:
     """The mask of the diagonal."""
     apply, table, constant = w.apply, w.machine.table, w.constant
     return apply(table["="], [apply(table["eye"], [constant(float(n))]), constant(1.0)])
@@ -182,7 +185,7 @@ def _over(x: Value, gap: Value) -> Value:
         return made(xp.where(pull == 0, 0.0, pull / divisor))
 
 
-def _abstract_over(w: Any, x: Any, gap: Any) -> Any:
+def _abstract_over(w: AbstractMachine, x: Any, gap: Any) -> Any:
     apply, table, nothing = w.apply, w.machine.table, w.constant(0.0)
     is_still = apply(table["="], [x, nothing])
     return apply(table["where"], [is_still, nothing, apply(table["/"], [x, gap])])
@@ -193,7 +196,7 @@ def _first_columns(t: Value) -> Value:
     return made(x[..., : min(x.shape[-2:])])
 
 
-def _abstract_first_columns(w: Any, t: Any) -> Any:
+def _abstract_first_columns(w: AbstractMachine, t: Any) -> Any:
     if len(shape_of(t)) < 2:
         return unfit(w, t, (1, 1))
     *batch, m, n = shape_of(t)
@@ -207,7 +210,7 @@ def _as_first_columns(x: Value, t: Value) -> Value:
     return made(namespace(first).concat([first, rest], axis=-1))
 
 
-def _abstract_as_first_columns(w: Any, x: Any, t: Any) -> Any:
+def _abstract_as_first_columns(w: AbstractMachine, x: Any, t: Any) -> Any:
     own, n = shape_of(x), shape_of(t)[-1]
     if len(own) < 2 or own[-1] > n:
         return unfit(w, x, (1, n))
@@ -220,7 +223,7 @@ def _diagonal(t: Value) -> Value:
     return made(xp.sum(xp.where(unit_matrix(x) == 1, x, 0.0), axis=-1))
 
 
-def _abstract_diagonal(w: Any, t: Any) -> Any:
+def _abstract_diagonal(w: AbstractMachine, t: Any) -> Any:
     shape = shape_of(t)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         return unfit(w, t, (1, 1))
@@ -233,7 +236,7 @@ def _as_diagonal(t: Value) -> Value:
     return made(namespace(x).where(unit_matrix(x) == 1, x[..., None, :], 0.0))
 
 
-def _abstract_as_diagonal(w: Any, t: Any) -> Any:
+def _abstract_as_diagonal(w: AbstractMachine, t: Any) -> Any:
     if not shape_of(t):
         return unfit(w, t, (1,))
     *batch, n = shape_of(t)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.core.loop_nests import Access, Output, Routine, contiguous
 from vlad.data.devices import device_of
@@ -59,6 +59,9 @@ from vlad.primitives.type_rules import (
     unfit,
 )
 
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
+
 
 def _det(a: Value) -> Value:
     x = square_matrix("det", a)
@@ -66,7 +69,7 @@ def _det(a: Value) -> Value:
         return made(namespace(x).linalg.det(x))
 
 
-def _abstract_det(w: Any, a: Any) -> Any:
+def _abstract_det(w: AbstractMachine, a: Any) -> Any:
     shape = square_shape(w, "det", a)
     if shape is None:
         return None
@@ -84,7 +87,7 @@ def _log_det(a: Value) -> Value:
         return made(namespace(x).linalg.slogdet(x)[1])
 
 
-def _abstract_log_det(w: Any, a: Any) -> Any:
+def _abstract_log_det(w: AbstractMachine, a: Any) -> Any:
     """The sum of the logarithms of the diagonals of U."""
     shape = square_shape(w, "log-det", a)
     if shape is None:
@@ -107,7 +110,7 @@ def _transposed_inverse(a: Value) -> Value:
     return made(xp.matrix_transpose(regular("log-det", x, lambda: xp.linalg.inv(x))))
 
 
-def _abstract_transposed_inverse(w: Any, a: Any) -> Any:
+def _abstract_transposed_inverse(w: AbstractMachine, a: Any) -> Any:
     shape = square_shape(w, "log-det", a)
     if shape is None:
         return None
@@ -123,7 +126,7 @@ def _singular(x: Array) -> tuple[Array, ...]:
     return parts_of(x, lambda x: namespace(x).linalg.svd(x, full_matrices=False))
 
 
-def abstract_singular(w: Any, a: Any) -> tuple[Any, Any, Any]:
+def abstract_singular(w: AbstractMachine, a: Any) -> tuple[Any, Any, Any]:
     *batch, m, n = shape_of(a)
     k = min(m, n)
     expect_few_rows(w, "singular", m, n)
@@ -140,7 +143,7 @@ def _orientation(u: Array, v: Array) -> Array:
     return (xp.linalg.det(u) * xp.linalg.det(v))[..., None, None]
 
 
-def _abstract_orientation(w: Any, u: Any, v: Any) -> Any:
+def _abstract_orientation(w: AbstractMachine, u: Any, v: Any) -> Any:
     found = w.apply(w.machine.table["*"], [_abstract_det(w, u), _abstract_det(w, v)])
     *batch, _, _ = shape_of(u)
     return reshaped(w, found, (*batch, 1, 1)) if batch else found
@@ -156,7 +159,7 @@ def _cofactor(a: Value) -> Value:
         return made(_orientation(u, v) * ((u * others[..., None, :]) @ v))
 
 
-def _abstract_cofactor(w: Any, a: Any) -> Any:
+def _abstract_cofactor(w: AbstractMachine, a: Any) -> Any:
     shape = square_shape(w, "det", a)
     if shape is None or 0 in shape:
         return None if shape is None else filled(w, shape, 0.0)
@@ -262,7 +265,7 @@ class _Arrays:
         return x[..., x.shape[-2] - count :, :]
 
 
-def _abstract_cofactors(w: Any, a: Any) -> Any:
+def _abstract_cofactors(w: AbstractMachine, a: Any) -> Any:
     shape = square_shape(w, "det", a)
     if shape is None:
         return None
@@ -302,7 +305,7 @@ def _abstract_cofactors(w: Any, a: Any) -> Any:
 class _Expression:
     """A matrix of a type rule, with Python's operators."""
 
-    def __init__(self, w: Any, x: Any) -> None:
+    def __init__(self, w: AbstractMachine, x: Any) -> None:
         self.w = w
         self.x = x
 
@@ -354,7 +357,7 @@ class _Expressions:
         return _Expression(y.w, copied(y.w, y.x, (*batch, rows, columns), access))
 
 
-def _abstract_stacked(w: Any, parts: Sequence[Any], own: Shape) -> Any:
+def _abstract_stacked(w: AbstractMachine, parts: Sequence[Any], own: Shape) -> Any:
     """Tensors of one shape along a new first axis."""
     placed = [(reshaped(w, x, (1, *own)), (1, *own), (k, *[0] * len(own))) for k, x in enumerate(parts)]
     return put_together(w, (len(parts), *own), placed)
@@ -390,7 +393,7 @@ def _mirrored(t: Value) -> Value:
 def _by_parts(rule: Callable[..., Any]) -> Callable[..., Any]:
     """The type rule of a row whose first operand has parts."""
 
-    def abstract(w: Any, t: Any, *more: Any) -> Any:
+    def abstract(w: AbstractMachine, t: Any, *more: Any) -> Any:
         shape = shape_of(t)
         if not _is_by_parts(shape):
             return unfit(w, t, (1, 1, 1))
@@ -401,7 +404,7 @@ def _by_parts(rule: Callable[..., Any]) -> Callable[..., Any]:
     return abstract
 
 
-def _abstract_half(w: Any, t: Any, number: int) -> Any:
+def _abstract_half(w: AbstractMachine, t: Any, number: int) -> Any:
     count, *own = shape_of(t)
     if count < 2:
         return unfit(w, t, (2, *own))
@@ -409,12 +412,12 @@ def _abstract_half(w: Any, t: Any, number: int) -> Any:
     return copied(w, t, (count // 2, *own), Access(first, contiguous(shape_of(t))))
 
 
-def _abstract_placed(w: Any, t: Any, number: int) -> Any:
+def _abstract_placed(w: AbstractMachine, t: Any, number: int) -> Any:
     count, *own = shape = shape_of(t)
     return put_together(w, (2 * count, *own), [(t, shape, (number * count, *[0] * len(own)))])
 
 
-def _abstract_mirrored(w: Any, t: Any) -> Any:
+def _abstract_mirrored(w: AbstractMachine, t: Any) -> Any:
     count, *own = shape_of(t)
     size = math.prod(own)
     parts = [copied(w, t, tuple(own), Access(k * size, contiguous(own))) for k in reversed(range(count))]

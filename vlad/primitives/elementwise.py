@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.data.devices import current, device_of, name_of
 from vlad.data.errors import VladError
@@ -30,6 +30,9 @@ from vlad.data.tensors import (
 from vlad.data.values import ZERO, Value
 from vlad.primitives.error_function import erf, erfc, erfcx, log_erfc, log_normal_cdf
 from vlad.primitives.special import FAR_POWER
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
 
 Formula = Callable[..., Any]
 Arrays = Callable[[Sequence[Value]], Sequence[Any]]  # operands_of, or reals_of
@@ -101,7 +104,7 @@ def _is_plus_zero(x: Any) -> bool:
     return type(x) is float and x == 0 and math.copysign(1.0, x) > 0
 
 
-def _power_log(xp: Any, x: Any, y: Any, n: Any, m: Any, w: Any, v: Any) -> Any:
+def _power_log(xp: Any, x: Any, y: Any, n: Any, m: Any, w: AbstractMachine, v: Any) -> Any:
     """x to the (y - n), times log x to the m, times v to the -w."""
     if type(v) is float:
         answer = _power(xp, x, y - n if v == 1 else y - n + w)

@@ -36,6 +36,8 @@ from vlad.primitives.numbers import invalid
 if TYPE_CHECKING:
     from zipfile import ZipFile
 
+    from vlad.core.machines import AbstractMachine, Evaluator
+
 _ARCHIVE = ".npz"
 _SUFFIXES = (".npy", _ARCHIVE)
 _FORMATS = "load-tensor reads NumPy's formats, .npy and .npz, with numbers or booleans in them"
@@ -51,7 +53,7 @@ def _cannot_read(path: str, hint: str) -> VladError:
     return VladError("cannot-read", f"Cannot read: {path}", hint=hint)
 
 
-def _load_tensor(machine: Any, path: Value) -> Value:
+def _load_tensor(machine: Evaluator, path: Value) -> Value:
     found = machine.find(_text("load-tensor", "the name of a file", path))
     loaded = _loaded(found)
     if isinstance(loaded, list):
@@ -109,7 +111,7 @@ def _known(array: Array, path: str) -> Array:
         return array.astype(kind, copy=False)
 
 
-def _save_tensor(machine: Any, path: Value, x: Value) -> Value:
+def _save_tensor(machine: Evaluator, path: Value, x: Value) -> Value:
     machine.permit("files", "write files")
     name = _text("save-tensor", "the name of a file and a tensor", path, of=(Kind.TENSOR,))
     suffix = os.path.splitext(name)[1]
@@ -161,7 +163,7 @@ def _named(pairs: Value) -> dict[str, Array]:
 NO_SEPARATOR = '\n\r"'
 
 
-def _load_csv(machine: Any, path: Value, skip: Value, separator: Value) -> Value:
+def _load_csv(machine: Evaluator, path: Value, skip: Value, separator: Value) -> Value:
     between = _text("load-csv", "the name of a file, and a text as separator", separator)
     above = whole("load-csv", skip, "the number of lines to skip")
     if above < 0 or len(between) != 1 or between in NO_SEPARATOR:
@@ -257,7 +259,7 @@ def _looked_at(name: str, read: Any) -> Any:
     are known. Compiled code reads none.
     """
 
-    def abstract(w: Any, *operands: Any) -> Any:
+    def abstract(w: AbstractMachine, *operands: Any) -> Any:
         path = operands[0].type
         if path.kind not in ("string", "union") and (path.kind != "constant" or type(path.of) is not String):
             return w.invalid(name)
@@ -297,7 +299,7 @@ def _expect_little(path: str) -> None:
         raise VladError("cannot-read", f"{path} is too large to be looked at beforehand")
 
 
-def _written(w: Any, path: Any, *operands: Any) -> Any:
+def _written(w: AbstractMachine, path: Any, *operands: Any) -> Any:
     if w.files is None:
         return w.left_out("files of tensors are")
     is_known = path.type.kind == "constant" and type(path.type.of) is String

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_arrays
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Write, broadcast, contiguous, is_whole
@@ -61,6 +61,9 @@ from vlad.primitives.type_rules import (
     within,
 )
 
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
+
 # Errors of a computed index; an error about a constant index shows it.
 OUT_OF_RANGE = {
     name: f"{'Label' if name == 'one-hot' else 'Index'} given to {name} is out of range"
@@ -104,7 +107,7 @@ def _tensor_put(x: Value, like: Value, index: Value) -> Value:
     return put(like, place, numbers(x))
 
 
-def _abstract_ref(w: Any, t: Any, index: Any) -> Any:
+def _abstract_ref(w: AbstractMachine, t: Any, index: Any) -> Any:
     if not is_tensor(t.type):
         return w.invalid("tensor-ref")
     shape = shape_of(t)
@@ -115,7 +118,7 @@ def _abstract_ref(w: Any, t: Any, index: Any) -> Any:
     return _at(w, "tensor-ref", shape, places, lambda offset, at: _entries(w, t, offset, at, rest, inner))
 
 
-def _places(w: Any, index: Any) -> list[Any]:
+def _places(w: AbstractMachine, index: Any) -> list[Any]:
     """The indices: a list, one index, or a list that ends in one."""
     places = []
     while index.type.kind == "pair":
@@ -124,7 +127,7 @@ def _places(w: Any, index: Any) -> list[Any]:
     return places if index.type.of == () else [*places, index]
 
 
-def _at(w: Any, name: str, shape: Shape, places: list[Any], rule: Callable[..., Any]) -> Any:
+def _at(w: AbstractMachine, name: str, shape: Shape, places: list[Any], rule: Callable[..., Any]) -> Any:
     """Apply the rule to a position: a constant number of entries, and (stride, real) for each computed index. An index
     out of range is an error.
     """
@@ -151,11 +154,11 @@ def _at(w: Any, name: str, shape: Shape, places: list[Any], rule: Callable[..., 
     return provided(w, tests, OUT_OF_RANGE[name], lambda: rule(offset, unknown))
 
 
-def _is_whole(w: Any, x: Any) -> Any:
+def _is_whole(w: AbstractMachine, x: Any) -> Any:
     return w.apply(w.machine.table["="], [x, w.apply(w.machine.table["floor"], [x])])
 
 
-def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, inner: Shape) -> Any:
+def _entries(w: AbstractMachine, t: Any, offset: int, at: list[Any], shape: Shape, inner: Shape) -> Any:
     """The part of a tensor, of shape `shape`, at a position: with strides `inner`, from `offset` on, and further by (stride,
     real).
     """
@@ -172,7 +175,7 @@ def _entries(w: Any, t: Any, offset: int, at: list[Any], shape: Shape, inner: Sh
     return answer_of(w, kernel, [*[place for _, place in at], t], shape, kind)
 
 
-def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
+def _abstract_put(w: AbstractMachine, x: Any, like: Any, index: Any) -> Any:
     if not is_tensor(like.type):
         return unfit(w, x, ())
     if not has_tangents(like.type):
@@ -190,7 +193,14 @@ def _abstract_put(w: Any, x: Any, like: Any, index: Any) -> Any:
 
 
 def _put(
-    w: Any, x: Any, whole: Shape, offset: int, at: list[Any], shape: Shape, inner: Shape, kind: str
+    w: AbstractMachine,
+    x: Any,
+    whole: Shape,
+    offset: int,
+    at: list[Any],
+    shape: Shape,
+    inner: Shape,
+    kind: str,
 ) -> Any:
     """Zeros of a kind except at a position (as in `_entries`), which holds x."""
     if not is_number(x) or broadcast_shape([shape_of(x), shape]) != shape:
@@ -233,7 +243,9 @@ def _slice_like(t: Value, part: Value, start: Value, stop: Value, axis: Value, s
     return _slice(t, start, stop, axis, step)
 
 
-def _cut_out(w: Any, shape: Shape, part: Any, bounds: Sequence[Any], rule: Callable[..., Any]) -> Any:
+def _cut_out(
+    w: AbstractMachine, shape: Shape, part: Any, bounds: Sequence[Any], rule: Callable[..., Any]
+) -> Any:
     """Apply the rule to a slice: its offset, (stride, real) for a computed start, its shape and strides.
 
     If bounds are computed, the length must be known all the same: because their distance is constant, or because
@@ -282,18 +294,18 @@ def _every(shape: Shape, axis: int, count: int, by: int) -> tuple[Shape, Shape]:
     return tuple(own), tuple(strides)
 
 
-def _abstract_slice(w: Any, t: Any, *bounds: Any) -> Any:
+def _abstract_slice(w: AbstractMachine, t: Any, *bounds: Any) -> Any:
     return _abstract_slice_like(w, t, None, *bounds)
 
 
-def _abstract_slice_like(w: Any, t: Any, part: Any, *bounds: Any) -> Any:
+def _abstract_slice_like(w: AbstractMachine, t: Any, part: Any, *bounds: Any) -> Any:
     def cut(offset: int, at: list[Any], own: Shape, inner: Shape) -> Any:
         return _entries(w, t, offset, at, own, inner)
 
     return _cut_out(w, shape_of(t), part, bounds, cut)
 
 
-def _abstract_unslice(w: Any, x: Any, like: Any, *bounds: Any) -> Any:
+def _abstract_unslice(w: AbstractMachine, x: Any, like: Any, *bounds: Any) -> Any:
     if is_tensor(like.type) and not has_tangents(like.type):
         return w.known_zero
     shape = shape_of(like)
@@ -352,7 +364,9 @@ def _gathered_shape(array: Array, indices: Array, axis: int) -> tuple[int, ...]:
     return (*array.shape[:axis], *indices.shape, *array.shape[axis + 1 :])
 
 
-def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callable[..., Any]) -> Any:
+def _abstract_indices(
+    w: AbstractMachine, name: str, indices: Any, length: int, rule: Callable[..., Any]
+) -> Any:
     """Apply the rule to the indices, counted from the start; an index out of range of this axis is an error."""
     if not is_number(indices) or kind_of(indices) == "bool":
         return w.invalid(name)
@@ -365,7 +379,9 @@ def _abstract_indices(w: Any, name: str, indices: Any, length: int, rule: Callab
     return whole_places(w, OUT_OF_RANGE[name], indices, -length, length, from_start)
 
 
-def whole_places(w: Any, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]) -> Any:
+def whole_places(
+    w: AbstractMachine, error: str, places: Any, least: int, end: int, rule: Callable[..., Any]
+) -> Any:
     """Apply the rule to whole numbers in [least, end); any other number is an error."""
     table, shape = w.machine.table, shape_of(places)
     tests = within(w, places, float(least), float(end))
@@ -390,7 +406,7 @@ def _along(shape: Shape, chosen: Shape, at: int) -> tuple[Shape, Access, Access]
     )
 
 
-def _abstract_gather(w: Any, t: Any, indices: Any, axis: Any) -> Any:
+def _abstract_gather(w: AbstractMachine, t: Any, indices: Any, axis: Any) -> Any:
     shape = shape_of(t)
     at = axis_of("gather", known(w, axis), len(shape))
 
@@ -402,7 +418,7 @@ def _abstract_gather(w: Any, t: Any, indices: Any, axis: Any) -> Any:
     return _abstract_indices(w, "gather", indices, shape[at], parts)
 
 
-def _abstract_scatter(w: Any, t: Any, indices: Any, updates: Any, axis: Any) -> Any:
+def _abstract_scatter(w: AbstractMachine, t: Any, indices: Any, updates: Any, axis: Any) -> Any:
     if updates.type.of is ZERO:
         return t
     shape = shape_of(t)
@@ -497,7 +513,7 @@ def _choice(xp: Any, c: Any, a: Array | float, b: Array | float) -> Array:
     return xp.where(test, there.asarray(a) if type(a) is type(b) is float else a, b)
 
 
-def _abstract_where(w: Any, c: Any, a: Any, b: Any) -> Any:
+def _abstract_where(w: AbstractMachine, c: Any, a: Any, b: Any) -> Any:
     """A choice of existing values: the result's type is that of the chosen one. Of tensors entry by entry."""
 
     def of_one(c: Any) -> Any:

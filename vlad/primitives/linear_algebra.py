@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Step, Write, broadcast, contiguous
 from vlad.core.types import is_tensor
@@ -43,6 +43,9 @@ from vlad.primitives.type_rules import (
     unfit,
 )
 
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
+
 
 def _matmul(a: Value, b: Value) -> Value:
     x, y = array_of("matmul", a), array_of("matmul", b)
@@ -56,7 +59,7 @@ def _matmul(a: Value, b: Value) -> Value:
         raise unlike("matmul", (a, b), hint) from None
 
 
-def _abstract_matmul(w: Any, a: Any, b: Any) -> Any:
+def _abstract_matmul(w: AbstractMachine, a: Any, b: Any) -> Any:
     """Sums over the last axis of a and the last but one of b."""
     if not is_tensor(a.type) or not is_tensor(b.type):
         return w.invalid("matmul")
@@ -104,7 +107,7 @@ def _dot(a: Value, b: Value) -> Value:
         return made(library("dot", a, b).matmul(*operands_of((a, b))))
 
 
-def _abstract_dot(w: Any, a: Any, b: Any) -> Any:
+def _abstract_dot(w: AbstractMachine, a: Any, b: Any) -> Any:
     if len(shape_of(a)) != 1 or shape_of(a) != shape_of(b):
         return w.misfit("dot", shape_of(a), shape_of(b))
     own = [Access(0, (1,)), Access(0, (1,))]
@@ -125,7 +128,7 @@ def _outer(a: Value, b: Value) -> Value:
         return made(columns * line)
 
 
-def _abstract_outer(w: Any, a: Any, b: Any) -> Any:
+def _abstract_outer(w: AbstractMachine, a: Any, b: Any) -> Any:
     if len(shape_of(a)) != 1 or len(shape_of(b)) != 1:
         return w.misfit("outer", shape_of(a), shape_of(b))
     return w.apply(w.machine.table["*"], [reshaped(w, a, (*shape_of(a), 1)), b])
@@ -148,7 +151,7 @@ def expect_work(effort: float, shape: Shape, columns: int = 0) -> None:
     expect_multiplications(math.prod(batch) * (effort * n * m * min(n, m) + columns * n**2))
 
 
-def expect_few_rows(w: Any, routine: str, rows: int, columns: int = 0) -> None:
+def expect_few_rows(w: AbstractMachine, routine: str, rows: int, columns: int = 0) -> None:
     """Leave matrices whose work exceeds that of square ones with `rows` rows to tier 0, which estimates the
     time: compiling saves little of that much work.
     """
@@ -178,7 +181,7 @@ def _is_square(x: Array) -> bool:
     return x.ndim > 1 and bool(x.shape[-1] == x.shape[-2])
 
 
-def matrix_shape(w: Any, name: str, a: Any) -> Shape | None:
+def matrix_shape(w: AbstractMachine, name: str, a: Any) -> Shape | None:
     """The shape of one or several matrices of reals; None, and an error, for any other operand."""
     shape = shape_of(a)
     if not is_tensor(a.type):
@@ -190,7 +193,7 @@ def matrix_shape(w: Any, name: str, a: Any) -> Shape | None:
     return None
 
 
-def square_shape(w: Any, name: str, a: Any) -> Shape | None:
+def square_shape(w: AbstractMachine, name: str, a: Any) -> Shape | None:
     """The same for square matrices."""
     shape = matrix_shape(w, name, a)
     if shape is not None and shape[-1] != shape[-2]:
@@ -231,14 +234,14 @@ def unit_matrix(x: Array) -> Array:
 def in_doubles(rule: Callable[..., Any]) -> Callable[..., Any]:
     """The rule of a row that computes in float64 only: results for float32 are converted back."""
 
-    def abstract(w: Any, *operands: Any) -> Any:
+    def abstract(w: AbstractMachine, *operands: Any) -> Any:
         kinds = {kind_of(x) for x in operands if is_tensor(x.type)}
         if kinds <= {"float64"}:
             return rule(w, *operands)
         result = rule(w, *[as_kind(w, x, "float64") if is_tensor(x.type) else x for x in operands])
         return result if kinds != {"float32"} or result is None else single(w, result)
 
-    def single(w: Any, result: Any) -> Any:
+    def single(w: AbstractMachine, result: Any) -> Any:
         if result.type.kind == "pair":
             return w.pair(*[single(w, part) for part in w.parts(result)])
         return as_kind(w, result, "float32")
@@ -246,7 +249,7 @@ def in_doubles(rule: Callable[..., Any]) -> Callable[..., Any]:
     return abstract
 
 
-def factors_of(w: Any, a: Any) -> tuple[Any, Any]:
+def factors_of(w: AbstractMachine, a: Any) -> tuple[Any, Any]:
     """P L U of each matrix, and whether one is singular (core/loop_nests.Routine)."""
     *batch, n, _ = shape_of(a)
     expect_few_rows(w, "factors", n)
@@ -284,11 +287,11 @@ def _column_shape(shape: Shape, of_b: Shape) -> Shape:
     return (*shape, 1) if len(of_b) == 1 else shape
 
 
-def _abstract_solve(w: Any, a: Any, b: Any) -> Any:
+def _abstract_solve(w: AbstractMachine, a: Any, b: Any) -> Any:
     return _abstract_system(w, "solve", a, b, lambda columns, batch: solution(w, "solve", a, columns, batch))
 
 
-def _abstract_system(w: Any, name: str, a: Any, b: Any, rule: Callable[[Any, Shape], Any]) -> Any:
+def _abstract_system(w: AbstractMachine, name: str, a: Any, b: Any, rule: Callable[[Any, Shape], Any]) -> Any:
     """Apply the rule to b as columns and the batch, and return the result in the shape of solutions for b."""
     own_a, own_b = shape_of(a), shape_of(b)
     if not is_tensor(a.type) or not is_tensor(b.type):
@@ -335,7 +338,7 @@ def _substituted(x: Array, b: Array, upper: bool) -> Array:
     return xp.concat([ended, begun] if upper else [begun, ended], axis=-2)
 
 
-def _abstract_solve_triangular(name: str, w: Any, a: Any, b: Any, upper: Any) -> Any:
+def _abstract_solve_triangular(name: str, w: AbstractMachine, a: Any, b: Any, upper: Any) -> Any:
     turned = flag("solve-triangular", "upper", known(w, upper))
     apply, table = w.apply, w.machine.table
 
@@ -373,7 +376,7 @@ def triangular(name: str, doc: str, shown: str, **columns: Any) -> Primitive:
     )  # fmt: skip
 
 
-def diagonal_of(w: Any, a: Any) -> Any:
+def diagonal_of(w: AbstractMachine, a: Any) -> Any:
     """The diagonals of square matrices."""
     shape = shape_of(a)
     return copied(w, a, shape[:-1], Access(0, (*contiguous(shape)[:-2], shape[-1] + 1)))
@@ -389,7 +392,7 @@ def _triangle(t: Value, upper: Value) -> Value:
     return made(namespace(x).tril(x) if upper is FALSE else namespace(x).triu(x))
 
 
-def _abstract_triangle(w: Any, t: Any, upper: Any) -> Any:
+def _abstract_triangle(w: AbstractMachine, t: Any, upper: Any) -> Any:
     if len(shape_of(t)) < 2:
         return unfit(w, t, (1, 1))
     *_, n, m = shape_of(t)
@@ -408,7 +411,7 @@ def _inverse(a: Value) -> Value:
     return made(regular("inverse", x, lambda: namespace(x).linalg.inv(x)))
 
 
-def _abstract_inverse(w: Any, a: Any) -> Any:
+def _abstract_inverse(w: AbstractMachine, a: Any) -> Any:
     shape = square_shape(w, "inverse", a)
     if shape is None:
         return None
@@ -439,7 +442,7 @@ SINGULAR = {
 }
 
 
-def solution(w: Any, name: str, a: Any, b: Any, batch: Shape) -> Any:
+def solution(w: AbstractMachine, name: str, a: Any, b: Any, batch: Shape) -> Any:
     """The x for which a x = b, matrices over all of the batch. A transposed matrix, as in derivatives, uses the factors
     of the matrix itself, which exist already.
     """
@@ -456,7 +459,9 @@ def solution(w: Any, name: str, a: Any, b: Any, batch: Shape) -> Any:
     )
 
 
-def _by_factors(w: Any, name: str, factors: Any, b: Any, shape: Shape, own: Shape, turned: bool) -> Any:
+def _by_factors(
+    w: AbstractMachine, name: str, factors: Any, b: Any, shape: Shape, own: Shape, turned: bool
+) -> Any:
     """Solutions of a shape, by a routine and the factors of matrices with a shape of their own."""
     *batch, n, m = shape
     strides = broadcast(own, batch).strides
@@ -465,7 +470,7 @@ def _by_factors(w: Any, name: str, factors: Any, b: Any, shape: Shape, own: Shap
     return w.loops(routine, [factors, columns], [w.types.tensor(shape)])[0]
 
 
-def _checked(w: Any, status: Any, error: str, rule: Callable[[], Any]) -> Any:
+def _checked(w: AbstractMachine, status: Any, error: str, rule: Callable[[], Any]) -> Any:
     """Apply the rule if a routine returned 0, else raise the error."""
     return provided(w, [w.apply(w.machine.table["="], [status, w.constant(0.0)])], error, rule)
 
@@ -477,7 +482,7 @@ def symmetric_part(x: Array) -> Array:
         return total
 
 
-def abstract_symmetric_part(w: Any, a: Any) -> Any:
+def abstract_symmetric_part(w: AbstractMachine, a: Any) -> Any:
     apply, table = w.apply, w.machine.table
     return apply(table["/"], [apply(table["+"], [a, apply(table["swap"], [a])]), w.constant(2.0)])
 
@@ -506,7 +511,7 @@ def _not_definite(shape: Shape) -> VladError:
     return VladError("not-definite", NOT_DEFINITE, hint=hint, name="cholesky")
 
 
-def _abstract_cholesky(w: Any, a: Any) -> Any:
+def _abstract_cholesky(w: AbstractMachine, a: Any) -> Any:
     shape = square_shape(w, "cholesky", a)
     if shape is None or 0 in shape:
         return None if shape is None else filled(w, shape, 0.0)
@@ -523,7 +528,7 @@ def _half_lower(t: Value) -> Value:
     return made(xp.tril(device_of(x).make("ones", x.shape[-2:], dtype=x.dtype)) - unit_matrix(x) / 2)
 
 
-def _abstract_half_lower(w: Any, t: Any) -> Any:
+def _abstract_half_lower(w: AbstractMachine, t: Any) -> Any:
     if len(shape_of(t)) < 2:
         return unfit(w, t, (1, 1))
     n = shape_of(t)[-1]

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write, contiguous
@@ -50,6 +50,9 @@ from vlad.primitives.type_rules import (
     put_together,
     shape_of,
 )
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
 
 Pair = tuple[int, int]
 
@@ -279,7 +282,7 @@ def _conv2d_filters(s: Value, x: Value, like: Value, *geometry: Value) -> Value:
 # The same as loops: windows are not materialised, but iterate over an image with its padding.
 
 
-def _with_padding(w: Any, x: Any, axes: list[Axis], fill: float = 0.0) -> Any:
+def _with_padding(w: AbstractMachine, x: Any, axes: list[Axis], fill: float = 0.0) -> Any:
     """Images with the padding of the windows."""
     shape, (height, width) = shape_of(x), axes
     if not any(sum(axis.padding) for axis in axes):
@@ -289,7 +292,7 @@ def _with_padding(w: Any, x: Any, axes: list[Axis], fill: float = 0.0) -> Any:
     return put_together(w, room, [(x, shape, first)], fill)
 
 
-def _without_padding(w: Any, x: Any, axes: list[Axis]) -> Any:
+def _without_padding(w: AbstractMachine, x: Any, axes: list[Axis]) -> Any:
     shape, (height, width) = shape_of(x), axes
     first = height.padding[0] * width.padded + width.padding[0]
     return copied(w, x, (*shape[:-2], height.length, width.length), Access(first, contiguous(shape)))
@@ -311,7 +314,7 @@ def _turns(by: Convolution) -> tuple[Shape, Access, Access, Access]:
     return extents, Access(0, image), Access(0, filter_), Access(0, answer)
 
 
-def _abstract_conv2d(w: Any, x: Any, f: Any, *geometry: Any) -> Any:
+def _abstract_conv2d(w: AbstractMachine, x: Any, f: Any, *geometry: Any) -> Any:
     by = _convolution(shape_of(x), shape_of(f), tuple([known(w, part) for part in geometry]))
     extents, image, filter_, answer = _turns(by)
     shape = (by.images, by.groups * by.filters, *by.windows)
@@ -319,7 +322,7 @@ def _abstract_conv2d(w: Any, x: Any, f: Any, *geometry: Any) -> Any:
     return _summed(w, extents, operands, [image, filter_], shape, answer)
 
 
-def _abstract_images(w: Any, s: Any, f: Any, like: Any, *geometry: Any) -> Any:
+def _abstract_images(w: AbstractMachine, s: Any, f: Any, like: Any, *geometry: Any) -> Any:
     shape = shape_of(like)
     by = _convolution(shape, shape_of(f), tuple([known(w, part) for part in geometry]))
     extents, image, filter_, answer = _turns(by)
@@ -327,7 +330,7 @@ def _abstract_images(w: Any, s: Any, f: Any, like: Any, *geometry: Any) -> Any:
     return _without_padding(w, _summed(w, extents, [s, f], [answer, filter_], room, image), by.axes)
 
 
-def _abstract_filters(w: Any, s: Any, x: Any, like: Any, *geometry: Any) -> Any:
+def _abstract_filters(w: AbstractMachine, s: Any, x: Any, like: Any, *geometry: Any) -> Any:
     shape = shape_of(like)
     by = _convolution(shape_of(x), shape, tuple([known(w, part) for part in geometry]))
     extents, image, filter_, answer = _turns(by)
@@ -336,7 +339,12 @@ def _abstract_filters(w: Any, s: Any, x: Any, like: Any, *geometry: Any) -> Any:
 
 
 def _summed(
-    w: Any, extents: Shape, operands: list[Any], accesses: list[Access], shape: Shape, write: Access
+    w: AbstractMachine,
+    extents: Shape,
+    operands: list[Any],
+    accesses: list[Access],
+    shape: Shape,
+    write: Access,
 ) -> Any:
     steps = [(w.machine.table["*"], (0, 1))]
     return loops(w, extents, operands, accesses, shape, steps=steps, write=write, combine="+", fill=0.0)
@@ -354,7 +362,7 @@ def _window_turns(shape: Shape, axes: list[Axis]) -> tuple[Shape, Access]:
     return extents, Access(0, (*lead, *strides))
 
 
-def _geometry(w: Any, name: str, shape: Shape, geometry: tuple[Any, ...]) -> list[Axis]:
+def _geometry(w: AbstractMachine, name: str, shape: Shape, geometry: tuple[Any, ...]) -> list[Axis]:
     return _pooling(name, shape, *[known(w, part) for part in geometry])
 
 
@@ -365,7 +373,7 @@ def _answers_of(extents: Shape) -> tuple[Shape, Access]:
     return shape, Access(0, (*strides[:-2], 0, 0, *strides[-2:]))
 
 
-def _abstract_max_pool(w: Any, x: Any, *geometry: Any) -> Any:
+def _abstract_max_pool(w: AbstractMachine, x: Any, *geometry: Any) -> Any:
     axes = _geometry(w, "max-pool", shape_of(x), geometry)
     extents, image = _window_turns(shape_of(x), axes)
     shape, answer = _answers_of(extents)
@@ -373,7 +381,7 @@ def _abstract_max_pool(w: Any, x: Any, *geometry: Any) -> Any:
     return loops(w, extents, [padded], [image], shape, write=answer, combine="max")
 
 
-def _abstract_patches(w: Any, x: Any, fill: Any, *geometry: Any) -> Any:
+def _abstract_patches(w: AbstractMachine, x: Any, fill: Any, *geometry: Any) -> Any:
     axes = _geometry(w, "max-pool", shape_of(x), geometry)
     extents, image = _window_turns(shape_of(x), axes)
     shape = (*extents[:-4], extents[-4] * extents[-3], *extents[-2:])
@@ -381,7 +389,7 @@ def _abstract_patches(w: Any, x: Any, fill: Any, *geometry: Any) -> Any:
     return loops(w, extents, [padded], [image], shape, write=Access(0, contiguous(extents)))
 
 
-def _abstract_unpatched(w: Any, y: Any, like: Any, *geometry: Any) -> Any:
+def _abstract_unpatched(w: AbstractMachine, y: Any, like: Any, *geometry: Any) -> Any:
     shape = shape_of(like)
     axes = _geometry(w, "max-pool", shape, geometry)
     extents, image = _window_turns(shape, axes)
@@ -389,14 +397,14 @@ def _abstract_unpatched(w: Any, y: Any, like: Any, *geometry: Any) -> Any:
 
 
 def _unpooled(
-    w: Any, y: Any, read: Access, shape: Shape, axes: list[Axis], extents: Shape, image: Access
+    w: AbstractMachine, y: Any, read: Access, shape: Shape, axes: list[Axis], extents: Shape, image: Access
 ) -> Any:
     room = (*shape[:-2], *[axis.padded for axis in axes])
     total = loops(w, extents, [as_numbers(w, y)], [read], room, write=image, combine="+", fill=0.0)
     return _without_padding(w, total, axes)
 
 
-def _counted(w: Any, like: Any, axes: list[Axis]) -> Any:
+def _counted(w: AbstractMachine, like: Any, axes: list[Axis]) -> Any:
     """The number of entries of the image in each window, of the kind of a tensor."""
     there, kind = device_named(w.machine.device), like.type.of.kind
     expect_array((axes[0].starts, axes[1].starts))
@@ -404,7 +412,7 @@ def _counted(w: Any, like: Any, axes: list[Axis]) -> Any:
     return w.value(Tensor(down[:, None] * across[None, :]))
 
 
-def _abstract_avg_pool(w: Any, x: Any, *geometry: Any) -> Any:
+def _abstract_avg_pool(w: AbstractMachine, x: Any, *geometry: Any) -> Any:
     axes = _geometry(w, "avg-pool", shape_of(x), geometry)
     extents, image = _window_turns(shape_of(x), axes)
     shape, answer = _answers_of(extents)
@@ -414,7 +422,7 @@ def _abstract_avg_pool(w: Any, x: Any, *geometry: Any) -> Any:
     return w.apply(w.machine.table["/"], [total, _counted(w, total, axes)])
 
 
-def _abstract_unpool(w: Any, s: Any, like: Any, *geometry: Any) -> Any:
+def _abstract_unpool(w: AbstractMachine, s: Any, like: Any, *geometry: Any) -> Any:
     shape = shape_of(like)
     axes = _geometry(w, "avg-pool", shape, geometry)
     extents, image = _window_turns(shape, axes)
@@ -423,7 +431,7 @@ def _abstract_unpool(w: Any, s: Any, like: Any, *geometry: Any) -> Any:
     return _unpooled(w, shares, _answers_of(extents)[1], shape, axes, extents, image)
 
 
-def _abstract_one_hot(w: Any, labels: Any, n: Any) -> Any:
+def _abstract_one_hot(w: AbstractMachine, labels: Any, n: Any) -> Any:
     count, shape = length_of("one-hot", known(w, n)), shape_of(labels)
     if not is_number(labels) or kind_of(labels) == "bool":
         return w.by_value(OUT_OF_RANGE["one-hot"])

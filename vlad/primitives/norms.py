@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_arrays
 from vlad.core.types import is_real, is_tensor
@@ -31,6 +31,9 @@ from vlad.primitives.type_rules import (
     reduced,
     shape_of,
 )
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
 
 # Squares overflow, and lose digits below the least normal number, long before their bases do.
 # By kind: the least accurate root of a sum of squares; a power of two that scales any vector whose root
@@ -63,7 +66,7 @@ def _norm(t: Value) -> Value:
         return float(xp.sqrt(xp.sum(scaled))) / by
 
 
-def _abstract_norm(w: Any, t: Any) -> Any:
+def _abstract_norm(w: AbstractMachine, t: Any) -> Any:
     if not is_number(t):
         return w.invalid("norm")
     apply, table, t = w.apply, w.machine.table, as_reals(w, t)
@@ -107,7 +110,7 @@ def _scale(array: Array, size: Value) -> tuple[float, float]:
     return by, float(xp.sqrt(xp.sum(scaled)))
 
 
-def _abstract_scale(w: Any, t: Any, size: Any) -> tuple[Any, Any]:
+def _abstract_scale(w: AbstractMachine, t: Any, size: Any) -> tuple[Any, Any]:
     """As _scale."""
     apply, table, one = w.apply, w.machine.table, w.constant(1.0)
     _, power, least, most = MAGNITUDES[kind_of(t) or "float64"]
@@ -143,7 +146,7 @@ def _heading(t: Value, size: Value) -> Value:
         return made((array if by == 1 else array * by) / size)
 
 
-def _abstract_heading(w: Any, t: Any, size: Any) -> Any:
+def _abstract_heading(w: AbstractMachine, t: Any, size: Any) -> Any:
     if not is_number(t) or not is_real(size.type):
         return w.invalid("norm")
     t = as_reals(w, t)
@@ -167,7 +170,7 @@ def _along(t: Value, size: Value, x: Value) -> Value:
         raise unlike("norm", (t, x)) from None
 
 
-def _abstract_along(w: Any, t: Any, size: Any, x: Any) -> Any:
+def _abstract_along(w: AbstractMachine, t: Any, size: Any, x: Any) -> Any:
     if not is_number(t) or not is_real(size.type) or not is_number(x):
         return w.invalid("norm")
     apply, table, t = w.apply, w.machine.table, as_reals(w, t)
@@ -188,28 +191,28 @@ def _abstract_along(w: Any, t: Any, size: Any, x: Any) -> Any:
     )
 
 
-def _abstract_total(w: Any, t: Any) -> Any:
+def _abstract_total(w: AbstractMachine, t: Any) -> Any:
     return reduced(w, t, range(len(shape_of(t))), False, "+") if is_tensor(t.type) else t
 
 
-def _abstract_root(w: Any, t: Any) -> Any:
+def _abstract_root(w: AbstractMachine, t: Any) -> Any:
     """The root of the sum of squares."""
     return w.apply(w.machine.table["sqrt"], [_abstract_total(w, w.apply(w.machine.table["*"], [t, t]))])
 
 
-def _is_within(w: Any, x: Any, least: float, most: float) -> Any:
+def _is_within(w: AbstractMachine, x: Any, least: float, most: float) -> Any:
     """Whether a real is in an interval; false for nan."""
     apply, table = w.apply, w.machine.table
     near = apply(table["min"], [apply(table["max"], [x, w.constant(least)]), w.constant(most)])
     return apply(table["="], [x, near])
 
 
-def _either(w: Any, test: Any, a: Any, b: Any) -> Any:
+def _either(w: AbstractMachine, test: Any, a: Any, b: Any) -> Any:
     """One of two reals, both of which are computed."""
     return entry_by_entry(w, w.machine.table["where"], [as_number(w, test), a, b])
 
 
-def _decided(w: Any, name: str, test: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
+def _decided(w: AbstractMachine, name: str, test: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
     """One of two, where only the chosen one is computed."""
     if test.type.kind == "constant":
         return a() if test.type.of is TRUE else b()

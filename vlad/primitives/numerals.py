@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.core.types import Recursion, is_real
 from vlad.data.errors import Kind
@@ -19,6 +19,9 @@ from vlad.primitives.data import boolean, constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, is_nil, scalar, with_kinds
 from vlad.reader.parser import number
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
 
 # States of the parser. The special reals are +inf.0 and +nan.0, with either sign.
 (START, SIGN, WHOLE, POINT, FRACTION, LETTER, PLUS, MINUS, POWER, LESS, INF_I, INF_N, INF, INF_POINT, INFINITY,
@@ -116,13 +119,13 @@ def _string_to_number(text: Value) -> Value:
 # Type rules.
 
 
-def _number_text(w: Any, x: Any) -> Any:
+def _number_text(w: AbstractMachine, x: Any) -> Any:
     begin = w.unknown_real(w.constant(0.0))
     characters = w.invoke(DIGITS, (), [w.unknown_real(x), begin], False)
     return characters and w.string(characters)
 
 
-def _digits(w: Any, x: Any, i: Any) -> Any:
+def _digits(w: AbstractMachine, x: Any, i: Any) -> Any:
     key = w.key
     character = scalar(w, "real-character", x, i)
 
@@ -134,7 +137,7 @@ def _digits(w: Any, x: Any, i: Any) -> Any:
     return choose(w, (key, "end"), test, lambda: w.characters(w.constant(EMPTY)), more)
 
 
-def _string_number(w: Any, text: Any) -> Any:
+def _string_number(w: AbstractMachine, text: Any) -> Any:
     """The sign is applied to the final value, as zero has one, too."""
     key = w.key
     characters = w.characters(text)
@@ -160,7 +163,9 @@ def _string_number(w: Any, text: Any) -> Any:
     return w.each(characters, one)
 
 
-def _numeral(w: Any, characters: Any, state: Any, high: Any, low: Any, places: Any, power: Any) -> Any:
+def _numeral(
+    w: AbstractMachine, characters: Any, state: Any, high: Any, low: Any, places: Any, power: Any
+) -> Any:
     key = w.key
 
     def one(a: Any) -> Any:
@@ -184,7 +189,9 @@ def _numeral(w: Any, characters: Any, state: Any, high: Any, low: Any, places: A
         below, above = [
             scalar(w, "numeral-real", state, high, scalar(w, row, low, half), places, power) for row in "-+"
         ]
-        return choose(w, (key, "decided"), scalar(w, "=", below, above), lambda: below, lambda: w.fail(LONG))
+        return choose(
+            w, (key, "decided"), scalar(w, "=", below, above), lambda: below, lambda: w.unsupported(LONG)
+        )
 
     def none() -> Any:
         return w.truth(False)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array, expect_arrays
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
@@ -34,6 +34,9 @@ from vlad.primitives.type_rules import (
     conversion,
     known,
 )
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
 
 UNIFORM, NORMAL, INTEGER, PERMUTATION, SPLIT = range(5)  # purposes
 NO_RANGE = "Bounds given to {} make no range"
@@ -316,7 +319,7 @@ BELOW = _hidden("random-below", "high low count", "A word as a number below a co
                 "vlad_random_below({high}, {low}, {count})")  # fmt: skip
 
 
-def _with_key(w: Any, name: str, key: Any, rule: Callable[..., Any]) -> Any:
+def _with_key(w: AbstractMachine, name: str, key: Any, rule: Callable[..., Any]) -> Any:
     """Apply the rule to the two words of a key."""
     error = NO_KEY[name]
     parts = w.parts(key) if key.type.kind == "pair" else []
@@ -332,7 +335,7 @@ def _with_key(w: Any, name: str, key: Any, rule: Callable[..., Any]) -> Any:
 
 
 def _of_words(
-    w: Any,
+    w: AbstractMachine,
     k: Any,
     m: Any,
     purpose: int,
@@ -356,7 +359,7 @@ def _of_words(
     return w.loops(kernel, given, [w.types.tensor(shape, kind) if shape else w.types.real])[0]
 
 
-def _abstract_key(w: Any, seed: Any) -> Any:
+def _abstract_key(w: AbstractMachine, seed: Any) -> Any:
     if not is_real(seed.type):
         return w.invalid("random-key")
     if seed.type.kind == "constant":
@@ -373,7 +376,7 @@ def _abstract_key(w: Any, seed: Any) -> Any:
     return whole_places(w, NO_KEY["random-key"], seed, 0, beyond, words)
 
 
-def _abstract_uniform(w: Any, key: Any, dims: Any, low: Any, high: Any) -> Any:
+def _abstract_uniform(w: AbstractMachine, key: Any, dims: Any, low: Any, high: Any) -> Any:
     shape, table = dimensions("uniform", known(w, dims)), w.machine.table
     if not is_real(low.type) or not is_real(high.type):
         return w.invalid("uniform")
@@ -402,7 +405,7 @@ def _abstract_uniform(w: Any, key: Any, dims: Any, low: Any, high: Any) -> Any:
     return w.each(is_range, with_range, "range")
 
 
-def _abstract_normal(w: Any, key: Any, dims: Any) -> Any:
+def _abstract_normal(w: AbstractMachine, key: Any, dims: Any) -> Any:
     shape = dimensions("normal", known(w, dims))
 
     def drawn(k: Any, m: Any) -> Any:
@@ -411,7 +414,7 @@ def _abstract_normal(w: Any, key: Any, dims: Any) -> Any:
     return _with_key(w, "normal", key, drawn)
 
 
-def _abstract_integer(w: Any, key: Any, low: Any, high: Any, dims: Any) -> Any:
+def _abstract_integer(w: AbstractMachine, key: Any, low: Any, high: Any, dims: Any) -> Any:
     a, b = [whole("random-integer", known(w, bound), "a bound") for bound in (low, high)]
     if max(abs(a), abs(b)) > LARGEST_EXACT or a >= b:
         return w.fail(NO_RANGE.format("random-integer"))
@@ -427,7 +430,7 @@ def _abstract_integer(w: Any, key: Any, low: Any, high: Any, dims: Any) -> Any:
     return _with_key(w, "random-integer", key, drawn)
 
 
-def _abstract_permutation(w: Any, key: Any, n: Any) -> Any:
+def _abstract_permutation(w: AbstractMachine, key: Any, n: Any) -> Any:
     """The rank of each word is the position of its number; many words are sorted."""
     count, is_here = length_of("permutation", known(w, n)), w.machine.device == "cpu"
     if count > (MOST_ORDERED if is_here else MOST_RANKED_THERE):
@@ -463,7 +466,7 @@ def _abstract_permutation(w: Any, key: Any, n: Any) -> Any:
     return _with_key(w, "permutation", key, drawn)
 
 
-def _abstract_split(w: Any, x: Any, n: Any, axis: Any) -> Any:
+def _abstract_split(w: AbstractMachine, x: Any, n: Any, axis: Any) -> Any:
     if is_tensor(x.type):
         return abstract_split(w, x, n, axis)
     count = length_of("split", known(w, n))

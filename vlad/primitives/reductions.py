@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array, expect_arrays
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
@@ -44,6 +44,9 @@ from vlad.primitives.type_rules import (
     unfit,
 )
 
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
+
 
 def _reduction(
     name: str, rule: Callable[..., Array], empty: bool = True, most_axes: int = 99, keeps_reals: bool = True
@@ -82,7 +85,7 @@ def _abstract_reduction(
 ) -> Callable[..., Any]:
     """`rule` takes the AbstractInterpreter, the tensor, its axes, and whether they are kept."""
 
-    def abstract(w: Any, t: Any, axis: Any, keep: Any) -> Any:
+    def abstract(w: AbstractMachine, t: Any, axis: Any, keep: Any) -> Any:
         if not is_number(t):
             return w.invalid(name)
         shape = shape_of(t)
@@ -101,7 +104,7 @@ def _combined(combine: str) -> Callable[..., Any]:
     return lambda w, t, axes, keep: reduced(w, t, axes, keep, combine) if is_tensor(t.type) else t
 
 
-def _abstract_mean(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
+def _abstract_mean(w: AbstractMachine, t: Any, axes: Sequence[int], keep: bool) -> Any:
     count = math.prod([shape_of(t)[axis] for axis in axes])
     total = _combined("+")(w, as_reals(w, t), axes, keep)
     return w.apply(w.machine.table["/"], [total, w.constant(float(count))])
@@ -122,13 +125,13 @@ def _variance(xp: Any, array: Array, axes: Any, keep: bool) -> Array:
     return xp.mean(off, axis=axes, keepdims=keep)
 
 
-def _abstract_variance(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
+def _abstract_variance(w: AbstractMachine, t: Any, axes: Sequence[int], keep: bool) -> Any:
     table, t = w.machine.table, as_reals(w, t)
     off = w.apply(table["-"], [t, _abstract_mean(w, t, axes, True)])
     return _abstract_mean(w, w.apply(table["*"], [off, off]), axes, keep)
 
 
-def _abstract_top(w: Any, t: Any, axes: Sequence[int]) -> Any:
+def _abstract_top(w: AbstractMachine, t: Any, axes: Sequence[int]) -> Any:
     """The largest entries, with axes kept, if they are finite; else 0."""
     table = w.machine.table
     top = _combined("max")(w, t, axes, True)
@@ -136,7 +139,7 @@ def _abstract_top(w: Any, t: Any, axes: Sequence[int]) -> Any:
     return w.apply(table["where"], [w.apply(table["<"], [size, w.constant(math.inf)]), top, w.constant(0.0)])
 
 
-def _abstract_logsumexp(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
+def _abstract_logsumexp(w: AbstractMachine, t: Any, axes: Sequence[int], keep: bool) -> Any:
     table, t = w.machine.table, as_reals(w, t)
     if not is_tensor(t.type):
         return t
@@ -156,7 +159,7 @@ def _abstract_logsumexp(w: Any, t: Any, axes: Sequence[int], keep: bool) -> Any:
 
 
 def _abstract_shifted(name: str, exponential: bool) -> Callable[..., Any]:
-    def abstract(w: Any, t: Any, axis: Any) -> Any:
+    def abstract(w: AbstractMachine, t: Any, axis: Any) -> Any:
         if not is_number(t):
             return w.invalid(name)
         shape, table, t = shape_of(t), w.machine.table, as_reals(w, t)
@@ -173,7 +176,7 @@ def _abstract_shifted(name: str, exponential: bool) -> Callable[..., Any]:
     return abstract
 
 
-def _abstract_spread(w: Any, x: Any, t: Any, axis: Any) -> Any:
+def _abstract_spread(w: AbstractMachine, x: Any, t: Any, axis: Any) -> Any:
     if not is_tensor(t.type):
         return x
     shape = shape_of(t)
@@ -187,7 +190,7 @@ def _abstract_spread(w: Any, x: Any, t: Any, axis: Any) -> Any:
     return repeated(w, x, shape, kind_of(t) if has_tangents(t.type) or not is_tensor(x.type) else kind_of(x))
 
 
-def _abstract_repeated(w: Any, t: Any, axis: Any) -> Any:
+def _abstract_repeated(w: AbstractMachine, t: Any, axis: Any) -> Any:
     shape = shape_of(t)
     at = axis_of("prod", known(w, axis), len(shape))
     strides = contiguous(shape)
@@ -195,7 +198,7 @@ def _abstract_repeated(w: Any, t: Any, axis: Any) -> Any:
     return copied(w, t, (*shape, shape[at]), access)
 
 
-def _abstract_gathered(w: Any, x: Any, axis: Any) -> Any:
+def _abstract_gathered(w: AbstractMachine, x: Any, axis: Any) -> Any:
     shape = shape_of(x)
     at = axis_of("prod", known(w, axis), len(shape) - 1)
     total = reduced(w, x, [at], False, "+")
@@ -206,7 +209,7 @@ def _abstract_gathered(w: Any, x: Any, axis: Any) -> Any:
     )
 
 
-def _abstract_is_own(w: Any, t: Any, axis: Any) -> Any:
+def _abstract_is_own(w: AbstractMachine, t: Any, axis: Any) -> Any:
     shape = shape_of(t)
     at = axis_of("prod", known(w, axis), len(shape))
     whole = (*shape, shape[at])
@@ -222,7 +225,7 @@ def _abstract_is_own(w: Any, t: Any, axis: Any) -> Any:
 def _abstract_place(name: str, combine: str) -> Callable[..., Any]:
     """The least index at which the entry is the extreme one, or nan."""
 
-    def abstract(w: Any, t: Any, axis: Any) -> Any:
+    def abstract(w: AbstractMachine, t: Any, axis: Any) -> Any:
         if not is_number(t):
             return w.invalid(name)
         shape = shape_of(t)
@@ -272,7 +275,7 @@ def _cumsum(t: Value, axis: Value, from_end: Value) -> Value:
         return made(xp.flip(sums_along(xp.flip(array, axis=at), at), axis=at))
 
 
-def _abstract_cumsum(w: Any, t: Any, axis: Any, from_end: Any) -> Any:
+def _abstract_cumsum(w: AbstractMachine, t: Any, axis: Any, from_end: Any) -> Any:
     if not is_number(t):
         return w.invalid("cumsum")
     shape = shape_of(t)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Write, contiguous
@@ -54,6 +54,9 @@ from vlad.primitives.type_rules import (
     unfit,
 )
 
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
+
 MOST_LISTED = 128  # entries that become elements of a list in compiled code
 
 
@@ -94,7 +97,7 @@ def in_shape(name: str, operands: str, doc: str, shape: Callable[..., Shape]) ->
             raise _other_count(array.shape, wanted)
         return made(reshaped_to(array, wanted))
 
-    def abstract(w: Any, x: Any, *rest: Any) -> Any:
+    def abstract(w: AbstractMachine, x: Any, *rest: Any) -> Any:
         wanted = shape(*map(shape_of, (x, *rest)))
         fits = is_number(x) and math.prod(wanted) == math.prod(shape_of(x))
         return reshaped(w, x, wanted) if fits else unfit(w, x, wanted)
@@ -105,13 +108,13 @@ def in_shape(name: str, operands: str, doc: str, shape: Callable[..., Shape]) ->
     )  # fmt: skip
 
 
-def _abstract_reshape(w: Any, t: Any, dims: Any) -> Any:
+def _abstract_reshape(w: AbstractMachine, t: Any, dims: Any) -> Any:
     if not is_number(t):
         return w.invalid("reshape")
     return reshaped(w, t, _new_shape(shape_of(t), known(w, dims)))
 
 
-def _abstract_transpose(w: Any, t: Any, axes: Any) -> Any:
+def _abstract_transpose(w: AbstractMachine, t: Any, axes: Any) -> Any:
     if not is_number(t):
         return w.invalid("transpose")
     shape = shape_of(t)
@@ -121,7 +124,7 @@ def _abstract_transpose(w: Any, t: Any, axes: Any) -> Any:
     return copied(w, t, tuple([shape[axis] for axis in order]), access)
 
 
-def _abstract_swap(w: Any, t: Any) -> Any:
+def _abstract_swap(w: AbstractMachine, t: Any) -> Any:
     shape, strides = shape_of(t), contiguous(shape_of(t))
     if len(shape) < 2:
         return t
@@ -136,7 +139,7 @@ def _flipped(t: Value, axis: Value) -> Value:
     return made(namespace(array).flip(array, axis=axis_of("flipped", axis, array.ndim)))
 
 
-def _abstract_flipped(w: Any, t: Any, axis: Any) -> Any:
+def _abstract_flipped(w: AbstractMachine, t: Any, axis: Any) -> Any:
     if not is_number(t):
         return w.invalid("flipped")
     shape, strides = shape_of(t), contiguous(shape_of(t))
@@ -145,7 +148,7 @@ def _abstract_flipped(w: Any, t: Any, axis: Any) -> Any:
     return copied(w, t, shape, Access(last, (*strides[:at], -strides[at], *strides[at + 1 :])))
 
 
-def _abstract_broadcast_to(w: Any, t: Any, dims: Any) -> Any:
+def _abstract_broadcast_to(w: AbstractMachine, t: Any, dims: Any) -> Any:
     shape, whole = shape_of(t), dimensions("broadcast-to", known(w, dims))
     if broadcast_shape([shape, whole]) != whole or not is_number(t):
         return w.misfit("broadcast-to", shape, whole)
@@ -225,7 +228,7 @@ def _concatenate(ts: Value, axis: Value) -> Value:
         raise unlike("concatenate", tuple(values), f"all axes but {at} have to be equal") from None
 
 
-def stacked(w: Any, name: str, parts: list[Any], axis: int) -> Any:
+def stacked(w: AbstractMachine, name: str, parts: list[Any], axis: int) -> Any:
     """Parts of one shape, along a new axis."""
     shape = shape_of(parts[0]) if parts else ()
     for part in parts:
@@ -238,7 +241,7 @@ def stacked(w: Any, name: str, parts: list[Any], axis: int) -> Any:
     return joined(w, [reshaped(w, part, (*shape[:axis], 1, *shape[axis:])) for part in parts], axis)
 
 
-def row_of(w: Any, parts: list[Any]) -> Any:
+def row_of(w: AbstractMachine, parts: list[Any]) -> Any:
     """A tensor of these reals and booleans."""
     count = len(parts)
     kind = "bool" if parts and all(part.type.head == "boolean" for part in parts) else "float64"
@@ -248,7 +251,7 @@ def row_of(w: Any, parts: list[Any]) -> Any:
     return w.loops(kernel, [as_number(w, part) for part in parts], [w.types.tensor((count,), kind)])[0]
 
 
-def joined(w: Any, parts: list[Any], axis: int) -> Any:
+def joined(w: AbstractMachine, parts: list[Any], axis: int) -> Any:
     """Concatenate parts along an axis."""
     kind = asked_kind(_joined, tuple([kind_of(part) for part in parts]))
     shape, begin, placed = shape_of(parts[0]), 0, []
@@ -263,7 +266,7 @@ def _joined(*parts: Value) -> Value:
     return _concatenate(list_of(parts), 0.0)
 
 
-def _abstract_concatenate(w: Any, ts: Any, axis: Any) -> Any:
+def _abstract_concatenate(w: AbstractMachine, ts: Any, axis: Any) -> Any:
     parts = list_parts(w, ts)
     if not parts or not all(is_tensor(part.type) for part in parts):
         return w.invalid("concatenate")
@@ -274,7 +277,7 @@ def _abstract_concatenate(w: Any, ts: Any, axis: Any) -> Any:
     return joined(w, parts, at)
 
 
-def _abstract_split_like(w: Any, x: Any, ts: Any, axis: Any) -> Any:
+def _abstract_split_like(w: AbstractMachine, x: Any, ts: Any, axis: Any) -> Any:
     parts = list_parts(w, ts)
     shape = shape_of(x)
     at = axis_of("concatenate", known(w, axis), len(shape))
@@ -289,7 +292,7 @@ def joins(shapes: Sequence[Shape], axis: int) -> bool:
     return len({(*shape[:axis], *shape[axis + 1 :], len(shape)) for shape in shapes}) == 1
 
 
-def cut_up(w: Any, x: Any, axis: int, lengths: Sequence[int]) -> Any:
+def cut_up(w: AbstractMachine, x: Any, axis: int, lengths: Sequence[int]) -> Any:
     """Split into a list of parts of these lengths along an axis."""
     shape, strides = shape_of(x), contiguous(shape_of(x))
     answer, begin = w.constant(NIL), sum(lengths)
@@ -300,14 +303,14 @@ def cut_up(w: Any, x: Any, axis: int, lengths: Sequence[int]) -> Any:
     return answer
 
 
-def _abstract_stack(w: Any, ts: Any, axis: Any) -> Any:
+def _abstract_stack(w: AbstractMachine, ts: Any, axis: Any) -> Any:
     parts = list_parts(w, ts)
     if not parts:
         return w.fail("List given to stack is empty")
     return stacked(w, "stack", parts, axis_of("stack", known(w, axis), len(shape_of(parts[0])) + 1))
 
 
-def _abstract_unstack(w: Any, x: Any, axis: Any) -> Any:
+def _abstract_unstack(w: AbstractMachine, x: Any, axis: Any) -> Any:
     shape, strides = shape_of(x), contiguous(shape_of(x))
     at = axis_of("unstack", known(w, axis), len(shape))
     if shape[at] > MOST_LISTED:
@@ -319,7 +322,7 @@ def _abstract_unstack(w: Any, x: Any, axis: Any) -> Any:
     return answer
 
 
-def abstract_split(w: Any, t: Any, n: Any, axis: Any) -> Any:
+def abstract_split(w: AbstractMachine, t: Any, n: Any, axis: Any) -> Any:
     shape = shape_of(t)
     at = axis_of("split", known(w, axis), len(shape))
     count = whole("split", known(w, n), "the number of parts")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_arrays, expect_seconds
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Write, contiguous
@@ -27,6 +27,9 @@ from vlad.primitives.type_rules import (
     known,
     shape_of,
 )
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
 
 SECONDS = 6e-9  # per entry and doubling of their number, in an array library
 
@@ -67,7 +70,7 @@ def _unordered(x: Value, order: Value, axis: Value) -> Value:
     return _taken(array, _order(order.array, at), at)
 
 
-def _abstract_order(w: Any, t: Any, at: int) -> Any:
+def _abstract_order(w: AbstractMachine, t: Any, at: int) -> Any:
     shape = shape_of(t)
     result = w.types.tensor(shape, "int64")
     if 0 in shape:
@@ -79,13 +82,13 @@ def _abstract_order(w: Any, t: Any, at: int) -> Any:
     return w.loops(routine, [as_kind(w, as_numbers(w, t), kind)], [result])[0]
 
 
-def _abstract_argsort(w: Any, t: Any, axis: Any) -> Any:
+def _abstract_argsort(w: AbstractMachine, t: Any, axis: Any) -> Any:
     if not is_number(t):
         return w.invalid("argsort")
     return _abstract_order(w, t, axis_of("argsort", known(w, axis), len(shape_of(t))))
 
 
-def _abstract_sorted(w: Any, t: Any, axis: Any) -> Any:
+def _abstract_sorted(w: AbstractMachine, t: Any, axis: Any) -> Any:
     if not is_number(t):
         return w.invalid("sorted")
     at = axis_of("sorted", known(w, axis), len(shape_of(t)))
@@ -93,13 +96,13 @@ def _abstract_sorted(w: Any, t: Any, axis: Any) -> Any:
 
 
 def _abstract_moving(is_back: bool) -> Callable[..., Any]:
-    def abstract(w: Any, t: Any, order: Any, axis: Any) -> Any:
+    def abstract(w: AbstractMachine, t: Any, order: Any, axis: Any) -> Any:
         return _moved(w, t, order, axis_of("sorted", known(w, axis), len(shape_of(t))), is_back)
 
     return abstract
 
 
-def _moved(w: Any, t: Any, order: Any, at: int, is_back: bool) -> Any:
+def _moved(w: AbstractMachine, t: Any, order: Any, at: int, is_back: bool) -> Any:
     """The entries of t from the positions of an order along an axis, or moved there. The positions are known to be an order."""
     shape: Shape = shape_of(t)
     kind, size, strides = kind_of(t) or "float64", math.prod(shape), contiguous(shape)

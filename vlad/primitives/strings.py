@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import UNCHECKED_BYTES, expect_bytes
 from vlad.core.types import Recursion
@@ -17,6 +17,9 @@ from vlad.data.values import FALSE, Primitive, String, Symbol, Value, symbol
 from vlad.primitives.data import EQUAL, boolean, constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, is_nil, scalar, with_kinds
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
 
 # Errors that depend on the contents of a string.
 OUTSIDE = "Argument to substring is invalid: position outside the string"
@@ -78,19 +81,19 @@ def _search(pattern: str, text: str) -> int:
 # Type rules.
 
 
-def _appended(w: Any, a: Any, b: Any) -> Any:
+def _appended(w: AbstractMachine, a: Any, b: Any) -> Any:
     characters = w.recursive(APPEND, w.characters(a), w.characters(b))
     return characters and w.string(characters)
 
 
-def _append(w: Any, a: Any, b: Any) -> Any:
+def _append(w: AbstractMachine, a: Any, b: Any) -> Any:
     def one(a: Any) -> Any:
         return b if is_nil(a) else cons(w, w.part(a, 0), w.recursive(APPEND, w.part(a, 1), b))
 
     return w.each(a, one)
 
 
-def _length(w: Any, a: Any) -> Any:
+def _length(w: AbstractMachine, a: Any) -> Any:
     def one(a: Any) -> Any:
         if is_nil(a):
             return w.constant(0.0)
@@ -100,15 +103,15 @@ def _length(w: Any, a: Any) -> Any:
     return w.each(a, one)
 
 
-def _equal_texts(w: Any, a: Any, b: Any) -> Any:
+def _equal_texts(w: AbstractMachine, a: Any, b: Any) -> Any:
     return w.recursive(EQUAL, w.characters(a), w.characters(b))
 
 
-def _text_before(w: Any, a: Any, b: Any) -> Any:
+def _text_before(w: AbstractMachine, a: Any, b: Any) -> Any:
     return w.recursive(BEFORE, w.characters(a), w.characters(b))
 
 
-def _before(w: Any, a: Any, b: Any) -> Any:
+def _before(w: AbstractMachine, a: Any, b: Any) -> Any:
     key = w.key
 
     def of_two(a: Any, b: Any) -> Any:
@@ -127,7 +130,7 @@ def _before(w: Any, a: Any, b: Any) -> Any:
     return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
 
 
-def _part_of(w: Any, text: Any, start: Any, end: Any) -> Any:
+def _part_of(w: AbstractMachine, text: Any, start: Any, end: Any) -> Any:
     """The end is checked first: a start below it is within the string."""
     start, end = w.unknown_real(start), w.unknown_real(end)
     key = w.key
@@ -152,7 +155,7 @@ def _part_of(w: Any, text: Any, start: Any, end: Any) -> Any:
     return whole("start", start, lambda: whole("end", end, in_order))
 
 
-def _take(w: Any, characters: Any, count: Any) -> Any:
+def _take(w: AbstractMachine, characters: Any, count: Any) -> Any:
     key = w.key
 
     def one(characters: Any) -> Any:
@@ -167,7 +170,7 @@ def _take(w: Any, characters: Any, count: Any) -> Any:
     )
 
 
-def _drop(w: Any, characters: Any, count: Any) -> Any:
+def _drop(w: AbstractMachine, characters: Any, count: Any) -> Any:
     key = w.key
 
     def one(characters: Any) -> Any:
@@ -180,12 +183,12 @@ def _drop(w: Any, characters: Any, count: Any) -> Any:
     return choose(w, (key, "end"), test, lambda: characters, lambda: w.each(characters, one))
 
 
-def _found(w: Any, pattern: Any, text: Any) -> Any:
+def _found(w: AbstractMachine, pattern: Any, text: Any) -> Any:
     at = w.unknown_real(w.constant(0.0))
     return w.invoke(FIND, (), [w.characters(pattern), w.characters(text), at], False)
 
 
-def _find(w: Any, pattern: Any, text: Any, at: Any) -> Any:
+def _find(w: AbstractMachine, pattern: Any, text: Any, at: Any) -> Any:
     key = w.key
 
     def one(rest: Any) -> Any:
@@ -197,7 +200,7 @@ def _find(w: Any, pattern: Any, text: Any, at: Any) -> Any:
     return test and choose(w, (key, "here"), test, lambda: at, lambda: w.each(text, one))
 
 
-def _begins(w: Any, pattern: Any, text: Any) -> Any:
+def _begins(w: AbstractMachine, pattern: Any, text: Any) -> Any:
     key = w.key
 
     def of_two(a: Any, b: Any) -> Any:
@@ -211,7 +214,7 @@ def _begins(w: Any, pattern: Any, text: Any) -> Any:
 
 
 def _each_character(rule: Recursion) -> Callable[..., Any]:
-    def changed(w: Any, text: Any) -> Any:
+    def changed(w: AbstractMachine, text: Any) -> Any:
         characters = w.recursive(rule, w.characters(text))
         return characters and w.string(characters)
 
@@ -221,7 +224,7 @@ def _each_character(rule: Recursion) -> Callable[..., Any]:
 def _changes(name: str, row: str) -> Recursion:
     """Letters beyond ASCII are left to tier 0, which supports Unicode."""
 
-    def change(w: Any, characters: Any) -> Any:
+    def change(w: AbstractMachine, characters: Any) -> Any:
         key = w.key
 
         def one(characters: Any) -> Any:
@@ -235,7 +238,7 @@ def _changes(name: str, row: str) -> Recursion:
             return cons(w, scalar(w, row, character), w.recursive(recursion, rest))
 
         def fail() -> Any:
-            return w.by_value(BEYOND)
+            return w.unsupported(BEYOND)
 
         return w.each(characters, one)
 

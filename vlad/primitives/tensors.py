@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array, expect_arrays, expect_bytes
 from vlad.core.loop_nests import SIZES, Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
@@ -70,6 +70,9 @@ from vlad.primitives.type_rules import (
     within,
 )
 
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
+
 
 def _tensor(data: Value) -> Value:
     return made(_stacked(data))
@@ -112,7 +115,7 @@ def _stacked(data: Value, depth: int = 0) -> Array:
     return namespace(arrays[0]).stack(in_one_array(arrays))
 
 
-def _abstract_tensor(w: Any, data: Any) -> Any:
+def _abstract_tensor(w: AbstractMachine, data: Any) -> Any:
     """Reals are stored in a new array one by one; parts that are tensors, one after the other."""
     parts = list_parts(w, data)
     if parts is None:
@@ -126,13 +129,13 @@ def _abstract_tensor(w: Any, data: Any) -> Any:
     return stacked(w, "tensor", tensors, 0)
 
 
-def _part(w: Any, t: Any, index: int) -> Any:
+def _part(w: AbstractMachine, t: Any, index: int) -> Any:
     """The part at an index of the first axis."""
     rest = shape_of(t)[1:]
     return copied(w, t, rest, Access(index * math.prod(rest), contiguous(rest)))
 
 
-def _abstract_parts(w: Any, x: Any, data: Any) -> Any:
+def _abstract_parts(w: AbstractMachine, x: Any, data: Any) -> Any:
     parts = list_parts(w, data)
     if parts is None:
         return data if data.type.head == "boolean" else x
@@ -170,13 +173,13 @@ def _tensor_to_list(t: Value) -> Value:
     return nested(on_host(array).tolist())
 
 
-def _abstract_to_list(w: Any, t: Any) -> Any:
+def _abstract_to_list(w: AbstractMachine, t: Any) -> Any:
     if not is_number(t):
         return w.invalid("tensor->list")
     return _listed(w, t)
 
 
-def _listed(w: Any, t: Any) -> Any:
+def _listed(w: AbstractMachine, t: Any) -> Any:
     """The entries, which may be booleans, as nested lists."""
     shape = shape_of(t)
     if not shape:
@@ -260,38 +263,38 @@ def _of_number(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
     return lambda w, t: rule(w, t) if is_number(t) else w.invalid(name)
 
 
-def _abstract_dtype(w: Any, t: Any) -> Any:
+def _abstract_dtype(w: AbstractMachine, t: Any) -> Any:
     return w.constant(symbol(dtype_name(kind_of(t) or "float64")))
 
 
 def _abstract_filled(name: str, number: float) -> Callable[..., Any]:
-    def rule(w: Any, dims: Any, dtype: Any) -> Any:
+    def rule(w: AbstractMachine, dims: Any, dtype: Any) -> Any:
         return filled(w, dimensions(name, known(w, dims)), number, named_kind(name, known(w, dtype)))
 
     return rule
 
 
-def _abstract_full(w: Any, dims: Any, x: Any) -> Any:
+def _abstract_full(w: AbstractMachine, dims: Any, x: Any) -> Any:
     if not is_real(x.type):
         return w.invalid("full")
     return repeated(w, x, dimensions("full", known(w, dims)))
 
 
-def _abstract_eye(w: Any, n: Any) -> Any:
+def _abstract_eye(w: AbstractMachine, n: Any) -> Any:
     count = length_of("eye", known(w, n))
     one = Write(0, 0, Access(0, (count + 1,)))
     kernel = Kernel((count,), (Read(0, None),), (), (Output(count * count, 0.0),), (one,))
     return w.loops(kernel, [w.constant(1.0)], [w.types.tensor((count, count))])[0]
 
 
-def _abstract_arange(w: Any, stop: Any, start: Any, step: Any) -> Any:
+def _abstract_arange(w: AbstractMachine, stop: Any, start: Any, step: Any) -> Any:
     """start + i·step, with NumPy's step: the difference of the first two entries."""
     first, distance = known(w, start), known(w, step)
     count = _entries_of_range(known(w, stop), first, distance)
     return _counted(w, count, start, w.constant(first + distance - first))
 
 
-def _counted(w: Any, count: int, start: Any, step: Any) -> Any:
+def _counted(w: AbstractMachine, count: int, start: Any, step: Any) -> Any:
     reads = (Read(None, Access(0, (1,))), Read(0, None), Read(1, None))
     table = w.machine.table
     steps = (Step(table["*"], (0, 2)), Step(table["+"], (1, 3)))
@@ -299,7 +302,7 @@ def _counted(w: Any, count: int, start: Any, step: Any) -> Any:
     return w.loops(kernel, [start, step], [w.types.tensor((count,))])[0]
 
 
-def _abstract_linspace(w: Any, a: Any, b: Any, n: Any) -> Any:
+def _abstract_linspace(w: AbstractMachine, a: Any, b: Any, n: Any) -> Any:
     """a·(1 - w) + b·w for w = i / (n - 1)."""
     if not is_real(a.type) or not is_real(b.type):
         return w.invalid("linspace")
@@ -368,7 +371,7 @@ def _device_like(x: Value, like: Value) -> Value:
     return Tensor(moved(x.array, device_of(like.like))) if type(x) is type(like) is Tensor else x
 
 
-def _inside(w: Any, t: Any, kind: str) -> list[Any]:
+def _inside(w: AbstractMachine, t: Any, kind: str) -> list[Any]:
     """Tests whether all numbers, truncated if it is a kind of integers, are in the range of a kind."""
     own = kind_of(t) or "float64"
     if not is_whole(kind) or own in ("bool", "int32"):
@@ -377,7 +380,7 @@ def _inside(w: Any, t: Any, kind: str) -> list[Any]:
     return within(w, cut, float(start("max", kind)), start("min", kind) + 1.0)
 
 
-def _abstract_as_type(w: Any, t: Any, dtype: Any) -> Any:
+def _abstract_as_type(w: AbstractMachine, t: Any, dtype: Any) -> Any:
     kind, shape = named_kind("as-type", known(w, dtype)), shape_of(t)
     if not is_number(t):
         return w.invalid("as-type")
@@ -395,7 +398,7 @@ def _abstract_as_type(w: Any, t: Any, dtype: Any) -> Any:
     return loops(w, shape, [t, *numbers], [own, None, None], shape, steps=steps, kind=kind)
 
 
-def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
+def _abstract_sum_like(w: AbstractMachine, x: Any, like: Any) -> Any:
     if like.type.of is ZERO or (is_tensor(like.type) and not has_tangents(like.type)):
         return w.known_zero
     if like.type.head == "boolean" or is_real(x.type):  # a witness that may be #f counts as true
@@ -409,7 +412,7 @@ def _abstract_sum_like(w: Any, x: Any, like: Any) -> Any:
     return as_kind(w, reshaped(w, total, shape), kind_of(like) if shape else None)
 
 
-def _abstract_broadcast_like(w: Any, x: Any, like: Any) -> Any:
+def _abstract_broadcast_like(w: AbstractMachine, x: Any, like: Any) -> Any:
     if like.type.of is ZERO or x.type.of is ZERO:
         return w.known_zero
     if not is_tensor(like.type):
@@ -420,7 +423,7 @@ def _abstract_broadcast_like(w: Any, x: Any, like: Any) -> Any:
     return x if is_alike else repeated(w, x, shape_of(like), kind_of(like))
 
 
-def _abstract_witness(w: Any, x: Any, r: Any) -> Any:
+def _abstract_witness(w: AbstractMachine, x: Any, r: Any) -> Any:
     if x.type.of is ZERO:
         return x
     is_alike = shape_of(x) == shape_of(r) and kind_of(x) == kind_of(r)

@@ -10,7 +10,7 @@ The file is long because the rows of one family stand in one table, with the rul
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.ad.vector_space import (
     accumulate,
@@ -32,6 +32,9 @@ from vlad.data.values import FALSE, NIL, TRUE, ZERO, Primitive, Role, Value, is_
 from vlad.primitives.arrays import elements
 from vlad.primitives.numbers import invalid
 from vlad.primitives.type_rules import as_kind, filled, kind_of, shape_of
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine, Evaluator
 
 # Codes of the system: the role of each, the names it is closed over, its lambda; for `with-derivative` also its tail
 # entry and its forward entry, over the same names.
@@ -115,7 +118,7 @@ def _abstract_wrap(code: str) -> Any:
 def _abstract_field(index: int, *codes: str) -> Any:
     """A field of a closure of one of these system codes; for the known zero, the known zero."""
 
-    def field(w: Any, x: Any) -> Any:
+    def field(w: AbstractMachine, x: Any) -> Any:
         def of_one(x: Any) -> Any:
             if x.type.of is ZERO:
                 return x
@@ -129,13 +132,13 @@ def _abstract_field(index: int, *codes: str) -> Any:
 
 
 def _abstract_test(*codes: str) -> Any:
-    def test(w: Any, x: Any) -> Any:
+    def test(w: AbstractMachine, x: Any) -> Any:
         return w.each(x, lambda x: w.truth(x.type.of in [w.system(code) for code in codes]))
 
     return test
 
 
-def _abstract_strip_forward(w: Any, x: Any) -> Any:
+def _abstract_strip_forward(w: AbstractMachine, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         tagged = x.type.of is ZERO or x.type.of is w.system("forward")
         return x if tagged else w.misfitting("Argument has wrong type for target")
@@ -143,7 +146,7 @@ def _abstract_strip_forward(w: Any, x: Any) -> Any:
     return w.each(x, of_one)
 
 
-def _with_parts(w: Any, like: Any, parts: list[Any]) -> Any:
+def _with_parts(w: AbstractMachine, like: Any, parts: list[Any]) -> Any:
     return None if None in parts else w.rebuilt(like.type, parts)
 
 
@@ -152,7 +155,7 @@ def _same_shape(a: Any, b: Any) -> bool:
     return is_tensor(a.type) and is_tensor(b.type) and shape_of(a) == shape_of(b)
 
 
-def _zero_types(w: Any, x: Any) -> Any:
+def _zero_types(w: AbstractMachine, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head == "real":
             return w.constant(0.0)
@@ -163,7 +166,7 @@ def _zero_types(w: Any, x: Any) -> Any:
     return w.each(x, of_one)
 
 
-def _zero_tangent(w: Any, x: Any) -> Any:
+def _zero_tangent(w: AbstractMachine, x: Any) -> Any:
     """Transformed code takes it apart, so that its structure is that of x; one of unknown size is not traversed."""
     type_ = w.types.canonical(x.type)
     if type_.kind == "union" or type_.head == "real" or is_tensor(type_):
@@ -176,7 +179,7 @@ ZERO_OF = Recursion("zero", _zero_types)
 
 
 def _sum_types(recursion: str, checked: bool) -> Any:
-    def total(w: Any, a: Any, b: Any) -> Any:
+    def total(w: AbstractMachine, a: Any, b: Any) -> Any:
         def of_two(a: Any, b: Any) -> Any:
             x, y = a.type, b.type
             if x.of is ZERO or y.of is ZERO:
@@ -202,7 +205,7 @@ def _sum_types(recursion: str, checked: bool) -> Any:
     return total
 
 
-def _same_or_fail(w: Any, a: Any, b: Any, name: str) -> Any:
+def _same_or_fail(w: AbstractMachine, a: Any, b: Any, name: str) -> Any:
     """The tangent of a value without parts is the value itself."""
     if a.type.head != "boolean" or a.type.kind == b.type.kind == "constant":
         return a if a.type is b.type else w.unlike(name)
@@ -223,7 +226,7 @@ SUMS = {
 }
 
 
-def _complete_types(w: Any, x: Any, s: Any) -> Any:
+def _complete_types(w: AbstractMachine, x: Any, s: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.head == "real":
             return w.each(s, real, "s")
@@ -257,7 +260,7 @@ def _complete_types(w: Any, x: Any, s: Any) -> Any:
 COMPLETE = Recursion("complete", _complete_types)
 
 
-def _conforms_types(w: Any, x: Any, d: Any) -> Any:
+def _conforms_types(w: AbstractMachine, x: Any, d: Any) -> Any:
     """Like `conforms`, but a failure is an error at once."""
 
     def of_two(x: Any, d: Any) -> Any:
@@ -279,7 +282,7 @@ def _conforms_types(w: Any, x: Any, d: Any) -> Any:
 CONFORMS = Recursion("conforms", _conforms_types)
 
 
-def _without_points_types(w: Any, d: Any) -> Any:
+def _without_points_types(w: AbstractMachine, d: Any) -> Any:
     """The tangent with known zeros in place of tensors that are not of reals."""
 
     def of_one(d: Any) -> Any:
@@ -297,7 +300,7 @@ def _without_points_types(w: Any, d: Any) -> Any:
 WITHOUT_POINTS = Recursion("without-points", _without_points_types)
 
 
-def _abstract_bundle(w: Any, v: Any, p: Any) -> Any:
+def _abstract_bundle(w: AbstractMachine, v: Any, p: Any) -> Any:
     tangent = _abstract_field(0, "perturbation")(w, p)
     if tangent is None or w.recursive(CONFORMS, v, tangent) is None:
         return None
@@ -306,7 +309,7 @@ def _abstract_bundle(w: Any, v: Any, p: Any) -> Any:
     return w.closure(w.system("forward"), [v, tangent])
 
 
-def _abstract_tangent(w: Any, x: Any) -> Any:
+def _abstract_tangent(w: AbstractMachine, x: Any) -> Any:
     def of_one(x: Any) -> Any:
         if x.type.of is ZERO:
             return x
@@ -318,7 +321,7 @@ def _abstract_tangent(w: Any, x: Any) -> Any:
     return w.each(x, of_one)
 
 
-def _abstract_check(w: Any, y: Any, s: Any) -> Any:
+def _abstract_check(w: AbstractMachine, y: Any, s: Any) -> Any:
     def of_two(y: Any, s: Any) -> Any:
         if is_tensor(y.type) or is_tensor(s.type):
             fits = s.type.of is ZERO or _same_shape(y, s)
@@ -329,7 +332,7 @@ def _abstract_check(w: Any, y: Any, s: Any) -> Any:
     return w.each(y, lambda y: w.each(s, lambda s: of_two(y, s), "s"), "y")
 
 
-def _abstract_with_derivative(w: Any, f: Any, forward: Any, reverse: Any) -> Any:
+def _abstract_with_derivative(w: AbstractMachine, f: Any, forward: Any, reverse: Any) -> Any:
     types = [w.types.canonical(rule.type) for rule in (f, forward, reverse)]
     if (
         any(type_.kind != "closure" and type_.of is not FALSE for type_ in types)
@@ -340,7 +343,7 @@ def _abstract_with_derivative(w: Any, f: Any, forward: Any, reverse: Any) -> Any
 
 
 def _abstract_entry(entry: str) -> Any:
-    def derived(w: Any, f: Any) -> Any:
+    def derived(w: AbstractMachine, f: Any) -> Any:
         def of_one(f: Any) -> Any:
             if f.type.kind == "closure":
                 return w.closure(w.machine.derived_code(f.type.of, entry), w.parts(f))
@@ -351,12 +354,12 @@ def _abstract_entry(entry: str) -> Any:
     return derived
 
 
-def _is_tagged(machine: Any, name: str, value: Value) -> bool:
+def _is_tagged(machine: Evaluator, name: str, value: Value) -> bool:
     value = look(value)
     return type(value) is tuple and len(value) > 2 and value[0] is machine.codes[name]
 
 
-def _strip(machine: Any, name: str, value: Value, refusal: Callable[[], VladError]) -> Value:
+def _strip(machine: Evaluator, name: str, value: Value, refusal: Callable[[], VladError]) -> Value:
     seen = look(value)
     if seen is ZERO or (type(seen) is tuple and len(seen) > 2 and seen[0] is machine.codes[name]):
         return seen
@@ -393,16 +396,16 @@ def _wrong_target(kind: str, value: Value) -> VladError:
 def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> list[Primitive]:
     """The two rows of a one-field tag: each is linear, and the adjoint of the other."""
 
-    def wrap(machine: Any, x: Value) -> Value:
+    def wrap(machine: Evaluator, x: Value) -> Value:
         return (machine.codes[code], x, None)
 
-    def unwrap(machine: Any, x: Value) -> Value:
+    def unwrap(machine: Evaluator, x: Value) -> Value:
         return _strip(machine, code, x, lambda: _not_tagged(inverse, code, x))[1]
 
-    def strip(machine: Any, x: Value) -> Value:
+    def strip(machine: Evaluator, x: Value) -> Value:
         return _strip(machine, code, x, lambda: _wrong_target(code, x))[1]
 
-    def test(machine: Any, x: Value) -> Value:
+    def test(machine: Evaluator, x: Value) -> Value:
         tagged = _is_tagged(machine, code, x)
         if code == "sensitivity":
             tagged = tagged or _is_tagged(machine, "backpropagator", x)
@@ -431,7 +434,7 @@ def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> 
     ]  # fmt: skip
 
 
-def _bundle(machine: Any, v: Value, p: Value) -> Value:
+def _bundle(machine: Evaluator, v: Value, p: Value) -> Value:
     seen = look(p)
     if not _is_tagged(machine, "perturbation", seen) and seen is not ZERO:
         raise nonconforming("bundle", v, p)
@@ -441,29 +444,29 @@ def _bundle(machine: Any, v: Value, p: Value) -> Value:
     return (machine.codes["forward"], v, tangent)
 
 
-def _make_forward(machine: Any, v: Value, d: Value) -> Value:
+def _make_forward(machine: Evaluator, v: Value, d: Value) -> Value:
     return (machine.codes["forward"], v, d)
 
 
 def _forward_field(name: str, index: int) -> Any:
-    def field(machine: Any, x: Value) -> Value:
+    def field(machine: Evaluator, x: Value) -> Value:
         return _strip(machine, "forward", x, lambda: _not_tagged(name, "forward", x))[index]
 
     return field
 
 
-def _tangent(machine: Any, x: Value) -> Value:
+def _tangent(machine: Evaluator, x: Value) -> Value:
     seen = _strip(machine, "forward", x, lambda: _not_tagged("tangent", "forward", x))
     if seen is ZERO:
         return ZERO
     return (machine.codes["perturbation"], complete(seen[1], seen[2]), None)
 
 
-def _strip_forward(machine: Any, x: Value) -> Value:
+def _strip_forward(machine: Evaluator, x: Value) -> Value:
     return _strip(machine, "forward", x, lambda: _wrong_target("forward", x))
 
 
-def _is_forward(machine: Any, x: Value) -> Value:
+def _is_forward(machine: Evaluator, x: Value) -> Value:
     return TRUE if _is_tagged(machine, "forward", x) else FALSE
 
 
@@ -475,11 +478,11 @@ def _check_sensitivity(y: Value, s: Value) -> Value:
     return s
 
 
-def _make_backpropagator(machine: Any, v: Value, x: Value, y: Value, back: Value) -> Value:
+def _make_backpropagator(machine: Evaluator, v: Value, x: Value, y: Value, back: Value) -> Value:
     return (machine.codes["backpropagator"], v, x, y, back)
 
 
-def _with_derivative(machine: Any, f: Value, forward: Value, reverse: Value) -> Value:
+def _with_derivative(machine: Evaluator, f: Value, forward: Value, reverse: Value) -> Value:
     for procedure in (f, forward, reverse):
         if not is_procedure(procedure) and procedure is not FALSE:
             hint = "(with-derivative f #:forward g #:reverse h), each a procedure"
@@ -492,7 +495,7 @@ def _with_derivative(machine: Any, f: Value, forward: Value, reverse: Value) -> 
     return (machine.codes["with-derivative"], f, forward, reverse)
 
 
-def _make_with_derivative(machine: Any, f: Value, forward: Value, reverse: Value) -> Value:
+def _make_with_derivative(machine: Evaluator, f: Value, forward: Value, reverse: Value) -> Value:
     return (machine.codes["with-derivative"], f, forward, reverse)
 
 
@@ -523,7 +526,7 @@ def _is_same_code(f: Value, g: Value) -> Value:
     return TRUE if is_procedure(f) and is_procedure(g) and f[0].base is g[0].base else FALSE
 
 
-def _abstract_same_code(w: Any, f: Any, g: Any) -> Any:
+def _abstract_same_code(w: AbstractMachine, f: Any, g: Any) -> Any:
     def of_two(x: Any, y: Any) -> Any:
         return w.truth(x.kind == y.kind == "closure" and x.of.base is y.of.base)
 
@@ -538,7 +541,7 @@ def _procedure(name: str, f: Value) -> tuple[Value, ...]:
     return procedure
 
 
-def _abstract_environment(w: Any, f: Any) -> Any:
+def _abstract_environment(w: AbstractMachine, f: Any) -> Any:
     def of_one(f: Any) -> Any:
         if f.type.of is ZERO:
             return f
@@ -552,7 +555,7 @@ def _abstract_environment(w: Any, f: Any) -> Any:
     return w.each(f, of_one)
 
 
-def _abstract_with_environment(w: Any, f: Any, values: Any) -> Any:
+def _abstract_with_environment(w: AbstractMachine, f: Any, values: Any) -> Any:
     def of_two(f: Any, values: Any) -> Any:
         if f.type.of is ZERO or values.type.of is ZERO:
             return w.known_zero
@@ -569,11 +572,11 @@ def _abstract_with_environment(w: Any, f: Any, values: Any) -> Any:
     return w.each(f, lambda f: w.each(values, lambda values: of_two(f, values), "values"), "f")
 
 
-def _tail_entry(machine: Any, f: Value) -> Value:
+def _tail_entry(machine: Evaluator, f: Value) -> Value:
     return machine.tail_closure(f)
 
 
-def _forward_entry(machine: Any, f: Value) -> Value:
+def _forward_entry(machine: Evaluator, f: Value) -> Value:
     return machine.forward_closure(f)
 
 

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.core.loop_nests import (
     Access,
@@ -30,6 +30,9 @@ from vlad.data.errors import VladError
 from vlad.data.tensors import Tensor, kind_name, load_numpy, shape_text
 from vlad.data.values import FALSE, TRUE, ZERO, Primitive, Value
 
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
+
 Shape = tuple[int, ...]
 Kind = str | None  # of the entries of a tensor; None: a real, which adopts the kind of the other operand
 
@@ -40,7 +43,7 @@ def plain(rule: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..
     """
 
     @functools.wraps(rule)
-    def abstract(w: Any, *operands: Any) -> Any:
+    def abstract(w: AbstractMachine, *operands: Any) -> Any:
         def at(index: int, seen: tuple[Any, ...]) -> Any:
             if index < len(operands):
                 return w.each(operands[index], lambda x: at(index + 1, (*seen, x)), f"operand {index}")
@@ -78,7 +81,7 @@ def asked_kind(rule: Callable[..., Value], kinds: tuple[Kind, ...], *more: Value
     return kind_name(rule(*operands, *more).like.dtype)
 
 
-def kind_of_step(w: Any, row: Primitive, kinds: Sequence[Kind]) -> str:
+def kind_of_step(w: AbstractMachine, row: Primitive, kinds: Sequence[Kind]) -> str:
     """The kind in which a row is applied: that of its result; a test's operands are converted like those of a sum."""
     is_test = row.type.result == "boolean"
     return asked_kind((w.machine.table["+"] if is_test else row).value, tuple(kinds))
@@ -88,7 +91,7 @@ def is_number(x: Any) -> bool:
     return is_tensor(x.type) or is_real(x.type)
 
 
-def known(w: Any, x: Any) -> Value:
+def known(w: AbstractMachine, x: Any) -> Value:
     """The value of a constant operand. Raises Unsettled if it is none: an analysis that unrolls certain calls may find it
     constant.
     """
@@ -128,7 +131,7 @@ def distance_between(a: Any, b: Any) -> int | None:
     return int(distance) if base is other and factor == by and distance % 1 == 0 else None
 
 
-def list_parts(w: Any, x: Any) -> list[Any] | None:
+def list_parts(w: AbstractMachine, x: Any) -> list[Any] | None:
     """The elements of a list of known length; None if it is none."""
     found = []
     while x.type.kind == "pair":
@@ -144,7 +147,7 @@ def list_parts(w: Any, x: Any) -> list[Any] | None:
 
 
 def loops(
-    w: Any,
+    w: AbstractMachine,
     extents: Sequence[int],
     operands: Sequence[Any],
     accesses: Sequence[Access | None],
@@ -182,12 +185,12 @@ def loops(
     return answer_of(w, kernel, operands, shape, kind)
 
 
-def conversion(w: Any, value: int, kind: Kind, wanted: str) -> list[Step]:
+def conversion(w: AbstractMachine, value: int, kind: Kind, wanted: str) -> list[Step]:
     """The step, if any, that converts a value to the wanted kind; 0 and 1 serve as booleans unchanged."""
     return [] if wanted in (kind or "float64", "bool") else [Step(w.machine.table["real"], (value,), wanted)]
 
 
-def answer_of(w: Any, kernel: Kernel, operands: Sequence[Any], shape: Shape, kind: str) -> Any:
+def answer_of(w: AbstractMachine, kernel: Kernel, operands: Sequence[Any], shape: Shape, kind: str) -> Any:
     """The only output of a kernel, of a shape and kind: of rank 0 a real or a boolean."""
     if shape:
         return w.loops(kernel, operands, [w.types.tensor(shape, kind)])[0]
@@ -195,7 +198,7 @@ def answer_of(w: Any, kernel: Kernel, operands: Sequence[Any], shape: Shape, kin
     return w.apply(w.machine.table["="], [number, w.constant(1.0)]) if kind == "bool" else number
 
 
-def entry_by_entry(w: Any, row: Primitive, operands: Sequence[Any]) -> Any:
+def entry_by_entry(w: AbstractMachine, row: Primitive, operands: Sequence[Any]) -> Any:
     """A scalar row on tensors and reals, with broadcasting."""
     shapes = [shape_of(x) for x in operands]
     shape = broadcast_shape(shapes)
@@ -228,58 +231,62 @@ def broadcast_shape(shapes: Sequence[Shape]) -> Shape | None:
     return tuple(lengths)
 
 
-def copied(w: Any, x: Any, shape: Shape, access: Access, kind: Kind = None) -> Any:
+def copied(w: AbstractMachine, x: Any, shape: Shape, access: Access, kind: Kind = None) -> Any:
     """The entries of a tensor at an access, over a shape; a real is repeated. Converted to a kind, or of their own."""
     if not is_tensor(x.type):
         return loops(w, shape, [x], [None], shape, kind=kind) if shape else x
     return loops(w, shape, [x], [access], shape, kind=kind)
 
 
-def repeated(w: Any, x: Any, shape: Shape, kind: Kind = None) -> Any:
+def repeated(w: AbstractMachine, x: Any, shape: Shape, kind: Kind = None) -> Any:
     """Broadcast to a shape."""
     if not is_number(x) or broadcast_shape([shape_of(x), shape]) != shape:
         return unfit(w, x, shape)
     return copied(w, x, shape, broadcast(shape_of(x), shape), kind)
 
 
-def as_kind(w: Any, x: Any, kind: Kind) -> Any:
+def as_kind(w: AbstractMachine, x: Any, kind: Kind) -> Any:
     """A tensor converted to a kind. Other operands are unchanged."""
     if kind_of(x) in (None, kind):
         return x
     return copied(w, x, shape_of(x), Access(0, contiguous(shape_of(x))), kind)
 
 
-def as_numbers(w: Any, x: Any) -> Any:
+def as_numbers(w: AbstractMachine, x: Any) -> Any:
     """A tensor to compute with: booleans become 0 and 1 of kind float64."""
     return as_kind(w, x, "float64") if kind_of(x) == "bool" else x
 
 
-def as_number(w: Any, x: Any) -> Any:
+def as_number(w: AbstractMachine, x: Any) -> Any:
     """A boolean as 1 or 0, to compute with in loops; other operands are unchanged."""
     if x.type.head != "boolean":
         return x
     return w.as_real(x) if x.type.kind == "boolean" else w.constant(1.0 if x.type.of is TRUE else 0.0)
 
 
-def as_reals(w: Any, x: Any) -> Any:
+def as_reals(w: AbstractMachine, x: Any) -> Any:
     """A tensor of reals: itself, or its numbers as float64."""
     return as_kind(w, x, "float64") if is_tensor(x.type) and not has_tangents(x.type) else x
 
 
-def unfit(w: Any, x: Any, shape: Shape) -> Any:
+def unfit(w: AbstractMachine, x: Any, shape: Shape) -> Any:
     """Mismatched shapes in derivatives arise if a sensitivity does not have the shape of its primal: an error of the program, or
     a combination of types that never occurs at run time.
     """
     return w.misfitting(f"A sensitivity of shape {shape_text(shape_of(x))} does not fit {shape_text(shape)}")
 
 
-def filled(w: Any, shape: Shape, number: float, kind: Kind = None) -> Any:
+def filled(w: AbstractMachine, shape: Shape, number: float, kind: Kind = None) -> Any:
     """A tensor filled with one number, of this kind."""
     return loops(w, shape, [w.constant(number)], [None], shape, kind=kind)
 
 
 def put_together(
-    w: Any, shape: Shape, parts: Sequence[tuple[Any, Shape, Shape]], fill: float = 0.0, kind: Kind = None
+    w: AbstractMachine,
+    shape: Shape,
+    parts: Sequence[tuple[Any, Shape, Shape]],
+    fill: float = 0.0,
+    kind: Kind = None,
 ) -> Any:
     """A tensor assembled from parts: each over a shape of its own with its first entry at an index; `fill` elsewhere. Converted
     to a kind, or of the first part's.
@@ -313,7 +320,7 @@ def put_together(
     return w.loops(kernel, operands, [w.types.tensor(shape, kind)])[0]
 
 
-def reshaped(w: Any, x: Any, shape: Shape) -> Any:
+def reshaped(w: AbstractMachine, x: Any, shape: Shape) -> Any:
     """The same entries in another shape: no work except for ranks of 0."""
     if not is_tensor(x.type):
         return copied(w, x, shape, Access(0, ()))
@@ -322,7 +329,7 @@ def reshaped(w: Any, x: Any, shape: Shape) -> Any:
     return type(x)(w.types.tensor(shape, x.type.of.kind), x.leaves)
 
 
-def reduced(w: Any, x: Any, axes: Sequence[int], keep: bool, combine: str) -> Any:
+def reduced(w: AbstractMachine, x: Any, axes: Sequence[int], keep: bool, combine: str) -> Any:
     """The entries combined over some axes. Booleans become 0 and 1."""
     shape, rule = shape_of(x), w.machine.table[REDUCTIONS[combine]].value
     left = tuple([1 if axis in axes else length for axis, length in enumerate(shape)])
@@ -338,7 +345,7 @@ def reduced(w: Any, x: Any, axes: Sequence[int], keep: bool, combine: str) -> An
 REDUCTIONS = {"+": "sum", "*": "prod", "max": "maximum", "min": "minimum"}
 
 
-def provided(w: Any, tests: Sequence[Any], error: str, rule: Callable[[], Any]) -> Any:
+def provided(w: AbstractMachine, tests: Sequence[Any], error: str, rule: Callable[[], Any]) -> Any:
     """Apply the rule if all tests hold; otherwise an error."""
     key = w.key
 
@@ -357,7 +364,7 @@ def provided(w: Any, tests: Sequence[Any], error: str, rule: Callable[[], Any]) 
     return tested(0)
 
 
-def within(w: Any, x: Any, least: float, end: float) -> list[Any]:
+def within(w: AbstractMachine, x: Any, least: float, end: float) -> list[Any]:
     """Tests whether all numbers are in [least, end)."""
     shape, table = shape_of(x), w.machine.table
     if 0 in shape:
@@ -368,7 +375,7 @@ def within(w: Any, x: Any, least: float, end: float) -> list[Any]:
     return [w.apply(table["<="], [w.constant(least), low]), w.apply(table["<"], [high, w.constant(end)])]
 
 
-def every(w: Any, tests: Any) -> Any:
+def every(w: AbstractMachine, tests: Any) -> Any:
     """Whether every entry of a tensor of booleans is true."""
     product = reduced(w, tests, range(len(shape_of(tests))), False, "*")
     return w.apply(w.machine.table["="], [product, w.constant(1.0)])

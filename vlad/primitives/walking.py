@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.core.types import is_real
 from vlad.data.values import FALSE, String
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
 
 EMPTY = String("")
 
@@ -14,7 +17,7 @@ EMPTY = String("")
 def with_kinds(name: str, kinds: str, rule: Callable[..., Any]) -> Callable[..., Any]:
     """A rule for operands that are strings (s) or reals (r), at least one of them not constant; constants are folded."""
 
-    def abstract(w: Any, *operands: Any) -> Any:
+    def abstract(w: AbstractMachine, *operands: Any) -> Any:
         def at(index: int, seen: tuple[Any, ...]) -> Any:
             if index == len(operands):
                 is_known = all(operand.type.kind == "constant" for operand in seen)
@@ -31,11 +34,11 @@ def with_kinds(name: str, kinds: str, rule: Callable[..., Any]) -> Callable[...,
     return abstract
 
 
-def scalar(w: Any, name: str, *operands: Any) -> Any:
+def scalar(w: AbstractMachine, name: str, *operands: Any) -> Any:
     return w.scalar(w.machine.table[name], list(operands))
 
 
-def choose(w: Any, key: Any, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+def choose(w: AbstractMachine, key: Any, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
     if test.type.kind == "constant":
         return no() if test.type.of is FALSE else yes()
     w.key = key
@@ -46,5 +49,5 @@ def is_nil(x: Any) -> bool:
     return bool(x.type.kind != "pair")
 
 
-def cons(w: Any, character: Any, rest: Any) -> Any:
+def cons(w: AbstractMachine, character: Any, rest: Any) -> Any:
     return rest and w.pair(character, rest)

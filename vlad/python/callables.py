@@ -9,7 +9,7 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Apply, Binding, Body, Variable, WrittenName
@@ -19,6 +19,9 @@ from vlad.data.values import NIL, Primitive, PrimitiveType, String, Value, is_pa
 from vlad.data.write import written
 from vlad.python.convert import Apply as ApplyProcedure
 from vlad.python.convert import from_python, tensor_of, to_python
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 Function = Callable[..., Any]
 
@@ -237,7 +240,7 @@ def shape_of(value: Value) -> tuple[int, ...]:
 # Procedures.
 
 
-def procedure_of(machine: Any, row: Primitive, name: str, shown: Sequence[str] | None = None) -> Value:
+def procedure_of(machine: Machine, row: Primitive, name: str, shown: Sequence[str] | None = None) -> Value:
     """A procedure that applies a row to its parameters, whose displayed names are `shown`."""
     parameters, result = tuple([Variable(operand) for operand in shown or row.operands]), Variable("r")
     body = Body((Binding(result, Apply(row, parameters)),), result)

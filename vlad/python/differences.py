@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.ad.vector_space import complete
 from vlad.data.errors import VladError
@@ -19,6 +19,9 @@ from vlad.data.write import written
 from vlad.python.callables import Function, fitting, procedure_of, protected, real_function
 from vlad.python.convert import Apply as ApplyProcedure
 from vlad.python.convert import from_python, parts_of, tuple_of
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 Point = tuple[Value, ...]
 
@@ -124,7 +127,7 @@ class Check:
 
     def __init__(
         self,
-        machine: Any,
+        machine: Machine,
         name: str,
         row: Primitive,
         varying: Sequence[str],

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from vlad.compile.emit.c_rules import read_expression
@@ -38,11 +38,14 @@ from vlad.python.differences import Check, Points, point_text, wrong_rule
 from vlad.python.rules import Statement
 from vlad.python.stating import HostPrimitive
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 
 class Host:
     """The Python functions passed to a session, with their procedures: one each, while it is referenced."""
 
-    def __init__(self, machine: Any, apply: ApplyProcedure) -> None:
+    def __init__(self, machine: Machine, apply: ApplyProcedure) -> None:
         self.machine = machine
         self.apply = apply
         self.functions: WeakValueDictionary[int, Code] = WeakValueDictionary()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from vlad.ad.vector_space import complete
 from vlad.core.nodes import Apply, Binding, Body, Constant, If, Variable
@@ -39,11 +39,14 @@ from vlad.python.convert import to_python, tuple_of
 from vlad.python.differences import Check, Points, wrong_rule
 from vlad.python.stating import HostPrimitive
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 
 class Maker(Protocol):
     """Makes rows (host.py)."""
 
-    machine: Any
+    machine: Machine
     apply: ApplyProcedure
     checks: list[Check]
 

@@ -10,7 +10,7 @@ program. Attributes are the same in Python's spelling, underscores for hyphens, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from vlad.data.errors import NoCounterpart, UnknownAttribute, UnknownName
 from vlad.data.values import Primitive, Value, is_pair, is_procedure, look
@@ -23,13 +23,16 @@ from vlad.session.library import Library
 from vlad.session.suggestions import known_names
 from vlad.session.top_level import TopLevel
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 F = TypeVar("F")
 
 
 class Namespace:
     """The interface of a session as a dictionary and as a namespace."""
 
-    machine: Any
+    machine: Machine
     tiers: Any
     basis: Module
     library: Module

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from vlad.compile.calling.policy import POLICIES, Tiers
 from vlad.compile.calling.variants import Options
@@ -38,6 +38,9 @@ from vlad.session.lifecycle import born, close, expect_open, is_gone
 from vlad.session.namespace import Namespace
 from vlad.session.session_lock import SessionLock
 from vlad.session.top_level import TopLevel
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 Answer = TypeVar("Answer")
 
@@ -69,7 +72,7 @@ class Session(Namespace):
 
     path: list[str]
     capabilities: frozenset[str]
-    machine: Any  # a Machine, while the session is open
+    machine: Machine  # a Machine, while the session is open
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ The file is long because it is one dispatch over the nodes of core, and the voca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from vlad.compile.analysis.static_operands import Fixed
 from vlad.compile.ir.program import Failure
@@ -64,6 +64,9 @@ from vlad.expand.arity import too_few
 from vlad.primitives.files import Files
 from vlad.primitives.type_rules import drawn, entry_by_entry
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 UNBOUND = "Unbound variable: "
 MISFITS = ("invalid-argument", "wrong-shape")  # codes of errors
 MOST_SHAPES = 4  # of the operands of a call, for each of which it is specialised separately
@@ -104,7 +107,7 @@ class Instance:
 class AbstractInterpreter:
     """Interprets core on facts about values. Rows' abstract rules get this as first argument."""
 
-    def __init__(self, machine: Any, types: Types) -> None:
+    def __init__(self, machine: Machine, types: Types) -> None:
         self.machine = machine
         self.types = types
         self.instance: Instance = Instance(Recursion("", lambda w: None), (), (), 0)
@@ -183,6 +186,10 @@ class AbstractInterpreter:
     def by_value(self, what: str) -> Result:
         """As `fail`: whether it happens depends on values, not on kinds or shapes."""
         return self.fail(what, Failure.VALUE)
+
+    def unsupported(self, what: str) -> Result:
+        """As `fail`: only tier 0 does this, for some values."""
+        return self.fail(what, Failure.UNSUPPORTED)
 
     def raised(self) -> Result:
         """As `fail`: the program's own error."""
@@ -649,14 +656,14 @@ class AbstractInterpreter:
             else self.compute(self.machine.table["unknown-real"], [value], self.types.real)
         )
 
-    def left_out(self, what: str) -> Result:
+    def left_out(self, what: str) -> NoReturn:
         """Leave this to tier 0."""
         raise Unbounded(f"{what} not compiled yet", self.span)
 
-    def unbounded(self, reason: str, for_number: bool = False) -> Result:
+    def unbounded(self, reason: str, for_number: bool = False) -> NoReturn:
         raise Unsettled(reason, self.span, for_number)
 
-    def folded(self, row: Primitive, operands: list[Known]) -> Result:
+    def folded(self, row: Primitive, operands: Sequence[Known]) -> Result:
         """A row that is only compiled on constants: strings, symbols."""
         values = []
         for operand in operands:

@@ -12,7 +12,7 @@ becomes a recursive one (core/types.py). Without such a bound, as for an n-th de
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.abstract_interpreter import (
     AbstractInterpreter,
@@ -33,6 +33,9 @@ from vlad.core.types import (
     occurs_inside,
 )
 from vlad.data.values import ZERO, Code, Global, Primitive, Role, Value
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 MOST_ACTIVE = 12  # instances of one code on the stack, before they are merged unconditionally
 MOST_UNROLLED = 1  # iterations that differ only in constants, before they become one loop
@@ -64,7 +67,7 @@ class Analysis(AbstractInterpreter):
 
     def __init__(
         self,
-        machine: Any,
+        machine: Machine,
         strategy: Strategy = Strategy(),  # noqa: B008 - it is frozen
     ) -> None:
         super().__init__(machine, Types())

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.static_operands import MOST_WRITTEN, Fixed
 from vlad.control.budget import expect_bytes
@@ -51,6 +51,9 @@ from vlad.data.values import (
 )
 from vlad.evaluate.limits import deep_recursion
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 MOST_WORDS = 200_000  # of a call's text: larger calls are not cached
 BYTES_SPELT = 8  # memory per character of a text that is built and hashed
 
@@ -68,7 +71,7 @@ class Nameless(Exception):
 
 
 def identity(
-    machine: Any, f: Value, operands: Iterable[Value], longest: int, *more: str
+    machine: Machine, f: Value, operands: Iterable[Value], longest: int, *more: str
 ) -> tuple[str, list[Global]]:
     """The digest of a call, with further relevant texts `more`, and the globals it reaches. The lengths of lists longer than
     `longest` do not matter. Raises Nameless.
@@ -185,7 +188,7 @@ def _spelt(text: str) -> str:
 class _Walk:
     """Writes words. A repeated object is written as its number, so sharing and recursion need no special care."""
 
-    def __init__(self, machine: Any) -> None:
+    def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.words: list[str] = []
         self.cells: list[Global] = []

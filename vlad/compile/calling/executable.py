@@ -12,7 +12,7 @@ import json
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
 from vlad.compile.analysis.strategy import Strategy, by_patience, lengths
@@ -20,7 +20,7 @@ from vlad.compile.calling.cache_key import Nameless, identity
 from vlad.compile.calling.fast_call import Quick, arguments_of, is_fixed, quick
 from vlad.compile.calling.interface import Interface, Unwritable, read_interface
 from vlad.compile.calling.marshal import Crossing, is_tensor_of
-from vlad.compile.ir.refusals import Failed, Mismatch, Narrow, Unbounded
+from vlad.compile.ir.refusals import Failed, Mismatch, Narrow, Unbounded, Unsupported
 from vlad.compile.native import cache, toolchain
 from vlad.compile.native.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
 from vlad.compile.native.reserve import is_narrow
@@ -35,6 +35,9 @@ from vlad.data.values import Global, Value, look
 from vlad.evaluate.limits import deep_recursion, out_of_fuel, out_of_memory, too_deep
 from vlad.primitives.control import read_real
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 UNLIMITED = 1 << 60  # steps
 LONGEST_CHARACTER = 4  # bytes of UTF-8
 LEAST_ROOM = 24 << 20  # bytes, the minimum for collecting a loop
@@ -44,7 +47,7 @@ BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack, for a limit of depth
 class Outside:
     """External effects of compiled code, done by the machine. An exception there ends the call, and is raised again."""
 
-    def __init__(self, machine: Any) -> None:
+    def __init__(self, machine: Machine) -> None:
         self.machine = weakref.ref(machine)  # weak, as `_outsides` must not keep it alive; callers do
         self.error: BaseException | None = None
         # neither C nor its own callbacks keep this alive: callers do, and it is freed with the machine
@@ -91,7 +94,7 @@ class Outside:
 _outsides: weakref.WeakKeyDictionary[Any, Outside] = weakref.WeakKeyDictionary()
 
 
-def outside_of(machine: Any) -> Outside:
+def outside_of(machine: Machine) -> Outside:
     outside = _outsides.get(machine)
     if outside is None:
         outside = _outsides[machine] = Outside(machine)
@@ -108,7 +111,7 @@ class Compiled(Crossing):
 
     def __init__(
         self,
-        machine: Any,
+        machine: Machine,
         interface: Interface,
         cells: Iterable[Global],
         handle: Any,
@@ -338,10 +341,11 @@ class Launched(Crossing):
         return Tensor(self.xp.reshape(leaf, type_.of.shape))
 
 
-def failure(status: int, failures: tuple[str, ...]) -> BaseException:
+def failure(status: int, failures: tuple[tuple[str, bool], ...]) -> BaseException:
     """The exception for a status other than 0."""
     if status >= FIRST_FAILURE:
-        return Failed(failures[status - FIRST_FAILURE])
+        what, succeeds_on_tier_0 = failures[status - FIRST_FAILURE]
+        return Unsupported(what) if succeeds_on_tier_0 else Failed(what)
     if status == TOO_DEEP:
         return too_deep()
     if status == OUT_OF_FUEL:
@@ -352,7 +356,7 @@ def failure(status: int, failures: tuple[str, ...]) -> BaseException:
 
 
 def compile_call(
-    machine: Any,
+    machine: Machine,
     f: Value,
     operands: tuple[Value, ...],
     optimize: int = 2,
@@ -390,7 +394,7 @@ def compile_call(
     return found
 
 
-def _shaping(machine: Any, f: Value, operands: tuple[Value, ...], longest: int, but: Places) -> Places:
+def _shaping(machine: Machine, f: Value, operands: tuple[Value, ...], longest: int, but: Places) -> Places:
     """The positions of numbers that must be constants for shapes to be known, if that suffices; not those in `but`."""
     places = whole_numbers(operands)
     if not places:
@@ -441,7 +445,7 @@ def longest_chain(value: Value, known: dict[int, int]) -> int:
 
 
 def _compile(
-    machine: Any,
+    machine: Machine,
     f: Value,
     operands: tuple[Value, ...],
     longest: int,
@@ -491,7 +495,7 @@ def _compile(
     return Compiled(machine, unit.interface, unit.cells, library, unit.given)
 
 
-def _kept(machine: Any, key: str, cells: list[Global]) -> Compiled | None:
+def _kept(machine: Machine, key: str, cells: list[Global]) -> Compiled | None:
     """The result of an earlier process for the same call; None if there is none. Raises Unbounded if that process did."""
     data = cache.lookup(key, cache.CALL)
     if data is None:

@@ -25,7 +25,7 @@ class Interface:
     """
     operands, result  their types; no result: it never returns
     words             how the words of a call lie
-    failures          messages, by status - abi.FIRST_FAILURE
+    failures          by status - abi.FIRST_FAILURE: messages, and whether tier 0 succeeds there
     acts              it writes or reads, by functions that the host passes in
     stops             it polls `vlad_stop`, and so can be interrupted
     direct            it has a second entry, `vlad_direct`, from doubles to a double
@@ -36,7 +36,7 @@ class Interface:
     operands: tuple[Type, ...]
     result: Type | None
     words: CallWords
-    failures: tuple[str, ...]
+    failures: tuple[tuple[str, bool], ...]
     acts: bool
     stops: bool
     direct: bool
@@ -68,7 +68,7 @@ def read_interface(text: str) -> Interface:
         tuple([reader.type(type_) for type_ in fields["operands"]]),
         None if result is None else reader.type(result),
         CallWords(**{**fields["words"], "places": tuple(fields["words"]["places"])}),
-        tuple(fields["failures"]),
+        tuple([(what, succeeds) for what, succeeds in fields["failures"]]),
         fields["acts"],
         fields["stops"],
         fields["direct"],

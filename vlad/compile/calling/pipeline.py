@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vlad.compile.analysis.abstract_interpreter import Instance
 from vlad.compile.analysis.fixpoint import Analysis
@@ -10,7 +10,7 @@ from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.analysis.strategy import Settled, Strategy, best, fit
 from vlad.compile.calling.interface import Interface
 from vlad.compile.emit import c_unit, cuda_unit
-from vlad.compile.ir.program import Program
+from vlad.compile.ir.program import Failure, Program
 from vlad.compile.ir.refusals import NotWorthwhile, Unbounded, Unsettled
 from vlad.compile.native.call_words import CallWords
 from vlad.compile.passes.order import improved
@@ -18,11 +18,14 @@ from vlad.core.types import LONGEST_CHAIN, TooLarge
 from vlad.data.values import Code, Value
 from vlad.evaluate.limits import deep_recursion
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 MOST_PATIENT_LINES = 8_000  # of C: with more, compiling unrolled calls takes longer than they save
 
 
 def made(
-    machine: Any,
+    machine: Machine,
     code: Code,
     environment: tuple[Value, ...],
     operands: tuple[Value, ...],
@@ -40,7 +43,7 @@ def made(
 
 
 def settles(
-    machine: Any,
+    machine: Machine,
     code: Code,
     environment: tuple[Value, ...],
     operands: tuple[Value, ...],
@@ -67,7 +70,7 @@ class Unit:
 
     def __init__(
         self,
-        machine: Any,
+        machine: Machine,
         code: Code,
         environment: tuple[Value, ...],
         operands: tuple[Value, ...],
@@ -106,7 +109,7 @@ class Unit:
                 root.operands[: len(operands)],
                 root.result,
                 emitted.words,
-                tuple([fail.what for fail in emitted.failures]),
+                tuple([(fail.what, fail.about is Failure.UNSUPPORTED) for fail in emitted.failures]),
                 emitted.acts,
                 emitted.stops,  # code without loops, recursion or allocation ends by itself
                 emitted.direct,

@@ -26,14 +26,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.static_operands import form
 from vlad.compile.calling.background import BACKGROUND
 from vlad.compile.calling.effects import Effects
 from vlad.compile.calling.preemption import Job, Switch, prefer_interrupt
 from vlad.compile.calling.variants import Entry, Options
-from vlad.compile.ir.refusals import MOST_VARIANTS, Failed, Mismatch, Narrow, Unavailable, Unbounded
+from vlad.compile.ir.refusals import (
+    MOST_VARIANTS,
+    Failed,
+    Mismatch,
+    Narrow,
+    Unavailable,
+    Unbounded,
+    Unsupported,
+)
 from vlad.control import debug
 from vlad.control.budget import NoTime
 from vlad.control.native_interrupts import Interruptible
@@ -43,21 +51,21 @@ from vlad.data.errors import LimitExceeded, VladError, WrongOption
 from vlad.data.values import Code, Global, Value, is_procedure, look
 from vlad.evaluate.errors.explain import tell
 from vlad.evaluate.limits import AsyncException, too_deep
-from vlad.primitives.numerals import LONG
-from vlad.primitives.strings import BEYOND
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 POLICIES = ("auto", "compile", "evaluate")
 A_MOMENT = 0.05  # seconds on tier 0, before a call is compiled
 MOST_PROCEDURES = 512
 MOST_MISSES = 4  # of one procedure, because a number is unknown
 NEVER = "it never answers for arguments of these types"
-LEFT_TO_TIER_0 = frozenset({BEYOND, LONG})  # errors of compiled code that are not about types
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
 
 
 class Tiers:
     def __init__(
-        self, machine: Any, policy: str = "auto", optimize: int = 2, fast_math: bool = False
+        self, machine: Machine, policy: str = "auto", optimize: int = 2, fast_math: bool = False
     ) -> None:
         if policy not in POLICIES:
             raise ValueError(f"tier is one of {', '.join(POLICIES)}; not {policy}")
@@ -459,7 +467,7 @@ class Tiers:
             answer = self.machine.apply(f, argument)
             if isinstance(failed, Narrow):  # the compiled code is correct
                 return answer
-            if failed.what in LEFT_TO_TIER_0:  # for this argument only
+            if isinstance(failed, Unsupported):  # for this argument only
                 if surely:
                     what = f"{tell(f[0])} does not run compiled for this argument: {failed.what}"
                     raise VladError("not-compiled", what) from None

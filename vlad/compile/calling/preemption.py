@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from types import FrameType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from vlad.compile.calling.variants import Entry
 from vlad.control.async_exceptions import probe_after, probe_main_thread, withdraw_probe
@@ -21,6 +21,9 @@ from vlad.data.errors import LimitExceeded
 from vlad.data.values import Value
 from vlad.evaluate.limits import AGAIN_SECONDS, AsyncException
 from vlad.evaluate.overtaking import called, is_own_step
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 NOT_BEGUN_SECONDS = 0.05  # seconds until a call that has not begun is polled again
 
@@ -32,7 +35,7 @@ class Switch(AsyncException):
 class Runner(Protocol):
     """The object that makes the calls, and compiles (policy.Tiers)."""
 
-    machine: Any
+    machine: Machine
     lock: threading.RLock
     job: Job | None
 

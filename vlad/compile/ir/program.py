@@ -204,7 +204,7 @@ class Unbox:
 @final
 @dataclass(slots=True, eq=False)
 class Branch:
-    """slots = the leaves in a box that is known to contain this member."""
+    """slots = the leaves that the chosen arm yields."""
 
     slots: tuple[Slot, ...]
     test: Leaf
@@ -258,6 +258,7 @@ class Failure(Enum):
     INPUT = "what is read is no number"
     UNDEFINED = "a variable is used before its definition has been evaluated"
     UNBOUND = "a name has no definition"
+    UNSUPPORTED = "machine code does not do this for these values, but tier 0 does"
     OTHER = "anything else"
 
 
@@ -292,7 +293,7 @@ class Block:
 @final
 @dataclass(slots=True, eq=False)
 class Function:
-    """Parameters and results are leaves; `pointees` are the target cells of parameters or results that are pointers."""
+    """Parameters and results are leaves; `parameter_cells` and `result_cells` hold the targets of those that are pointers."""
 
     name: str
     serial: int

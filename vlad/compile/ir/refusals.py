@@ -46,6 +46,10 @@ class Failed(Exception):
         self.what = what
 
 
+class Unsupported(Failed):
+    """Machine code does not do this for these values, but tier 0 does."""
+
+
 class Narrow(Failed):
     """It ran out of memory, which is small only because the process's addresses are limited: tier 0 may need less."""
 

@@ -1,6 +1,6 @@
 """Powers of one half are roots.
 
-In: a nest.  Out: the same. Done last, for the functions of vectors (vectorize.py) have powers of their own.
+In: a nest.  Out: the same. After vectorize.py, whose vector functions compute powers themselves.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """All passes over first-order code, in their order. They only change cost: results and errors stay the same.
 
 In: a Program as analysis/specialize.py makes it.  Out: the same program, changed in place. Called by calling/pipeline.py and
-programs/. Each pass has a file of its own; core/passes.py runs them.
+programs/. core/passes.py runs them.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ program cannot stand alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vlad.compile.analysis.abstract_interpreter import Instance
 from vlad.compile.analysis.strategy import Settled, Strategy, fit
@@ -18,8 +18,11 @@ from vlad.compile.programs.whole import Steps, Whole, check_order, settled
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_library
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
-def program_text(machine: Any, steps: Steps) -> str:
+
+def program_text(machine: Machine, steps: Steps) -> str:
     """The C text of a standalone program. Raises VladError."""
 
     def attempt(strategy: Strategy) -> tuple[str, Settled]:

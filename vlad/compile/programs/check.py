@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vlad.compile.analysis.abstract_interpreter import UNBOUND, Instance
 from vlad.compile.analysis.strategy import Settled, Strategy, best
@@ -47,8 +47,11 @@ from vlad.data.write import real_text
 from vlad.primitives.control import SHOWING
 from vlad.primitives.files import Files
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 # Failures that are no type errors: raised by the program itself, or dependent on a value.
-CHECKED = frozenset([Failure.RAISED, Failure.VALUE, Failure.UNDEFINED])
+CHECKED = frozenset([Failure.RAISED, Failure.VALUE, Failure.UNDEFINED, Failure.UNSUPPORTED])
 
 UNKNOWN = "…"  # in an error's message: text that is known at run time only
 
@@ -62,7 +65,7 @@ class Report:
     left_out: frozenset[Step]
 
 
-def check(machine: Any, steps: Steps) -> Report:
+def check(machine: Machine, steps: Steps) -> Report:
     """The types of a program's definitions and expressions, and the errors that occur whenever they are reached. Steps
     whose analysis does not terminate are left out.
     """
@@ -74,7 +77,7 @@ def check(machine: Any, steps: Steps) -> Report:
         files.found.clear()  # the files that the program writes are known now
 
 
-def _checked(machine: Any, steps: Steps, strategy: Strategy, files: Files) -> tuple[Report, Settled]:
+def _checked(machine: Machine, steps: Steps, strategy: Strategy, files: Files) -> tuple[Report, Settled]:
     """Raises Unbounded."""
     left_out = {unbounded.part: unbounded for unbounded in strategy.left_out}
     bounded = [step for step in steps.steps if step not in left_out]
@@ -164,7 +167,7 @@ def _short(type_: Type) -> str:
     return f"({text})" if "  where  " in text else text
 
 
-def _unbound(machine: Any, steps: Steps) -> Iterator[VladError]:
+def _unbound(machine: Machine, steps: Steps) -> Iterator[VladError]:
     """Unbound names in the text, including procedures that are never called."""
     known = {step.cell for step in steps.steps}
     lambdas = [machine.core_of(one.value[0]) for one in steps.defined]

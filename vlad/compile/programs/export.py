@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.strategy import Settled, fit
@@ -23,6 +23,9 @@ from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import Value
 
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wanted:
@@ -35,7 +38,7 @@ class Wanted:
     derivatives: bool  # export them, too?
 
 
-def library_text(machine: Any, steps: Steps, wanted: list[Wanted], name: str) -> tuple[str, str]:
+def library_text(machine: Machine, steps: Steps, wanted: list[Wanted], name: str) -> tuple[str, str]:
     """The C text and the header of a library with these procedures and their derivatives. Raises VladError."""
     used = Steps([step for step in steps.steps if step.cell is not None], steps.defined)
     return settled(lambda strategy: _library(Whole(machine, used, strategy), wanted, name))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vlad.compile.analysis.abstract_interpreter import UNBOUND, AbstractInterpreter, Instance, Result
 from vlad.compile.analysis.fixpoint import Analysis
@@ -26,6 +26,9 @@ from vlad.data.values import NIL, UNSPECIFIED, Code, Global, Value
 from vlad.evaluate.limits import deep_recursion
 from vlad.primitives.control import WRITTEN
 from vlad.primitives.files import Files
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +115,7 @@ class Whole:
 
     def __init__(
         self,
-        machine: Any,
+        machine: Machine,
         steps: Steps,
         strategy: Strategy,
         left_out: Sequence[Step] | None = None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vlad.control import debug
 from vlad.control.budget import NoRoom, NoTime
@@ -33,10 +33,13 @@ from vlad.evaluate.errors.tail_calls import Arrival, lost_call
 from vlad.evaluate.limits import out_of_memory, out_of_time, too_deep
 from vlad.expand.arity import no_pair
 
+if TYPE_CHECKING:
+    from vlad.evaluate.code_machine import CodeMachine
+
 LONGEST_BACKTRACE = 12
 
 
-def explained(machine: Any, error: Exception, beginning: Beginning | None = None) -> VladError:
+def explained(machine: CodeMachine, error: Exception, beginning: Beginning | None = None) -> VladError:
     """The error of the language for a Python exception in emitted code."""
     frames = emitted_frames(error.__traceback__)
     if isinstance(error, VladError):
@@ -65,7 +68,7 @@ def located(found: VladError, error: BaseException) -> VladError:
     return placed(None, counted, None)
 
 
-def placed(machine: Any, counted: Counted, beginning: Beginning | None) -> VladError:
+def placed(machine: CodeMachine | None, counted: Counted, beginning: Beginning | None) -> VladError:
     """The error, with its place in the user's text, if any, and the backtrace."""
     found, arrival = counted.error, counted.arrival
     for frame, line in reversed(counted.frames):
@@ -94,7 +97,9 @@ def _wants_place(found: VladError) -> bool:
     return found.span is None or in_library(found.span)
 
 
-def _add_lost_call(machine: Any, found: VladError, beginning: Beginning | None, arrival: Arrival) -> None:
+def _add_lost_call(
+    machine: CodeMachine, found: VladError, beginning: Beginning | None, arrival: Arrival
+) -> None:
     """Add the place of the tail call by which one frame was replaced by another."""
     lost = None if beginning is None else lost_call(machine, *beginning, arrival)
     if lost is not None:
@@ -102,7 +107,7 @@ def _add_lost_call(machine: Any, found: VladError, beginning: Beginning | None, 
         _extend(found.backtrace, code, found.span)
 
 
-def _meaning(machine: Any, error: Exception, frames: Frames) -> VladError:
+def _meaning(machine: CodeMachine, error: Exception, frames: Frames) -> VladError:
     if not frames:
         raise error
     if isinstance(error, FAULTS) and _is_of_host(machine, error.__traceback__):
@@ -124,7 +129,7 @@ def _meaning(machine: Any, error: Exception, frames: Frames) -> VladError:
     return _fault(error) if found is None else found
 
 
-def _of_rule(machine: Any, error: VladError, frames: Frames) -> VladError:
+def _of_rule(machine: CodeMachine, error: VladError, frames: Frames) -> VladError:
     """An error raised by a primitive's own rule, with its place, if the line has only one application of that primitive."""
     emission = emission_of(frames[-1][0]) if frames else None
     if emission is None or type(error) is not VladError or error.span is not None:
@@ -144,7 +149,9 @@ def _of_rule(machine: Any, error: VladError, frames: Frames) -> VladError:
     return error
 
 
-def _place_of(machine: Any, error: VladError, emission: Emission, frame: FrameType, line: int) -> Span | None:
+def _place_of(
+    machine: CodeMachine, error: VladError, emission: Emission, frame: FrameType, line: int
+) -> Span | None:
     """Which of several operations on a line rejected its operand: the first that raises the same message again."""
     try:
         found = Replay(machine, emission, frame.f_locals).error(emission.sites.get(line, []))
@@ -155,7 +162,7 @@ def _place_of(machine: Any, error: VladError, emission: Emission, frame: FrameTy
 
 
 def _of_primal(
-    machine: Any, error: VladError, emission: Emission, replay: Replay, named: Iterable[Apply]
+    machine: CodeMachine, error: VladError, emission: Emission, replay: Replay, named: Iterable[Apply]
 ) -> VladError:
     """In forward code a tangent may be computed before the primal, and fail for the same reason. The error is
     about the primal.
@@ -196,7 +203,7 @@ def _before(body: Body, place: Apply) -> dict[Variable, Apply] | None:
     return None
 
 
-def _is_of_host(machine: Any, traceback: TracebackType | None) -> bool:
+def _is_of_host(machine: CodeMachine, traceback: TracebackType | None) -> bool:
     """Did it come out of the host's functions that a program writes and reads by? What they raise is theirs."""
     hands = (machine.write.__code__, machine.read_word.__code__)
     while traceback is not None:

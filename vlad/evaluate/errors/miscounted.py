@@ -7,7 +7,7 @@ the call. Called by explain.py; the messages are in expand/arity.py and hints.py
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vlad.core.nodes import Apply, Atom, Binding, Call, Lambda, Variable
 from vlad.data.errors import VladError
@@ -21,6 +21,9 @@ from vlad.expand.arity import arguments_in, as_written, of_row, signature, too_f
 from vlad.expand.patterns import ProcedureSpan
 from vlad.messages.hints import speak_of_pattern
 from vlad.reader.parser import Form, Keyword, Name, Syntax, read
+
+if TYPE_CHECKING:
+    from vlad.evaluate.code_machine import CodeMachine
 
 MOST_ADAPTERS = 50  # searched for a call with a wrong number of arguments
 MATCHING = ("match-car", "match-cdr", "expect-constant")  # primitives by which a pattern takes a value apart
@@ -42,7 +45,9 @@ class Counted:
         self.otherwise = otherwise
 
 
-def miscounted(machine: Any, found: VladError, frames: Frames, beginning: Beginning | None) -> Counted | None:
+def miscounted(
+    machine: CodeMachine, found: VladError, frames: Frames, beginning: Beginning | None
+) -> Counted | None:
     """The underlying error, if a procedure was called with too many arguments, too few, or one that does not match its
     parameter list; else None.
     """
@@ -61,14 +66,14 @@ def miscounted(machine: Any, found: VladError, frames: Frames, beginning: Beginn
 
 
 def _at_adapters(
-    machine: Any, found: VladError, frames: Frames, beginning: Beginning | None
+    machine: CodeMachine, found: VladError, frames: Frames, beginning: Beginning | None
 ) -> Counted | None:
     adapters = [index for index in reversed(range(len(frames))) if emission_of(frames[index][0]) is None]
     tried = (_at_adapter(machine, found, frames, index, beginning) for index in adapters[:MOST_ADAPTERS])
     return next(filter(None, tried), None)
 
 
-def _at_primitive(machine: Any, found: VladError, frames: Frames) -> Counted | None:
+def _at_primitive(machine: CodeMachine, found: VladError, frames: Frames) -> Counted | None:
     """In the innermost frame: a primitive was called with more operands than it takes, or one that folds with none; or a
     procedure without parameters was entered with an argument.
     """
@@ -100,7 +105,7 @@ def _at_primitive(machine: Any, found: VladError, frames: Frames) -> Counted | N
 
 
 def _without_arguments(
-    machine: Any, found: VladError, frames: Frames, beginning: Beginning | None
+    machine: CodeMachine, found: VladError, frames: Frames, beginning: Beginning | None
 ) -> Counted | None:
     """In the innermost frame: the only parameter is () and did not match, and the procedure was called without arguments."""
     frame, line = frames[-1]
@@ -124,7 +129,7 @@ def _without_arguments(
     return Counted(wrong_number(taken, 0, found, is_placed=True), frames[:-1], Arrival(code))
 
 
-def _call_of(machine: Any, code: Code, frames: Frames, beginning: Beginning | None) -> Span | None:
+def _call_of(machine: CodeMachine, code: Code, frames: Frames, beginning: Beginning | None) -> Span | None:
     """The place of the call of the innermost procedure."""
     if len(frames) == 1:
         lost = None if beginning is None else lost_call(machine, *beginning, Arrival(code))
@@ -172,7 +177,7 @@ def _forms_around(span: Span) -> list[Form]:
 
 
 def _without_parameters(
-    machine: Any, span: ProcedureSpan, given: int, found: VladError, frames: Frames
+    machine: CodeMachine, span: ProcedureSpan, given: int, found: VladError, frames: Frames
 ) -> Counted:
     emission = emission_of(frames[-1][0])
     assert emission is not None
@@ -192,7 +197,7 @@ def _around(frames: Frames) -> Frames:
     return frames[:count]
 
 
-def _unmatched(machine: Any, found: VladError, frames: Frames) -> Counted | None:
+def _unmatched(machine: CodeMachine, found: VladError, frames: Frames) -> Counted | None:
     """In the innermost frame: a value did not match a pattern `(list x y)`. If that is a parameter, the call is wrong."""
     emission = emission_of(frames[-1][0])
     if emission is None or found.code not in ("no-matching-pair", "not-equivalent"):
@@ -237,7 +242,7 @@ def _parameter_taken_apart(core: Lambda, failed: Apply) -> Atom | None:
 
 
 def _at_adapter(
-    machine: Any, found: VladError, frames: Frames, index: int, beginning: Beginning | None
+    machine: CodeMachine, found: VladError, frames: Frames, index: int, beginning: Beginning | None
 ) -> Counted | None:
     """A call with another number of operands than the procedure has parameters: whether it failed there, or whether a part
     that did not match there was wrong later.
@@ -282,7 +287,9 @@ def _at_adapter(
     return Counted(wrong_number(taken, got, found, of_list=of_list, is_placed=True), frames[:index], arrival)
 
 
-def _caller(machine: Any, frames: Frames, arrival: Arrival, beginning: Beginning | None) -> Span | None:
+def _caller(
+    machine: CodeMachine, frames: Frames, arrival: Arrival, beginning: Beginning | None
+) -> Span | None:
     """The place of the user's call that led to an arrival."""
     for frame, line in reversed(frames):
         emission = emission_of(frame)

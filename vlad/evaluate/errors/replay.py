@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.core.nodes import Apply, Call, Constant, GlobalReference, Variable
 from vlad.data.errors import VladError
@@ -15,6 +15,9 @@ from vlad.data.values import Global, Primitive, Value, is_procedure
 from vlad.evaluate.emit_python import Emission, Operation, is_emitted
 from vlad.messages.hints import way_into
 from vlad.primitives.numbers import invalid
+
+if TYPE_CHECKING:
+    from vlad.evaluate.code_machine import CodeMachine
 
 MOST_NESTED = 50  # applications on one line
 FAULTS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError)
@@ -70,7 +73,7 @@ def _is_quick(row: Primitive) -> bool:
 class Replay:
     """Repeats, by the rows' complete rules, the operations of a line of emitted code, until one raises."""
 
-    def __init__(self, machine: Any, emission: Emission, locals: Mapping[str, Any]) -> None:
+    def __init__(self, machine: CodeMachine, emission: Emission, locals: Mapping[str, Any]) -> None:
         self.machine = machine
         self.emission = emission
         self.locals = locals

@@ -9,7 +9,7 @@ wrong one would be worse.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.core.nodes import (
     Apply,
@@ -28,10 +28,13 @@ from vlad.data.source import Span, in_library
 from vlad.data.values import Code, Value, is_procedure, look
 from vlad.evaluate.emit_python import MOST_OPERANDS
 
+if TYPE_CHECKING:
+    from vlad.evaluate.code_machine import CodeMachine
+
 MOST_CODES = 200  # that are searched
 
 
-def is_of_library(machine: Any, code: Code) -> bool:
+def is_of_library(machine: CodeMachine, code: Code) -> bool:
     """Whether the text of a procedure is in the library."""
     span = machine.core_of(code.base).span
     return span is None or in_library(span)
@@ -48,7 +51,9 @@ class Arrival:
         return code is self.code and self.operands in (None, min(len(call.operands), MOST_OPERANDS))
 
 
-def lost_call(machine: Any, procedure: Value, argument: Value, arrival: Arrival) -> tuple[Code, Span] | None:
+def lost_call(
+    machine: CodeMachine, procedure: Value, argument: Value, arrival: Arrival
+) -> tuple[Code, Span] | None:
     """The user's tail call between a call of `procedure` and the arrival, and the code that contains it; None if there is none,
     or if there are several candidates.
     """
@@ -60,7 +65,7 @@ def lost_call(machine: Any, procedure: Value, argument: Value, arrival: Arrival)
     return search.found()
 
 
-def is_entered_again(machine: Any, procedure: Value) -> bool:
+def is_entered_again(machine: CodeMachine, procedure: Value) -> bool:
     """Whether a procedure may reach itself by tail calls. A call of an unknown procedure may."""
     search = _Search(machine, Arrival(procedure[0]))
     search.look_through(_Reader(machine, procedure[0], procedure))
@@ -75,7 +80,7 @@ class _Search:
     onward    the codes of the library from which the arrival can be reached without leaving the library
     """
 
-    def __init__(self, machine: Any, arrival: Arrival) -> None:
+    def __init__(self, machine: CodeMachine, arrival: Arrival) -> None:
         self.machine = machine
         self.arrival = arrival
         self.calls: dict[Code, list[tuple[Code | None, Call]]] = {}
@@ -125,7 +130,9 @@ class _Search:
 class _Reader:
     """The tail calls of a code, and their targets. `procedure` and `argument`: how it was entered, if that is known."""
 
-    def __init__(self, machine: Any, code: Code, procedure: Value = None, argument: Value = None) -> None:
+    def __init__(
+        self, machine: CodeMachine, code: Code, procedure: Value = None, argument: Value = None
+    ) -> None:
         self.machine = machine
         self.code = code
         self.lambda_: Lambda = machine.core_of(code)
