@@ -313,6 +313,7 @@ def loop_program(seed: int) -> str:
 
 ERROR = "error"
 MINUS_ZERO = re.compile(r"(?<![\w.])-0(?![\w.])")
+REAL = re.compile(r"((?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.]))")
 
 
 def has_float32(value: Any) -> bool:
@@ -371,6 +372,11 @@ class Stopped(BaseException):
     """A program takes too long."""
 
 
+def pieces(text: str) -> list[str | float]:
+    """A text in which numbers are numbers, as their last digits may differ."""
+    return [float(piece) if index % 2 else piece for index, piece in enumerate(REAL.split(text))]
+
+
 def plain(value: Any) -> Any:
     """A result without parts that belong to one session."""
     if isinstance(value, Procedure):
@@ -408,7 +414,7 @@ class Pair:
                 found.append((ERROR, error.message, place))
             # the last digits of float32 may differ, and the sign of a zero
             text = "".join(written)
-            found.append("float32" if "float32" in text else MINUS_ZERO.sub("0", text))
+            found.append("float32" if "float32" in text else pieces(MINUS_ZERO.sub("0", text)))
         return found
 
     def compared(self, text: str, calls: list[tuple[Any, ...]]) -> tuple[str, Any]:
