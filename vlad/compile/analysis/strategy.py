@@ -1,7 +1,7 @@
-"""How hard an analysis tries, and what is tried next: the one place that decides it.
+"""The attempts of the analysis: the strategy of each, and which one comes next.
 
-In: what an attempt has led to.  Out: a `Strategy` for the next. `best` runs the attempts; calling/pipeline.py makes calls with
-it, programs/ whole programs.
+In: the outcome of an attempt.  Out: the `Strategy` of the next. `best` runs the attempts, for calls (calling/pipeline.py) and for
+whole programs (programs/).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Strategy:
     longest         lists among the operands are taken apart up to this length
     unroll          the parts in which calls that are certain are followed one by one
     zeros_distinct  what the known zero stays apart from where paths meet: FROM_NOTHING …, of core/types.py
-    left_out        why each part is unbounded that the attempt leaves out
+    left_out        the reason for each part that is left out
     """
 
     longest: int = LONGEST_CHAIN
@@ -51,8 +51,8 @@ class Strategy:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """An attempt has succeeded. `zeros_distinct`: what the known zero should stay apart from for more operands to fit; None
-    where they fit, or no attempt would change it."""
+    """An attempt has succeeded. `zeros_distinct`: what the known zero must stay apart from so that more operands fit; None if
+    they fit already, or if no attempt would change that."""
 
     zeros_distinct: int | None = None
 
@@ -60,9 +60,9 @@ class Settled:
 def attempts(
     longest: int = LONGEST_CHAIN, leaves_out: bool = False
 ) -> Generator[Strategy, Settled | Unbounded]:
-    """What to try, in order; is sent what each attempt has led to. First the cheapest analysis; with more patience where types
-    do not settle; without a part that stays unbounded, if it may be left out; then with zeros that stay distinct, where
-    operands may not fit because they did not."""
+    """The strategies, in order; receives the outcome of each attempt. First the cheapest analysis; with certain calls followed
+    if types do not settle; without a part that stays unbounded, if it may be left out; then with zeros kept distinct, if
+    operands may not fit otherwise."""
     zeros: int | None = FROM_NOTHING
     left_out_before: set[object] | None = None
     while zeros is not None:
@@ -87,7 +87,7 @@ def best(
     longest: int = LONGEST_CHAIN,
     leaves_out: bool = False,
 ) -> Made:
-    """The result of the last attempt that succeeds. Raises Unbounded or VladError, from the first attempts, where none does."""
+    """The result of the last attempt that succeeds. Raises Unbounded or VladError if none does."""
     found: list[Made] = []
     failure: Unbounded | VladError | None = None
     trying = attempts(longest, leaves_out)
@@ -111,7 +111,7 @@ def best(
 
 
 def _combined(before: Unbounded | VladError | None, unbounded: Unbounded) -> Unbounded:
-    """The reason of the more patient attempt, unless only its size counts against that one."""
+    """The reason of the more patient attempt, unless that one was only too large."""
     if not isinstance(before, Unbounded):
         return unbounded
     if isinstance(unbounded, NotWorthwhile):
@@ -121,8 +121,8 @@ def _combined(before: Unbounded | VladError | None, unbounded: Unbounded) -> Unb
 
 
 def fit(program: Program, types: Types) -> Settled:
-    """Operands of a program may not fit where the known zero, a tangent of what does not change, was taken for the zero of a
-    tensor or a structure, or of another element of a list."""
+    """Operands of a program may not fit if the known zero, the tangent of a constant, was treated as the zero of a tensor or a
+    structure, or of another element of a list."""
     ends = [block.end for function in program.functions for block in blocks(function.body)]
     failures = {end.about for end in ends if type(end) is Fail}
     distinct = types.keep_zeros_distinct
@@ -134,9 +134,9 @@ def fit(program: Program, types: Types) -> Settled:
 
 
 def lengths(longest: int, variants: int) -> list[int]:
-    """The lengths up to which lists are taken apart, to be tried in turn, for a call whose longest list is this long: without
-    loops and boxes, code is several times as fast and takes as much longer to compile, for one length. So only the first
-    variant is for one length of a list of any size, and after some more for short ones the last is for all."""
+    """The lengths up to which lists are unrolled, to be tried in turn, for a call whose longest list has this length. Without
+    loops and boxes, code for one length is several times as fast, and takes as much longer to compile. So only the first
+    variant is for one length of a list of any size; after some more for short lists, the last variant is for all lengths."""
     if variants >= MOST_LENGTHS and longest > 1:
         return [1]
     if longest <= SHORTEST_CHAIN:
@@ -149,7 +149,7 @@ def lengths(longest: int, variants: int) -> list[int]:
 
 
 def by_patience(longest: int) -> Iterator[Strategy]:
-    """For a call of which only some operands are known, to find out whether they suffice."""
+    """The strategies for a call of which only some operands are known, to decide whether those suffice."""
     hasty = Strategy(longest)
     yield hasty
     yield hasty.patient(CALL)
