@@ -592,7 +592,7 @@ class TestPolicy:
                 finally:
                     raise preemption.Switch  # as another thread does, at any moment
             except preemption.Switch as switch:
-                preemption.give_way(switch)
+                preemption.prefer_interrupt(switch)
 
     def test_an_interrupt_that_was_caught_before_does_not_go_on(self) -> None:
         session = vlad.Session(tier="auto")

@@ -90,24 +90,28 @@ def best(
     """The result of the last attempt that succeeds. Raises Unbounded or VladError if none does."""
     found: list[Made] = []
     failure: Unbounded | VladError | None = None
+    outcome: Settled | Unbounded = Settled()
     trying = attempts(longest, leaves_out)
     with contextlib.suppress(StopIteration):
         strategy = next(trying)
         while True:
-            outcome: Settled | Unbounded
             try:
                 made, outcome = make(strategy)
                 found.append(made)
             except Unbounded as unbounded:
-                failure = outcome = _combined(failure, unbounded)
+                # without its traceback, whose frames hold it: the cycle would keep a closed session
+                failure = outcome = _combined(failure, unbounded).with_traceback(None)
             except VladError as error:
-                failure = error
+                failure = error.with_traceback(None)
                 break
             strategy = trying.send(outcome)
     if found:
         return found[-1]
     assert failure is not None
-    raise failure
+    try:
+        raise failure
+    finally:
+        del failure, outcome, trying
 
 
 def _combined(before: Unbounded | VladError | None, unbounded: Unbounded) -> Unbounded:
