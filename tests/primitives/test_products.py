@@ -74,7 +74,7 @@ PROGRAMS = [
 def test_compiled_code_that_looks(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a look after a few turns, and products of a few rows at a time, the same comes out."""
     monkeypatch.setattr(lower, "MANY_TURNS", 64)
-    monkeypatch.setattr(lower, "TURNS_A_LOOK", 16)
+    monkeypatch.setattr(lower, "TURNS_PER_POLL", 16)
     monkeypatch.setattr(blas_calls, "MANY_MULTIPLICATIONS", 3 * 40 * 40)
     a = np.sin(np.arange(1600.0)).reshape(40, 40)
     arguments = a, np.cos(a * a)

@@ -1,7 +1,7 @@
 """Asynchronous exceptions: one thread raises an exception in another, and code that must not be interrupted masks them.
 
 In: a thread and an exception.  Out: nothing; the exception is raised at the thread's next bytecode. Called where a limit is
-reached, where an evaluation has to end, and where compiled code takes over. docs/interruption.md describes them together.
+reached, where an evaluation has to end, and where compiled code takes over; docs/interruption.md describes these cases.
 
 The next bytecode may be the first one of a signal handler or of a finalizer, and then the exception is lost there. A caller that
 can wait uses `probe_main_thread`: a function is called in the main thread with its current frame, and raises the exception only
@@ -38,7 +38,7 @@ _masked: dict[
 def raise_in(thread: int, kind: Kind | None) -> None:
     """Raise an exception in another thread, at its next bytecode. With None, called from the thread itself: raise now what is
     pending. Nothing is raised in a thread that runs Python's import or a weak reference's callback; the caller has to repeat the
-    call as long as it matters."""
+    call until the exception has had its effect."""
     # When the main thread gets the interpreter's lock, it first runs the handlers of pending signals. An exception raised in the
     # first bytecode of a handler is lost. So the lock is released before the exception is set, and again at once.
     time.sleep(0)
@@ -103,7 +103,7 @@ def _check_point() -> None:
     """A call: where Python raises what is pending."""
 
 
-# Probes. From outside the main thread it cannot be seen whether a signal has arrived, so that its handler runs next. But between
+# Probes. No other thread can determine whether a signal has arrived, whose handler the main thread would run next. But between
 # two bytecodes the main thread, which runs all handlers, makes pending calls: functions of C, whose exceptions are raised there.
 # PyObject_IsTrue is such a function, and the object's `__bool__` may be written in Python.
 
@@ -132,7 +132,7 @@ def probe_after(frame: FrameType) -> None:
 
 
 def withdraw_probe(probe: Probe) -> None:
-    """From here on it is not called."""
+    """Remove a probe; it is not called again."""
     global _scheduled
     with suppress(ValueError):
         _probes.remove(probe)
@@ -186,7 +186,7 @@ def _frame_end_marker() -> Callable[[], Any]:
 
 def start_thread(thread: threading.Thread) -> threading.Thread:
     """Start a thread from one in which exceptions may be raised. (Until it runs, the new thread has the identifier of its creator
-    in Python 3.11, and would receive the exception in its place; the creator would wait for ever for it to begin.)"""
+    in Python 3.11, and would receive an exception raised in the creator, which would then wait for ever for it to begin.)"""
     try:
         masked(thread.start)
     except (

@@ -1,8 +1,8 @@
-"""How the thread that compiles yields to the one that evaluates, for both need the interpreter's lock.
+"""How the thread that compiles yields to the one that evaluates, since both need the interpreter's lock.
 
-In: `begin` and `end` around work in the background of an evaluation (background.py), and `yield_gil`, called at intervals by the
-parts of it that take long.  Out: pauses in proportion to the time for which the lock was contended. Nothing happens in a thread
-that did not call `begin`, such as one that compiles before it calls, nor where no other thread waits for the lock.
+In: `begin` and `end` around work in the background of an evaluation (background.py), and `yield_gil`, called at intervals by its
+long-running parts.  Out: pauses in proportion to the time for which the lock was contended. Nothing happens in a thread that did
+not call `begin`, such as one that compiles before it calls, or while no other thread waits for the lock.
 
 Short analyses are not delayed. Long ones belong to programs that mostly end before their analysis does, and must not take three
 times as long because of it. (Measured: examples/variational-autoencoder.vlad takes 2 to 2.3 s on tier 0, and on `auto` took 5.5
@@ -33,7 +33,7 @@ _this_thread = _PerThread()
 
 
 def begin() -> None:
-    """From here on this thread yields."""
+    """Make this thread yield until `end`."""
     _this_thread.since = monotonic() + UNPAUSED_SECONDS
     _this_thread.used = thread_time()
 

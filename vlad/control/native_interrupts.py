@@ -24,7 +24,7 @@ class Interruptible:
     """A context in which Ctrl-C stops compiled code, in the main thread; elsewhere it does nothing, for Python delivers
     signals to the main thread only."""
 
-    # c_extension.c reads these four, and does the same
+    # c_extension.c reads these four, and implements `__enter__` and `__exit__` again
     _wake = staticmethod(partial(signal.set_wakeup_fd, warn_on_full_buffer=False))
     _main: int | None = threading.main_thread().ident
     _writer: int | None = None

@@ -15,8 +15,8 @@ STANDARD = (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr"
 
 
 def make_whole() -> None:
-    """Open the closed ones of the three: input is at its end, output cannot be written, messages are lost. (The flags of the
-    second differ from its mode so that a write fails, but only if there is output.)"""
+    """Open those of the three that are closed: input is at its end, writing output fails, messages are lost. (The second is
+    opened for reading only, so that a process fails if it writes output, and only then.)"""
     for number, (name, mode, flags) in enumerate(STANDARD):
         try:
             os.fstat(number)
@@ -27,14 +27,14 @@ def make_whole() -> None:
 
 
 def same_everywhere() -> None:
-    """Output is UTF-8 whatever the locale says, and what UTF-8 cannot hold is escaped, not an exception."""
+    """Make output UTF-8 in every locale, and escape characters that UTF-8 cannot encode instead of raising an exception."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):  # not a file, as where output is captured
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
 
 
 def read_line() -> str:
-    """A line of standard input; nothing at its end, and where it is closed."""
+    """A line of standard input; the empty string at its end, and where it is closed."""
     return "" if sys.stdin is None else sys.stdin.readline()
 
 
@@ -51,7 +51,7 @@ def say(message: str) -> None:
 
 
 def discard(stream: TextIO) -> None:
-    """Drop what is still in the buffer and cannot be written, so that the end of the process does not try again."""
+    """Discard the rest of a buffer that cannot be written, so that Python does not try again at the end of the process."""
     with suppress(OSError, ValueError):  # not a file: nothing is written at the end
         number = stream.fileno()
         null = os.open(os.devnull, os.O_WRONLY)

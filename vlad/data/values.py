@@ -194,13 +194,13 @@ _wrappers: WeakValueDictionary[int, Opaque] = WeakValueDictionary()  # by the id
 _wrapping = threading.RLock()  # re-entrant: a finaliser that runs meanwhile may wrap an object
 
 
-def _alone() -> None:
+def _reset_after_fork() -> None:
     """Replace the locks in a forked child, where the threads that may have held them do not exist."""
     global _naming, _wrapping
     _naming, _wrapping = threading.Lock(), threading.RLock()
 
 
-os.register_at_fork(after_in_child=_alone)
+os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 class Zero:

@@ -1,4 +1,4 @@
-"""The limits of an evaluation: fuel, time, memory, depth, output. Those that are not set cost nothing.
+"""The limits of an evaluation: fuel, time, memory, depth, output. Limits that are not set cost nothing.
 
 Called by machine.py around each outermost evaluation. Time and memory are watched by a thread that interrupts the evaluating one;
 operations that cannot be interrupted check their budget first (budget.py). Depth is Python's own recursion limit: emitted code
@@ -14,8 +14,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from gc import disable as rest_collector
-from gc import enable as wake_collector
+from gc import disable as disable_collector
+from gc import enable as enable_collector
 from gc import isenabled as is_collecting
 from sys import getrecursionlimit, setrecursionlimit
 from threading import get_ident
@@ -48,9 +48,9 @@ def default_depth() -> int:
 
 
 class _Interpreter:
-    """The settings of the Python interpreter that evaluations change, while any of them runs, in any thread: deep calls from
-    Python to Python are allowed, as they use no C stack; and the cycle collector is paused, as values are acyclic and
-    it would only traverse them again and again.
+    """The settings of the Python interpreter that are changed while an evaluation runs in any thread: deep calls from Python to
+    Python are allowed, since they use no C stack; and the cycle collector is disabled, since values are acyclic and it would only
+    traverse them repeatedly.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class _Interpreter:
         self._collecting = False
 
     def enter(self, depth: int) -> Depths:
-        """The depths that this thread's evaluations requested so far, for `leave`."""
+        """Change the settings. Returns the depths that this thread's evaluations requested before, for `leave`."""
         me, has_entered = get_ident(), False
         inside: Depths = ()
         try:
@@ -73,7 +73,7 @@ class _Interpreter:
                 inside = evaluating.get(me, ())
                 evaluating[me] = (*inside, depth) if inside else (depth,)
                 has_entered = True  # no call in between, so no interrupt
-                rest_collector()
+                disable_collector()
                 if before < depth:
                     setrecursionlimit(depth)
         except BaseException:
@@ -83,8 +83,8 @@ class _Interpreter:
         return inside
 
     def leave(self, inside: Depths) -> None:
-        """Restore what evaluations change. If others of this thread are in progress, their depth holds again: a program may be
-        limited to less than reading it takes."""
+        """Restore the settings. If other evaluations of this thread are in progress, their depth applies again: a program may be
+        limited to less depth than reading it takes."""
         with self.lock:
             self.leave_locked(inside)
 
@@ -101,14 +101,14 @@ class _Interpreter:
             if evaluating:
                 return
             if collecting:
-                wake_collector()
+                enable_collector()
         try:
             setrecursionlimit(depth)
         except RecursionError:
-            return  # the caller is deeper than that already: the next one to leave restores it
+            return  # the caller is deeper than that already: a later `leave` restores it
 
-    def alone(self) -> None:
-        """Reset the state in a forked child: the other threads do not exist there."""
+    def reset_after_fork(self) -> None:
+        """In the child: the other threads do not exist there."""
         self.lock = threading.RLock()
         used, inside = bool(evaluating), evaluating.get(get_ident(), ())
         evaluating.clear()
@@ -119,7 +119,7 @@ class _Interpreter:
 
 
 _interpreter = _Interpreter()
-os.register_at_fork(after_in_child=_interpreter.alone)
+os.register_at_fork(after_in_child=_interpreter.reset_after_fork)
 
 
 @contextmanager
@@ -198,8 +198,8 @@ class Limits:
 
 
 class AsyncException(BaseException):
-    """Raised by another thread in one that evaluates, and repeated as long as it matters. A BaseException, so that no handler in
-    between takes it for an error of the program."""
+    """Raised by another thread in one that evaluates, repeatedly until it has had its effect. A BaseException, so that no handler
+    in between treats it as an error of the program."""
 
 
 class Interrupted(AsyncException):
@@ -251,7 +251,7 @@ _NEVER = threading.Event()
 
 
 class Watch:
-    """The limits of a machine's evaluations, one at a time: they hold from the outermost `enter` to its `leave`. Meanwhile
+    """The limits of a machine's evaluations, one at a time: they apply from the outermost `enter` to its `leave`. In between,
     another thread may end the evaluation (`interrupt`).
     """
 
@@ -260,16 +260,16 @@ class Watch:
         self.steps = steps
         self.active = 0
         self.written = 0  # characters, since the outermost evaluation began
-        self.reason: VladError | None = None  # the reason, where it is interrupted
-        self.stop: Callable[[], object] | None = None  # called where it is interrupted: stops compiled code
-        self._thread: int | None = None  # that evaluates, and may be interrupted
+        self.reason: VladError | None = None  # the reason, if the evaluation is interrupted
+        self.stop: Callable[[], object] | None = None  # called on an interrupt: stops compiled code
+        self._thread: int | None = None  # the one that evaluates, and may be interrupted
         self._inside: Depths = ()  # the depths of the evaluations around this one
         self._outer = UNLIMITED  # the budget of this thread before the evaluation
         self._done = _NEVER  # set at the end: the watching thread stops
         self._watcher: threading.Thread | None = None
 
     def enter(self) -> None:
-        """Where this is interrupted, nothing has been entered."""
+        """Begin an evaluation. If this is interrupted, none has begun."""
         if self.active == 0:
             limits = self.limits
             inside = _interpreter.enter((limits.depth or default_depth()) + 1000)
@@ -299,8 +299,8 @@ class Watch:
         self.active += 1
 
     def leave(self, level: int) -> None:
-        """An evaluation ends within so many others, itself included. Where this is interrupted, it is called again until that is
-        so; after that, it is not interrupted."""
+        """End the evaluation at this level of nesting; the outermost is at level 1. If this is interrupted, the caller repeats it
+        until it has completed; after that, the evaluation is not interrupted."""
         if level > 1:
             self.active = level - 1
             return
@@ -339,7 +339,7 @@ class Watch:
                 raise_in(thread, kind)
 
     def raise_pending(self, thread: int) -> None:
-        """From the thread itself: raise now what `raise_in_evaluation` left pending; not that the evaluation has to end."""
+        """From the thread itself: raise now what `raise_in_evaluation` left pending, but not Interrupted."""
         with _interpreter.lock:
             if self.reason is None or self._thread is None:
                 raise_in(thread, None)
@@ -349,7 +349,7 @@ class Watch:
         return self.active, evaluating.get(thread)
 
     def raise_if_interrupted(self) -> None:
-        """Raises Interrupted where the evaluation has to end: for code that may have suppressed the exception or precede it."""
+        """Raises Interrupted if the evaluation has to end: for code that may have suppressed the exception or runs before it."""
         if self.reason is not None and self._thread is not None:
             raise Interrupted
 

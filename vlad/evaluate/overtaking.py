@@ -1,11 +1,11 @@
-"""Where an evaluation may be abandoned, to be made again by compiled code.
+"""Where an evaluation may be abandoned, so that compiled code repeats it.
 
 In: the current frame of the thread that evaluates.  Out: whether it is a frame of emitted code, and if not, the frame whose end
 to wait for. Called by preemption.py.
 
-In a frame of emitted code nothing is half done but the evaluation. Any other frame may belong to code that has to complete: the
-handler of a signal, a finalizer, Python's import, a function of the user. Any of them may evaluate, too: emitted code runs then,
-but not that of the evaluation in question (Watch.nesting, in limits.py).
+In a frame of emitted code only the evaluation is incomplete. Any other frame may belong to code that has to complete: the handler
+of a signal, a finalizer, Python's import, a function of the user. Such code may evaluate, too; then the frame is one of emitted
+code, but of another evaluation (Watch.nesting, in limits.py).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def is_own_step(frame: FrameType) -> bool:
 
 
 def called(frame: FrameType | None) -> FrameType | None:
-    """The frame, called by emitted code or run in the middle of it, that led to this one; it may be of another evaluation. None
-    where that is too far up."""
+    """The outermost frame between this one and the nearest emitted code among its callers, which may be of another evaluation.
+    None if none is within MOST_FRAMES."""
     outermost = None
     for _ in range(MOST_FRAMES):
         if frame is None:

@@ -444,10 +444,10 @@ def _for_unpickled() -> Session:
     return Session()
 
 
-def _alone() -> None:
+def _reset_after_fork() -> None:
     """Reset the state in a forked child: the other threads do not exist there."""
     global _unpickling
     _unpickling = threading.RLock()
 
 
-os.register_at_fork(after_in_child=_alone)
+os.register_at_fork(after_in_child=_reset_after_fork)

@@ -2,9 +2,9 @@
 
 In: threads that are about to evaluate.  Out: one of them at a time, which may take the lock again. Called by session.py.
 
-An evaluation in one session may need another session, for a Python function that a program calls may call procedures of any. So
-each of several threads may hold the lock for which the next one waits. A thread that waits checks for that at intervals, and
-gives up with an error; the others go on.
+An evaluation in one session may need another session: a Python function that a program calls may call procedures of any session.
+So several threads may wait for each other in a cycle. A waiting thread checks for that at intervals, and raises an error; the
+others continue.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vlad.evaluate.limits import evaluating
 
 A_WHILE = 0.1  # seconds between two checks for a deadlock
 
-_looking = threading.RLock()
+_checking = threading.RLock()
 _waiting: dict[int, SessionLock] = {}  # threads, and the locks for which they wait
 _abandoned: set[int] = set()  # threads that must not wait any longer
 
@@ -30,8 +30,8 @@ _abandoned: set[int] = set()  # threads that must not wait any longer
 class SessionLock(RLock):  # type: ignore[misc]
     """A re-entrant lock.
 
-    It is Python's own, with another way of waiting. So it is as quick where no thread waits, and no interrupt comes between its
-    release and what follows. (Type checkers take that class for final; it is not.)
+    It extends Python's own, and waits differently. So it is as fast where no thread waits, and no interrupt is raised between its
+    release and the next instruction. (Type checkers treat the base class as final; it is not.)
     """
 
     __slots__ = ()
@@ -52,7 +52,7 @@ class SessionLock(RLock):  # type: ignore[misc]
         return True
 
     def enter_if_free(self) -> bool:
-        """Take the lock without waiting, unless another thread holds it. `release` gives it back."""
+        """Take the lock without waiting, unless another thread holds it. The caller calls `release`."""
         try:
             taken = self.acquire(False)
         except BaseException:
@@ -65,15 +65,16 @@ class SessionLock(RLock):  # type: ignore[misc]
             self.release()
 
     def owner(self) -> int:
-        """The thread that holds it; 0 for none. Python has no other means for that than the text of a lock."""
+        """The thread that holds the lock; 0 if none does. Python provides it only in the `repr` of a lock."""
         return int(repr(self).partition("owner=")[2].partition(" ")[0])
 
     def _enter_masked(self) -> None:
-        """Within an evaluation, which may be interrupted anywhere, or where it has to wait: record whether the lock was taken."""
+        """Take the lock within an evaluation, which may be interrupted anywhere, or after a wait. Whether it was taken is
+        recorded, to release it after an interrupt."""
         taken: list[bool] = []
 
         def acquire(timeout: float = 0.0) -> bool:
-            # taken and recorded in one call of C, between whose parts no signal's handler runs
+            # taken and recorded in one call of C, so that no signal's handler runs in between
             masked(lambda: taken.extend(map(self.acquire, (True,), (timeout,))))
             return taken[-1]
 
@@ -86,7 +87,7 @@ class SessionLock(RLock):  # type: ignore[misc]
             raise
 
     def _wait(self, acquire: Callable[..., bool]) -> None:
-        """Raises VladError at a deadlock, or where the wait is abandoned."""
+        """Raises VladError at a deadlock, or if the wait is abandoned."""
         me = get_ident()
         before = _waiting.get(me)  # of an interrupted wait, if this is a signal handler
         suspicious = False
@@ -95,13 +96,13 @@ class SessionLock(RLock):  # type: ignore[misc]
             while not acquire(A_WHILE):
                 if me in _abandoned:
                     raise cancelled()
-                with _looking:
+                with _checking:
                     if not self._is_mutual(me):
                         suspicious = False
                     elif not suspicious:
-                        suspicious = True  # seen while the locks changed, it need not be so
+                        suspicious = True  # the locks may have changed during the check, so it is repeated
                     else:
-                        del _waiting[me]  # so that the others do not give up, too
+                        del _waiting[me]  # otherwise the other threads would raise the error as well
                         raise VladError(
                             "deadlock",
                             "Sessions wait for each other",
@@ -113,7 +114,7 @@ class SessionLock(RLock):  # type: ignore[misc]
                 _waiting[me] = before
 
     def _is_mutual(self, me: int) -> bool:
-        """Does the thread that holds it wait, perhaps through others, for this one?"""
+        """Does the thread that holds the lock wait for this one, directly or through others?"""
         lock: SessionLock | None = self
         for _ in range(len(_waiting)):
             if lock is None:
@@ -126,7 +127,7 @@ class SessionLock(RLock):  # type: ignore[misc]
 
 
 def abandon(thread: int) -> None:
-    """Let a thread not wait for a lock, now or later, until `forget`."""
+    """Prevent a thread from waiting for a lock, now or later, until `forget` is called."""
     _abandoned.add(thread)
 
 
@@ -139,12 +140,12 @@ def cancelled() -> VladError:
     return VladError("cancelled", "The evaluation was cancelled")
 
 
-def _alone() -> None:
+def _reset_after_fork() -> None:
     """In the child: the other threads do not exist."""
-    global _looking
-    _looking = threading.RLock()
+    global _checking
+    _checking = threading.RLock()
     _waiting.clear()
     _abandoned.clear()
 
 
-os.register_at_fork(after_in_child=_alone)
+os.register_at_fork(after_in_child=_reset_after_fork)

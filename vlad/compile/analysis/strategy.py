@@ -29,9 +29,9 @@ from vlad.data.errors import VladError
 class Strategy:
     """One attempt to bound the types of a program. A part is a step of a whole program, or `CALL`.
 
-    longest         lists among the operands are taken apart up to this length
-    unroll          the parts in which calls that are certain are followed one by one
-    zeros_distinct  what the known zero stays apart from where paths meet: FROM_NOTHING …, of core/types.py
+    longest         lists among the operands are unrolled up to this length
+    unroll          the parts in which certain calls are followed one by one
+    zeros_distinct  what the known zero stays distinct from where paths meet: FROM_NOTHING …, of core/types.py
     left_out        the reason for each part that is left out
     """
 
@@ -40,18 +40,18 @@ class Strategy:
     zeros_distinct: int = FROM_NOTHING
     left_out: tuple[Unbounded, ...] = ()
 
-    def patient(self, part: object) -> Strategy:
-        """The same, with certain calls followed in one more part."""
+    def unrolling(self, part: object) -> Strategy:
+        """This strategy, with certain calls followed in one more part."""
         return replace(self, unroll=self.unroll | {part})
 
     def without(self, unbounded: Unbounded) -> Strategy:
-        """One that leaves out one more part."""
+        """A strategy that leaves out one more part."""
         return Strategy(self.longest, frozenset(), self.zeros_distinct, (*self.left_out, unbounded))
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """An attempt has succeeded. `zeros_distinct`: what the known zero must stay apart from so that more operands fit; None if
+    """An attempt has succeeded. `zeros_distinct`: what the known zero must stay distinct from so that more operands fit; None if
     they fit already, or if no attempt would change that."""
 
     zeros_distinct: int | None = None
@@ -70,7 +70,7 @@ def attempts(
         while isinstance(outcome := (yield strategy), Unbounded):
             part = outcome.part
             if isinstance(outcome, Unsettled) and part not in strategy.unroll and longest <= LONGEST_CHAIN:
-                strategy = strategy.patient(part)
+                strategy = strategy.unrolling(part)
             elif leaves_out and part is not CALL and (left_out_before is None or part in left_out_before):
                 strategy = strategy.without(outcome)
             else:
@@ -115,7 +115,7 @@ def best(
 
 
 def _combined(before: Unbounded | VladError | None, unbounded: Unbounded) -> Unbounded:
-    """The reason of the more patient attempt, unless that one was only too large."""
+    """The reason of the last attempt, or of the one before if the last one was only too large."""
     if not isinstance(before, Unbounded):
         return unbounded
     if isinstance(unbounded, NotWorthwhile):
@@ -125,8 +125,8 @@ def _combined(before: Unbounded | VladError | None, unbounded: Unbounded) -> Unb
 
 
 def fit(program: Program, types: Types) -> Settled:
-    """Operands of a program may not fit if the known zero, the tangent of a constant, was treated as the zero of a tensor or a
-    structure, or of another element of a list."""
+    """The outcome of an attempt that produced a program. Operands of the program may not fit if the known zero, the tangent of a
+    constant, was treated as the zero of a tensor or a structure, or of another element of a list."""
     ends = [block.end for function in program.functions for block in blocks(function.body)]
     failures = {end.about for end in ends if type(end) is Fail}
     distinct = types.keep_zeros_distinct
@@ -138,9 +138,9 @@ def fit(program: Program, types: Types) -> Settled:
 
 
 def lengths(longest: int, variants: int) -> list[int]:
-    """The lengths up to which lists are unrolled, to be tried in turn, for a call whose longest list has this length. Without
-    loops and boxes, code for one length is several times as fast, and takes as much longer to compile. So only the first
-    variant is for one length of a list of any size; after some more for short lists, the last variant is for all lengths."""
+    """The lengths up to which lists are unrolled, to be tried in turn, for a call whose longest list has this length. Code for
+    one length, without loops and boxes, is several times as fast, and takes as much longer to compile. So only the first variant
+    is for a single length of any size; after some more for short lists, the last variant is for all lengths."""
     if variants >= MOST_LENGTHS and longest > 1:
         return [1]
     if longest <= SHORTEST_CHAIN:
@@ -152,8 +152,8 @@ def lengths(longest: int, variants: int) -> list[int]:
     return [LONGEST_CHAIN, SHORTEST_CHAIN]
 
 
-def by_patience(longest: int) -> Iterator[Strategy]:
+def with_and_without_unrolling(longest: int) -> Iterator[Strategy]:
     """The strategies for a call of which only some operands are known, to decide whether those suffice."""
-    hasty = Strategy(longest)
-    yield hasty
-    yield hasty.patient(CALL)
+    plain = Strategy(longest)
+    yield plain
+    yield plain.unrolling(CALL)

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
-from vlad.compile.analysis.strategy import Strategy, by_patience, lengths
+from vlad.compile.analysis.strategy import Strategy, lengths, with_and_without_unrolling
 from vlad.compile.calling.cache_key import Nameless, identity
 from vlad.compile.calling.fast_call import Quick, arguments_of, is_fixed, quick
 from vlad.compile.calling.interface import Interface, Unwritable, read_interface
@@ -417,7 +417,7 @@ def _shaping(machine: Machine, f: Value, operands: tuple[Value, ...], longest: i
             return bool(with_room(settles, machine, f[0], environment, given, strategy))
 
         found = ()
-        for strategy in by_patience(longest):
+        for strategy in with_and_without_unrolling(longest):
             if is_enough(places, strategy):
                 found = needed(places, partial(is_enough, strategy=strategy))
                 break

@@ -15,14 +15,14 @@ from vlad.compile.loops.text import position_text
 from vlad.compile.loops.values import position
 from vlad.core.loop_nests import Access, Kernel
 
-# Of a product that takes so many multiplications as many rows are computed at a time: somebody may want to end what takes long.
+# After so many, a product polls `vlad_stop`: the library cannot be interrupted.
 MANY_MULTIPLICATIONS = 1 << 30
 
 
 def product_lines(
     product: Product, kernel: Kernel, operands: Sequence[str], output: str, needs: Needs
 ) -> list[str]:
-    """A call, or one for each index of the axes that all have in common."""
+    """A call, or one for each index of the axes that the operands and the result share."""
     lines = [
         f"{'  ' * depth}for (long i{axis} = 0; i{axis} < {kernel.extents[axis]}; i{axis}++)"
         for depth, axis in enumerate(product.batch)
@@ -50,6 +50,6 @@ def product_lines(
 
 
 def _start(access: Access, batch: Sequence[int], kernel: Kernel) -> str:
-    """Where a matrix begins."""
+    """The position of the first entry of a matrix."""
     kept = tuple([stride if axis in batch else 0 for axis, stride in enumerate(access.strides)])
     return f"({position_text(position(Access(access.offset, kept), kernel.extents))})"

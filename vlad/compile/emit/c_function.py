@@ -1,7 +1,7 @@
 """A first-order function → the text of a C function.
 
-In: functions, and the definitions of their unit.  Out: `FunctionText`, whose `text` is that of the
-function. Loops are labels and jumps; a kernel is a loop of its own (c_loops.py).
+In: functions, and the definitions of their unit.  Out: `FunctionText`; its method `text` returns the text of the function. Loops
+of the program become labels and jumps; a kernel becomes a loop of C (c_loops.py).
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ from vlad.core.loop_nests import SIZES, Routine
 
 
 def operand_of(leaf: Leaf, text: str) -> Operand:
-    """What a kernel is given, by its C."""
+    """An operand of a kernel, and its text in C."""
     return Operand(text, leaf if type(leaf) is float and math.isfinite(leaf) else None)
 
 
 class FunctionText:
-    """The text of a function, or of several that call each other in tail position: these are one C function with a place to
-    jump to for each, so that no C compiler has to see that their calls need no stack."""
+    """The text of a function, or of several that call each other in tail position. Several become one C function with a label for
+    each, so that their calls need no stack whatever the C compiler optimizes."""
 
     def __init__(self, unit: Definitions, members: list[Function]) -> None:
         self.unit = unit
@@ -102,8 +102,9 @@ class FunctionText:
                 self._lead_back(slot, makers)
 
     def _lead_back(self, slot: Slot, makers: Mapping[Slot, tuple[Each, int]]) -> None:
-        """What an answer writes over is to lie where the answer is to lie, and what that writes over. Nothing is written over
-        what can lie only where something else is."""
+        """If a loop writes a result over an operand, that operand has to be stored at the place of the result, and so does what
+        the operand's own loop writes over. If the operand's loop starts from another array (`base`), that is impossible, and the
+        result is a new array."""
         loop, output = makers[slot]
         operand = self.taken.get(loop, {}).get(output)
         if operand is None:
@@ -143,7 +144,7 @@ class FunctionText:
         )
 
     def _several(self) -> str:
-        """One function with a place for each, and a function for each that goes there."""
+        """One function with a label for each member, and for each member a function that jumps there."""
         together = f"{c_name(self.function)}_together"
         texts = []
         for number, function in enumerate(self.members):
@@ -309,7 +310,7 @@ class FunctionText:
         self.line(f"return {call}" if self.function.results else f"{call} return;")
 
     def again(self, end: TailInvoke) -> None:
-        """A turn of a loop: the parameters change, what nothing reaches is freed."""
+        """The next turn of a loop: assign the parameters, and free what they do not reach."""
         target = end.function
         changed = [
             (slot, leaf)

@@ -1,6 +1,6 @@
-"""Loops of the loop language → C text. Nothing is decided here: compile/loops/ has done that.
+"""Loops of the loop language → C text. The printer makes no decisions; compile/loops/ does.
 
-In: a kernel, the C of its operands, the names of its outputs.  Out: lines; the outputs are declared in them.
+In: a kernel, the C of its operands, the names of its outputs.  Out: lines, which declare the outputs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def kernel_lines(
     taken: Mapping[int, int] = NO_PLACES,
     places: Mapping[str, Place] = NOWHERE,
 ) -> list[str]:
-    """The lines of a kernel. `needs`: notes what it takes of the run-time. `taken`, `places`: as loops/lower.py's."""
+    """The lines of a kernel. `needs` records what it uses of the run-time. `taken`, `places`: as in loops/lower.py."""
     printer = _Printer(needs)
     product = as_product(kernel)
     if product is not None:
@@ -54,12 +54,12 @@ def kernel_lines(
     printer.body(found.declared)
     for nest in found.nests:
         printer.body(nest.body)
-    printer.body(found.answered)
+    printer.body(found.converted)
     return printer.lines
 
 
 def when_over(kernel: Kernel, operands: Sequence[Operand]) -> str | None:
-    """Where outputs lie in the place of operands that they may have; as loops/order.py's."""
+    """The condition under which outputs overwrite operands; as in loops/order.py."""
     return None if as_product(kernel) is not None else order.when_over(kernel, operands)
 
 
@@ -121,7 +121,7 @@ class _Printer(LoopPrinter):
         self.within(f"if ({flag}) ", statement.otherwise)
 
     def mark(self, loop: For) -> None:
-        """What lets the turns be taken in parallel."""
+        """The pragmas by which the turns may run in parallel."""
         simd = loop.simd
         if simd is None:
             return

@@ -1,5 +1,4 @@
-"""Names that mean something in C and C++, for code that names what others call: the procedures of a library, and their
-parameters in its header.
+"""Names with a meaning in C and C++: an exported library must not use them for its procedures, or for parameters in its header.
 
 Nothing here depends on the machine, so a library's header does not either.
 """
@@ -19,7 +18,7 @@ typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_e
 """.split()  # noqa: SIM905
 )
 
-# Macros of the headers of C and POSIX that stand for something wherever they are named, but for those in capitals.
+# Macros of the headers of C and POSIX that expand wherever they occur, except those in capitals.
 MACROS = frozenset(
     """
 basename complex d_fileno errno i386 linux math_errhandling noreturn s6_addr sa_handler sa_sigaction sched_priority si_addr
@@ -29,8 +28,8 @@ stdin stdout unix
 """.split()  # noqa: SIM905
 )
 
-# What cannot be declared beside the headers of ISO C and POSIX (as GCC and the GNU C library have them), some older names of
-# that library, and `main`. A library that defined one of them would also take it from the process that loads it.
+# Names that cannot be declared together with the headers of ISO C and POSIX (as in GCC and the GNU C library), some older names
+# of that library, and `main`. A library that defined one of them would also replace it in the process that loads the library.
 DECLARED = frozenset(
     """
 a64l abort abs accept access acos acosf acosh acoshf acoshl acosl active_reg_t aio_cancel aio_error aio_fsync aio_read
@@ -160,7 +159,7 @@ _LIKE_A_MACRO = re.compile(r"I|(PRI|SCN)[A-Za-z][A-Z0-9]*|[A-Z][A-Z0-9_]*[A-Z0-9
 
 
 def may_be_parameter(name: str) -> bool:
-    """Does an identifier mean nothing else where a header names a parameter?"""
+    """May a header use an identifier as the name of a parameter?"""
     return name not in KEYWORDS and name not in MACROS and not _LIKE_A_MACRO.fullmatch(name)
 
 

@@ -1,9 +1,7 @@
-"""A C rule that a user states: text → tree (core/expressions.py) → the C that is compiled, and a Python function that computes
-the same.
+"""A user's rule in C: text → tree (core/expressions.py) → the C that is compiled, and a Python function that computes the same.
 
-Arithmetic on doubles: numbers, {operands}, + - * /, comparisons, && || !, ?: and functions of C's library that take and answer
-doubles. Anything else is refused, so that nothing of the user's is ever C but an expression. Numbers become doubles, for 1/2 is 0
-in C.
+Arithmetic on doubles: numbers, {operands}, + - * /, comparisons, && || !, ?: and functions of C's library that take and return
+doubles. Anything else is refused, so that a rule cannot inject other C. Numbers become doubles, since 1/2 is 0 in C.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ _NAMED: dict[str, Callable[..., float]] = {"tgamma": math.gamma, "rint": round, 
 
 
 def read_expression(name: str, text: str, operands: tuple[str, ...]) -> tuple[str, Callable[..., float]]:
-    """The C of a rule, and the function of the operands that it is. Raises VladError where it is no such expression."""
+    """The C of a rule, and the function of the operands that it computes. Raises VladError if the text is no such expression."""
     names = {function: _function(function) for function in (*ONE, *TWO)} | {"divide": divide}
     parameters = [_plain(operand) for operand in operands]
     try:
@@ -83,7 +81,7 @@ def _no_function(name: str, operands: Sequence[str]) -> str:
 
 
 def _of_doubles(expression: Expression, operands: Sequence[str]) -> Expression:
-    """The same with numbers that are doubles. Raises NoExpression where there is anything that a rule may not have."""
+    """The same expression, with numbers that are doubles. Raises NoExpression if it contains anything that a rule must not."""
     match expression:
         case Number():
             return Number(expression.value, "float64")

@@ -1,4 +1,4 @@
-"""Names, constants, strings and comments as C text, harmless whatever a program calls its things.
+"""Names, constants, strings and comments as C text, safe for any names in a program.
 
 In: names, numbers and positions of a program.  Out: text that any C compiler reads as one token, or as a comment.
 """
@@ -17,12 +17,12 @@ LONGEST_NAME, LONGEST_COMMENT = 40, 200  # characters of what a program names, i
 C_TYPES = {"d": "double", "b": "int", "p": "void *"}
 
 
-# A unit numbers what it names itself: g0_x_0, v1_f, vlad_data_2.
+# Names that a unit generates have numbers: g0_x_0, v1_f, vlad_data_2.
 _OF_THE_UNIT = re.compile(r"[0-9]|vlad(_|$)|[gv][0-9]+_")
 
 
 def identifier(name: str) -> str:
-    """A C identifier like a name; with a number behind it, it is none that a unit makes otherwise."""
+    """A C identifier similar to a name; with a number appended, it differs from all names that a unit generates otherwise."""
     text = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "t"
     return f"x{text}" if _OF_THE_UNIT.match(text) else text
 
@@ -32,12 +32,12 @@ def c_name(function: Function) -> str:
 
 
 def place_of(function: Function) -> str:
-    """Where to go for another turn."""
+    """The label of the next turn."""
     return f"again_{function.serial}"
 
 
 def place_of_result(index: int) -> str:
-    """Where the host wants the entries of a result; null if it does not care."""
+    """The variable with the address at which the caller requests the entries of a result; null if it requests none."""
     return f"vlad_place_{index}"
 
 
@@ -55,7 +55,7 @@ def number_list(numbers: Iterable[int]) -> str:
 
 
 def c_string(data: bytes) -> str:
-    """A C string literal, whatever the bytes: octal escapes end after three digits, and there are no trigraphs."""
+    """A C string literal for any bytes: octal escapes end after three digits, and there are no trigraphs."""
     return '"' + "".join([chr(b) if 32 <= b < 127 and b not in b'"\\?' else f"\\{b:03o}" for b in data]) + '"'
 
 
@@ -64,13 +64,13 @@ def position(span: Span) -> str:
 
 
 def comment(text: str) -> str:
-    """Text that a script controls, made harmless within a C comment: short, on one line, without what is not seen or changes the
-    direction of writing, and neither begins a comment nor ends one."""
+    """Text from a program, made safe within a C comment: short, on one line, without invisible characters and those that change
+    the direction of writing, and without the begin or end of a comment."""
     shown = "".join([c if c.isprintable() and c != "\\" else "?" for c in text[:LONGEST_COMMENT]])
     return within_comment(shown)
 
 
 def within_comment(text: str) -> str:
-    """Lines that neither begin a comment nor end one, at the border to what surrounds them either."""
-    apart = re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)", " ", text)
-    return apart + " " * apart.endswith(("*", "/"))
+    """Lines without the begin or end of a comment, even together with the characters that surround them."""
+    separated = re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)", " ", text)
+    return separated + " " * separated.endswith(("*", "/"))

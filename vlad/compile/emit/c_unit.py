@@ -1,11 +1,11 @@
-"""First-order code → C text: one translation unit, names from the program, comments with its positions.
+"""First-order code → C text: one translation unit, with names from the program, and its positions in comments.
 
-What is in its functions, c_function.py writes.
+c_function.py emits the functions.
 
-A unit for a session exports `vlad_call`, which takes and gives machine words, and where the entry maps its operands to a double
-and has no state also `vlad_direct`; one that stands alone is a program with a `main`, or a library with a procedure for each
-entry. A tail call within a loop is a jump; booleans are ints; strict floating point is the toolchain's flags.
-Statuses: 0 is an answer, those that abi.py names are limits, from FIRST_FAILURE on they number the program's own `fail`s.
+A unit for a session exports `vlad_call`, which reads and writes machine words, and `vlad_direct` as well if the entry maps its
+operands to a double and has no state. A standalone unit is a program with a `main`, or a library with a procedure for each entry.
+A tail call within a loop is a jump; booleans are ints; the toolchain's flags make floating point strict. A call returns a status:
+0 for success, a limit that abi.py names, or from FIRST_FAILURE on the number of a `fail` of the program.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ from vlad.core.loop_nests import SIZES
 from vlad.data.tensors import Tensor
 from vlad.data.write import LONGEST_AXIS
 
-NURSERY = 16 << 20  # bytes a loop allocates before it is collected for the first time
-KEPT = 128 << 20  # bytes of the area whose pages stay from call to call
+NURSERY = 16 << 20  # bytes that a loop allocates before its first collection
+KEPT = 128 << 20  # bytes of the area whose pages are kept between calls
 WORDS = {"d": "d", "b": "i", "p": "p"}
 
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """A unit's text; how the words of a call lie; its failures by status - FIRST_FAILURE; the tensors whose entries are passed
-    with each call; and the flags of calling/interface.Interface."""
+    """A unit's text; the layout of the words of a call; its failures by status - FIRST_FAILURE; the tensors whose entries are
+    passed with each call; and the flags of calling/interface.Interface."""
 
     text: str
     words: CallWords
@@ -76,24 +76,25 @@ def emit(program: Program) -> Emitted:
     )  # fmt: skip
 
 
-def emit_program(program: Program, told: Callable[[Fail], str]) -> str:
-    """The text of a program that stands alone. `told` words its errors, with a character 1 for what is in the line."""
+def emit_program(program: Program, describe: Callable[[Fail], str]) -> str:
+    """The text of a standalone program. `describe` returns the message of an error, in which character 1 stands for the line of
+    input."""
     unit = CUnit(program, alone=True)
-    return unit.text(lambda: unit.main(told))
+    return unit.text(lambda: unit.main(describe))
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A procedure of a library: from so many doubles to as many as the entry has results."""
+    """A procedure of a library: from a double for each parameter to a double for each result of its entry."""
 
     name: str
     parameters: tuple[str, ...]
 
 
-def emit_library(program: Program, exports: list[Export], told: Callable[[Fail], str], name: str) -> str:
+def emit_library(program: Program, exports: list[Export], describe: Callable[[Fail], str], name: str) -> str:
     """The text of a library: the first entry computes the globals, the others are exported."""
     unit = CUnit(program, alone=True)
-    return unit.text(lambda: unit.library(exports, told, name))
+    return unit.text(lambda: unit.library(exports, describe, name))
 
 
 @cache
@@ -108,14 +109,14 @@ def _sections() -> Mapping[str, str]:
 
 
 def products(section: str, kinds: Collection[str]) -> list[str]:
-    """The section of runtime.c for products of matrices of numbers of these kinds: what they share, and one of each."""
+    """The section of runtime.c for products of matrices with numbers of these kinds: the common part, and one part for each."""
     shared, begin, rest = section.partition("static void vlad_product")
     return [shared, *[marked(begin + rest, kind) for kind in sorted(kinds)]]
 
 
 @cache
 def printing() -> str:
-    """The characters at which those that print begin and end by turns."""
+    """The boundaries of the ranges of printable characters: their first characters, and the first ones after them."""
     found, prints = [], False
     for character in range(sys.maxunicode + 1):
         if chr(character).isprintable() is not prints:
@@ -153,7 +154,7 @@ class CUnit(Definitions):
             parts.append(sections["fuel"])
         if facts.acts or self.alone:
             parts.append(needed({*self.needs.functions, "vlad_real_text"}, self.has_kernels))
-            # only who quotes has to know what prints: finding that out takes 45 ms
+            # only quoting needs the table of printable characters, which takes 45 ms to compute
             prints = printing() if facts.quotes else "0"
             parts += [
                 sections["output"].replace("@printing@", prints),
@@ -194,7 +195,7 @@ class CUnit(Definitions):
         return "\n".join([f"#define {name} {value}" for name, value in values.items()])
 
     def _tables(self) -> str:
-        """Where the pointers in boxes are, for the collector."""
+        """The positions of pointers in boxes, for the collector."""
         members: list[str] = []
         cells: list[str] = []
         for cell in self.cells:
@@ -215,7 +216,7 @@ class CUnit(Definitions):
         return ", ".join([C_TYPES[slot.kind] for slot in function.parameters]) or "void"
 
     def exports(self) -> str:
-        """What a session calls."""
+        """The functions that a session calls."""
         (entry,) = self.program.entries
         facts = self.facts
         lines = self._enter(entry, "vlad_enter")
@@ -233,14 +234,14 @@ class CUnit(Definitions):
 
     @property
     def is_direct(self) -> bool:
-        """Can the entry be called without words, from doubles to a double? Known once the procedures are written."""
+        """Can the entry be called without words, and returns it a double? Valid after the procedures have been emitted."""
         (entry,) = self.program.entries
         words = self.words(entry)
         return entry not in self.facts.fails and words.results == "d" and words.are_operands_only
 
     def words(self, entry: Function) -> CallWords:
-        """How the words of a call lie. What stands alone takes the leaves of the operands only. Known once the procedures are
-        written."""
+        """The layout of the words of a call. A standalone unit takes only the leaves of the operands. Valid after the procedures
+        have been emitted."""
         return CallWords(
             "".join([slot.kind for slot in entry.parameters]),
             entry.results,
@@ -252,10 +253,10 @@ class CUnit(Definitions):
             tuple(self.places.values()),
         )
 
-    def main(self, told: Callable[[Fail], str]) -> str:
-        """What the system calls."""
+    def main(self, describe: Callable[[Fail], str]) -> str:
+        """The function that the system calls."""
         (entry,) = self.program.entries
-        lines = [*self._enter(entry, "vlad_enter"), *self._call(True), self._told(told)]
+        lines = [*self._enter(entry, "vlad_enter"), *self._call(True), self._messages(describe)]
         takes_words = "vlad_argument_character" in self.needs.functions
         lines.append("int main(int count, char **words) {\n  vlad_word_count = count - 1, vlad_words = (void *)(words + 1);"
                      if takes_words else "int main(void) {")  # fmt: skip
@@ -268,10 +269,10 @@ class CUnit(Definitions):
 }""")
         return "\n".join(lines)
 
-    def library(self, exports: list[Export], told: Callable[[Fail], str], name: str) -> str:
-        """What other programs call."""
+    def library(self, exports: list[Export], describe: Callable[[Fail], str], name: str) -> str:
+        """The functions that other programs call."""
         first, *others = self.program.entries
-        lines = [*self._enter(first, "vlad_begin"), *self._call(True), self._told(told)]
+        lines = [*self._enter(first, "vlad_begin"), *self._call(True), self._messages(describe)]
         lines.append(f"""#define VLAD_EXPORT __attribute__((visibility("default")))
 VLAD_EXPORT const char *{name}_error(int status) {{
   static char text[VLAD_MESSAGE];
@@ -309,15 +310,15 @@ static int vlad_begin_once(void) {
 }}""")
         return "\n".join(lines)
 
-    def _told(self, told: Callable[[Fail], str]) -> str:
-        texts = [told(fail) for fail in self.failures]
+    def _messages(self, describe: Callable[[Fail], str]) -> str:
+        texts = [describe(fail) for fail in self.failures]
         lines = [f"  {c_string(text.encode('utf-8', 'surrogatepass'))}," for text in texts]
         return "\n".join(
-            ["static const char *const vlad_told[] = {", *lines, "  0};", _sections()["telling"]]
+            ["static const char *const vlad_messages[] = {", *lines, "  0};", _sections()["messages"]]
         )
 
     def _enter(self, entry: Function, name: str) -> list[str]:
-        """A procedure without parameters, which can be called on another stack."""
+        """A function without parameters that calls the entry; it can be called on another stack."""
         arguments = ", ".join(
             [
                 f"({C_TYPES[slot.kind]})vlad_in[{index}].{WORDS[slot.kind]}"
@@ -396,7 +397,7 @@ static int vlad_begin_once(void) {
 
 @cache
 def own_names() -> frozenset[str]:
-    """What a unit declares itself: no procedure of a library may bear such a name."""
+    """The names that a unit declares; a procedure of a library must not have one of them."""
     names = [*ONE, *TWO, *OTHER, "fma"]
     sections = [marked(section, kind) for section in _sections().values() for kind in MARKS]
     text = "\n".join([*sections, needed([*names, *[f"{name}f" for name in names]])])

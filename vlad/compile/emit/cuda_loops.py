@@ -1,7 +1,7 @@
-"""Loops of the loop language → CUDA text. Nothing is decided here: compile/loops/ has done that.
+"""Loops of the loop language → CUDA text. The printer makes no decisions; compile/loops/ does.
 
-In: a kernel and where its operands are.  Out: `Launches`, to be done in their order: for each function of the kernel its text,
-and how it is run. C's rules for rows are CUDA's as well (functions.c, too), and no product is fused with a sum.
+In: a kernel and where its operands are.  Out: `Launches`, in the order in which they run: for each function of the kernel its
+text, and its grid. CUDA uses the same rules for rows and the same functions.c as C, and does not fuse products with sums.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from vlad.compile.loops.write_groups import Unfit
 from vlad.core.expressions import functions_called
 from vlad.core.loop_nests import Kernel, Step
 
-OPTIONS = ("-std=c++17", "--fmad=false")  # for the compiler of CUDA
+OPTIONS = ("-std=c++17", "--fmad=false")  # of the CUDA compiler
 HEAD = """\
 #define powl(x, y) pow((double)(x), (double)(y))
 #define logl(x) log((double)(x))
 #define cosl(x) cos((double)(x))
 #define sinl(x) sin((double)(x))
-"""  # to a GPU long doubles are doubles
-ATOMIC = {"int64": "unsigned long long", "int32": "unsigned int"}  # to which CUDA adds in one step
+"""  # a GPU has no long doubles
+ATOMIC = {"int64": "unsigned long long", "int32": "unsigned int"}  # types with an atomic addition in CUDA
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A function of the CUDA text, run in so many blocks of threads. Its parameters are the arrays and reals with these numbers:
-    the kernel's operands, then its outputs, then the rooms for parts. With `passes` it is run as often, one run after the
-    other, and is given the number of the run last."""
+    """A function of the CUDA text, and the numbers of its blocks and of the threads of each. `parameters` numbers arrays and
+    reals: the kernel's operands, then its outputs, then the temporary arrays. The function is run `passes` times in sequence; if
+    that is more than once, the number of the run is its last argument."""
 
     name: str
     text: str
@@ -55,7 +55,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Launches:
-    """What a kernel becomes; `fills` and `rooms` are loops/lower_parallel.py's."""
+    """The launches of a kernel; `fills` and `rooms`: as in loops/lower_parallel.py."""
 
     launches: tuple[Launch, ...]
     fills: tuple[float | None, ...]
@@ -63,7 +63,8 @@ class Launches:
 
 
 def launches(kernel: Kernel, kinds: str, name: str, functions: set[str]) -> Launches:
-    """`kinds`, `name`: as of loops/lower_parallel.py. `functions` grows by those of C that are called. Raises Unfit."""
+    """`kinds`, `name`: as in loops/lower_parallel.py. The functions of C that are called are added to `functions`. Raises
+    Unfit."""
     for step in kernel.steps:
         if type(step) is Step and is_for_hosts(functions_called(step.row.c)):
             raise Unfit(f"`{step.row.name}`")
@@ -74,7 +75,7 @@ def launches(kernel: Kernel, kinds: str, name: str, functions: set[str]) -> Laun
 
 
 def text(functions: Iterable[str], called: Iterable[str]) -> str:
-    """The whole CUDA text of some functions, and of those of C that they call."""
+    """The complete CUDA text of functions, with the functions of C that they call."""
     called = list(called)
     needed = definitions(called).replace("static inline ", "__device__ static inline ")
     return "\n".join([*([HEAD] if uses_long_doubles(called) else []), needed, *functions, ""])

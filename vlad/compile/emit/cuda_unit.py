@@ -1,11 +1,12 @@
-"""First-order code → what runs it on a GPU: Python that allocates and launches, and the CUDA text of its kernels.
+"""First-order code → code for a GPU: Python that allocates and launches, and the CUDA text of its kernels.
 
-In: an improved Program, all of whose tensors are on the device cuda.  Out: `Emission`; `loaded` makes a callable of it, from
-leaves to leaves: arrays of CuPy with one axis, floats and bools. Branches, loops and calls are Python's. A real that a kernel
-finds stays on the GPU, and what is computed of it is computed there; it is waited for only where the program turns on it, hands
-it to a procedure or answers it. Products of large matrices are CuPy's, from cuBLAS.
+In: an optimized Program, all of whose tensors are on the device cuda.  Out: `Emission`; `loaded` makes a callable of it, from
+leaves to leaves: arrays of CuPy with one axis, floats and bools. Python executes branches, loops and calls. A real that a kernel
+computes stays on the GPU, and computations with it run there; the host waits for it only where the program branches on it, passes
+it to a procedure or returns it. CuPy computes products of large matrices, with cuBLAS.
 
-What a program puts into structures that grow, prints, or does by recursion is for tier 0: `Unbounded` says so.
+`Unbounded` is raised for programs that build structures of unknown size, print, or recurse other than in loops: they stay on
+tier 0.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ from vlad.data.values import FALSE, NUMBERS, TRUE, Primitive, Value
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """`host` is Python text that defines `entry` by the names that `loaded` gives it; `kernels` are functions of `cuda`, `rows`
-    scalar rows and `data` tensors that it mentions."""
+    """`host` is Python text that defines `entry` and uses the names that `loaded` provides; `kernels` are functions of `cuda`,
+    `rows` scalar rows and `data` tensors that it uses."""
 
     host: str
     cuda: str
@@ -64,12 +65,12 @@ class Emission:
 
     @property
     def text(self) -> str:
-        """For people."""
+        """For display."""
         return f"{self.cuda}\n/* Python's part:\n\n{within_comment(self.host)}*/\n"
 
 
 def emit(program: Program, types: Types, crossing: Iterable[Type]) -> Emission:
-    """`crossing`: the types of operands and answer. Raises Unbounded."""
+    """`crossing`: the types of the operands and the result. Raises Unbounded."""
     for type_ in crossing:
         _check(types, type_)
     facts = Facts(program.functions)
@@ -88,7 +89,7 @@ def emit(program: Program, types: Types, crossing: Iterable[Type]) -> Emission:
 
 
 def _check(types: Types, type_: Type) -> None:
-    """Is this made of numbers and tensors alone?"""
+    """Raises Unbounded unless a type consists only of numbers and tensors."""
     type_ = types.canonical(type_)
     if type_.kind in ("union", "string"):
         raise _left_out("strings, and structures whose size is known only when the program runs, are")
@@ -97,7 +98,7 @@ def _check(types: Types, type_: Type) -> None:
 
 
 def loaded(emission: Emission, xp: Any) -> Callable[..., tuple[Any, ...]]:
-    """`xp` is CuPy, which compiles the text now."""
+    """`xp` is CuPy, which compiles the text here."""
     names: dict[str, Any] = {
         "Failed": Failed, "nan": float("nan"), "inf": float("inf"), "matmul": xp.matmul,
         "empty": lambda size, kind: xp.empty(size, dtype=getattr(xp, kind)),
@@ -116,7 +117,7 @@ def loaded(emission: Emission, xp: Any) -> Callable[..., tuple[Any, ...]]:
 
 
 def _on_floats(row: Primitive) -> Callable[..., float | bool]:
-    """A scalar row on floats and Python's bools; in its fast form, where it has one."""
+    """A scalar row on floats and Python's bools; in its fast form, if it has one."""
     takes = row.type.parameters
 
     def complete(*operands: float | bool) -> float | bool:
@@ -146,7 +147,7 @@ def _called(function: Function) -> str:
 
 
 class _Unit:
-    """What the functions of a program share."""
+    """The parts that the functions of a program share."""
 
     def __init__(self) -> None:
         self.functions: dict[str, str] = {}  # of the CUDA text, by name
@@ -188,7 +189,7 @@ class _Body:
         self.depth = 1
         self.names: dict[Slot, str] = {}
         self.there: set[Slot] = set()  # reals and booleans that are on the GPU, as arrays of one entry
-        self.fetched: dict[Slot, str] = {}  # those of them that are known here as well
+        self.fetched: dict[Slot, str] = {}  # those of them that have been copied to the host
         self.data: dict[Data, str] = {}
         self.readers: dict[Leaf, list[object]] = {}
         for block in blocks(function.body):
@@ -215,7 +216,7 @@ class _Body:
     # Leaves.
 
     def leaf(self, leaf: Leaf) -> str:
-        """The leaf where it is."""
+        """The text of a leaf, on the host or the GPU."""
         if type(leaf) is Slot:
             return self.name(leaf)
         if type(leaf) is Data:
@@ -227,7 +228,7 @@ class _Body:
         return repr(leaf)
 
     def here(self, leaf: Leaf) -> str:
-        """The leaf as Python counts on with it: a real on the GPU is waited for."""
+        """The text of a leaf on the host: a real on the GPU is copied."""
         if type(leaf) is not Slot or leaf not in self.there:
             return self.leaf(leaf)
         if leaf not in self.fetched:
@@ -236,7 +237,7 @@ class _Body:
         return self.fetched[leaf]
 
     def all_here(self, leaves: Sequence[Leaf]) -> str:
-        """As many, as a tuple."""
+        """The elements of a tuple of leaves on the host."""
         return "".join([f"{text}, " for text in [self.here(leaf) for leaf in leaves]]).rstrip()
 
     # Blocks.
@@ -246,13 +247,13 @@ class _Body:
         done = list(self.moved(block.statements))
         for statement, idle in zip(done, _idle(done, block), strict=True):
             self.statement(statement)
-            if idle:  # their memory serves the next
+            if idle:  # later allocations use their memory
                 self.line(" = ".join([*sorted([self.name(slot) for slot in idle]), "None"]))
         self.end(block, targets)
         self.fetched = before
 
     def moved(self, given: list[Statement]) -> Iterator[Statement]:
-        """The statements, in which what is computed of reals on the GPU is done there, as much of it at once as can be."""
+        """The statements, in which computations with reals on the GPU are kernels, each with as many of them as possible."""
         waiting: list[Compute] = []
         for statement in given:
             if type(statement) is Each:
@@ -269,7 +270,7 @@ class _Body:
         yield from self.at_once(waiting)
 
     def at_once(self, computes: list[Compute]) -> Iterator[Each]:
-        """The kernel of one turn that does them."""
+        """The kernel of one turn that executes them."""
         if not computes:
             return
         own = {compute.slot for compute in computes}
@@ -422,7 +423,7 @@ class _Body:
 
 
 def _idle(done: list[Statement], block: Block) -> list[list[Slot]]:
-    """For each statement of a block the arrays made there that nobody reads behind it."""
+    """For each statement of a block, the arrays made in the block that are not read after it."""
     made = {slot for statement in done for slot in getattr(statement, "slots", ()) if slot.kind == "p"}
     read: set[Leaf] = set(leaves_read(block.end))
     found: list[list[Slot]] = []
@@ -434,7 +435,7 @@ def _idle(done: list[Statement], block: Block) -> list[list[Slot]]:
 
 
 def _all_read(statement: Statement) -> set[Leaf]:
-    """What a statement reads, its inner blocks included."""
+    """The leaves that a statement reads, inner blocks included."""
     found = set(leaves_read(statement))
     for block in inner_blocks(statement):
         for inner in blocks(block):

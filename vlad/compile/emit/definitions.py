@@ -1,7 +1,8 @@
-"""What the functions of a unit of C have in common: structures, static data, numbers of failures, needed parts of the run-time.
+"""The definitions that the functions of a unit of C share: structures, static data, numbers of failures, required parts of the
+run-time.
 
-In: a first-order program.  Out: `Definitions`, which grows while functions are written out (c_function.py), and then stands
-before them (c_unit.py).
+In: a first-order program.  Out: `Definitions`, which grows while functions are emitted (c_function.py); its text precedes theirs
+in the unit (c_unit.py).
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from vlad.core.types import Cell
 from vlad.data.tensors import Tensor, kind_name
 from vlad.data.values import Global
 
-LARGE_ANSWER = 4096  # entries of an array that is written where the host wants it
+LARGE_RESULT = 4096  # entries of an array that is written to an address from the caller
 
 
 class Definitions:
-    """Of one unit."""
+    """The definitions of one unit."""
 
     def __init__(self, program: Program, alone: bool = False) -> None:
         self.program = program
@@ -48,10 +49,10 @@ class Definitions:
         self.needs = Needs()
         self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
         self.takes_apart = self.collects = self.has_arrays = self.has_kernels = False
-        self.multiplies: set[str] = set()  # kinds of numbers of which there are products of matrices
-        self.given: list[Tensor] = []  # tensors whose entries the host passes with each call,
+        self.multiplies: set[str] = set()  # kinds of numbers in products of matrices
+        self.given: list[Tensor] = []  # tensors whose entries the caller passes with each call,
         self.takes: list[str] = []  # and the variables that hold their addresses
-        self.places = {} if alone else _answers_made(program.entries[0], self.facts)  # the results' numbers
+        self.places = {} if alone else _results_made(program.entries[0], self.facts)  # the results' numbers
         self.static_lines += [f"static void *{place_of_result(index)};" for index in self.places.values()]
         self._data: dict[Data, str] = {}
 
@@ -88,7 +89,7 @@ class Definitions:
         return self.structures[key].split(" {")[0]
 
     def box_tag(self, member: Member) -> int:
-        """The number of a member among the boxed ones."""
+        """The index of a member among the boxed members of its union."""
         boxed = [m for m in self.program.members[member.cell] if m.boxed]
         return boxed.index(member)
 
@@ -97,7 +98,7 @@ class Definitions:
         return FIRST_FAILURE + len(self.failures) - 1
 
     def data(self, leaf: Data) -> str:
-        """The name of a tensor's entries: part of the text where they are few, or where there is no host."""
+        """The name of a tensor's entries: part of the text if they are few, or if the unit stands alone."""
         if leaf not in self._data:
             array = leaf.tensor.array
             self._data[leaf] = name = f"vlad_data_{len(self._data)}"
@@ -138,9 +139,8 @@ class Definitions:
         return constant_text(leaf)
 
 
-def _answers_made(entry: Function, facts: Facts) -> dict[Slot, int]:
-    """The arrays that are results of an entry, large enough not to be copied, and that it makes once in a call: the number of the
-    result."""
+def _results_made(entry: Function, facts: Facts) -> dict[Slot, int]:
+    """The results of an entry that are large arrays, made once in a call, with their numbers: copying them is avoided."""
     is_called = any(entry in callees for callees in facts.callees.values())
     if is_called or entry in facts.loops or type(entry.body.end) is not Return:
         return {}
@@ -149,7 +149,7 @@ def _answers_made(entry: Function, facts: Facts) -> dict[Slot, int]:
         for statement in entry.body.statements
         if type(statement) is Each and statement.is_loop
         for slot, output in zip(statement.slots, statement.kernel.outputs, strict=True)
-        if output.base is None and (output.size or 0) >= LARGE_ANSWER
+        if output.base is None and (output.size or 0) >= LARGE_RESULT
     }
     numbered = reversed(list(enumerate(entry.body.end.leaves)))
     return {leaf: index for index, leaf in numbered if type(leaf) is Slot and leaf in made}

@@ -1,6 +1,6 @@
-"""What holds of first-order functions together: who allocates, who can fail, which loops keep all that they make.
+"""Interprocedural facts on first-order functions: which ones allocate, which can fail, which loops keep all their allocations.
 
-In: the functions of a program (program.py).  Out: `Facts`. Called by those who write them out as C or CUDA.
+In: the functions of a program (program.py).  Out: `Facts`. Used by the emitters of C and CUDA.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from vlad.compile.ir.program import (
 from vlad.compile.loops.lower import polls
 from vlad.core.loop_nests import Kernel, Step
 
-# Steps of straight code, before it asks whether to end: some milliseconds. Of a kernel's steps, several are made at a time, and
-# of sums and products more.
+# Steps of straight-line code after which it polls `vlad_stop`: some milliseconds. A kernel executes several steps at a time, and
+# more of sums and products.
 LONG = 1 << 20
 STEPS_AT_A_TIME, SUMS_AT_A_TIME = 4, 64
 SUMS = ("+", "-", "*", "negate")
 
 
 class Facts:
-    """What holds of functions together: who allocates, who calls itself outside tail position, who takes `long` without a loop,
-    who can fail."""
+    """The functions that allocate, that call themselves outside tail position (`recursive`), that execute many steps without a
+    loop (`long`), that can fail, …"""
 
     def __init__(self, functions: list[Function]) -> None:
         calls: dict[Function, list[Function]] = {}
@@ -85,8 +85,8 @@ class Facts:
         self._spread(self.fails, functions)
 
     def _long(self, functions: list[Function]) -> set[Function]:
-        """Those whose own steps, with those of whom they call, are many: procedures of two calls each double them. Who asks
-        whether to end has none for its callers."""
+        """The functions that execute many steps, including those of their callees: procedures of two calls each double them. A
+        function that polls `vlad_stop` counts as none for its callers."""
         found: set[Function] = set()
         steps: dict[Function, int] = {f: 0 for f in functions if f in self.loops or f in self.recursive}
         work = list(functions)
@@ -105,7 +105,7 @@ class Facts:
         return found
 
     def _spread(self, has: set[Function], functions: list[Function]) -> None:
-        """To callers."""
+        """Extend a set of functions by their callers."""
         grown = True
         while grown:
             grown = False
@@ -116,7 +116,7 @@ class Facts:
 
 
 def _steps(function: Function, of: dict[Function, int]) -> int:
-    """Of all that a function may do; `of`: of the functions that it calls."""
+    """The number of steps of a function; `of`: the numbers of its callees."""
     ends = [block.end for block in blocks(function.body)]
     count = sum([of[end.function] for end in ends if type(end) is TailInvoke])
     for statement in statements(function.body):
@@ -131,7 +131,7 @@ def _steps(function: Function, of: dict[Function, int]) -> int:
 
 
 def _kernel_steps(kernel: Kernel) -> int:
-    """Of all turns. What is chosen is chosen before the loops; products of matrices are the library's."""
+    """The number of steps in all turns. Choices are made outside the loops; the library computes products of matrices."""
     if as_product(kernel) is not None:
         return kernel.turns // SUMS_AT_A_TIME
     steps = [step.row.name for step in kernel.steps if type(step) is Step]
@@ -141,7 +141,7 @@ def _kernel_steps(kernel: Kernel) -> int:
 
 
 def grows_only(function: Function, facts: Facts) -> bool:
-    """Does a loop keep all that it allocates, as one that writes a tape does? Then there is nothing to collect in it."""
+    """Does a loop keep everything that it allocates, as one that writes a tape does? Then it needs no collection."""
     parameters = [slot for slot in function.parameters if slot.kind == "p"]
     turns: list[tuple[TailInvoke, list[Statement]]] = []
     work: list[tuple[Block, list[Statement]]] = [(function.body, [])]
@@ -152,7 +152,7 @@ def grows_only(function: Function, facts: Facts) -> bool:
             work += [(inner, [*before, *block.statements[: index + 1]]) for inner in inner_blocks(statement)]
         if type(block.end) is TailInvoke and block.end.function is function:
             turns.append((block.end, path))
-    outside = {slot: slot for slot in parameters}  # what leads only to boxes that were there before the loop
+    outside = {slot: slot for slot in parameters}  # pointers that reach only boxes allocated before the loop
     taken = {s.pointer: s for _, path in turns for s in path if type(s) is Unbox}
     source = {slot: unbox.pointer for unbox in taken.values() for slot in unbox.slots}
     changed = True

@@ -1,8 +1,9 @@
-"""Which C definitions functions need: the library's prototypes, and what functions.c has beyond it.
+"""The C definitions that calls need: prototypes of the C library, and functions from functions.c.
 
-In: the names of functions that are called.  Out: C text. functions.c has marks for what is there for doubles and floats (MARKS).
+In: the names of functions that are called.  Out: C text. functions.c has marks in code that exists for doubles and floats
+(MARKS).
 
-A unit includes no header, for reading headers costs more than compiling a small program.
+A unit includes no header, since reading headers costs more than compiling a small program.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _DEFINED = re.compile(
     r"static inline (?:long double|double|float|int|long|unsigned|vlad_widef?|@real|vlad_wide@f) (vlad_\w+)(@f)?\("
 )
 _CALLED = re.compile(r"\b[a-z_][a-z_0-9]*(?=\()")
-# What stands for a kind of number in C that is there for doubles and for floats: the type, the ending of functions and constants,
-# and that of instructions.
+# The marks in C that exists for doubles and for floats: the type, the suffix of functions and constants, and the suffix of
+# instructions.
 MARKS = {
     "float64": {"@real": "double", "@f": "", "@d": "d"},
     "float32": {"@real": "float", "@f": "f", "@d": "s"},
@@ -40,14 +41,14 @@ MARKS = {
 
 
 class Definition(NamedTuple):
-    """Its text in C, and the functions that it calls."""
+    """The text of a function in C, and the functions that it calls."""
 
     text: str
     calls: frozenset[str]
 
 
 def marked(text: str, kind: str) -> str:
-    """C that is there for doubles and for floats, as that of a kind."""
+    """C with marks, as code for one kind of number."""
     for mark, instead in MARKS[kind].items():
         text = text.replace(mark, instead)
     return text
@@ -55,7 +56,7 @@ def marked(text: str, kind: str) -> str:
 
 @cache
 def _definitions() -> dict[str, Definition]:
-    """The functions of functions.c, in order, each with those that stand under one comment with it."""
+    """The functions of functions.c, in order, each with those that share its comment."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "functions.c")
     with open(path, encoding="utf-8") as file:
         text = file.read()
@@ -73,11 +74,11 @@ def _definitions() -> dict[str, Definition]:
     return found
 
 
-# What the GNU C library computes for several numbers at once, to 4 units in the last place, from version 2.35 on.
+# Functions that the GNU C library computes for several numbers at once, to 4 units in the last place, from version 2.35 on.
 VECTOR = """acos acosh asin asinh atan atanh cos cosh erf erfc exp expm1 log log10 log1p log2 sin sinh tan tanh atan2 hypot
 pow""".split()  # noqa: SIM905
-# Those of them of which there are better ones, for eight reals or sixteen floats: functions.c's own, and those of which the host
-# may know (vectors.py). They take 0.60, 0.65 and 0.49 of the time (Zen 4, glibc 2.36); for the rest, the host's took as long.
+# Those of them with faster versions, for eight reals or sixteen floats: in functions.c, or in libraries that the host may have
+# (vectors.py). They take 0.60, 0.65 and 0.49 of the time (Zen 4, glibc 2.36); for the other functions, the host's were no faster.
 BETTER = ("exp", "log", "pow")
 OWN = {("exp", "float64")}
 MARK = """#ifdef VLAD_VECTOR_MATH
@@ -86,15 +87,15 @@ MARK = """#ifdef VLAD_VECTOR_MATH
 #define VLAD_VECTOR
 #endif"""
 MARKED = {*VECTOR, *(f"{name}f" for name in VECTOR)}
-# On processors that have vectors of 512 bits, these functions are a third faster by them, and other loops are not slower; the C
-# compiler would choose half of that.
+# On processors with vectors of 512 bits, these functions are a third faster with them, and other loops are not slower; by default
+# the C compiler uses 256 bits.
 WIDE = """#ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
 #endif"""
 
 
 def function_name(function: str, kind: str) -> str:
-    """The C function for numbers of a kind. Of those that are there for doubles only the answers are rounded."""
+    """The C function for numbers of a kind. If it exists only for doubles, the caller rounds its results."""
     single = f"{function}f"
     has_single = function in ONE or function in TWO or function == "fma" or single in _definitions()
     return single if kind == "float32" and has_single else function
@@ -130,22 +131,22 @@ def needed(functions: Iterable[str], in_loops: bool = False) -> str:
 
 
 def definitions(functions: Iterable[str]) -> str:
-    """The definitions alone, where the library's functions are known."""
+    """The definitions without prototypes, for a compiler that declares the C library's functions itself."""
     return "\n".join(_among(_used(functions)))
 
 
 def is_vectored(functions: Iterable[str]) -> bool:
-    """Is some of it computed by the C library for several numbers at once?"""
+    """Does the C library compute any of these for several numbers at once?"""
     return not MARKED.isdisjoint(_used(functions))
 
 
 def is_for_hosts(functions: Iterable[str]) -> bool:
-    """Does one of these need what only a process has?"""
+    """Does any of these need the process, which a GPU lacks?"""
     return not HOSTS.isdisjoint(_used(functions))
 
 
 def uses_long_doubles(functions: Iterable[str]) -> bool:
-    """Does one of these call the library's functions of long doubles?"""
+    """Does any of these call the library's functions of long doubles?"""
     return not LONG_DOUBLES.isdisjoint(_used(functions))
 
 

@@ -1,4 +1,4 @@
-"""Routine → C text: calls of what runtime.c has around LAPACK, and of a sort; and sums along an axis.
+"""Routine → C text: calls of the wrappers of LAPACK in runtime.c, and of a sort; and sums along an axis.
 
 In: a routine, the names of its operands and of its outputs.  Out: lines, which declare the outputs.
 """
@@ -11,14 +11,14 @@ from vlad.compile.emit.loop_text import C_KINDS
 from vlad.compile.emit.needs import Needs
 from vlad.core.loop_nests import Routine, contiguous, is_whole
 
-# What of functions.c those routines need that are not LAPACK's.
+# The functions of functions.c that routines other than LAPACK's need.
 WITHOUT_LAPACK: dict[str, tuple[str, ...]] = {
     "order": ("vlad_order",),
     "places": ("vlad_places",),
     "sums": (),
 }
-BESIDE_LAPACK = ("exp", "fabs", "log", "sqrt")  # that runtime.c uses
-ROOM = 4  # words that a sort takes for each that it sorts
+BESIDE_LAPACK = ("exp", "fabs", "log", "sqrt")  # used by the wrappers in runtime.c
+ROOM = 4  # words of temporary memory that a sort needs for each number
 
 
 def routine_lines(
@@ -62,7 +62,7 @@ def routine_lines(
 
 
 def _along_an_axis(routine: Routine, operand: str, output: str, count: int, needs: Needs) -> list[str]:
-    """Of each part, which begins at `at`."""
+    """A loop over parts of the array; the current one begins at `at`."""
     n, m, kind = routine.rows, routine.columns, C_KINDS[routine.kind]
     given = f"((const {kind} *){operand})"
     parts = f"for (long at = 0; at < {count * n * m}L; at += {n * m}L) {{"

@@ -1,7 +1,7 @@
-"""What the printers of loops in C (c_loops.py) and in CUDA (cuda_loops.py) have in common: the loop language as C.
+"""The common base of the printers of loops in C (c_loops.py) and CUDA (cuda_loops.py): the loop language as C.
 
-In: expressions and statements of the loop language.  Out: lines. Nothing is decided here but where line breaks and parentheses
-are. Functions that are called are noted.
+In: expressions and statements of the loop language.  Out: lines. The printers decide only on line breaks and parentheses, and
+record the functions that are called.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ C_KINDS = {
 
 
 class CStyle(Style):
-    """Expressions of C. `functions`: those that have been called."""
+    """Prints expressions as C. `functions`: the functions called so far."""
 
     kinds: Mapping[str, str] = C_KINDS
 
@@ -98,7 +98,7 @@ class CStyle(Style):
 
 
 class LoopPrinter:
-    """Prints what is the same in both languages. `index`: the type of indices."""
+    """Prints statements that are the same in both languages. `index`: the type of indices."""
 
     def __init__(self, style: CStyle, index: str = "long") -> None:
         self.style = style
@@ -174,7 +174,7 @@ class LoopPrinter:
     def accumulate(self, statement: Accumulate) -> None:
         place, value = self.target(statement.target), self.text(statement.value)
         match statement.combine:
-            case "max" | "min" as combine:  # nan stays, whatever comes
+            case "max" | "min" as combine:  # nan is propagated
                 sign = ">" if combine == "max" else "<"
                 self.line(f"if ({value} {sign} {place} || {value} != {value}) {place} = {value};")
             case "greater" | "less" as combine:
@@ -212,7 +212,7 @@ class LoopPrinter:
 
 
 def expression_text(expression: Expression, names: Mapping[str, str], functions: set[str]) -> str:
-    """A row's formula on operands that are C themselves. `functions` grows by those that it calls."""
+    """A row's formula; `names`: the C of its operands. The functions that it calls are added to `functions`."""
     style = _Named(names)
     text = text_of(expression, style)
     functions |= style.functions

@@ -1,6 +1,6 @@
-"""What the C functions of a unit need of the run-time and of the host, noted where they are written.
+"""The parts of the run-time and of the host that the C functions of a unit use, recorded while they are emitted.
 
-In: notes of those that write C.  Out: what the unit declares (c_unit.py), and what its caller must know (calling/interface.py).
+In: calls from the emitters.  Out: what the unit declares (c_unit.py), and what its caller has to provide (calling/interface.py).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ WORD = 8  # bytes
 
 @dataclass(slots=True)
 class Needs:
-    """`functions`: those of C that are called, to be declared; `stops`: calls poll `vlad_stop`, and so can be
-    interrupted; `vectors`: vector functions that the host passes in; `largest`: bytes of the largest array that is allocated."""
+    """`functions`: the C functions that are called, and so declared; `stops`: calls poll `vlad_stop`, and so can be interrupted;
+    `vectors`: they use vector functions that the caller passes; `largest`: bytes of the largest array that is allocated."""
 
     functions: set[str] = field(default_factory=set)
     stops: bool = False
@@ -23,8 +23,8 @@ class Needs:
     largest: int = 0
 
     def stop(self, condition: str = "") -> str:
-        """A statement that ends the call when `vlad_stop` is set. `condition`: C that limits how often that is polled; it ends
-        in `&& `."""
+        """A statement that ends the call when `vlad_stop` is set. `condition`: C that limits how often that is polled, followed
+        by `&& `."""
         self.stops = True
         return f"if ({condition}__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);"
 
@@ -33,6 +33,6 @@ class Needs:
         return self.room(words(output.size or 0, output.kind))
 
     def room(self, count: int) -> str:
-        """So many words."""
+        """A new array of so many words."""
         self.largest = max(self.largest, WORD * count)
         return f"vlad_array({count}L)"

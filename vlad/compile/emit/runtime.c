@@ -940,13 +940,13 @@ static double vlad_read(int status) {
   return x;
 }
 
-/* section: telling
+/* section: messages
    A status in words; what a program says of its own error is in the line, where the text has a character 1. */
 #define VLAD_MESSAGE 8192
 static long vlad_message(int status, char *out) {
   static const char *const limits[] = {"", "Error: Recursion is too deep", "Error: The evaluation needs more memory than there is",
                                        "Error: The evaluation never ends"};
-  const char *text = status < VLAD_FIRST_FAILURE ? limits[status] : vlad_told[status - VLAD_FIRST_FAILURE];
+  const char *text = status < VLAD_FIRST_FAILURE ? limits[status] : vlad_messages[status - VLAD_FIRST_FAILURE];
   long n = 0;
   for (; *text && n < VLAD_MESSAGE - 2; text++) {
     if (*text != '\1') {

@@ -1,7 +1,7 @@
-"""Text → first-order code: the inverse of text.py, by which passes are tested alone, as text in and text out.
+"""Text → first-order code: the inverse of text.py. Tests of single passes use it: text in, text out.
 
-In: what text.py prints, and the table of primitives.  Out: a Program. Places in the source, and what the analysis knew of a
-function (`Function.origin`), are not in the text. Raises VladError for other text.
+In: the output of text.py, and the table of primitives.  Out: a Program. The text lacks places in the source and the origins of
+functions (`Function.origin`). Raises VladError for other text.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class _Reader:
 
 
 class _Body:
-    """Of one function. `slots`: by their names, which are unique in a function."""
+    """Reads the body of a function. `slots`: by name, which is unique in a function."""
 
     def __init__(self, all_: _Reader, slots: dict[str, Slot]) -> None:
         self.all = all_
@@ -180,7 +180,7 @@ class _Body:
             return Store(self.all.globals[_name(rest[0])], self.leaves(rest[1:]))
         word, *operands = _items(rest[0])
         made = self.right_hand_side(_name(word), operands, word)
-        slots = self.bound(head)  # behind the arms, whose slots come first in C
+        slots = self.bound(head)  # after the arms, whose slots come first in C
         if isinstance(made, Compute | Box):
             (made.slot,) = slots
         elif not isinstance(made, Store):
@@ -188,7 +188,7 @@ class _Body:
         return made
 
     def right_hand_side(self, word: str, operands: list[Syntax], at: Syntax) -> Statement:
-        """A statement whose slots are not known yet."""
+        """A statement without its slots, which the caller sets."""
         match word:
             case "if":
                 test, consequent, alternative = operands
@@ -328,18 +328,18 @@ _ENTRIES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "float64": ("d", float), "float32": ("f", float), "int64": ("q", int), "int32": ("i", int), "bool": ("?", bool),
 }  # fmt: skip
 _NOWHERE = Slot("", "")
-_NO_PART = ("immediate", "static", "data")  # what a form among the operands of a loop nest begins with
+_NO_PART = ("immediate", "static", "data")  # heads of forms that are operands of a loop nest, not its parts
 
 
 def _number_of_parts(words: Sequence[Syntax]) -> int:
-    """How many words belong to a loop nest or routine itself: up to its last form that is no operand."""
+    """The number of words that belong to a loop nest or routine itself: up to the last form that is not an operand."""
     ends = [
         index
         for index, word in enumerate(words)
         if isinstance(word, Form) and not (_is_named(word) and _name(word.items[0]) in _NO_PART)
     ]
     count = ends[-1] + 1
-    # of a routine at least its name, extents, rows and columns
+    # a routine has at least its name, extents, rows and columns
     return max(count, 4) if isinstance(words[0], Name) else count
 
 

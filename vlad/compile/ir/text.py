@@ -1,8 +1,8 @@
 """First-order code → text, for `vlad show --stage first-order` and the tests of passes.
 
-In: a Program.  Out: a form for each union, each array's cell, each global and each function; the first function is the entry, if
-no form says otherwise. Names are unique; a slot's kind stands where it is bound, and of a parameter or result that is a pointer
-what it leads to. parse.py reads it back, but for places in the source and what the analysis knew of a function.
+In: a Program.  Out: a form for each union, each array's cell, each global and each function; the first function is the entry
+unless a form states another. Names are unique. A slot's kind is written where the slot is bound; for a parameter or result that
+is a pointer, its target. parse.py reads the text back, except for places in the source and the origins of functions.
 
     (union u0 (real d) (pair d u0))   the members of a union, with the kinds of their leaves
     (array a0 12)                     the entries of a tensor: 12 words
@@ -55,7 +55,7 @@ from vlad.data.write import atom_text, entry_text, string_text, symbol_text
 INDENT = "  "
 
 
-MOST_ENTRIES = 16  # of a tensor that is part of the program: a larger one is not written out
+MOST_ENTRIES = 16  # of a tensor that is part of the program and is written out
 
 
 def program_text(program: Program) -> str:
@@ -71,7 +71,7 @@ def function_name(function: Function) -> str:
 
 
 class _Names:
-    """Of a program's cells, members and globals."""
+    """The names of a program's cells, members and globals."""
 
     def __init__(self, program: Program) -> None:
         self.cells: dict[Cell, str] = {}
@@ -94,8 +94,8 @@ class _Names:
             self.globals[variable] = symbol_text(_unused(variable.name, taken))
 
     def _tags(self, program: Program) -> dict[Cell, str]:
-        """Names for what is left of a union of which only the number of the member remains: the members of such a `case` are not
-        those of the union (passes/scalar_replacement.py)."""
+        """Names for unions reduced to the number of the member: the members of a `case` on such a number are not those of the
+        union (passes/scalar_replacement.py)."""
         found: dict[Cell, str] = {}
         for function in program.functions:
             for statement in statements(function.body):
@@ -108,7 +108,7 @@ class _Names:
         return any(member not in self.members for member, _ in switch.cases)
 
     def of_cases(self, switch: Switch) -> tuple[str, list[str]]:
-        """The name of the union that tells cases apart, and those of their members."""
+        """The name of the union on which a switch dispatches, and the names of the members of its cases."""
         cell = switch.cases[0][0].cell
         named = {member.index: name for member, name in self.members.items() if member.cell is cell}
         of = self.tags[cell] if self._is_of_tags(switch) else self.cells[cell]
@@ -129,7 +129,7 @@ class _Names:
         return f"({' '.join([self.members[member], *self.kinds(member.kinds, member.cells)])})"
 
     def kinds(self, kinds: str, cells: Iterable[Cell | None]) -> list[str]:
-        """A word for each leaf: of a pointer, the cell that it leads to."""
+        """A word for each leaf: for a pointer, the cell that it points to."""
         pointees = iter([cell for cell in cells if cell is not None])
         found = [next(pointees, None) if kind == "p" else None for kind in kinds]
         return [
@@ -169,7 +169,7 @@ class _Printer:
         return "\n".join(self.lines) + ")"
 
     def block(self, block: Block, depth: int) -> None:
-        """A line for each statement, and for the end. Arms are indented."""
+        """A line for each statement and for the end of the block. Arms are indented."""
         for statement in block.statements:
             self.statement(statement, depth)
         self.lines.append(INDENT * depth + self.end(block.end))
@@ -259,7 +259,7 @@ class _Printer:
         return names[0] if len(names) == 1 else f"({' '.join(names)})"
 
     def bound(self, slot: Slot, pointee: str = "") -> str:
-        """The name of a slot where it is bound, with its kind, or what it is known to lead to."""
+        """The name of a slot where it is bound, with its kind, or its target if that is known."""
         name = _unused(slot.name, self.used)
         self.names[slot] = symbol_text(name)
         return symbol_text(f"{name}:{pointee or slot.kind}")
@@ -339,7 +339,7 @@ def _value(value: int) -> str:
 
 
 def _routine(routine: Routine) -> str:
-    """The numbers of rows and columns stand behind the extents; what is not as usual, last."""
+    """The numbers of rows and columns follow the extents; fields that differ from their defaults come last."""
     words = ["routine", routine.name, _list(routine.extents), str(routine.rows), str(routine.columns)]
     words += [f"(output {_output(output)})" for output in routine.outputs]
     words += [f"(factors {_list(routine.factors)})"] * bool(routine.factors)

@@ -1,7 +1,7 @@
-"""A loop that writes over what it reads, and may have to be run again, in blocks: it keeps what it has read of one, which the
-nearest cache holds, until it is known that this was right. So the gradient of a logsumexp has one array less to go through.
+"""Blocks for a loop that overwrites its input and may have to be repeated: it keeps what it has read of a block, which fits into
+the nearest cache, until its results are known to be correct. So the gradient of a logsumexp needs one array less.
 
-In: the loop over whole turns, a loop that does a block again.  Out: statements. Called by vectorize.py.
+In: the loop over whole turns, a loop that repeats a block.  Out: statements. Called by vectorize.py.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from vlad.compile.loops.ir import (
 )
 from vlad.core.expressions import Binary, Name, Number
 
-# Entries of a block, a multiple of those of a turn. They are no part of a procedure's frame, which may be one of many on the
-# stack: a library is called by one thread at a time.
+# Entries of a block, a multiple of those of a turn. They are static, since a frame may be one of many on the stack, and a library
+# is called by one thread at a time.
 BLOCK = 1024
 FIRST, LAST = "first", "last"
 
 
 def kept_entry(name: str, kind: str, index: str, is_vector: bool = False) -> Element:
-    """Where a variable that was read of this block, and may have been written over, is kept."""
+    """The copy of an entry of this block that was read, and may have been overwritten."""
     return Element(Array(f"kept{name[1:]}", kind), Position(0, ((index, 1), (FIRST, -1))), is_vector)
 
 
@@ -40,8 +40,8 @@ def in_blocks(
     turns: Sequence[Statement], failed: Value, again: Body, index: str, kept: Sequence[str], kind: str, last: int, taken: int,
     begin: str,
 ) -> list[Statement]:  # fmt: skip
-    """`turns`: the loop from `begin` up to LAST; `failed`: is a block to be done again, by `again`? `kept`: the variables that
-    are read; `last`: where the last whole turn begins, of `taken` entries."""
+    """`turns`: the loop from `begin` up to LAST; `failed`: does a block have to be repeated, by `again`? `kept`: the variables
+    that are read; `last`: the start of the last whole turn, which has `taken` entries."""
     end = Binary("+", Name(begin), Number(BLOCK - taken, "int"))
     once_more = For(index, Name(FIRST), Name(begin), again, simd=Simd())
     within: list[Statement] = [

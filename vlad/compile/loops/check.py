@@ -1,7 +1,7 @@
-"""The grammar of the loop language, checked: what a pass must leave behind it.
+"""Checks the grammar of the loop language, which the result of every pass satisfies.
 
-In: a nest.  Out: nothing, or AssertionError. Every variable is known where it is read, and only those that change are changed;
-reals are computed of reals of their kind; operands are not written to; loops that may be taken in parallel are innermost.
+In: a nest.  Out: nothing, or AssertionError. Every variable is bound where it is read, and only `Variables` are changed; reals
+are computed from reals of their kind; operands are not written to; loops marked as parallel are innermost.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from vlad.compile.loops.ir import (
 )
 from vlad.core.expressions import Binary, Name, Unary
 
-OUTSIDE = ("pass", "blockIdx.x", "threadIdx.x")  # what a GPU's functions are given
+OUTSIDE = ("pass", "blockIdx.x", "threadIdx.x")  # bound in every function for a GPU
 
 
 def check(nest: Nest, name: str) -> None:
-    """`name`: of the pass that made it."""
+    """`name`: the name of the pass whose result this is."""
     changing = {variable for variable, _ in nest.gathered}
     kinds = dict.fromkeys(OUTSIDE, "index") | dict(nest.gathered)
     _check_body(nest.body, kinds, changing, name)
@@ -69,14 +69,14 @@ def _check_body(body: Body, known: dict[str, str], changing: set[str], name: str
 
 
 def _check_kinds(let: Let, known: Mapping[str, str], name: str) -> None:
-    """Reals are computed of reals of their kind, vectors also of what their entries are."""
+    """Reals are computed from reals of their kind, vectors also from numbers of the kind of their entries."""
     if let.kind in VECTORS or let.kind in ENTRIES:
         for operand in _computed_of(let.value):
             assert known[operand] in (let.kind, ENTRIES.get(let.kind)), f"{name}: {operand} in {let}"
 
 
 def _computed_of(value: Value) -> Iterator[str]:
-    """The variables of sums, products and quotients, and of their negatives."""
+    """The variables in sums, products and quotients, and in their negatives."""
     match value:
         case Binary(operator="+" | "-" | "*" | "/", left=left, right=right):
             for one in (left, right):
@@ -86,14 +86,14 @@ def _computed_of(value: Value) -> Iterator[str]:
 
 
 def _own(statement: Statement) -> set[str]:
-    """What a statement binds for its own expressions."""
+    """The variables that a statement binds in its own expressions."""
     return {statement.index} if type(statement) is For else set()
 
 
 def _check_statement(statement: Statement, changing: set[str], name: str) -> None:
     match statement:
         case Assign():
-            pass  # a real that is answered is declared outside
+            pass  # a real that is a result is declared outside
         case Accumulate():
             assert statement.combine in COMBINES, f"{name}: {statement}"
             if type(statement.target) is Name:

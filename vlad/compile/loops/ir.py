@@ -1,12 +1,12 @@
-"""The loop language: what loops over arrays do, typed, before they are text in C or CUDA.
+"""The loop language: a typed representation of loops over arrays, from which C and CUDA are printed.
 
-    expressions     core/expressions.py's trees, and here entries of arrays at affine positions, and vectors
-    statements      variables, stores, what is combined with what is there, loops, branches, versions for the C compiler to choose
-    GPUs            which turn is a thread's, and what the threads of a block combine
+    expressions     the trees of core/expressions.py, with entries of arrays at affine positions, and vectors
+    statements      variables, stores, accumulation, loops, branches, versions among which the C compiler chooses
+    GPUs            the turn of a thread, and reductions over the threads of a block
 
-Kinds of number are those of core/loop_nests.py, and beside them uint64 (integers that wrap), index, flag (a C int) and vectors of
-reals. Nodes are immutable; a pass answers new ones. lower.py and lower_parallel.py make them of kernels, order.py lists the
-passes, emit/c_loops.py and emit/cuda_loops.py print them and decide nothing.
+The kinds of number are those of core/loop_nests.py, uint64 (integers that wrap), index, flag (a C int) and vectors of reals.
+Nodes are immutable; a pass returns new ones. lower.py and lower_parallel.py make them from kernels, order.py lists the passes,
+emit/c_loops.py and emit/cuda_loops.py print them and make no decisions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WRAPPING = "uint64"  # the kind in which integers are computed
 @final
 @dataclass(frozen=True, slots=True)
 class Array:
-    """`name`: the C for where it begins; `is_given`: an operand, which is only read; `number`: a GPU's parameter."""
+    """`name`: the C for its address; `is_given`: an operand, which is only read; `number`: of the parameter, on a GPU."""
 
     name: str
     kind: str
@@ -52,7 +52,7 @@ class Position:
 @final
 @dataclass(frozen=True, slots=True)
 class Element:
-    """Of an array; with `is_vector` as many from there on as a vector has."""
+    """An entry of an array; with `is_vector`, the vector of entries that begins there."""
 
     array: Array
     position: Position
@@ -62,7 +62,7 @@ class Element:
 @final
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A real that the loops are given: its C; on a GPU a parameter, which may lie in its memory."""
+    """A real operand: its C; on a GPU a parameter, and `is_there` if that is an address in the GPU's memory."""
 
     name: str
     number: int = -1
@@ -72,7 +72,7 @@ class Scalar:
 @final
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A number as a vector of a kind, a zero's sign included."""
+    """A vector of a kind, with a number in every lane; the sign of a zero is kept."""
 
     value: Any
     kind: str
@@ -90,7 +90,7 @@ class Lane:
 @final
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an entry is in memory."""
+    """The address of an entry."""
 
     entry: Element
 
@@ -115,7 +115,7 @@ class Let:
 @final
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """Variables that change, and what they hold first, if anything."""
+    """Variables that change, and their initial value, if any."""
 
     names: tuple[str, ...]
     kind: str
@@ -125,7 +125,7 @@ class Variables:
 @final
 @dataclass(frozen=True, slots=True)
 class Local:
-    """An array of so many entries of its own; `keeps`: it is the same in all calls."""
+    """A local array of so many entries; `keeps`: it is static."""
 
     array: Array
     size: int
@@ -136,7 +136,7 @@ class Local:
 @final
 @dataclass(frozen=True, slots=True)
 class Allocate:
-    """A new array of so many words; at a place, if that is not null."""
+    """A new array of so many words; at `place`, if that is not null."""
 
     array: Array
     words: int
@@ -146,7 +146,7 @@ class Allocate:
 @final
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """An array that lies where another one does."""
+    """An array at the address of another one."""
 
     array: Array
     of: str
@@ -166,15 +166,15 @@ class StoreElement:
     value: Any
 
 
-# How a value is combined with what is there: sums and products of numbers of the kind; the greatest or least, where nan stays,
-# whatever comes, or where nan is looked for elsewhere; and C's own assignments.
+# How a value is combined with the target: sums and products of numbers of the kind; maximum and minimum, which propagate nan, or
+# `greater` and `less`, which do not; and C's own assignments.
 COMBINES = ("+", "*", "max", "min", "greater", "less", "add", "subtract", "or")
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Accumulate:
-    """`is_atomic`: threads meet there."""
+    """Combines a value with its target. `is_atomic`: several threads may have the same target."""
 
     target: Name | Element
     value: Any
@@ -186,8 +186,8 @@ class Accumulate:
 @final
 @dataclass(frozen=True, slots=True)
 class Simd:
-    """The turns of a loop may be taken in parallel, though they combine something in variables. `is_left`: not where the C
-    compiler may reorder sums; `unrolls`: where it is asked to, it takes several turns at a time instead."""
+    """The turns of a loop may run in parallel, although they accumulate in variables (`reductions`). `is_left`: the mark is left
+    out where the C compiler may reorder sums; `unrolls`: where VLAD_UNROLLS is defined, so many turns are unrolled instead."""
 
     reductions: tuple[tuple[str, tuple[str, ...]], ...] = ()
     is_left: bool = False
@@ -197,8 +197,8 @@ class Simd:
 @final
 @dataclass(frozen=True, slots=True)
 class For:
-    """A loop, up to but without `end` (with it, where `is_closed`); `begin` None: the index goes on from what it is. `unroll`:
-    all that many turns are written out."""
+    """A loop up to `end`, exclusive (inclusive if `is_closed`); `begin` None: from the present value of the index. `unroll`: the
+    number of turns to unroll, which is all of them."""
 
     index: str
     begin: Any
@@ -212,7 +212,7 @@ class For:
 
     @property
     def extent(self) -> int:
-        """Of a loop whose ends are known."""
+        """The number of turns of a loop with constant ends."""
         return int(self.end.value) - int(self.begin.value)
 
 
@@ -233,7 +233,7 @@ class If:
 @final
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The first whose condition the C compiler finds true when it compiles, else the other."""
+    """The first case whose condition is true in the C preprocessor, or `otherwise`."""
 
     cases: tuple[tuple[str, tuple[Statement, ...]], ...]
     otherwise: tuple[Statement, ...] = ()
@@ -242,8 +242,8 @@ class Versions:
 @final
 @dataclass(frozen=True, slots=True)
 class Speculate:
-    """The flag is set at first where `far` holds. The first of the attempts whose condition the C compiler finds true (no
-    condition: always) may set it; where there is none it is set. Where it is set, the rest is done, as if nothing had been."""
+    """The flag starts as `far`. The first attempt whose condition is true in the C preprocessor ("" is always true) runs, and may
+    set the flag; if there is none, the flag is set. If it is set, `otherwise` runs, and replaces all results of the attempt."""
 
     flag: str
     far: Any
@@ -254,7 +254,7 @@ class Speculate:
 @final
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """Asks whether to end: every so many turns of the loop of that index."""
+    """Ends the call if `vlad_stop` is set; polled every so many turns of the loop with this index."""
 
     index: str = ""
     every: int = 1
@@ -273,7 +273,7 @@ class Prefetch:
 @final
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """The number of a thread among all, of which so many have something to do."""
+    """The number of a thread; those from `count` on return."""
 
     name: str
     count: int
@@ -282,7 +282,7 @@ class Thread:
 @final
 @dataclass(frozen=True, slots=True)
 class Together:
-    """What so many threads of a block hold in a variable is combined in pairs; all of them have it then."""
+    """Reduces a variable over the threads of a block, as a tree; all of them then have the result."""
 
     name: str
     kind: str
@@ -294,7 +294,7 @@ class Together:
 @final
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """What follows is done by the first thread of a block."""
+    """The following statements are executed by the first thread of a block only."""
 
 
 Statement: TypeAlias = (
@@ -307,10 +307,10 @@ Body: TypeAlias = "tuple[Statement, ...]"
 @final
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """Loops over one piece of a kernel. `turns`: of all of them; `outputs`: the kinds of all arrays and reals that the kernel
-    answers; `in_place`: may any of them hold something before; `gathered`: the variables outside in which reals are gathered, and
-    their kinds; `over`: the operands over which outputs lie though a loop may be run twice; `steps`: how many values a turn
-    computes."""
+    """Loops over one piece of a kernel. `turns`: their total number; `outputs`: the kinds of all arrays and reals that are
+    results of the kernel; `in_place`: does any of them start from another array? `gathered`: the variables outside in which reals
+    are accumulated, and their kinds; `over`: the operands that outputs overwrite although a loop may be repeated; `steps`: the
+    number of values that a turn computes."""
 
     body: Body
     turns: int
@@ -324,7 +324,7 @@ class Nest:
 # Walking.
 
 
-NESTING = frozenset({For, Scope, If, Versions, Speculate})  # what has statements within it
+NESTING = frozenset({For, Scope, If, Versions, Speculate})  # statements that contain others
 
 
 def inner_bodies(statement: Statement) -> Sequence[Body]:
@@ -343,7 +343,7 @@ def inner_bodies(statement: Statement) -> Sequence[Body]:
 
 
 def with_bodies(statement: Statement, found: Sequence[Body]) -> Statement:
-    """The same of other bodies; itself where these are its own."""
+    """The statement with other bodies; itself if these are its own."""
     if all(one is other for one, other in zip(inner_bodies(statement), found, strict=True)):
         return statement
     match statement:
@@ -361,7 +361,7 @@ def with_bodies(statement: Statement, found: Sequence[Body]) -> Statement:
 
 
 def statements(body: Body) -> Iterator[Statement]:
-    """All, those within others included, in the order of the text."""
+    """All statements, nested ones included, in the order of the text."""
     for statement in body:
         yield statement
         if type(statement) in NESTING:
@@ -412,7 +412,7 @@ def values_of(statement: Statement) -> Sequence[Value]:
 
 
 def within(value: Value) -> Iterator[Value]:
-    """A value and all within it."""
+    """A value and all its parts."""
     yield value
     match value:
         case Element():
@@ -429,12 +429,12 @@ def within(value: Value) -> Iterator[Value]:
 
 
 def operands_of(value: Value) -> Sequence[Expression]:
-    """What an operation is applied to; of what is none, nothing."""
+    """The operands of an operation; none for other values."""
     return () if isinstance(value, LEAVES) else parts(value)
 
 
 def names_in(value: Value) -> Iterator[str]:
-    """The variables that a value is found from."""
+    """The variables in a value."""
     for one in within(value):
         match one:
             case Name():
@@ -446,7 +446,7 @@ def names_in(value: Value) -> Iterator[str]:
 
 
 def replaced(value: Any, instead: Callable[[Any], Any]) -> Any:
-    """A value in which some parts are others: `instead` answers None for those that stay."""
+    """A value with some parts replaced: `instead` returns None for those that stay."""
     found = instead(value)
     if found is not None:
         return found
@@ -460,7 +460,7 @@ def replaced(value: Any, instead: Callable[[Any], Any]) -> Any:
 
 
 def retargeted(body: Body, targets: Mapping[str, Name | Element]) -> Body:
-    """What is combined in some variables is combined elsewhere."""
+    """A body that accumulates elsewhere what it accumulated in some variables."""
 
     def change(statement: Statement) -> Sequence[Statement]:
         if (
@@ -483,5 +483,5 @@ def counted(number: int) -> Number:
 
 
 def counting(index: str, extent: int, body: Sequence[Statement], begin: int = 0, **marks: Any) -> For:
-    """A loop over so many turns."""
+    """A loop from `begin` up to `extent`."""
     return For(index, counted(begin), counted(extent), tuple(body), **marks)

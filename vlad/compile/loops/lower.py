@@ -1,7 +1,7 @@
-"""A kernel → loops of the loop language for a processor: which loop is in which, what is found before it, where it is gathered.
+"""A kernel → loops of the loop language for a processor: the order of loops, the values computed outside each, accumulators.
 
-In: a kernel, the names of its operands and outputs in C.  Out: `Lowered`, with a nest for each piece of a kernel that chooses
-(reindex.py). What is combined over the innermost loops is gathered in a local variable, sums of floats in a double.
+In: a kernel, the names of its operands and outputs in C.  Out: `Lowered`, with a nest for each piece of a kernel with choices
+(reindex.py). Reductions over the innermost loops are accumulated in a local variable, sums of floats in a double.
 """
 
 from __future__ import annotations
@@ -52,22 +52,21 @@ from vlad.core.expressions import Binary, Convert, Expression, Name, Number
 from vlad.core.loop_nests import Kernel, Output, Read, Step, Write, is_apart, words
 from vlad.core.types import is_of_reals
 
-# What takes long may have to be ended: loops of so many turns poll for that each time after so many, if they have more
-# than one loop.
-MANY_TURNS, TURNS_A_LOOK = 1 << 22, 1 << 16
+# Nests of more than one loop and so many turns poll `vlad_stop`, at intervals of so many turns.
+MANY_TURNS, TURNS_PER_POLL = 1 << 22, 1 << 16
 NAN = Number(math.nan, "float64")
 
 
 class Place(NamedTuple):
-    """The C for where an array is to lie if that is not null, and the condition of the preprocessor for that; "" if there is
-    none."""
+    """The C for the address at which to store an array, unless that is null; and the condition of the preprocessor for storing it
+    there, "" for always."""
 
     text: str
     condition: str = ""
 
 
 class Operand(NamedTuple):
-    """What a kernel is given: its C, and its value where that is known."""
+    """An operand of a kernel: its C, and its value if that is known."""
 
     text: str
     known: float | None = None
@@ -76,15 +75,16 @@ class Operand(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """The outputs, with what they hold before the loops; the loops; reals that were gathered as numbers of another kind."""
+    """The declarations of the outputs, with their initial values; the loops; conversions of reals that were accumulated as
+    numbers of another kind."""
 
     declared: Body
     nests: tuple[Nest, ...]
-    answered: Body
+    converted: Body
 
 
 def polls(kernel: Kernel) -> bool:
-    """Do the loops of a kernel ask whether to end?"""
+    """Do the loops of a kernel poll `vlad_stop`?"""
     return kernel.turns >= MANY_TURNS
 
 
@@ -101,8 +101,8 @@ def lower(
     taken: Mapping[int, int],
     places: Mapping[str, Place],
 ) -> Lowered:
-    """`over`: where outputs may lie over operands (order.py's `when_over`); `taken`: by output, an operand that is dead
-    afterwards, whose buffer it may reuse (buffer_reuse.py). `places`: where outputs are to lie."""
+    """`over`: the condition under which outputs may overwrite operands (`when_over` in order.py); `taken`: by output, an operand
+    that is dead afterwards, whose buffer it may reuse (buffer_reuse.py). `places`: the addresses at which to store outputs."""
     lowerings = lower_pieces(kernel, operands, outputs)
     first = lowerings[0]
     declared: list[Statement] = []
@@ -129,7 +129,7 @@ def lower(
         elif output.fill is not None:
             declared.append(_filled(array, output.size, constant(output.fill, output.kind)))
     nests = tuple([lowering.nest() for lowering in lowerings])
-    return Lowered(tuple(declared), nests, tuple(first.answered()))
+    return Lowered(tuple(declared), nests, tuple(first.converted()))
 
 
 def placed(array: Array, output: Output, place: Place | None) -> Body:
@@ -146,7 +146,7 @@ def _where(condition: str, body: Body, others: Body) -> Body:
 
 
 def _filled(array: Array, size: int, value: Number | Array) -> Statement:
-    """Every entry is a number, or the entry of another array."""
+    """A loop that sets every entry to a number, or to the entry of another array."""
     along = Position(0, (("i", 1),))
     given = Element(value, along) if type(value) is Array else value
     return counting("i", size, [StoreElement(Element(array, along), given)])
@@ -154,19 +154,19 @@ def _filled(array: Array, size: int, value: Number | Array) -> Statement:
 
 @final
 class _Lowering:
-    """Makes the loops of a kernel that chooses nothing."""
+    """Makes the loops of a kernel without choices."""
 
     def __init__(
         self, kernel: Kernel, operands: Sequence[Operand], outputs: Sequence[str], is_piece: bool
     ) -> None:
-        """`is_piece`: others write to the same outputs."""
+        """`is_piece`: other pieces write to the same outputs."""
         self.kernel = kernel
         self.operands = operands
         self.outputs = outputs
         self.is_piece = is_piece
         self.axes = loop_order(kernel)
         self.levels = levels(kernel, self.axes)
-        # by write: how many of the outer loops enclose the variable in which it is gathered; None where it is not
+        # by write: how many of the outer loops enclose the variable in which it is accumulated; None if there is none
         self.depths = [self._depth(write) for write in kernel.writes]
         self.poll = self._poll()
 
@@ -188,14 +188,14 @@ class _Lowering:
         )
 
     def gathers_all(self, output: int) -> bool:
-        """Is each entry of an output gathered in one variable, so that nothing needs to be there before?"""
+        """Is each entry of an output accumulated in one variable, so that it needs no initial value?"""
         return any(
             write.output == output and depth is not None and not self._is_part(write, depth)
             for write, depth in zip(self.kernel.writes, self.depths, strict=True)
         )
 
     def declared_real(self, output: int) -> list[Statement]:
-        """A real, and the variable in which it is gathered."""
+        """A real, and the variable in which it is accumulated."""
         write = next(write for write in self.kernel.writes if write.output == output)
         name, gathered = self.outputs[output], self._gathered(write)
         real = Variables((name,), "float64")
@@ -204,8 +204,8 @@ class _Lowering:
         own = Variables((gathered,), self._kind_gathered(write), self._start(write))
         return [own] if gathered == name else [real, own]
 
-    def answered(self) -> list[Statement]:
-        """Reals that were gathered as numbers of another kind."""
+    def converted(self) -> list[Statement]:
+        """Conversions of reals that were accumulated as numbers of another kind."""
         return [
             Assign(self.outputs[write.output], Convert(self._kind_of(write), Name(self._gathered(write))))
             for write in self.kernel.writes
@@ -213,15 +213,15 @@ class _Lowering:
         ]
 
     def _inside(self, depth: int) -> int:
-        """The turns of the loops within one of the outer ones."""
+        """The number of turns of the loops inside the loop at this depth."""
         return math.prod([self.kernel.extents[axis] for axis in self.axes[depth + 1 :]])
 
     def _poll(self) -> int | None:
-        """In which of the outer loops is it asked whether to end? Never in the innermost one, which may be taken in parallel."""
+        """The depth of the loop that polls `vlad_stop`, if any does. Never the innermost one, which may run in parallel."""
         if not polls(self.kernel) or len(self.axes) < 2:
             return None
         outer = range(len(self.axes) - 1)
-        return max([depth for depth in outer if self._inside(depth) >= TURNS_A_LOOK], default=0)
+        return max([depth for depth in outer if self._inside(depth) >= TURNS_PER_POLL], default=0)
 
     def _depth(self, write: Write) -> int | None:
         if not write.combine:
@@ -236,15 +236,15 @@ class _Lowering:
         return depth if depth < len(self.axes) else None
 
     def _is_part(self, write: Write, depth: int) -> bool:
-        """Is what the innermost loops gather only a part, because there was something before, or turns of the outer loops meet at
-        one place?"""
+        """Do the innermost loops accumulate only a part, because the output has an initial value, or several turns of the outer
+        loops write to one place?"""
         if self.is_piece or self.kernel.outputs[write.output].base is not None:
             return True
         strides = () if write.access is None else write.access.strides
         return not is_apart(self.axes[:depth], strides, self.kernel.extents)
 
     def _loops(self, depth: int) -> list[Statement]:
-        """What stands inside so many loops."""
+        """The statements inside so many loops."""
         here = [write for write, own in zip(self.kernel.writes, self.depths, strict=True) if own == depth]
         found: list[Statement] = []
         for write in here:
@@ -274,7 +274,7 @@ class _Lowering:
         axis = self.axes[depth]
         polling: list[Statement] = []
         if depth == self.poll:
-            every = 1 if self._inside(depth) >= TURNS_A_LOOK else TURNS_A_LOOK
+            every = 1 if self._inside(depth) >= TURNS_PER_POLL else TURNS_PER_POLL
             polling = [Poll(index_name(axis), every)]
         return counting(index_name(axis), self.kernel.extents[axis], [*polling, *self._loops(depth + 1)])
 
@@ -327,7 +327,7 @@ class _Lowering:
         return Array(self.outputs[write.output], self._kind_of(write))
 
     def _gathered(self, write: Write) -> str:
-        """The variable of what is combined. No other name has two underscores in a row."""
+        """The accumulator of a write. No other name has two underscores in a row."""
         output = self.outputs[write.output]
         if write.access is not None:
             return f"{output}__{write.value}"
@@ -337,7 +337,7 @@ class _Lowering:
         return self.kernel.outputs[write.output].kind
 
     def _kind_gathered(self, write: Write) -> str:
-        """The kind of that variable: sums and products of floats are those of doubles, those of integers wrap."""
+        """The kind of the accumulator: sums and products of floats are computed in doubles, those of integers wrap."""
         kind = self._kind_of(write)
         return kind if kind == "float32" and write.combine in ORDER else gathering_kind(kind, write.combine)
 
@@ -345,7 +345,7 @@ class _Lowering:
         return first_value(write.combine, self._kind_of(write))
 
     def _looks_for_nan(self, write: Write) -> bool:
-        """Does the variable not see a nan by itself?"""
+        """Does the accumulator need a second variable to propagate nan?"""
         return write.combine in ORDER and is_of_reals(self._kind_of(write))
 
 
@@ -353,7 +353,7 @@ GREATER = {"max": "greater", "min": "less"}
 
 
 def nan_of(gathered: str) -> str:
-    """The variable beside one in which the greatest or least is gathered: how many of what it was found among are nan."""
+    """The variable that counts the nan among the values of a maximum or minimum."""
     return f"{gathered}__nan"
 
 

@@ -1,11 +1,11 @@
 """A kernel → functions that a GPU runs in many threads at once, in the loop language.
 
-In: a kernel and where its operands are.  Out: `Parallel`: `GridFunction`s, to be done in their order. A turn of the loops is a
-thread's; what is combined over some axes is gathered by one thread or by the threads of a block, as a tree, and where that would
-leave most of the GPU idle in parts, which a second function combines. Which turns meet where does not depend on time, so every
-run answers the same, to the last bit; but sums at places that are computed take what is added as it comes.
+In: a kernel and where its operands are.  Out: `Parallel`: `GridFunction`s, in the order in which they run. Each turn of the loops
+runs in a thread. Reductions over some axes are accumulated by one thread, or as a tree by the threads of a block; if that would
+leave most of the GPU idle, in parts, which a second function combines. The order of accumulation does not depend on timing, so
+that every run returns the same bits; except for sums at computed places, whose terms are added in any order.
 
-A function computes what its writes need, once: what is the same in all terms that a thread gathers is found before these.
+A function computes each value that its writes need once; values that are the same for all terms of a thread, before these.
 """
 
 from __future__ import annotations
@@ -54,18 +54,19 @@ from vlad.core.expressions import Binary, Conditional, Convert, Expression, Name
 from vlad.core.loop_nests import Access, Box, Choice, Kernel, Step, Write
 
 THREADS = 256  # of a block
-FEWEST_THREADS = 32  # that run in step, whether there is something for all of them or not
+FEWEST_THREADS = 32  # of a warp, which run in step
 WANTED = 1 << 17  # threads at once, to keep a large GPU busy
-FEWEST_TERMS = {"thread": 64, "block": 8}  # that a thread gathers, before there are more threads
+FEWEST_TERMS = {"thread": 64, "block": 8}  # for each thread, before a sum is split into parts
 LARGEST_INT = (1 << 31) - 1
-MOST_PARAMETERS = 500  # of a function: there is room for 4 KiB
+MOST_PARAMETERS = 500  # of a function: its parameters may take 4 KiB
 TRUE = Number(1, "int")
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An array, or a real that is handed over. `number`: the kernel's operands, then its outputs, then the rooms for parts."""
+    """An array, or a real that is passed by value. `number`: the kernel's operands, then its outputs, then the temporary arrays
+    for parts."""
 
     number: int
     name: str
@@ -77,8 +78,8 @@ class Parameter:
 @final
 @dataclass(frozen=True, slots=True)
 class GridFunction:
-    """Run in so many blocks of threads. With `passes` it is run as often, one run after the other, and is given the number of the
-    run last. `is_long`: its indices need more than 32 bits."""
+    """A function that is run in so many blocks of threads, `passes` times in sequence; if that is more than once, the number of
+    the run is its last argument. `is_long`: its indices need more than 32 bits."""
 
     name: str
     nest: Nest
@@ -92,8 +93,8 @@ class GridFunction:
 @final
 @dataclass(frozen=True, slots=True)
 class Parallel:
-    """What a kernel becomes. `fills`: what each output holds before, None where that does not matter (or it begins as its
-    base); `rooms`: how many words of 8 bytes each room for parts has."""
+    """The functions of a kernel. `fills`: the initial value of each output, None if it needs none (or starts from its base);
+    `rooms`: the sizes of the temporary arrays for parts, in words of 8 bytes."""
 
     functions: tuple[GridFunction, ...]
     fills: tuple[float | None, ...]
@@ -101,7 +102,7 @@ class Parallel:
 
 
 def lower_parallel(kernel: Kernel, kinds: str, name: str) -> Parallel:
-    """`kinds`, for each operand: p an array, d a real that is handed over, r one that lies on the GPU. The functions' names
+    """`kinds`, for each operand: p an array, d a real that is passed by value, r one in the GPU's memory. The functions' names
     begin with `name`. Raises Unfit."""
     lowering = _ParallelLowering(kernel, kinds, name)
     for group in write_groups(kernel):
@@ -113,8 +114,8 @@ def lower_parallel(kernel: Kernel, kinds: str, name: str) -> Parallel:
 @final
 @dataclass(slots=True)
 class _Values:
-    """The values that some writes need: the numbers of those, and the axes whose indices each is found from. `taken`: for each
-    the variable that says whether a turn takes it, "" where every turn does."""
+    """The values that some writes need: their numbers, and the axes on whose indices each depends. `taken`: for each, the
+    variable that states whether a turn uses it, "" if every turn does."""
 
     needed: set[int]
     axes: list[set[int]]
@@ -130,11 +131,11 @@ class _ParallelLowering:
         self.name = name
         self.found: list[GridFunction] = []
         self.rooms: list[int] = []
-        self.gathering: list[str] = []  # of what kind the numbers in each room are
+        self.gathering: list[str] = []  # the kind of the numbers in each temporary array
         self.is_long = self._reach() >= LARGEST_INT - THREADS
 
     def _reach(self) -> int:
-        """Beyond the largest number that is computed with."""
+        """An upper bound of all indices."""
         kernel = self.kernel
         accesses = [read.access for read in kernel.reads] + [write.access for write in kernel.writes]
         ends = [
@@ -186,13 +187,13 @@ class _ParallelLowering:
     def _gather(
         self, group: WriteGroup, threads: int, places: int, terms: int, parts: int, rooms: Sequence[int]
     ) -> None:
-        """For each place, or each part of one, a thread or a block that takes one term after the other."""
+        """A function in which a thread or a block accumulates the terms of each place, or of each part of one."""
         own = places * parts
         number: Expression = Name("own" if threads == 1 else "blockIdx.x")
         body: list[Statement] = [Thread("own", own)] if threads == 1 else []
         if parts == 1:
             body.append(Let("place", "index", number))
-        elif threads == 1:  # neighbours in a row are at places side by side
+        elif threads == 1:  # neighbouring threads read neighbouring places
             body.append(Let("place", "index", Binary("%", number, counted(places))))
             body.append(Let("part", "index", Binary("/", number, counted(places))))
         else:
@@ -228,7 +229,7 @@ class _ParallelLowering:
         self._finish(group, body, rooms, blocks, threads if threads > 1 else THREADS)
 
     def _gather_parts(self, group: WriteGroup, places: int, parts: int, rooms: Sequence[int]) -> None:
-        """For each place a block that combines its parts."""
+        """A function in which a block combines the parts of each place."""
         threads = _power_of_two(parts)
         body: list[Statement] = [Let("place", "index", Name("blockIdx.x"))]
         body += [*self._indices(group.kept, Name("place")), *self._passed_indices(group)]
@@ -244,7 +245,7 @@ class _ParallelLowering:
         self._finish(group, body, rooms, places, threads)
 
     def _together(self, group: WriteGroup, threads: int) -> list[Statement]:
-        """What the threads of a block have gathered, combined in pairs; all of them have it then."""
+        """The reduction over the threads of a block; then its first thread continues alone."""
         if threads == 1:
             return []
         together = [
@@ -260,7 +261,7 @@ class _ParallelLowering:
         return gathering_kind(self._kind(write), write.combine)
 
     def _begun(self, name: str, write: Write) -> Variables:
-        """The variable in which a write is gathered."""
+        """The variable in which a write is accumulated."""
         return Variables((name,), self._gathers(write), first_value(write.combine, self._kind(write)))
 
     def _stored(self, group: WriteGroup, part: Expression | None, rooms: Sequence[int]) -> list[Statement]:
@@ -360,12 +361,12 @@ class _ParallelLowering:
         return found
 
     def _take(self, group: WriteGroup, values: _Values) -> None:
-        """Which values a turn takes. What is chosen nowhere is not read, for it might not be there; other values may come of
-        that, which nothing takes either. A flag for each value that only some turns take, and one for each choice."""
+        """Which values a turn uses. An entry that no choice selects is not read, since it may not exist; values computed from it
+        are arbitrary, but are not used either. There is a flag for each value that only some turns use, and for each choice."""
         kernel, first = self.kernel, len(self.kernel.reads)
         takers: list[list[tuple[Expression | None, set[int]]]] = [
             [] for _ in range(first + len(kernel.steps))
-        ]  # None: a taker in every turn
+        ]  # None: used in every turn
         for write in group.writes:
             takers[write.value].append((None, set()))
             for value, _ in write.access.at if write.access is not None else ():
@@ -396,7 +397,7 @@ class _ParallelLowering:
                     takers[value].append((own, on))
 
     def _values(self, values: _Values, within: set[int]) -> tuple[list[Statement], list[Statement]]:
-        """Those that are found before a loop over some axes, or a turn, and those within it."""
+        """The values that are computed before a loop over some axes, and those computed within it."""
         kernel, first = self.kernel, len(self.kernel.reads)
         found: tuple[list[Statement], list[Statement]] = [], []
         on = {flag.name: axes for axes, flag in values.flags}
@@ -445,7 +446,7 @@ class _ParallelLowering:
         place = entry(array, access, self.kernel.extents)
         if access.at and write.combine:
             return Accumulate(place, value, "add", kind, is_atomic=True)
-        if is_real and write.combine:  # it has been combined as what it is
+        if is_real and write.combine:  # it was accumulated as a number of another kind
             value = Convert(kind, value)
         if is_part(self.kernel, write):
             return Accumulate(place, value, write.combine, array.kind)
@@ -461,7 +462,7 @@ def _joined(operator: str, tests: Sequence[Expression | None]) -> Expression:
 
 
 def _axes_of(box: Box, extents: Sequence[int]) -> set[int]:
-    """Those on which it depends whether a turn is in a box."""
+    """The axes on which it depends whether a turn is in a box."""
     ends = enumerate(zip(box, extents, strict=True))
     return {axis for axis, ((begin, end), extent) in ends if begin > 0 or end < extent}
 
@@ -470,14 +471,14 @@ def _inside(box: Box, extents: Sequence[int]) -> Expression:
     """Is a turn in a box?"""
     tests: list[Expression] = []
     for axis, ((begin, end), extent) in enumerate(zip(box, extents, strict=True)):
-        index: Expression = Name(index_name(axis)) if extent != 1 else counted(0)  # which has no index
+        index: Expression = Name(index_name(axis)) if extent != 1 else counted(0)  # of length 1: no index
         tests += [Binary(">=", index, counted(begin))] if begin > 0 else []
         tests += [Binary("<", index, counted(end))] if end < extent else []
     return _joined("&&", tests)
 
 
 def _arrays(body: Body) -> set[int]:
-    """The parameters that a function takes."""
+    """The numbers of the parameters of a function."""
     found: set[int] = set()
     for statement in statements(body):
         for value in values_of(statement):
@@ -490,10 +491,10 @@ def _arrays(body: Body) -> set[int]:
 
 
 def _quotient(a: int, b: int) -> int:
-    """Rounded up."""
+    """The quotient, rounded up."""
     return -(-a // b)
 
 
 def _power_of_two(count: int) -> int:
-    """Threads for so many terms."""
+    """The number of threads for so many terms."""
     return min(THREADS, max(FEWEST_THREADS, 1 << (count - 1).bit_length()))

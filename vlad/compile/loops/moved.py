@@ -1,7 +1,8 @@
-"""Which values of a turn are others of the turn before, or their negatives.
+"""Finds the values of a turn that equal values of the previous turn, or their negatives.
 
 In: the variables of a turn.  Out: `Moved`. Called by vectorize.py: differences of neighbours, as in the gradient of a sum over
-them, find much of an entry that they have found of the one before; that is taken from the vector before, moved by one place.
+them, compute for an entry much that they have computed for the previous one; it is taken from the previous vector, shifted by one
+entry.
 """
 
 from __future__ import annotations
@@ -15,33 +16,33 @@ from vlad.compile.loops.ir import Element, Let, Value, operands_of
 from vlad.compile.loops.scaling import operand_name
 from vlad.core.expressions import Binary, Call, Convert, Expression, Name, Number, Unary
 
-ODD = ("*", "/")  # of the negative they are the negative, to the last bit
+ODD = ("*", "/")  # negating one operand negates the result, to the last bit
 
 
 @final
 class Moved:
-    """`inner`: the variables of a turn, in their order; `wanted`: those that are written; `kept`: by quotients, the reciprocal
-    that they are found from as well."""
+    """`inner`: the variables of a turn, in their order; `wanted`: those that are written; `kept`: for quotients, the reciprocal
+    that they also depend on."""
 
     def __init__(self, inner: Mapping[str, Let], wanted: Sequence[str], kept: Mapping[str, str]) -> None:
         self.inner, self.kept = inner, kept
         self.signs: dict[tuple[str, str], int] = {}
-        self.sources: dict[str, tuple[str, int]] = {}  # of a variable: the other one, and the sign
+        self.sources: dict[str, tuple[str, int]] = {}  # by variable: the previous turn's, and the sign
         live = [name for name in inner if name in self._reached(wanted)]
         self._choose(wanted, live)
-        self.order: list[str] = []  # nothing comes before what it is found from
+        self.order: list[str] = []  # of evaluation: variables follow those that they depend on
         needed = self._reached(wanted)
         for name in inner:
             if name in needed:
                 self._put(name)
 
     def _step(self, name: str) -> Value | None:
-        """None for what is read, or found before the loop."""
+        """The value of a variable; None if it is read, or computed before the loop."""
         value = self.inner[name].value if name in self.inner else None
         return None if type(value) is Element else value
 
     def _found_from(self, name: str) -> list[str]:
-        """The variables of this turn that one is found from."""
+        """The variables of this turn on which one depends."""
         if name in self.sources:
             return [self.sources[name][0]]
         step = self._step(name)
@@ -61,10 +62,10 @@ class Moved:
         return reached
 
     def _choose(self, wanted: Sequence[str], live: Sequence[str]) -> None:
-        """From above, so that what a moved value would have been found from is not needed. Of what is read, every other one that
-        could be is moved: a load may go over two lines of the cache, and moving takes the place of a sum or a product. Half of
-        each was the best of a Hessian-vector product, wherever its arrays lay (Zen 4: with none moved it took 1.1 to 1.2
-        times as long, with all moved 1.06 to 1.08)."""
+        """Top-down, so that the operands of a moved value need not be computed. Of the loads that could be moved, every other one
+        is: a load may cross two lines of the cache, and a move costs as much as a sum or a product. Half of each was fastest for
+        a Hessian-vector product, for any alignment of its arrays (Zen 4: with none moved it took 1.1 to 1.2 times as long, with
+        all moved 1.06 to 1.08)."""
         work, seen, is_moved = list(wanted), set[str](), False
         while work:
             name = work.pop(0)
@@ -85,7 +86,7 @@ class Moved:
             self.order.append(name)
 
     def _sign(self, a: str, b: str) -> int:
-        """1 where a variable is another one of the turn before, -1 where it is its negative, else 0."""
+        """1 if a variable equals another one of the previous turn, -1 if it is its negative, else 0."""
         if (a, b) not in self.signs:
             self.signs[a, b] = self._found(a, b)
         return self.signs[a, b]

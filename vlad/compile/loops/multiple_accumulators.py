@@ -1,7 +1,8 @@
-"""Loops that gather a number from many turns, which otherwise wait for each other: in several variables, joined after them.
+"""Loops that accumulate a number, in which each turn otherwise depends on the previous one: in several accumulators, combined
+after the loop.
 
-In: a nest, its loops marked.  Out: the same, in which such a loop is several at once (a long row of which the greatest or least
-is looked for), or takes vectors that are joined by halves (a short row).
+In: a nest, its loops marked.  Out: the same, in which such a loop handles several parts at once (the maximum or minimum of a long
+row), or accumulates in vectors, which are then halved repeatedly (a short row).
 """
 
 from __future__ import annotations
@@ -37,19 +38,19 @@ from vlad.core.expressions import Binary, Name, Number
 from vlad.core.loop_nests import SHORT
 from vlad.core.types import is_of_reals
 
-# A comparison waits for the one before: the greatest of many is looked for in so many parts, each of at least so many turns.
-# Measured (10^5 numbers, AVX-512): 9.9 µs instead of 27.8, of floats 5 instead of 13.9. With more steps in a turn than so many,
-# nothing waits.
+# A comparison depends on the previous one: a maximum is computed in so many parts, each of at least so many turns. Measured (10^5
+# numbers, AVX-512): 9.9 µs instead of 27.8, for floats 5 instead of 13.9. With more than so many steps in a turn, this has no
+# effect.
 PARTS, FEWEST_IN_PART, MOST_STEPS_IN_PART = 4, 16, 4
-# The sum of a short row, or its greatest: what stands in a vector of so many numbers is joined by halves. gcc would add one after
-# the other, which for rows of twenty takes longer than all that is before it.
+# The sum or maximum of a short row: a vector of so many numbers is halved repeatedly. gcc would add them one after the other,
+# which for rows of twenty takes longer than the rest of the loop.
 LANES, MOST_IN_LANES = 8, 64
 IN_ORDER = ("greater", "less")
 FAST_MATH = "defined(VLAD_FAST_MATH)"
 
 
 class Gathered(NamedTuple):
-    """A variable in which the turns of a loop combine something."""
+    """An accumulator of a loop."""
 
     name: str
     kind: str
@@ -57,11 +58,11 @@ class Gathered(NamedTuple):
 
     @property
     def start(self) -> Name | Number:
-        """What a variable beside it holds before the turns."""
+        """The initial value of an additional accumulator."""
         return Name(self.name) if self.combine in IN_ORDER else Number(0, "int")
 
     def joined(self, one: Name | Element, other: Name | Element) -> Accumulate:
-        """What two variables have gathered, in the first."""
+        """The statement that combines two accumulators in the first."""
         return Accumulate(one, other, self.combine if self.combine in IN_ORDER else "add", self.kind)
 
 
@@ -90,7 +91,7 @@ def _writes(body: Body) -> list[StoreElement | Accumulate]:
 
 
 def is_search(nest: Nest, loop: For) -> bool:
-    """Does an innermost loop but look for the greatest or least of long rows?"""
+    """Does an innermost loop only compute maxima and minima of long rows?"""
     return (
         is_innermost(loop)
         and loop.extent >= PARTS * FEWEST_IN_PART
@@ -104,7 +105,7 @@ def is_search(nest: Nest, loop: For) -> bool:
 
 
 def is_short_row(nest: Nest, loop: For) -> bool:
-    """Does an innermost loop gather from a short row of reals?"""
+    """Does an innermost loop accumulate over a short row of reals?"""
     gathers = [one for one in _writes(loop.body) if type(one) is Accumulate and type(one.target) is Name]
     return (
         is_innermost(loop)
@@ -117,7 +118,7 @@ def is_short_row(nest: Nest, loop: For) -> bool:
 
 
 def _gathered(body: Body, kinds: Mapping[str, str]) -> list[Gathered]:
-    """The variables of a loop; those that find out about nan come last."""
+    """The accumulators of a loop; those that count nan come last."""
     found = [
         Gathered(one.target.name, kinds[one.target.name], one.combine)
         for one in body
@@ -127,7 +128,7 @@ def _gathered(body: Body, kinds: Mapping[str, str]) -> list[Gathered]:
 
 
 def _in_parts(loop: For, gathered: Sequence[Gathered]) -> Scope:
-    """The greatest or least of a long row: all parts at once, and what is left over."""
+    """The maximum or minimum of a long row: all parts at once, and then the remaining entries."""
     length = loop.extent // PARTS
 
     def beside(name: str, part: int) -> str:
@@ -158,7 +159,7 @@ def _in_parts(loop: For, gathered: Sequence[Gathered]) -> Scope:
 
 
 def _in_lanes(loop: For, gathered: Sequence[Gathered]) -> Scope:
-    """The sums, or the greatest or least, of a short row."""
+    """The sums, maxima or minima of a short row."""
     arrays = {one.name: Array(f"{one.name}__lanes", one.kind) for one in gathered}
     lines: list[Statement] = [Local(arrays[one.name], LANES, one.start) for one in gathered]
     whole, left = loop.extent // LANES, loop.extent % LANES

@@ -1,6 +1,6 @@
-"""All passes over loops, in their order. None makes a difference but in cost.
+"""All passes over loops, in their order. They change costs, not results.
 
-In: a kernel.  Out: its loops in the loop language, improved, for the printers in emit/. Each pass has a file of its own;
+In: a kernel.  Out: its loops in the loop language, optimized, for the printers in emit/. Each pass has its own file;
 core/passes.py runs them.
 """
 
@@ -42,7 +42,7 @@ IN_THREADS: dict[str, Pass] = {
     "fold-negations": fold_negations,
 }
 NAMES = tuple(dict.fromkeys([*PASSES, *IN_THREADS]))
-LAST = "fold-negations"  # of both
+LAST = "fold-negations"  # in both orders
 
 
 def improved(nest: Nest, passes: Mapping[str, Pass] = PASSES) -> Nest:
@@ -58,7 +58,7 @@ def loops(
     taken: Mapping[int, int],
     places: Mapping[str, Place],
 ) -> Lowered:
-    """The loops of a kernel for a processor. `taken`, `places`: as lower.py's."""
+    """The loops of a kernel for a processor. `taken`, `places`: as in lower.py."""
     condition = when_over(kernel, operands) if taken else None
     found = lower(kernel, operands, outputs, condition, taken, places)
     over = [operands[operand].text for operand in taken.values()] if condition == WIDE else []
@@ -67,23 +67,23 @@ def loops(
 
 
 def parallel_loops(kernel: Kernel, kinds: str, name: str) -> Parallel:
-    """The functions of a kernel for a GPU; as lower_parallel.py's. Raises Unfit."""
+    """The functions of a kernel for a GPU; parameters as in lower_parallel.py. Raises Unfit."""
     found = lower_parallel(kernel, kinds, name)
     functions = [replace(one, nest=improved(one.nest, IN_THREADS)) for one in found.functions]
     return replace(found, functions=tuple(functions))
 
 
 def when_over(kernel: Kernel, operands: Sequence[Operand]) -> str | None:
-    """Where outputs lie in the place of operands that they may have: a condition of the preprocessor, "" for everywhere, None for
-    nowhere."""
+    """The condition under which outputs overwrite operands that they may reuse: one of the preprocessor, "" for always, None for
+    never."""
     pieces = lower_pieces(kernel, operands, [""] * len(kernel.outputs))
     conditions = {_when_over(piece.nest()) for piece in pieces}
     return conditions.pop() if len(conditions) == 1 and (len(pieces) == 1 or "" in conditions) else None
 
 
 def _when_over(nest: Nest) -> str | None:
-    """Not where a loop may be run twice, unless it is one that keeps them so long. In short loops, which are written out, the C
-    compiler finds out by itself what may be taken together, if nothing lies over anything."""
+    """None if a loop may be repeated, unless its vector version keeps the operands until then; and for short loops, which are
+    unrolled: the C compiler vectorizes them by itself if outputs do not overlap operands."""
     if nest.turns <= SHORT:
         return None
     divided = divide_once(scale(nest))

@@ -1,12 +1,12 @@
-"""Divisions by one number in the turns of a loop: one of them is made, the others follow by multiplication, to the same last bit.
+"""Several divisions by one number in the turns of a loop: one reciprocal is computed, and the quotients by multiplication, to the
+same last bit.
 
-In: a nest.  Out: the same, its innermost loop, or a GPU's turn, first tried with products. A derivative of a quotient divides
-three times by one number, and its loops wait for nothing but divisions.
+In: a nest.  Out: the same, its innermost loop, or the turn of a GPU's thread, first tried with products. A derivative of a
+quotient divides three times by one number, and divisions are the bottleneck of its loops.
 
 a/y from q = 1/y: t = aq is off by a unit or two in the last place, a - ty is exact by a fused multiply-add, and t + (a - ty)q
-rounds as a/y does (P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990). Nothing of it
-may overflow or lose digits for being small, so numbers that are `far` from 1 are looked out for, and where there is one the loop
-is run once more, with divisions.
+rounds as a/y does (P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990). No step may
+overflow or underflow, so the loop detects numbers that are `far` from 1; if there is one, it is repeated with divisions.
 """
 
 from __future__ import annotations
@@ -33,20 +33,21 @@ from vlad.compile.loops.scaling import constants, is_power_of_two, operand_name
 from vlad.core.expressions import Binary, Call, Expression, Name, Number, Unary
 from vlad.core.loop_nests import SHORT
 
-FEWEST_TURNS = 64  # of an innermost loop that is worth having twice
+FEWEST_TURNS = 64  # of an innermost loop that is worth emitting twice
 # By kind, as powers of two: how far from 1 a divisor, and a dividend, may be.
 FAR = {"float64": (100, 900), "float32": (24, 100)}
-# Where it pays: a fused product and sum that is no call, and for floats, of which more are divided at a time, the widest vectors.
+# Where it pays: with a fused multiply-add that is not a call, and for floats, of which more are divided at a time, the widest
+# vectors.
 PAYS = {"float64": "defined(__FP_FAST_FMA)", "float32": "defined(__FP_FAST_FMAF) && defined(__AVX512F__)"}
-DIVIDED, IS_FAR, IS_FAR_DIVISOR = "vlad_divided", "vlad_is_far", "vlad_is_far_divisor"  # of functions.c
+DIVIDED, IS_FAR, IS_FAR_DIVISOR = "vlad_divided", "vlad_is_far", "vlad_is_far_divisor"  # in functions.c
 FLAG = "far"
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Quotients:
-    """`divisors`: of variables that are quotients, by their names. `kept`: variables 1/y that are there as well, by divisor.
-    `dividends`: how far from 1 those may be that are not such quotients themselves, by the name of the quotient."""
+    """`divisors`: the divisor of each variable that is a quotient. `kept`: existing variables 1/y, by divisor. `dividends`: how
+    far from 1 a dividend may be that is not such a quotient itself, by the name of the quotient."""
 
     divisors: Mapping[str, str]
     kept: Mapping[str, str]
@@ -58,19 +59,19 @@ class Quotients:
 
 
 def reciprocal_name(divisor: str) -> str:
-    """The variable for the reciprocal of one, where nothing else needs that."""
+    """The variable for the reciprocal of a divisor, if no variable of the loop is that reciprocal."""
     return f"q{divisor[1:]}"
 
 
 def divide_once(nest: Nest) -> Nest:
-    """On a processor, which shall have the loop twice only where that pays."""
+    """For a processor: the loop is emitted twice only where that pays."""
     loop = _loop(nest)
     found = quotients(nest)
     return nest if loop is None or found is None else _speculating(nest, loop, found, PAYS[found.kind])
 
 
 def divide_once_in_threads(nest: Nest) -> Nest:
-    """On a GPU, each of whose threads takes one turn. There a number that all turns divide by is inverted in each."""
+    """For a GPU, on which each thread runs one turn and inverts a common divisor again."""
     turn = next((one for one in nest.body if type(one) is Scope), None)
     if turn is None or nest.in_place or _combines(nest):
         return nest
@@ -79,7 +80,7 @@ def divide_once_in_threads(nest: Nest) -> Nest:
 
 
 def quotients(nest: Nest) -> Quotients | None:
-    """What is worth doing so in a nest's innermost loop, which may be run twice if it only stores."""
+    """The quotients that are worth it in a nest's innermost loop, which may be repeated only if it does nothing but store."""
     loop = _loop(nest)
     if loop is None or nest.turns <= SHORT or loop.extent < FEWEST_TURNS or nest.in_place or _combines(nest):
         return None
@@ -100,7 +101,7 @@ def definitions_in(body: Body) -> dict[str, Let]:
 
 
 def _chosen(nest: Nest, inner: Mapping[str, Let], in_each: bool) -> Quotients | None:
-    """`in_each`: a divisor that is the same in all turns is worth no more than another one."""
+    """`in_each`: every turn inverts a divisor that is the same in all turns, so that it is worth no more than others."""
     known = constants(nest)
     lets = {one.name: one for one in statements(nest.body) if type(one) is Let}
     found: dict[str, dict[str, list[str]]] = {}
@@ -137,7 +138,8 @@ def _chosen(nest: Nest, inner: Mapping[str, Let], in_each: bool) -> Quotients | 
 def _dividends(
     inner: Mapping[str, Let], chosen: Mapping[str, str], divisor: int, dividend: int
 ) -> dict[str, int]:
-    """A quotient of one that is not far from 1 is not much farther. None where so many are taken in turn that it may be."""
+    """A quotient is farther from 1 than its dividend by at most its divisor. Empty if a chain of quotients is too long for that
+    bound."""
     found: dict[str, int] = {}
     roots: dict[str, tuple[str, int]] = {}  # by quotient: the first of its turn, and how many come before
     for name in [name for name in inner if name in chosen]:
@@ -148,7 +150,7 @@ def _dividends(
 
 
 def _speculating(nest: Nest, turn: For | Scope, found: Quotients, condition: str) -> Nest:
-    """The nest, in which a loop or a turn is first tried with products."""
+    """The nest with a loop or turn that is first tried with products."""
     inner = definitions_in(turn.body)
     before = dict.fromkeys([y for y in _ordered(nest) if y in found.divisors.values() and y not in inner])
     far: Value = Number(0, "int")
@@ -209,8 +211,8 @@ def _power(exponent: int, kind: str) -> Number:
 
 
 def fold_negations(nest: Nest) -> Nest:
-    """The negative of such a quotient is one by the negative divisor: of -fma(x, y, z) gcc 12 makes another fma, which is 0 where
-    that is -0."""
+    """The negative of such a quotient is computed with the negative divisor: gcc 12 replaces -fma(x, y, z) by another fma, which
+    is 0 where that is -0."""
     known = constants(nest)
 
     def change(statement: Statement) -> Sequence[Statement]:
@@ -241,7 +243,7 @@ def _negative(value: Expression) -> Expression:
 
 
 def _negated(value: Value, known: Mapping[str, float]) -> str:
-    """The variable that a value is the negative of, "" if none."""
+    """The variable whose negative a value is, "" if none."""
     match value:
         case Unary(operator="-", operand=operand):
             return operand_name(operand)

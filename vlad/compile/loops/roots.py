@@ -1,6 +1,6 @@
-"""Powers of one half are roots.
+"""Computes powers with the exponent one half as square roots.
 
-In: a nest.  Out: the same. After vectorize.py, whose vector functions compute powers themselves.
+In: a nest.  Out: the same. Runs after vectorize.py, whose vector functions compute powers themselves.
 """
 
 from __future__ import annotations

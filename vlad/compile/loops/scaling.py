@@ -1,11 +1,11 @@
-"""Sums of a number with itself, and products with whole numbers, one after the other → one product, to the same last bit.
+"""Chains of sums of a number with itself, and of products with whole numbers → one product, to the same last bit.
 
-In: a nest.  Out: the same, in which variables are a constant times one that was found earlier. The derivative of a square is a
-sum of two that are alike, and that of c x x doubles what it has multiplied by c.
+In: a nest.  Out: the same, in which variables are a constant times an earlier one. The derivative of a square is a sum of two
+equal terms, and the derivative of c x x doubles a product with c.
 
-A double nearest to c x, for a whole number c, is exact where it is so small that doubles lie evenly: there it has no other digits
-than x. Everywhere else a power of two only moves the exponent. So c x may be doubled by doubling c, and 2 x multiplied by c by
-multiplying with 2 c; what is too great in one way is too great in the other.
+For a whole number c, the double nearest to c x is exact if it is subnormal, since then it has no more digits than x. For all
+others, a power of two only changes the exponent. So 2 (c x) may be computed as (2 c) x, and so may c (2 x); either both overflow
+or neither.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import replace
 from vlad.compile.loops.ir import Let, Nest, Statement, Value, mapped, statements
 from vlad.core.expressions import Binary, Convert, Name, Number, Unary
 
-# By kind: up to where every whole number is one.
+# By kind: the limit up to which all whole numbers are represented.
 WHOLE = {"float64": 2.0**53, "float32": 2.0**24}
 
 
@@ -34,14 +34,14 @@ def scale(nest: Nest) -> Nest:
 
 
 def operand_name(value: Value) -> str:
-    """The variable that an operand is, made a number of another kind or not; "" where it is none."""
+    """The variable that an operand is, converted to another kind or not; "" if it is none."""
     if type(value) is Convert and not value.rounds:
         value = value.operand
     return value.name if type(value) is Name else ""
 
 
 def constants(nest: Nest) -> dict[str, float]:
-    """The variables that hold what is known."""
+    """The variables with a constant value."""
     return {
         one.name: one.value.value
         for one in statements(nest.body)
@@ -50,7 +50,7 @@ def constants(nest: Nest) -> dict[str, float]:
 
 
 def multiples(nest: Nest) -> dict[str, tuple[str, float]]:
-    """By variable: the one that it is a multiple of, and the factor; only of those that save a step."""
+    """By variable: the one of which it is a multiple, and the factor; only where that saves a step."""
     known = constants(nest)
     kinds = {one.name: one.kind for one in statements(nest.body) if type(one) is Let}
     found: dict[str, tuple[str, float]] = {}
@@ -90,7 +90,7 @@ def multiples(nest: Nest) -> dict[str, tuple[str, float]]:
 
 
 def _is_exact(before: float, factor: float, most: float) -> bool:
-    """May a product with one, and then with the other, be one with both?"""
+    """May two products, first with `before` and then with `factor`, be one?"""
     return (
         factor.is_integer()
         and 1 <= abs(before * factor) <= most

@@ -1,8 +1,7 @@
-"""Says of innermost loops whose turns do not wait for each other that they may be taken in parallel, and of short nests that they
-are written out.
+"""Marks innermost loops with independent turns as parallel, and the loops of short nests to be unrolled.
 
-In: a nest.  Out: the same, its loops marked. Sums may be taken in any order, which `#pragma omp simd` says without leave for
-anything else.
+In: a nest.  Out: the same, its loops marked. Sums may be computed in any order: `#pragma omp simd` permits that, and no other
+inexact transformation.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from vlad.compile.loops.scaling import operand_name
 from vlad.core.expressions import Binary, Call, Name, Number, Unary
 from vlad.core.loop_nests import SHORT
 
-FEWEST_SIMD = 8  # turns of an innermost loop that are worth taking in parallel
-# Four turns at once are a tenth less where turns are long and wait for nothing. What says so does not go with `omp simd`, and so
-# it is for the highest level of optimisation: with -O2 gcc 12 does not vectorise of itself.
+FEWEST_SIMD = 8  # turns of an innermost loop that is worth vectorizing
+# Unrolling four long and independent turns saves a tenth of the time. Its pragma excludes `omp simd`, so it is used only at the
+# highest level of optimization: with -O2, gcc 12 does not vectorize without `omp simd`.
 UNROLLS, FEWEST_UNROLLED, FEWEST_STEPS_UNROLLED = 4, 256, 8
 REDUCTIONS = {"+": "+", "add": "+", "*": "*", "greater": "max", "less": "min", "or": "|"}
 
@@ -52,7 +51,7 @@ def mark_parallel(nest: Nest) -> Nest:
 
 
 def _is_parallel(body: Body) -> bool:
-    """Outputs are new arrays, so turns do not meet there; at places that are computed, they may."""
+    """Are the turns independent? Outputs are new arrays, so that turns write to different places, except computed ones."""
     targets = [
         one.entry if type(one) is StoreElement else one.target
         for one in body
@@ -74,31 +73,31 @@ def _simd(loop: For) -> Simd:
 
 
 def is_left_to_the_compiler(body: Body) -> bool:
-    """Where it may reorder sums, it does so by itself, and better: gcc took twice as long with the pragma. But without that,
-    it takes an exponential at a time in short rows."""
+    """Should the C compiler vectorize a sum by itself, where it may reorder sums? gcc's code took twice as long with the pragma.
+    But without the pragma, it computes exponentials of short rows one at a time."""
     return not calls_vectors(body)
 
 
 def calls_vectors(body: Body) -> bool:
-    """Does a turn call functions that take vectors?"""
+    """Does a turn call functions that have vector versions?"""
     calls = [part for let in body if type(let) is Let for part in within(let.value) if type(part) is Call]
     return is_vectored([function_name(call.function, call.kind) for call in calls])
 
 
 def is_step(let: Let) -> bool:
-    """Is a value computed, and not just read?"""
+    """Is a value computed, rather than read?"""
     return type(let.value) not in (Element, Scalar, Number)
 
 
 def is_long_sum(loop: For) -> bool:
-    """Are there many turns of many sums and products, and of nothing else?"""
+    """Does a loop have many turns with many sums and products, and nothing else?"""
     steps = [let for let in loop.body if type(let) is Let and is_step(let)]
     is_long = loop.extent >= FEWEST_UNROLLED and len(steps) >= FEWEST_STEPS_UNROLLED
     return is_long and all(is_sum(let.value) for let in steps)
 
 
 def is_sum(value: Value) -> bool:
-    """A sum or product of two variables, or the negative of one."""
+    """Is a value a sum or product of two variables, or the negative of one?"""
     match value:
         case Binary(operator="*", left=left, right=Number()):
             return bool(operand_name(left))

@@ -1,5 +1,4 @@
-"""Short rows of exponentials in two loops, where one vector does not take all of a row: by itself, gcc takes what is left over
-one at a time.
+"""Splits loops over short rows of exponentials into whole vectors and the rest: by itself, gcc computes the rest one at a time.
 
 In: a nest, its loops marked.  Out: the same.
 """
@@ -14,7 +13,7 @@ from vlad.compile.loops.multiple_accumulators import LANES, MOST_IN_LANES, is_sh
 from vlad.compile.loops.simd import calls_vectors
 from vlad.core.loop_nests import SHORT
 
-FEWEST_LEFT = {"float32": 4, "float64": 2}  # what the smallest vector holds
+FEWEST_LEFT = {"float32": 4, "float64": 2}  # the entries of the smallest vector
 
 
 def split(nest: Nest) -> Nest:

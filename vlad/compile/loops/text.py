@@ -1,7 +1,7 @@
-"""Loops as text: for people and tests, and what the printers of C and CUDA have in common with that, expressions.
+"""Loops → text, for display and tests; and expressions → text, also for the printers of C and CUDA.
 
-In: a nest, an expression.  Out: text. A `Style` says how a language names kinds and entries; what is in parentheses follows from
-precedence alone.
+In: a nest, an expression.  Out: text. A `Style` defines how a language writes kinds and entries; parentheses follow from
+precedence.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ from vlad.core.expressions import (
     Unary,
 )
 
-MOST_DIGITS = 2.0**24  # powers of two from there on are written as such
+MOST_DIGITS = 2.0**24  # powers of two from here on are written as such
 
 
 class Style:
-    """How a language writes what its expressions are made of; this one is for people."""
+    """How a language writes the parts of its expressions; this one is for display."""
 
     def name(self, name: str) -> str:
         return name
@@ -97,7 +97,7 @@ def text_of(value: Value, style: Style = PEOPLE) -> str:
 
 
 def _text(value: Any, style: Style, level: int) -> str:
-    """In parentheses where what stands around it binds as tightly as `level`."""
+    """The text of a value; in parentheses if it binds less tightly than `level`."""
     text, own = _text_and_level(value, style)
     return f"({text})" if own < level else text
 
@@ -141,7 +141,7 @@ def _text_and_level(value: Value, style: Style) -> tuple[str, int]:
 
 
 def with_level(value: Expression | Value, style: Style, level: int) -> str:
-    """For styles: an expression within another one."""
+    """For styles: the text of an expression within another one."""
     return _text(value, style, level)
 
 

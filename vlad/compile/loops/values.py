@@ -1,7 +1,6 @@
 """The values of a turn of a kernel as expressions of the loop language. Called by lower.py and lower_parallel.py.
 
-A row's formula stands in the place of the row, on operands that are made numbers of one kind; integers are computed as those that
-wrap.
+A row is replaced by its formula, with operands converted to one kind of number; integers are computed in integers that wrap.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def index_name(axis: int) -> str:
 
 
 def step_value(kernel: Kernel, step: Step) -> Expression:
-    """A test compares numbers as they are; what else is done to integers, is to those that wrap."""
+    """A test compares numbers as they are; other steps on integers are computed in integers that wrap."""
     operands = _operands(kernel, step)
     if _wraps(step):
         return Convert(step.kind, substituted(read(step.row.whole or step.row.c), operands))
@@ -34,7 +33,7 @@ def step_value(kernel: Kernel, step: Step) -> Expression:
 
 
 def _wraps(step: Step) -> bool:
-    """Is it computed in integers that wrap?"""
+    """Is a step computed in integers that wrap?"""
     return is_whole(step.kind) and step.row.type.result != "boolean"
 
 
@@ -51,19 +50,20 @@ def _operands(kernel: Kernel, step: Step) -> dict[str, Expression]:
 
 
 def combined_value(kernel: Kernel, write: Write) -> Expression:
-    """The value that a write combines; of integers that are to be in order, as one of the output's."""
+    """The value that a write combines; for a maximum or minimum of integers, converted to the output's kind."""
     kind, value = kernel.outputs[write.output].kind, Name(value_name(write.value))
     is_cut = write.combine in ORDER and is_whole(kind) and kernel.kind_of(write.value) != kind
     return Convert(kind, value) if is_cut else value
 
 
 def gathering_kind(kind: str, combine: str) -> str:
-    """In what numbers of a kind are combined: floats in doubles, integers in those that wrap, or are in order."""
+    """The kind in which numbers of a kind are accumulated: float64 for reals; for integers int64 if they are ordered, uint64
+    otherwise."""
     return "float64" if not is_whole(kind) else "int64" if combine in ORDER else WRAPPING
 
 
 def first_value(combine: str, kind: str) -> Number:
-    """What numbers of a kind are combined with first."""
+    """The initial value of an accumulator."""
     return constant(start(combine, kind), kind)
 
 
@@ -86,8 +86,8 @@ def entry(array: Array, access: Access, extents: Sequence[int]) -> Element:
 
 
 def loop_order(kernel: Kernel) -> list[int]:
-    """The axes, outer loops first: innermost the one along which most is read and written side by side. Axes of length 1 need
-    no loop."""
+    """The axes, outer loops first. The innermost is the one along which most accesses are contiguous. Axes of length 1 need no
+    loop."""
     axes = [axis for axis, extent in enumerate(kernel.extents) if extent != 1]
     if len(axes) < 2:
         return axes
@@ -104,17 +104,17 @@ def loop_order(kernel: Kernel) -> list[int]:
         )
 
     if kernel.turns <= SHORT:
-        return sorted(axes, key=is_summed)  # all in registers: sums are best finished one by one
-    # of axes along which nothing jumps one that is not summed over is the better: its turns do not wait for each other
+        return sorted(axes, key=is_summed)  # all in registers: each sum is completed before the next
+    # among axes with contiguous accesses, one that is not summed over is better: its turns are independent
     inner = min(reversed(axes), key=lambda axis: (jumps(axis), is_summed(axis)))
     return [*[axis for axis in axes if axis != inner], inner]
 
 
 def levels(kernel: Kernel, axes: Sequence[int]) -> list[int]:
-    """For each value, how many of the outer loops enclose where it is found. What is the same in all turns of the inner loops is
-    found before these: a loop into which the C compiler has moved a load of such a value itself, it does not vectorise any
-    more (gcc 12, where `exp` is called)."""
-    if not kernel.turns:  # what would be found might not be there
+    """For each value, how many of the outer loops enclose its computation. Values that are the same in all turns of the inner
+    loops are computed before these: if the C compiler itself moves the load of such a value, it no longer vectorizes the loop
+    (gcc 12, where `exp` is called)."""
+    if not kernel.turns:  # outside the loops, entries would be read that may not exist
         return [len(axes)] * (len(kernel.reads) + len(kernel.steps))
     found: list[int] = []
     for read_ in kernel.reads:

@@ -1,21 +1,21 @@
-"""Innermost loops of sums, products and quotients, in vectors that C is given as such, four at a time: of eight reals or sixteen
-floats. Or of functions of which there are better ones than the C library's (functions.py), and of sums of what they answer.
+"""Explicit vectors of C for innermost loops of sums, products and quotients, four vectors per turn, each of eight reals or
+sixteen floats; and for loops that call functions with faster versions than the C library's (functions.py), and sum their results.
 
-In: a nest, in which divisions are made once (quotients.py).  Out: the same, with another version of such loops.
+In: a nest, in which common divisors are inverted once (quotients.py).  Out: the same, with another version of such loops.
 
-Of reciprocals, every fourth vector's is found in steps of products and sums, beside the divisions of the others: a processor
-divides in one place, and waits for it, and multiplies and adds in two.
+The reciprocal in every fourth vector is computed by products and sums, while the processor divides for the others: it has one
+divider, which is slow, and two units that multiply and add.
 
-The steps are Newton's, from the 14 bits that the processor looks up: 28, then all but the last one, rounded upwards, then all
-(P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990). A divisor whose bits are all
-ones is the exception of that theorem: its reciprocal comes out too small from below, but right from above.
+These are Newton's steps, from an approximation of 14 bits by the processor: 28 bits, then all but the last one, rounded upwards,
+then all (P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990). A divisor whose bits are
+all ones is the exception of that theorem: its reciprocal is too small if approached from below, but correct from above.
 
-Whether a number was too far from 1 for that, is not asked in the loop: the processor notes what overflows, loses digits for being
-small, or is no number. Where it has noted anything, the loop is run again, with divisions; where it has not, all has been
-computed as if numbers had no bounds. A loop that writes over what it reads is run in blocks (blocks.py).
+The loop does not test whether a number is too far from 1 for that: the processor sets flags on overflow, underflow and invalid
+operations. If a flag is set, the loop is repeated with divisions; if none is, all results are as if exponents were unbounded. A
+loop that overwrites its input is run in blocks (blocks.py).
 
-A negation is put off until it is the difference in the place of a sum, or needs to be there: -(a b) for (-a) b, and b - a for
-(-a) + b, are the same to the last bit, and so is the sign of a zero.
+A negation is postponed until it turns a sum into a difference, or its result is stored: -(a b) for (-a) b, and b - a for (-a) +
+b, are the same to the last bit, including the sign of a zero.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ from vlad.core.loop_nests import SIZES, words
 
 WIDE = "defined(VLAD_WIDE)"
 LENGTH, VECTORS_IN_TURN = 64, 4  # bytes of a vector, vectors in a turn of the loop
-# What follows is of words of 8 bytes: reals, or two floats.
-FEWEST_WIDE = 256  # in a row: to look at the processor's notes takes as long as some vectors
-# Entries of long rows are fetched from so far before they are asked for: processors do, but not on to the next page of memory.
+# The following are in words of 8 bytes: reals, or two floats.
+FEWEST_WIDE = 256  # in a row: reading the processor's flags takes as long as some vectors
+# Entries of long rows are prefetched so far ahead: the processor does that itself, but not beyond the end of a page.
 FEWEST_FETCHED, AHEAD = 1 << 15, 384
-# In rows that are worth it no vector is written across two lines of the cache; then mostly none is read so either.
+# In longer rows, stores are aligned so that no vector crosses two lines of the cache; then most loads do not, either.
 FEWEST_ALIGNED = 1 << 11
 NONNEGATIVE = ("fabs", "exp", "sqrt")
 HAS_VECTORS = Call("vlad_has_vectors", ())
@@ -83,7 +83,7 @@ class Quotient(NamedTuple):
 
 
 class Division(NamedTuple):
-    """The quotients of a turn; `kept`: those of its variables that are reciprocals, by their divisors."""
+    """The quotients of a turn; `kept`: the variables of the turn that are reciprocals, by divisor."""
 
     quotients: Mapping[str, Quotient]
     kept: Mapping[str, str]
@@ -114,7 +114,7 @@ def vectorize(nest: Nest) -> Nest:
 
 
 def runs_twice_in_vectors(nest: Nest) -> bool:
-    """Is a loop that may be run again one that keeps what it writes over so long?"""
+    """Does a loop that may be repeated have a vector version, which keeps the entries that it overwrites?"""
     return any(
         condition == WIDE
         for one in statements(nest.body)
@@ -124,7 +124,7 @@ def runs_twice_in_vectors(nest: Nest) -> bool:
 
 
 def _loops_mapped(body: Body, change: Callable[[Statement], Sequence[Statement]]) -> Body:
-    """As ir.mapped, but for what is within a speculation: the loops of that are the change's."""
+    """As ir.mapped, but without the insides of speculations: `change` handles their loops."""
     found: list[Statement] = []
     for statement in body:
         if type(statement) is Speculate or (type(statement) is For and is_innermost(statement)):
@@ -138,7 +138,7 @@ def _loops_mapped(body: Body, change: Callable[[Statement], Sequence[Statement]]
 
 
 def _outer(body: Body) -> Iterator[Let]:
-    """What is found before the innermost loops."""
+    """The variables computed before the innermost loops."""
     for statement in body:
         if type(statement) is Let:
             yield statement
@@ -148,7 +148,7 @@ def _outer(body: Body) -> Iterator[Let]:
 
 
 def _division(attempt: Body, plain: Mapping[str, Let]) -> Division:
-    """What quotients.py has made of a loop."""
+    """The quotients in a loop from quotients.py."""
     quotients: dict[str, Quotient] = {}
     kept: dict[str, str] = {}
     kind = ""
@@ -176,19 +176,19 @@ def _versions(nest: Nest, loop: For, outer: Sequence[Let]) -> list[Statement]:
 
 
 def called(value: Value) -> str:
-    """The function of vectors that a value is, "" if none."""
+    """The function with a faster version that a value calls, "" if none."""
     is_better = type(value) is Call and value.function in BETTER and all(map(operand_name, value.operands))
     return value.function if is_better else ""  # type: ignore[union-attr]
 
 
 def is_of_host(value: Value) -> bool:
-    """Is that function the host's, if it knows one?"""
+    """Is that function one that the host may provide, rather than functions.c?"""
     return bool(called(value)) and (value.function, value.kind) not in OWN  # type: ignore[union-attr]
 
 
 def _fits(nest: Nest, loop: For, outer: Sequence[Let], division: Division = NO_DIVISION) -> bool:
-    """Is an innermost loop of such rows alone, over entries side by side, and does it but store, or where it calls functions,
-    sum up? `outer`: what is found before it."""
+    """Does an innermost loop consist of such operations on contiguous entries, and only store, or sum if it calls functions?
+    `outer`: the variables computed before it."""
     kind, index = nest.outputs[0], loop.index
     inner = definitions_in(loop.body)
     writes = [one for one in loop.body if type(one) is not Let]
@@ -217,7 +217,7 @@ def _fits(nest: Nest, loop: For, outer: Sequence[Let], division: Division = NO_D
                 and type(one.target) is Name
                 and one.combine == "+"
                 and calls
-                and kind == "float64"  # of floats sums are of another width
+                and kind == "float64"  # sums of floats are accumulated in doubles: shorter vectors
             )
             for one in writes
         )
@@ -237,8 +237,8 @@ def _is_quotient(value: Value) -> bool:
 
 
 def nonnegative(lets: Sequence[Let]) -> set[str]:
-    """The variables that are not below zero, as sums of squares: a division by one need not look at its sign, and of zeros there
-    is a note."""
+    """The variables that are not negative, such as sums of squares: a division by one can ignore its sign, and a zero sets a
+    flag."""
     found: set[str] = set()
 
     def holds(value: Value) -> bool:
@@ -264,7 +264,7 @@ def nonnegative(lets: Sequence[Let]) -> set[str]:
 @final
 @dataclass(slots=True)
 class _Wide:
-    """Makes such a loop. `plain`: the loop as it is."""
+    """Makes the vector version of a loop. `plain`: the loop itself."""
 
     nest: Nest
     plain: For
@@ -275,11 +275,11 @@ class _Wide:
     stores: list[StoreElement] = field(init=False)
     sums: list[Accumulate] = field(init=False)
     positive: set[str] = field(init=False)
-    kept: list[str] = field(init=False)  # what is written over though the loop may be run again
+    kept: list[str] = field(init=False)  # overwritten although the loop may be repeated
     moved: Moved = field(init=False)
-    # in a turn: of calls one, for what is left over at the ends is computed one by one
+    # in a turn: one if it calls functions, since the entries left over at both ends are computed one by one
     vectors: int = field(init=False)
-    # variables that hold a value with the other sign
+    # variables that hold the negative of their value
     negated: set[str] = field(default_factory=set)
     found: list[Statement] = field(default_factory=list)
 
@@ -302,7 +302,7 @@ class _Wide:
         self.vectors = 1 if any(called(let.value) for let in self.inner.values()) else VECTORS_IN_TURN
 
     def loops(self) -> Scope:
-        """The loop over whole turns, and one over what is left at both ends."""
+        """The loop over whole turns, and one over the entries left over at both ends."""
         extent, index, vector = self.plain.extent, self.index, VECTORS[self.kind]
         is_aligned = bool(self.stores) and words(extent, self.kind) >= FEWEST_ALIGNED
         start: Value = counted(0)
@@ -362,7 +362,7 @@ class _Wide:
         return statement
 
     def _turn(self) -> list[Statement]:
-        """What is done with a vector."""
+        """The statements for one vector."""
         vector = VECTORS[self.kind]
         if words(self.plain.extent, self.kind) >= FEWEST_FETCHED:
             entries = [let.value for let in self.inner.values() if type(let.value) is Element]
@@ -399,7 +399,7 @@ class _Wide:
         return [name for name in self.inner if name in sources]
 
     def _before(self) -> list[Statement]:
-        """What is to be taken from the vector before the first one; only the last place of that is."""
+        """The values of the vector before the first one, of which only the last lane is used."""
         if not self.moved.sources:
             return []
         names = tuple([_before_name(source) for source in self._sources()])
@@ -413,7 +413,7 @@ class _Wide:
         return [Variables(names, VECTORS[self.kind]), Scope(tuple(found))]
 
     def _is_moved_negated(self, name: str) -> bool:
-        """Does the variable from which a value is taken hold its negative?"""
+        """Does the variable from which a value is moved hold its negative?"""
         source, sign = self.moved.sources[name]
         return (sign < 0) != (source in self.negated)
 
@@ -434,7 +434,7 @@ class _Wide:
         return Call(function, (Name(divisor), is_in_steps), self.kind)
 
     def _step(self, name: str, value: Value) -> tuple[Value, bool]:
-        """A step of vectors, and whether that is of the other sign."""
+        """A step on vectors, and whether its result is the negative of the value."""
         if name in self.division.kept.values():
             return self._reciprocal(operand_name(value.right)), False  # type: ignore[union-attr]
         if name in self.division.quotients:
@@ -457,7 +457,7 @@ class _Wide:
         raise AssertionError(value)
 
     def _sum(self, sign: str, left: Expression, right: Expression) -> tuple[Value, bool]:
-        """-(x + y) is no zero of the sign that -x - y is."""
+        """-(x + y) is not used for -x - y: a zero would have the other sign."""
         first = operand_name(left) in self.negated
         second = (operand_name(right) in self.negated) == (sign == "+")
         if sign == "+" and first and left == right:
@@ -476,7 +476,8 @@ class _Wide:
         return Unary("-", value) if operand_name(value) in self.negated else value
 
     def _vector(self, value: Expression, like: str = "") -> Expression:
-        """A number that is the same for all a vector as one. `like`: the reciprocal of what is no vector is none."""
+        """A value as a vector: numbers that are the same in all turns are spread. `like`: the divisor; its reciprocal is a vector
+        only if it is one itself."""
         name = operand_name(value.operand) if type(value) is Unary else operand_name(value)
         is_vector = name in self.inner or (name == reciprocal_name(like) and like in self.inner)
         return value if is_vector else Spread(value, self.kind)  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""Which writes of a kernel a GPU does in one function, and along which axes of it turns are done at once.
+"""Groups the writes of a kernel that one function on a GPU performs, and finds the axes along which its turns run in parallel.
 
 In: a kernel.  Out: `WriteGroup`s. Called by lower_parallel.py.
 """
@@ -13,7 +13,7 @@ from vlad.core.loop_nests import Kernel, Write, is_apart, start
 
 
 class Unfit(Exception):
-    """A kernel that cannot be run in parallel; `reason` is for people."""
+    """A kernel that cannot be run in parallel; `reason` is a text for users."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -23,8 +23,8 @@ class Unfit(Exception):
 @final
 @dataclass(frozen=True, slots=True)
 class WriteGroup:
-    """Writes that are done in the same way: `kept` are the axes whose turns are done at once, `gathered` those over which is
-    combined, `passed` those one turn of which has to wait for the one before, for both write to the same places."""
+    """Writes that are performed in the same way. `kept`: the axes whose turns run in parallel; `gathered`: those over which
+    values are accumulated; `passed`: those whose turns run in sequence, since they write to the same places."""
 
     writes: tuple[Write, ...]
     kept: tuple[int, ...]
@@ -32,12 +32,12 @@ class WriteGroup:
     passed: tuple[int, ...]
 
     def gathering(self) -> list[tuple[str, Write]]:
-        """The writes, with the variables in which they are gathered."""
+        """The writes, with the variables in which they are accumulated."""
         return [(f"g{number}", write) for number, write in enumerate(self.writes)]
 
 
 def write_groups(kernel: Kernel) -> list[WriteGroup]:
-    """Writes to one output are done one after the other, for they may meet."""
+    """Writes to one output are performed one after the other, since they may write to the same places."""
     if not kernel.turns:
         return []
     found: dict[object, list[Write]] = {}
@@ -49,7 +49,7 @@ def write_groups(kernel: Kernel) -> list[WriteGroup]:
 
 
 def _axes_by_way(kernel: Kernel, write: Write) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """The axes along which a write's turns are done at once, gathered, and one after the other."""
+    """The fields `kept`, `gathered` and `passed` of the group for a write."""
     axes = loop_order(kernel)
     if write.access is not None and write.access.at:
         if write.combine not in ("", "+"):
@@ -68,7 +68,7 @@ def _axes_by_way(kernel: Kernel, write: Write) -> tuple[tuple[int, ...], tuple[i
 
 
 def is_part(kernel: Kernel, write: Write) -> bool:
-    """Is what a turn's threads gather combined with what is there?"""
+    """Does a write combine its accumulated value with the present entry of the output?"""
     if not write.combine:
         return False
     alone = sum([other.output == write.output for other in kernel.writes]) == 1

@@ -1,5 +1,5 @@
-"""How the words of a compiled call lie: one record, from which emit/c_unit.py writes the code that reads them, and
-calling/executable.py and calling/fast_call.py the words themselves.
+"""The layout of the words of a compiled call: one record, from which emit/c_unit.py emits the code that reads them, and
+calling/executable.py and calling/fast_call.py write the words.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ PRODUCTS, ROUTINES, FUNCTIONS = 3, 2, 1  # words for the BLAS, LAPACK and vector
 
 @dataclass(frozen=True, slots=True)
 class CallWords:
-    """The words that `vlad_call` reads are, in order, the leaves of the operands, then those that the fields below ask for, in
-    their order; those that it writes are the leaves of the result, then the fuel that is left. The properties are indices.
+    """`vlad_call` reads the leaves of the operands, then the words that the fields below require, in their order; it writes the
+    leaves of the result, then the fuel that is left. The properties are indices.
 
     parameters     the kinds of the leaves of the operands (ir/program.Slot), a letter each
     results        the kinds of the leaves of the result
-    counts         it takes fuel: one word
+    counts         the call takes fuel: one word
     multiplies     it takes the BLAS products for doubles and for floats, and whether their integers are wide
     takes_apart    it takes the table of the LAPACK routines, and whether their integers are wide
     calls_vectors  it takes the table of the vector functions
-    tensors        so many addresses of the entries of tensors that are part of the program
-    places         the results, by number, whose entries it writes to an address that the caller passes, or a null pointer
+    tensors        the number of tensors that are part of the program; it takes the address of the entries of each
+    places         the results, by number, whose entries it writes to an address; it takes that address, or a null pointer
     """
 
     parameters: str = ""
@@ -51,21 +51,21 @@ class CallWords:
 
     @property
     def entries(self) -> int:
-        """Of the first tensor that is part of the program."""
+        """The address of the first tensor that is part of the program."""
         return self.functions + FUNCTIONS * self.calls_vectors
 
     @property
     def targets(self) -> int:
-        """Of the address for the first of `places`."""
+        """The address for the first of `places`."""
         return self.entries + self.tensors
 
     def target(self, result: int) -> int | None:
-        """Of the address for a result's entries; None where it is not one of `places`."""
+        """The address for a result's entries; None if the result is not one of `places`."""
         return self.targets + self.places.index(result) if result in self.places else None
 
     @property
     def count(self) -> int:
-        """How many words it reads."""
+        """The number of words that the call reads."""
         return self.targets + len(self.places)
 
     @property
@@ -74,5 +74,5 @@ class CallWords:
 
     @property
     def fuel_left(self) -> int:
-        """Among the words that it writes."""
+        """The index among the words that the call writes."""
         return len(self.results)

@@ -215,13 +215,13 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _alone() -> None:
+def _reset_after_fork() -> None:
     """Reset the state in a forked child: compilers and their folders belong to the parent."""
     _running.clear()
     _folders.clear()
 
 
-os.register_at_fork(after_in_child=_alone)
+os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 @atexit.register
