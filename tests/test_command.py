@@ -518,7 +518,7 @@ class TestEnding:
             ("repl", "<input >&-", (1, "", "cannot write the output: Bad file descriptor")),
             ("repl", "<input >/dev/full", (1, "", "cannot write the output: No space left on device")),
             ("check program", ">&-", (1, "", "cannot write the output: Bad file descriptor")),
-            ("check wrong", "2>&-", (1, "never answers", "")),
+            ("check wrong", "2>&-", (1, "never returns", "")),
             ("doc sin", "<&- >/dev/full", (1, "", "cannot write the output: No space left on device")),
             ("build program -o made", "<&- >&- 2>&-", (0, "", "")),
             ("build missing -o made", ">&- 2>&-", (1, "", "")),

@@ -283,7 +283,7 @@ MISTAKES = {
         (define (b x) (if (= (c 9) 10) (* 2 x) (+ {" ".join([f"(sin (+ x {i}))" for i in range(22)])})))
         (define (top x y) (if (> (warm x) 1e9) (begin (a x) (b y)) (begin (a y) (b x))))
         (top (real 1) (real 2))""",
-    "a tail call of what never answers, beside an answer": """
+    "a tail call of what never returns, beside an answer": """
         (define (never x) (if (> x 0) (never (+ x 1)) (never (- x 1))))
         (define (f x) (if (> x 5) (never x) (error "bad")))
         (define (g x) (if (> x 3) (f x) (if (> x 2) x (+ x 1))))

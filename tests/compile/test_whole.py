@@ -351,7 +351,7 @@ int main(void) {
         [
             ("list-of", "its result is a structure whose size is not known"),
             ("positive", "its result is a boolean"),
-            ("of-list", "it never answers when it is given reals"),
+            ("of-list", "it never returns when it is given reals"),
             ("nobody", "No procedure of that name: nobody"),
             ("scale", "No procedure of that name: scale"),
         ],
@@ -386,15 +386,15 @@ g : real -> real
 6:1 : ("a" 3 boolean)
 unused : x -> not used""",
     "(define (f x) (if (> x 0) (+ x 'a) x))\n(f (real 1))": "2:1 : real\n1:27: Argument to + is invalid",
-    "(define (f x) (g x))\n(f 1)": "2:1 : never answers: Unbound variable: g, at 1:16\n1:16: Unbound variable: g",
+    "(define (f x) (g x))\n(f 1)": "2:1 : never returns: Unbound variable: g, at 1:16\n1:16: Unbound variable: g",
     # why an expression never returns, if that is no type error
-    "(define (f x) (f (+ x 1)))\n(define (g x) (* 2 (f x)))\n(g 1)": "3:1 : never answers: f calls itself without end",
-    '(define (f x) (if (< x 9) (f (+ x 1)) (error "far")))\n(f (real 1))': "2:1 : never answers: f calls itself without end, "
+    "(define (f x) (f (+ x 1)))\n(define (g x) (* 2 (f x)))\n(g 1)": "3:1 : never returns: f calls itself without end",
+    '(define (f x) (if (< x 9) (f (+ x 1)) (error "far")))\n(f (real 1))': "2:1 : never returns: f calls itself without end, "
     "or it raises an error: far, at 1:39",
-    "(define (even n) (odd (- n 1)))\n(define (odd n) (even (- n 1)))\n(even 2)": "3:1 : never answers: even calls itself "
+    "(define (even n) (odd (- n 1)))\n(define (odd n) (even (- n 1)))\n(even 2)": "3:1 : never returns: even calls itself "
     "without end",
     # a certain error is reported with its message; `…` stands for text known at run time only
-    '(define (f x) (error "no" x))\n(define y (+ 1 (f 1)))': "y : never answers: it raises an error: no 1, at 1:15\n"
+    '(define (f x) (error "no" x))\n(define y (+ 1 (f 1)))': "y : never returns: it raises an error: no 1, at 1:15\n"
     "1:15: no 1",
     '(error "no:" #[1 2] (read-real) "s" (> (read-real) 0))': "1:1: no: #[…] … s …",
     '(define (f x) (if (> x 0) (error "more") (error "less")))\n(f (read-real))': "1:27: more\n1:42: less\n"
@@ -407,7 +407,7 @@ unused : x -> not used""",
     "(tensor-ref #[1 2] 5)": "1:1: Index given to tensor-ref is out of range",
     "(car (if (> (read-real) 0) 1 #t))": "1:1: Argument to car is invalid",
     # where shapes do not fit, indices do not matter
-    "(scatter-add #[1 2] #[0 1] #[1])": "1:1 : never answers: Shapes given to scatter-add do not fit: (2) and (1), at 1:1\n"
+    "(scatter-add #[1 2] #[0 1] #[1])": "1:1 : never returns: Shapes given to scatter-add do not fit: (2) and (1), at 1:1\n"
     "1:1: Shapes given to scatter-add do not fit: (2) and (1)",
     # behind a condition, and in a loop that may have no iteration
     STEPS
@@ -504,7 +504,7 @@ def test_check_runs_nothing(tmp_path: Path) -> None:
     done = command("check", "it.vlad", cwd=tmp_path)
     assert (
         done.stdout
-        == "1:1 : real\nf : real -> never answers\n4:1 : never answers: f calls itself without end\n"
+        == "1:1 : real\nf : real -> never returns\n4:1 : never returns: f calls itself without end\n"
     )
 
 
@@ -536,7 +536,7 @@ def test_check_looks_at_files(tmp_path: Path) -> None:
         "named : ((w . tensor (2 3)) (b . tensor (3) float32))",
         "rows : tensor (2 2)",
         "fit : w -> only its derivatives are used",
-        "5:1 : never answers: Shapes given to matmul do not fit: (5 4) and (3), at 4:30",
+        "5:1 : never returns: Shapes given to matmul do not fit: (5 4) and (3), at 4:30",
         "late : not known, for files of tensors are not compiled yet",
         "missing : not known, for Cannot find: missing.npy (looked in …)",
         "broken : not known, for Line 2 of broken.csv is no row of numbers (`x` is no number)",

@@ -143,7 +143,7 @@ def test_what_python_answers_has_to_have_a_counterpart(session: vlad.Session) ->
     session["make"] = lambda: {1, 2}
     error = error_of(lambda: session.eval("(make)"))
     assert (
-        "The answer of the Python function <lambda> cannot be taken over: A Python set has no counterpart"
+        "The result of the Python function <lambda> cannot be taken over: A Python set has no counterpart"
         in error.message
     )
     assert "vlad.Opaque" in (error.hint or "")
@@ -669,7 +669,7 @@ def test_answers_of_rules_have_the_right_shape(session: vlad.Session) -> None:
     error = error_of(lambda: vlad.grad(session["f"])(np.zeros(2)))
     assert (
         error.message
-        == "The Python function f's rule answers what has the shape (2 2), where (2) is expected"
+        == "The Python function f's rule returns what has the shape (2 2), where (2) is expected"
     )
     session["g"] = vlad.primitive("g", reverse=lambda x, s: s, example=example)(
         lambda x: x if len(x) == 3 else "no"
@@ -811,7 +811,7 @@ BAD = [
     (lambda: 1.0, {"partials": "1"}, "it has no operands"),
     (math.log, {"partials": "1"}, "it does not name its parameters"),
     (lambda x: x, {"partials": "1", "example": (1.0, 2.0)}, "its example has 2 operands"),
-    (lambda x: "a", {"partials": "1"}, "it answers at no point"),
+    (lambda x: "a", {"partials": "1"}, "it returns a finite number at no point"),
     (lambda x: x, {"partials": "1", "example": ("a",)}, "no operand of its example"),
     (lambda x: x.sum(), {"reverse": lambda x, s: s, "c": "{x}", "example": np.ones(2)}, "only functions of reals have"),
     (lambda x: np.sin(x), {"partials": "(cos x)", "forward": "dx", "example": np.ones(2)}, "forward and reverse in one"),

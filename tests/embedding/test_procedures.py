@@ -382,7 +382,7 @@ def test_what_cannot_be_compiled_is_refused_with_the_reason() -> None:
     assert error.code == "not-compiled" and "the Python function <lambda> is not compiled" in error.message
     assert str(error.span) == "calls.vlad:2:8"
     error = refused(lambda: vlad.compile(session["cube"], "text"))
-    assert error.message == "cube cannot be compiled: it never answers for arguments of these types"
+    assert error.message == "cube cannot be compiled: it never returns for arguments of these types"
     cube = vlad.compile(session["cube"], 2.0)
     assert refused(lambda: cube("text")).code == "not-compiled"
     assert cube(2.0) == 8.0

@@ -109,8 +109,8 @@ class AbstractMachine(Protocol):
         """All types of this analysis."""
 
     @property
-    def tells(self) -> bool:
-        """Does an error write its own message, because there is no evaluator to raise it again?"""
+    def is_standalone(self) -> bool:
+        """Does an error write its own message, because there is no evaluator that could repeat the call?"""
 
     @property
     def files(self) -> KnownFiles | None:

@@ -29,7 +29,7 @@ RANDOM = "random numbers come from a key: `(uniform (random-key 1) 3)` makes thr
 RECORDS = "there are no records: a list or a pair holds the fields, and a parameter such as `(list a b)` takes them apart"
 SETS = "there are no sets: a list, with `member` and `delete-duplicates`"
 SEVERAL = (
-    "write `(let (((cons a b) VALUE)) BODY)`, where VALUE answers `(cons a b)`, or `(list a b)` on both sides"
+    "write `(let (((cons a b) VALUE)) BODY)`, where VALUE returns `(cons a b)`, or `(list a b)` on both sides"
 )
 STREAMS = "streams are made by `cons-stream` and `stream-iterate`, and read by `stream-car`, `stream-cdr`, `stream-take`"
 TABLES = "a table is a list of pairs: `(cdr (assoc KEY TABLE))` finds, `(cons (cons KEY VALUE) TABLE)` adds"
@@ -76,7 +76,7 @@ WORDS: dict[str, str] = {
     "fsolve": "write Newton's step, `(- x (/ (f x) ((derivative f) x)))`, in a loop",
     "find-root": "write Newton's step, `(- x (/ (f x) ((derivative f) x)))`, in a loop",
     "solve-for": "write Newton's step, `(- x (/ (f x) ((derivative f) x)))`, in a loop",
-    "simplify": "expressions are not rewritten: `(derivative f)` answers a procedure, which `vlad show` prints as core",
+    "simplify": "expressions are not rewritten: `(derivative f)` returns a procedure, which `vlad show` prints as core",
     "arctan": "write `(atan y x)`",
     "array": "a tensor is written `#[1 2 3]`, or `(tensor '(1 2 3))`",
     "clip": "write `(clamp x low high)`",
@@ -180,7 +180,7 @@ SHARED: tuple[tuple[str, str], ...] = (
         "times",
     ),
     (
-        "write `(fold f start l)`, which answers the last value; `(build-list n f)` and `map` answer all of them",
+        "write `(fold f start l)`, which returns the last value; `(build-list n f)` and `map` return all of them",
         "scan reductions scanl scanr accumulate for/fold reduce-right pair-fold pair-fold-right foldl1 "
         "foldr1",
     ),
@@ -468,7 +468,7 @@ SHARED: tuple[tuple[str, str], ...] = (
     ("derivatives of loops keep what they need; there is no checkpoint to set", "checkpoint remat"),
     (JIT, "jit compile autocast make_jaxpr vectorize functorch block_until_ready njit numba"),
     (
-        "expressions are not rewritten: `(derivative f)` answers a procedure, and `vlad show` prints what it computes",
+        "expressions are not rewritten: `(derivative f)` returns a procedure, and `vlad show` prints what it computes",
         "symbolic",
     ),
     ("write `(integrate f a b n)`", "integral quad quadrature trapz simpson"),

@@ -103,7 +103,7 @@ def _arguments(machine: Evaluator, nothing: Value) -> Value:
 
 def _abstract_arguments(w: AbstractMachine) -> Any:
     """The session's arguments, which are part of a call's key; in standalone code, the process's."""
-    if not w.tells:
+    if not w.is_standalone:
         return w.value(_arguments(w.machine, NIL))
     return w.invoke(WORDS, (), [w.unknown_real(w.constant(0.0))], False)
 
@@ -245,7 +245,7 @@ def _abstract_on_nothing(
 
 def _abstract_error(w: AbstractMachine, message: Any) -> Any:
     """Compiled code has the message only if it stands alone: otherwise tier 0 runs a failed call again, and raises the error."""
-    if not w.tells or _message(w, message, True):
+    if not w.is_standalone or _message(w, message, True):
         w.raised()
     return None
 

@@ -460,7 +460,7 @@ def _scatter_add(t: Value, indices: Value, updates: Value, axis: Value) -> Value
         raise VladError(
             "wrong-shape",
             f"Shapes given to scatter-add do not fit: {shape_text(parts)} and {shape_text(more.shape)}",
-            hint="the updates have the shape that `gather` answers for these indices", name="scatter-add",
+            hint="the updates have the shape that `gather` returns for these indices", name="scatter-add",
         )  # fmt: skip
     in_a_row = reshaped_to(more, (*array.shape[:at], found.size, *array.shape[at + 1 :]))
     expect_arrays(1, array.size + (more.size if more.dtype != kind else 0))

@@ -178,7 +178,7 @@ def _numeral(
 
     def whole() -> Any:
         real = scalar(w, "numeral-real", state, high, low, places, power)
-        if w.tells:
+        if w.is_standalone:
             return real  # standalone code has no tier 0: if more than thirty digits decide a tie, the last bit may be wrong
         is_exact = scalar(w, "whole?", low)
         return choose(w, (key, "exact"), is_exact, lambda: real, between)

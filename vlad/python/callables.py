@@ -144,7 +144,7 @@ def returned(name: str, result: Any, apply: ApplyProcedure) -> Value:
     try:
         return tensor_of(result) if is_array(result) else from_python(result, apply)
     except NoCounterpart as error:
-        message = f"The answer of the Python function {name} cannot be taken over: {error.message}"
+        message = f"The result of the Python function {name} cannot be taken over: {error.message}"
         raise VladError("python-error", message, hint=error.hint) from None
 
 
@@ -195,7 +195,7 @@ def real_function(
             return float(result)
         except (TypeError, ValueError):
             raise VladError(
-                "python-error", f"The Python function {name} answers no real: {type(result).__name__}"
+                "python-error", f"The Python function {name} returns no real: {type(result).__name__}"
             ) from None
 
     return rule
@@ -206,7 +206,7 @@ def part_of(name: str, result: Any, part: int) -> Any:
     if not isinstance(result, tuple | list) or len(result) <= part:
         raise VladError(
             "python-error",
-            f"The Python function {name} does not answer a tuple of a sensitivity for each operand",
+            f"The Python function {name} does not return a tuple of a sensitivity for each operand",
         )
     return result[part]
 
@@ -215,7 +215,7 @@ def as_number(name: str, result: Value) -> Value:
     if type(result) not in (float, Tensor):
         raise VladError(
             "python-error",
-            f"The Python function {name} answers neither a real nor an array: {written(result, 60)}",
+            f"The Python function {name} returns neither a real nor an array: {written(result, 60)}",
         )
     return result
 
@@ -226,7 +226,7 @@ def fitting(name: str, answer: Value, like: Value = None) -> Value:
     if like is not None and shape_of(number) != shape_of(like):
         raise VladError(
             "wrong-shape",
-            f"The Python function {name} answers what has the shape {shape_text(shape_of(number))}, "
+            f"The Python function {name} returns what has the shape {shape_text(shape_of(number))}, "
             f"where {shape_text(shape_of(like))} is expected",
             hint="tangents have the shape of the result, sensitivities those of the operands",
         )

@@ -100,7 +100,9 @@ class Points:
                 found.append((point, value))
         if not found:
             why = "" if failure is None else f": {failure.message}"
-            raise wrong_rule(self.name, f"it answers at no point that was tried{why}", NO_POINTS)
+            raise wrong_rule(
+                self.name, f"it returns a finite number at no point that was tried{why}", NO_POINTS
+            )
         return found
 
     def tries(self) -> Iterator[Point]:

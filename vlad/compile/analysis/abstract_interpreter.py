@@ -120,7 +120,7 @@ class AbstractInterpreter:
         self.unknown: frozenset[Global] = frozenset()  # globals computed by steps that are not analysed
         self.devices: tuple[str, ...] = COMPILED  # with a compiler
         self.looping: set[Code] = set()  # recursive codes
-        self.tells = False  # do errors need their messages, because there is no tier 0?
+        self.is_standalone = False  # do errors need their messages, because there is no tier 0?
         self.files: Files | None = None  # None: files are not inspected before the program runs
         self._values: dict[
             int, tuple[Value, Type]

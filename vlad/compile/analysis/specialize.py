@@ -54,7 +54,7 @@ class Specializer(AbstractInterpreter):
         super().__init__(analysis.machine, analysis.types)
         self.analysis = analysis
         self._values = analysis._values
-        self.variables, self.tells = analysis.variables, analysis.tells
+        self.variables, self.is_standalone = analysis.variables, analysis.is_standalone
         self.looping, self.files = analysis.looping, analysis.files
         self.counting = analysis.counting
         self.layout = Representation(analysis.types)

@@ -1,11 +1,11 @@
 """The background compiler: one thread for all sessions of a process, which compiles calls that take long.
 
-In: jobs, each from the thread that makes the call.  Out: nothing; the work is the job's own `poll`, which returns the seconds
-until the next one, or None for never. Called by policy.py.
+In: jobs, each from the thread that makes the call.  Out: nothing; the job's `poll` does the work, and returns the seconds until
+the next poll, or None for none. Called by policy.py.
 
 While it works, the interpreter's switch interval is shorter. An evaluation of arrays releases the lock in each larger operation,
 and waits a whole interval to get it back; with Python's default of 5 ms, a training loop ran at a third of its speed while it was
-analysed, with this one at half. Later the work pauses, too (gil_yield.py).
+analysed, with this interval at half. After a while, the work pauses as well (gil_yield.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vlad.control.async_exceptions import masked, raise_in
 from vlad.control.gil_yield import begin, end
 
 SWITCH_INTERVAL = (
-    0.0005  # seconds: how long a thread holds the interpreter's lock while others wait, during work here
+    0.0005  # seconds for which a thread keeps the interpreter's lock while others wait, during work here
 )
 
 
@@ -39,7 +39,7 @@ class Job(Protocol):
 
 class BackgroundCompiler:
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # implemented in C: no exception comes between taking and releasing it
+        self._lock = threading.RLock()  # implemented in C, so that no exception interrupts its methods
         self._changed = threading.Condition(self._lock)
         self._jobs: set[Job] = set()
         self._at_work: Job | None = None
@@ -62,14 +62,14 @@ class BackgroundCompiler:
             self._jobs.discard(job)
 
     def abandon(self, job: Job) -> None:
-        """The result of a job is no longer needed: end the work on it now."""
+        """End the work on a job whose result is no longer needed."""
         with self._lock:
             self._jobs.discard(job)
             if self._at_work is job and self._thread is not None and self._thread.ident is not None:
                 raise_in(self._thread.ident, Abandoned)
 
     def wait_until_idle(self, tiers: Any = None, seconds: float | None = None) -> bool:
-        """Wait until there is no work for a call that has ended (of one session); False where that takes longer."""
+        """Wait until there is no work for a call that has ended (of one session); False if that takes longer."""
         with self._lock:
             return self._changed.wait_for(lambda: not self._is_belated(tiers), seconds)
 
@@ -123,7 +123,7 @@ class BackgroundCompiler:
                 if remaining <= 0:
                     self._at_work = job
                     return job
-                del job  # a wait does not keep it alive
+                del job  # so that the wait does not keep it alive
                 self._changed.wait(remaining)
 
     def _shorten_interval(self) -> None:
@@ -131,7 +131,7 @@ class BackgroundCompiler:
         sys.setswitchinterval(min(SWITCH_INTERVAL, self._usual_interval))
 
     def _restore_interval(self) -> None:
-        """In this order: an exception may interrupt it anywhere, and then it runs again."""
+        """The order matters: an exception may interrupt this anywhere, and then it runs again."""
         if self._usual_interval is not None:
             sys.setswitchinterval(self._usual_interval)
             self._usual_interval = None
@@ -141,7 +141,7 @@ class BackgroundCompiler:
             self._shorten_interval()
             begin()
             pause = job.poll()
-        except Exception:  # reported; the next job goes on
+        except Exception:  # reported, and the next job continues
             pause = None
             threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
         if pause is None:

@@ -1,4 +1,4 @@
-"""Effects that happen once although an evaluation runs again.
+"""Performs effects once although an evaluation runs again.
 
 In: the functions by which the machine writes and reads.  Out: the same, counted. An evaluation that runs again skips the effects
 of the first run: nothing is printed twice, and input that was read is taken from memory. So each effect happens once, in order.
@@ -15,7 +15,7 @@ from vlad.compile.calling.preemption import Runner, Switch
 
 
 class Effects:
-    """The number of effects of the outermost call, and how many of them another run has passed."""
+    """The number of effects of the outermost call so far, and the position of a repeated run among them."""
 
     __slots__ = ("done", "at", "words")
 
@@ -31,12 +31,12 @@ class Effects:
         self.at = at
 
     def replay(self, words: dict[int, str]) -> None:
-        """All effects from here on are those of an earlier call."""
+        """Skip all effects from here on, as those of an earlier call."""
         self.done, self.at, self.words = math.inf, 0, words
 
     def once(self, act: Callable[..., Any], tiers: Runner, remembered: bool = False) -> Callable[..., Any]:
-        """`act`, skipped where an evaluation runs again; its result is `remembered` for that. Compiled code does not take over
-        meanwhile."""
+        """`act`, skipped where an evaluation runs again; with `remembered`, its result is kept for that. Switch is not raised
+        during the effect."""
         effects = self
 
         def effect(*operands: Any) -> Any:
@@ -52,11 +52,11 @@ class Effects:
                         raise Switch
                     acting, job.acting = job.acting, True
             try:
-                answer = act(*operands)
+                result = act(*operands)
                 effects.at += 1
                 effects.done += 1
                 if remembered:
-                    effects.words[effects.at] = answer
+                    effects.words[effects.at] = result
             finally:
                 if job is not None:
                     with tiers.lock:
@@ -64,6 +64,6 @@ class Effects:
                         switching = job.switching
             if job is not None and switching and may_switch:
                 raise Switch
-            return answer
+            return result
 
         return effect

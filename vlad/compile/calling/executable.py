@@ -1,8 +1,8 @@
 """A compiled procedure as a callable: its limits, its statuses and their meaning, and its origin.
 
 In: a procedure and operands.  Out: `Compiled`, from the cache if the same call was compiled before, else from the
-compiler, which is imported only then. policy.py decides what is compiled when; an error of the program itself is not
-explained here: `Failed` makes tier 0 run the call.
+compiler, which is imported only then. policy.py decides what is compiled, and when. An error of the program is `Failed`: tier 0
+then runs the call again, and raises the error.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack, for a limit of depth
 
 
 class Outside:
-    """External effects of compiled code, done by the machine. An exception there ends the call, and is raised again."""
+    """External effects of compiled code, performed by the machine. An exception there ends the call, and is raised again."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = weakref.ref(machine)  # weak, as `_outsides` must not keep it alive; callers do
@@ -71,7 +71,7 @@ class Outside:
         return machine
 
     def _write(self, text: Any, length: int) -> int:
-        """Without a text: whether `length` bytes may be written."""
+        """Write a text. Without one, check that `length` bytes may be written. Returns 1 after an exception."""
         try:
             if text == ffi.NULL:
                 self._machine().watch.expects(length // LONGEST_CHARACTER)
@@ -125,7 +125,7 @@ class Compiled(Crossing):
         self.outside = outside_of(machine) if interface.acts else None
         self.busy: list[
             object
-        ] = []  # is a call in progress? Shared with fast_call.py, which must not reference this object
+        ] = []  # not empty during a call; shared with fast_call.py, which must not reference this object
         self.watch = machine.watch
         self.words = words = interface.words
         self._in = ffi.new("union vlad_word[]", words.count + 1)
@@ -149,7 +149,7 @@ class Compiled(Crossing):
             self._in[words.routines].p, self._in[words.routines + 1].i = table, routines.is_wide
         if words.calls_vectors:
             functions = import_safely("vlad.compile.native.vectors").functions()
-            if functions:  # else the null pointer stays
+            if functions:  # otherwise the word remains a null pointer
                 table = ffi.new("void *[]", [ffi.cast("void *", one) for one in functions])
                 self.held.append(table)
                 self._in[words.functions].p = table
@@ -167,14 +167,14 @@ class Compiled(Crossing):
         if arguments is not None:
             arguments = [type_ for type_ in arguments if not is_fixed(type_)]
         result = interface.result
-        # of a pair with one constant half, machine code returns only the other, a real, too
+        # machine code also returns a real for a pair with one constant half
         is_real = result is not None and interface.layout.types.canonical(result).kind == "real"
         if interface.direct and arguments is not None and is_real:
             kinds = ", ".join(["void *" if is_tensor(type_) else "double" for type_ in arguments])
             pointer = ffi.cast(f"double(*)({kinds})", ffi.addressof(handle, "vlad_direct"))
             # keeps the library loaded while the pointer is in use
             self.entry = ffi.gc(pointer, lambda _: handle)
-        # from reals to a real: it has no loops, and no stack
+        # from reals to a real: without loops, and without a separate stack
         self.is_free = self.entry is not None and not any(map(is_tensor, arguments or ()))
 
     @cached_property
@@ -183,7 +183,7 @@ class Compiled(Crossing):
         return quick(self, self._in, self._out)
 
     def fits(self) -> bool:
-        """Whether there is memory for its arrays. Only the largest one is checked, before it is written."""
+        """Is there memory for its arrays? Only the largest one is checked, before it is written."""
         largest = self.interface.largest
         copied = largest if "p" in self.words.results else 0  # results are copied
         return has_room(largest + copied)
@@ -196,7 +196,7 @@ class Compiled(Crossing):
             try:
                 self.busy.append(self.lock)
                 return self._called(operands)
-            finally:  # in any case: boxes and values are freed, and their ids and addresses reused
+            finally:  # always: boxes and values are freed, and their ids and addresses reused
                 self.busy.clear()
                 self._made.clear()
                 self._seen.clear()
@@ -215,7 +215,7 @@ class Compiled(Crossing):
         if self.stop is not None:
             self.handle.vlad_stop = 0
         for index in range(self.words.targets, self.words.count):
-            self._in[index].p = ffi.NULL  # anywhere: results are copied
+            self._in[index].p = ffi.NULL  # no address is requested: results are copied
         if self.outside is not None:
             self.handle.vlad_host_write = self.outside.write
             self.handle.vlad_host_read = self.outside.read
@@ -252,18 +252,18 @@ class Compiled(Crossing):
             raise Failed("it is too deep")
         if self.steps is not None and status == OUT_OF_FUEL:
             self.steps[0] = self.steps[1] + 1
-        self.watch.raise_if_interrupted()  # what stopped it may be a limit, whose exception is still on its way
+        self.watch.raise_if_interrupted()  # a limit may have stopped it, whose exception is still pending
         raise failure(status, self.interface.failures)
 
     def is_taken(self) -> bool:
-        """Whether a call is in progress in another thread."""
+        """Is a call in progress in another thread?"""
         if self.lock.acquire(False):
             self.lock.release()
             return False
         return True
 
     def is_deep(self) -> bool:
-        """Whether it has a stack of its own."""
+        """Does it use a separate stack?"""
         return bool(_exported(self.handle, "vlad_deepest"))
 
     @contextlib.contextmanager
@@ -304,9 +304,9 @@ def _exported(handle: Any, name: str) -> Any:
 
 
 class Launched(Crossing):
-    """The same on a GPU: the output of cuda_unit.py, called with values there."""
+    """The same for a GPU: the output of cuda_unit.py, called with values on the GPU."""
 
-    fits: Callable[[], bool] = staticmethod(lambda: True)  # its memory is not the process's
+    fits: Callable[[], bool] = staticmethod(lambda: True)  # it does not use the memory of the process
 
     is_free = False
     quick: Any = None
@@ -362,11 +362,11 @@ def compile_call(
     optimize: int = 2,
     fast_math: bool = False,
     variants: int = 0,
-    tell_where: bool = False,
+    with_place: bool = False,
     fixed: Places = (),
 ) -> Compiled | Launched:
     """Compile a procedure for operands like these, when it has `variants` variants already; `fixed`: the positions of numbers
-    that had to be constants in operands of the same form. Raises Unbounded, with a place if `tell_where` is set, or
+    that had to be constants in operands of the same form. Raises Unbounded, with a place if `with_place` is set, or
     toolchain.Unavailable.
     """
     with deep_recursion():
@@ -379,7 +379,7 @@ def compile_call(
         for limit in first:
             with contextlib.suppress(Unbounded):
                 return with_room(_compile, machine, f, given, limit, optimize, fast_math)
-        return with_room(_compile, machine, f, given, last, optimize, fast_math, tell_where)
+        return with_room(_compile, machine, f, given, last, optimize, fast_math, with_place)
 
     if not set(fixed) <= set(whole_numbers(operands)):
         fixed = ()
@@ -427,7 +427,7 @@ def _shaping(machine: Machine, f: Value, operands: tuple[Value, ...], longest: i
 
 
 def longest_chain(value: Value, known: dict[int, int]) -> int:
-    """The longest chain of pairs or captured values in a value. `known`: parts visited before."""
+    """The length of the longest chain of pairs or captured values in a value. `known`: lengths found before."""
     given, length, longest = value, 0, 0
     if id(given) in known:
         return known[id(given)]
@@ -451,7 +451,7 @@ def _compile(
     longest: int,
     optimize: int,
     fast_math: bool,
-    tell_where: bool = False,
+    with_place: bool = False,
 ) -> Compiled | Launched:
     key: str | None = None
     cells: list[Global] = []
@@ -468,12 +468,12 @@ def _compile(
             try:
                 kept = _kept(machine, key, cells)
             except Unbounded:
-                if not tell_where:
+                if not with_place:
                     raise
                 kept = None  # places are not cached, as they are not part of a call's key
             if kept is not None:
                 return kept
-    # 13 ms, only when something is compiled
+    # 13 ms, only for a call that is not cached
     made = import_safely("vlad.compile.calling.pipeline").made
     try:
         unit = made(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest)

@@ -1,11 +1,11 @@
 """The fast path: arrays and floats of Python directly to machine code, and back.
 
-In: a compiled procedure whose operands are reals and tensors, and whose result is one, a list or a tuple of such. An operand that
-determines a shape (static_operands.py) must be the same number.
-Out: `Quick`, which Python's `Procedure` tries first. Its `leaves` returns NotImplemented for any other arguments, and for
-errors: then the general path converts, selects a variant and explains. Only that path enforces limits of time and memory
-(policy.py checks them). Calls go through C, in c_extension.py, or, without it, through Python code generated here.
-The interpreter's lock is released meanwhile, except in short calls.
+In: a compiled procedure whose operands are reals and tensors, and whose result is one of these, or a list or a tuple of them. An
+operand that determines a shape (static_operands.py) must be the same number.
+Out: `Quick`, which Python's `Procedure` tries first. Its `leaves` returns NotImplemented for any other arguments, and for errors:
+then the general path converts the arguments, selects a variant and raises errors. Only that path enforces limits of time and
+memory (policy.py checks them). Calls go through C, in c_extension.py, or, without it, through Python code generated here. The
+interpreter's lock is released during calls, except short ones.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Quick(NamedTuple):
     shape: Callable[[Sequence[Any]], Any]
 
 
-def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
-    """For an executable.Compiled, if possible. `words` and `answers` are the buffers of machine code."""
+def quick(compiled: Any, words: Any, results: Any) -> Quick | None:
+    """The fast path of an executable.Compiled, if there is one. `words` and `results` are the buffers of machine code."""
     interface = compiled.interface
     if interface.acts or interface.words.counts or interface.result is None:
         return None
@@ -48,40 +48,38 @@ def quick(compiled: Any, words: Any, answers: Any) -> Quick | None:
     elements, form = spine
     in_c = border() if len(arguments) + len(elements) <= MOST_PARTS else None
     if in_c is None:
-        leaves = _Writer(compiled, words, answers, arguments, elements).leaves()
+        leaves = _Writer(compiled, words, results, arguments, elements).leaves()
     else:
-        leaves = in_c.call(*_described(compiled, words, answers, arguments, elements, form))
+        leaves = in_c.call(*_described(compiled, words, results, arguments, elements, form))
     return Quick(leaves, SHAPES[form])
 
 
 def _ends_soon(compiled: Any, types: Sequence[Type]) -> bool:
-    """Whether calls are short: code without checks for interrupts has only short kernels; with few entries it
-    takes microseconds.
-    """
+    """Are calls short? Code that does not poll for interrupts has only short kernels; with few entries it takes microseconds."""
     entries = sum([type_.of.size for type_ in types if is_tensor(type_)])
     largest = compiled.interface.largest // SIZES["float64"]
     return compiled.stop is None and entries + largest <= MOST_ENTRIES
 
 
 def _described(
-    compiled: Any, words: Any, answers: Any, types: Sequence[Type], elements: Sequence[Type], form: int
+    compiled: Any, words: Any, results: Any, types: Sequence[Type], elements: Sequence[Type], form: int
 ) -> tuple[Any, ...]:
     """The description of a call for c_extension.c."""
     numbers = itertools.count()
-    results = []
+    parts = []
     for type_ in elements:
         if _is_constant(type_):
-            results.append((CONSTANT, type_.of, (), NOWHERE, NOWHERE))
+            parts.append((CONSTANT, type_.of, (), NOWHERE, NOWHERE))
         else:
             number = next(numbers)
             target = compiled.words.target(number)
-            results.append((*_part(type_), number, NOWHERE if target is None else target))
+            parts.append((*_part(type_), number, NOWHERE if target is None else target))
     rest = ffi.NULL if compiled.rest is None else ffi.addressof(compiled.handle, "vlad_rest")
-    addresses = [ffi.addressof(compiled.handle, "vlad_call"), rest, words, answers]
+    addresses = [ffi.addressof(compiled.handle, "vlad_call"), rest, words, results]
     return (
         *[int(ffi.cast("long", address)) for address in addresses], compiled.busy, form,
-        tuple([_operand(type_) for type_ in types]), tuple(results),
-        (compiled.handle, words, answers, *compiled.held), () if _ends_soon(compiled, [*types, *elements]) else _turn(compiled),
+        tuple([_operand(type_) for type_ in types]), tuple(parts),
+        (compiled.handle, words, results, *compiled.held), () if _ends_soon(compiled, [*types, *elements]) else _turn(compiled),
     )  # fmt: skip
 
 
@@ -106,8 +104,8 @@ def _part(type_: Type) -> tuple[Any, ...]:
 
 
 def arguments_of(interface: Interface) -> list[Type] | None:
-    """The types of the reals and tensors among Python's arguments, one word each except fixed ones; by the tuple rule the last
-    operand may be several. None if there are others.
+    """The types of Python's arguments, which are reals and tensors, one word each, and fixed numbers; by the tuple rule the last
+    operand may be several arguments. None if there are others.
     """
     *found, last = [interface.layout.types.canonical(type_) for type_ in interface.operands]
     while last.kind == "pair":
@@ -118,29 +116,29 @@ def arguments_of(interface: Interface) -> list[Type] | None:
 
 
 def is_fixed(type_: Type) -> bool:
-    """Whether it is a number that is not passed. Zeros of both signs are equal, and nan is equal to no number: the general path
-    distinguishes them.
+    """Is the operand a number that is not passed? Zeros of both signs are equal, and nan is equal to no number, so these are left
+    to the general path.
     """
     return _is_constant(type_) and type_.of != 0 and not math.isnan(type_.of)
 
 
 class _Writer:
-    """Generates Python code of `leaves` for given types: a loop over them would cost as much as the sum of a small array."""
+    """Generates the Python code of `leaves` for given types: a loop over them would cost as much as the sum of a small array."""
 
     def __init__(
-        self, compiled: Any, words: Any, answers: Any, types: Sequence[Type], elements: Sequence[Type]
+        self, compiled: Any, words: Any, results: Any, types: Sequence[Type], elements: Sequence[Type]
     ) -> None:
         self.compiled = compiled
-        self.words, self.answers = words, answers
+        self.words, self.results = words, results
         self.elements = elements
         # the names used in the text, and owners of addresses, kept alive during calls
-        self.names: dict[str, Any] = {"kept": (compiled.handle, words, answers, *compiled.held)}
+        self.names: dict[str, Any] = {"kept": (compiled.handle, words, results, *compiled.held)}
         self.given = [(f"x{index}", type_) for index, type_ in enumerate(types)]
         words_for = [(x, type_) for x, type_ in self.given if not is_fixed(type_)]
         self.operands, self.types = [x for x, _ in words_for], [type_ for _, type_ in words_for]
 
     def leaves(self) -> Leaves:
-        """From reals and arrays of the types to the reals and arrays of the elements."""
+        """The function from reals and arrays of the types to the reals and arrays of the elements."""
         if self.compiled.entry is not None:
             body = self._without_state()
         elif any(map(is_tensor, (*self.types, *self.elements))):
@@ -180,18 +178,18 @@ class _Writer:
         return lines
 
     def _without_state(self) -> list[str]:
-        """To a real, without a lock."""
+        """The code of a call that returns a real, without the lock."""
         return [f"return ({self._named('entry', self.compiled.entry)}({', '.join(self.operands)}),)"]
 
     def _in_turn(self, before: list[str], after: list[str]) -> list[str]:
-        """Under the lock: write the words, call, and read the results."""
+        """The code of a call under the lock: it writes the words, calls, and reads the results."""
         self.names.update(
             lock=self.compiled.lock, busy=self.compiled.busy, call=_caller(self.compiled),
-            words=self.words, answers=self.answers,
+            words=self.words, results=self.results,
         )  # fmt: skip
         if self.compiled.rest is not None:
             self.names["rest"] = self.compiled.rest
-        inside = [*before, "if call(words, answers): return NotImplemented", *after]
+        inside = [*before, "if call(words, results): return NotImplemented", *after]
         return [
             "with lock:",
             "    if busy: return NotImplemented  # in this very thread",
@@ -207,16 +205,16 @@ class _Writer:
         """The code before and after a call from reals to reals."""
         self.names["put"] = struct.Struct(f"{len(self.types)}d").pack_into
         self.names["take"] = struct.Struct(f"{len(self.compiled.words.results)}d").unpack_from
-        self.names.update(operands=ffi.buffer(self.words), results=ffi.buffer(self.answers))
-        before = [f"put({', '.join(['operands', '0', *self.operands])})"]
+        self.names.update(operand_bytes=ffi.buffer(self.words), result_bytes=ffi.buffer(self.results))
+        before = [f"put({', '.join(['operand_bytes', '0', *self.operands])})"]
         if not any(map(_is_constant, self.elements)):
-            return before, ["return take(results)"]
+            return before, ["return take(result_bytes)"]
         numbers = itertools.count()
         found = [
             self._named("constant", type_.of) if _is_constant(type_) else f"found[{next(numbers)}]"
             for type_ in self.elements
         ]
-        return before, ["found = take(results)", f"return ({', '.join(found)},)"]
+        return before, ["found = take(result_bytes)", f"return ({', '.join(found)},)"]
 
     def _word_by_word(self) -> tuple[list[str], list[str]]:
         """The code before and after a call with arrays."""
@@ -230,9 +228,9 @@ class _Writer:
             if _is_constant(type_):
                 found.append(self._named("constant", type_.of))
                 continue
-            answer = self._named("answer", self.answers[number])
+            result = self._named("result", self.results[number])
             if not is_tensor(type_):
-                found.append(f"{answer}.d")
+                found.append(f"{result}.d")
             else:
                 y = f"y{number}"
                 made = self._new_array(y, type_)
@@ -243,7 +241,7 @@ class _Writer:
                     after.append(f"{target}.p = NULL")
                 else:
                     size = type_.of.size * SIZES[type_.of.kind]
-                    after += [made, f"memmove(from_buffer({y}), {answer}.p, {size})"]
+                    after += [made, f"memmove(from_buffer({y}), {result}.p, {size})"]
                 after.append(f"{y}.setflags(write=False)")
                 found.append(y)
             number += 1
@@ -262,23 +260,23 @@ class _Writer:
 
 
 def _caller(compiled: Any) -> Callable[[Any, Any], int]:
-    """The call itself, returning its status; Ctrl-C ends one that may take long."""
+    """The function that makes the call and returns its status; Ctrl-C ends a call that may take long."""
     stop, handle = compiled.stop, compiled.handle
     call: Callable[[Any, Any], int] = handle.vlad_call
     if stop is None:
         return call
 
-    def stoppable(words: Any, answers: Any) -> int:
+    def stoppable(words: Any, results: Any) -> int:
         handle.vlad_stop = 0
         with Interruptible(stop):
-            return call(words, answers)
+            return call(words, results)
 
     return stoppable
 
 
 def _spine(types: Any, type_: Type) -> tuple[list[Type], int] | None:
-    """The types of the reals and tensors of a result, and its form: a single one, a list, or a tuple by
-    the tuple rule. None if there are others.
+    """The types of the reals and tensors of a result, and its form: a single one, a list, or a tuple by the tuple rule. None if
+    it contains other types.
     """
     found: list[Type] = []
     type_ = types.canonical(type_)

@@ -1,7 +1,7 @@
 """The interface of a unit for callers: conversion between values and words, and the meaning of its statuses.
 
-In: types and their layout, from the compiler, or the text that an earlier process wrote of them.  Out: `Interface`, and that
-text. The types determine the layout, member by member in their order.
+In: types and their layout, from the compiler, or a text from an earlier process.  Out: `Interface`, and that text. The types
+determine the layout; the order of members is significant.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, String, Symbol
 
 
 class Unwritable(Exception):
-    """A type mentions a code, which has no name outside its process."""
+    """A type contains a code, which has no name outside its process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
     """
-    operands, result  their types; no result: it never returns
-    words             how the words of a call lie
+    operands, result  the types; without a result, the code never returns
+    words             the layout of the words of a call
     failures          by status - abi.FIRST_FAILURE: messages, and whether tier 0 succeeds there
-    acts              it writes or reads, by functions that the host passes in
+    acts              the code writes or reads, by functions that the host passes in
     stops             it polls `vlad_stop`, and so can be interrupted
     direct            it has a second entry, `vlad_direct`, from doubles to a double
     largest           bytes of the largest array that it allocates
@@ -43,7 +43,7 @@ class Interface:
     largest: int
 
     def text(self) -> str:
-        """Serialise for another process. Raises Unwritable."""
+        """Serialize for another process. Raises Unwritable."""
         writer = _Writer(self.layout)
         fields = {
             "operands": [writer.type(type_) for type_ in self.operands],
@@ -86,7 +86,7 @@ ATOMS: dict[str, Value] = {
 
 
 class _Writer:
-    """Types as JSON; a union is its cell's number."""
+    """Writes types as JSON; a union is the number of its cell."""
 
     def __init__(self, layout: Representation) -> None:
         self.layout = layout
@@ -113,7 +113,7 @@ class _Writer:
         raise Unwritable
 
     def chain(self, type_: Type) -> list[Any]:
-        """The first parts of a chain of pairs, and its end: lists may be long."""
+        """The first parts of a chain of pairs, and its end; iterative, since lists may be long."""
         written = []
         while type_.kind == "pair":
             written.append(self.type(type_.parts[0]))
@@ -133,7 +133,7 @@ class _Writer:
         raise Unwritable
 
     def written(self) -> list[list[Any]]:
-        """The members of every mentioned cell."""
+        """The members of every cell that was written."""
         cells: list[list[Any]] = []
         while len(cells) < len(self.unions):
             members = self.layout.members_of(self.unions[len(cells)])

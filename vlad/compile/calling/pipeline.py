@@ -1,4 +1,4 @@
-"""From a procedure and the types of its operands to C text: the compiler's stages, one after the other."""
+"""From a procedure and the types of its operands to C text: the compiler's stages, in order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vlad.evaluate.limits import deep_recursion
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
-MOST_PATIENT_LINES = 8_000  # of C: with more, compiling unrolled calls takes longer than they save
+MOST_UNROLLED_LINES = 8_000  # of C: with more, compiling unrolled calls takes longer than they save
 
 
 def made(
@@ -35,7 +35,7 @@ def made(
 
     def attempt(strategy: Strategy) -> tuple[Unit, Settled]:
         unit = Unit(machine, code, environment, operands, strategy)
-        if strategy.unroll and unit.text.count("\n") > MOST_PATIENT_LINES:
+        if strategy.unroll and unit.text.count("\n") > MOST_UNROLLED_LINES:
             raise NotWorthwhile("its code is too long")
         return unit, fit(unit.program, unit.analysis.types)
 
@@ -49,7 +49,7 @@ def settles(
     operands: tuple[Value, ...],
     strategy: Strategy,
 ) -> bool:
-    """Whether the analysis of a call terminates."""
+    """Does the analysis of a call terminate?"""
     try:
         with deep_recursion():
             _solved(Analysis(machine, strategy), code, environment, operands)
@@ -66,7 +66,7 @@ def _solved(
 
 
 class Unit:
-    """What compiling makes of a call, before there is a library: its program, its text, its interface. Raises Unbounded."""
+    """A compiled call before it is a library: its program, its text, its interface. Raises Unbounded."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Unit:
         with deep_recursion():
             root = _solved(analysis, code, environment, operands)
             if root.result is None and not root.operands:
-                raise Unbounded("it never answers")
+                raise Unbounded("it never returns")
             specializer = Specializer(analysis)
             on_gpu = analysis.machine.device == "cuda" and analysis.types.has_tensors
             program = specializer.entry(root, environment)

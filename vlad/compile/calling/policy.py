@@ -59,7 +59,7 @@ POLICIES = ("auto", "compile", "evaluate")
 A_MOMENT = 0.05  # seconds on tier 0, before a call is compiled
 MOST_PROCEDURES = 512
 MOST_MISSES = 4  # of one procedure, because a number is unknown
-NEVER = "it never answers for arguments of these types"
+NEVER = "it never returns for arguments of these types"
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
 
 
@@ -194,7 +194,7 @@ class Tiers:
             why = "it counts operations" if self.machine.metered else "its tier is evaluate"
             hint = 'Session(tier="auto") does'
             raise VladError("not-compiled", f"This session compiles nothing: {why}", hint=hint)
-        compiled = None if entry.disagrees else self.compile(entry, operands, tell_where=True)
+        compiled = None if entry.disagrees else self.compile(entry, operands, with_place=True)
         if compiled is None:
             raise self._refusal(entry)
         if compiled.interface.result is None:
@@ -221,7 +221,7 @@ class Tiers:
     def _new_entry(self, f: Value, options: Options | None = None) -> Entry:
         return Entry(f, options or (self.optimize, self.fast_math))
 
-    def compile(self, entry: Entry, operands: tuple[Value, ...], tell_where: bool = False) -> Any:
+    def compile(self, entry: Entry, operands: tuple[Value, ...], with_place: bool = False) -> Any:
         """A new variant (executable.Compiled) for operands like these; None if it is impossible, with its `reason` (and
         `place`, if requested), or if a global was redefined meanwhile.
         """
@@ -246,7 +246,7 @@ class Tiers:
                 operands,
                 *entry.options,
                 variants=len(entry.variants),
-                tell_where=tell_where,
+                with_place=with_place,
                 fixed=entry.fixed.get(form_of, ()),
             )
         except Unbounded as unbounded:
@@ -384,7 +384,7 @@ class Tiers:
             return "\n\n".join([f"; {takes}", *nests])
         if stage == "c":
             return f"/* {comment(code.name)} */\n{unit.text}"
-        result = "never answers" if unit.interface.result is None else described(unit.interface.result)
+        result = "never returns" if unit.interface.result is None else described(unit.interface.result)
         return f"{takes} -> {result}"
 
     def redefine(self, cell: Global, change: Callable[[], object]) -> None:

@@ -1,9 +1,9 @@
 """Preemption: a call that runs on tier 0 is abandoned for its compiled form, as soon as that is ready.
 
 In: a call that has begun, as a `Job`; the background compiler polls it (background.py).  Out: `Switch`, raised in the thread that
-evaluates, where it interrupts nothing but the evaluation. Made by policy.py, which starts the call again, compiled.
+evaluates, where it interrupts nothing but the evaluation. policy.py makes jobs, and starts the call again, compiled.
 
-In the main thread a probe looks for such a place, for signal handlers run there. In another thread `Switch` is raised at any
+In the main thread, where signal handlers run, a probe searches for such a place. In another thread `Switch` is raised at any
 bytecode: programs that call Python functions with effects are not compiled, so it interrupts pure code, or effects.py defers it.
 """
 
@@ -61,15 +61,15 @@ class Job:
         self.thread = threading.get_ident()
         self.due = due
         self.active = False  # may it be preempted?
-        self.acting = False  # is it in the middle of an effect, which must not be interrupted?
+        self.acting = False  # is an effect in progress, which must not be interrupted?
         self.switching = False
-        self.is_probed = False  # by a probe, or else by an exception: async_exceptions.py
+        self.is_probed = False  # is Switch raised by a probe, or asynchronously (async_exceptions.py)?
         self.compiled: Any = None
-        self.budget = budget()  # compiling for it counts towards its limits
+        self.budget = budget()  # compiling it counts towards its limits
         self.nesting: object = None
 
     def poll(self) -> float | None:
-        """In the compiler's thread: the call has taken longer than a moment; compile it, and switch."""
+        """In the compiler's thread, after the call has run for a moment: compile it, and switch."""
         if self.compiled is None:
             with using_budget(self.budget):
                 self.compiled = self._made_meanwhile() or self.tiers.compile(self.entry, self.operands)
@@ -79,33 +79,33 @@ class Job:
         return AGAIN_SECONDS if self.request_switch() else NOT_BEGUN_SECONDS
 
     def _made_meanwhile(self) -> Any:
-        """A variant that fits, compiled meanwhile for an earlier call."""
+        """A variant that fits, compiled for an earlier call since this one began."""
         fresh = self.entry.variants[self.known :]
         return next((compiled for compiled in fresh if compiled.takes(self.operands)), None)
 
     def request_switch(self) -> bool:
-        """In the compiler's thread: let the compiled form take over from tier 0; False where that has not begun."""
+        """In the compiler's thread: request that the compiled form replaces tier 0; False if tier 0 has not begun."""
         tiers = self.tiers
         with tiers.lock:
             if self.active:
                 self.switching, self.is_probed = True, self.thread == threading.main_thread().ident
                 if self.is_probed:
                     probe_main_thread(self.probe)
-                elif not self.acting:  # else the effect switches itself, at its end
+                elif not self.acting:  # otherwise the effect raises Switch itself, at its end
                     tiers.machine.watch.raise_in_evaluation(self.thread, Switch)
             return self.active
 
     def begin(self) -> None:
-        """From here on Switch may be raised."""
+        """Permit Switch to be raised from here on."""
         self.nesting = self.tiers.machine.watch.nesting(self.thread)
         self.active = True
 
     def is_innermost(self) -> bool:
-        """Is no other evaluation in progress inside it, in a signal's handler, a finalizer or a Python function?"""
+        """Is no other evaluation in progress inside this call, in a signal handler, a finalizer or a Python function?"""
         return bool(self.tiers.machine.watch.nesting(self.thread) == self.nesting)
 
     def probe(self, frame: FrameType) -> None:
-        """In the main thread, with its current frame. Raises Switch where that interrupts nothing but the evaluation."""
+        """In the main thread, with its current frame: raises Switch if that interrupts nothing but the evaluation."""
         if not self.active or self.tiers.machine.watch.reason is not None:
             return
         if is_own_step(frame) and self.is_innermost():
@@ -115,7 +115,7 @@ class Job:
             probe_after(waits_for)
 
     def end(self) -> None:
-        """From here on Switch is not raised: there is a result."""
+        """Prevent Switch from being raised from here on, since there is a result."""
         while self.active:
             with contextlib.suppress(Switch):
                 self.withdraw()
@@ -133,7 +133,7 @@ class Job:
 
 
 def prefer_interrupt(switch: Switch, handled: BaseException | None = None) -> None:
-    """Raise the interrupt or the limit that was propagating already when Switch came, if there was one."""
+    """Raise the interrupt or the limit that was propagating already when Switch was raised, if there was one."""
     context: BaseException | None = switch.__context__
     while context is not None and context is not handled:
         if isinstance(context, KeyboardInterrupt | LimitExceeded):

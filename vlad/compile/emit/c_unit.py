@@ -77,8 +77,8 @@ def emit(program: Program) -> Emitted:
 
 
 def emit_program(program: Program, describe: Callable[[Fail], str]) -> str:
-    """The text of a standalone program. `describe` returns the message of an error, in which character 1 stands for the line of
-    input."""
+    """The text of a standalone program. `describe` returns the message of an error, in which character 1 stands for the text that
+    is in the buffer at run time."""
     unit = CUnit(program, alone=True)
     return unit.text(lambda: unit.main(describe))
 

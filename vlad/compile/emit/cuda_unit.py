@@ -313,7 +313,7 @@ class _Body:
             case Fail():
                 self.line(f"raise Failed({end.what!r})")
             case _:
-                self.line("raise Failed('it never answers')")
+                self.line("raise Failed('it never returns')")
 
     # Statements.
 

@@ -42,7 +42,7 @@ def standalone(whole: Whole, *others: Instance) -> Program:
 
 
 def error_text(fail: Fail) -> str:
-    """An error message of the program, with a character 1 in place of its run-time texts."""
+    """An error message of the program, in which character 1 stands for texts known only at run time."""
     if fail.about is Failure.RAISED:
         return str(VladError("user-error", "\1", fail.span))
     hint = "read-real takes a number" if fail.about is Failure.INPUT else None
@@ -50,8 +50,8 @@ def error_text(fail: Fail) -> str:
 
 
 def _name_places(program: Program) -> None:
-    """Give the errors in the library's procedures, and in primitives called as values, the place in the program that
-    leads to them, if it is unique.
+    """Set the place of errors in the library's procedures, and in primitives called as values, to the place in the program
+    that leads to them, if it is unique.
     """
     calls: dict[Function, dict[str, tuple[Function, Span | None]]] = {}
     for function in program.functions:

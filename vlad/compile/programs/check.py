@@ -58,7 +58,7 @@ UNKNOWN = "…"  # in an error's message: text that is known at run time only
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """The report of `vlad check`: a line for each definition and expression, and the errors."""
+    """A line for each definition and expression, the errors, and the steps whose analysis does not terminate."""
 
     lines: list[str]
     errors: list[VladError]
@@ -74,7 +74,7 @@ def check(machine: Machine, steps: Steps) -> Report:
         report = best(lambda strategy: _checked(machine, steps, strategy, files), leaves_out=True)
         if files.is_consistent():
             return report
-        files.found.clear()  # the files that the program writes are known now
+        files.found.clear()  # now the files that the program writes are known
 
 
 def _checked(machine: Machine, steps: Steps, strategy: Strategy, files: Files) -> tuple[Report, Settled]:
@@ -101,7 +101,7 @@ def _checked(machine: Machine, steps: Steps, strategy: Strategy, files: Files) -
     for step, instance in instances.items():
         if instance.result is None:
             endless, failures = _endings(origins[instance])
-            result = f"never answers{_why_never(endless, failures)}"
+            result = f"never returns{_why_never(endless, failures)}"
             if not endless:
                 abouts |= {failure.fail.about for failure in failures}
                 errors += _certain(failures)
@@ -135,7 +135,7 @@ def _each_once(errors: Iterable[VladError]) -> list[VladError]:
 
 
 def _name(step: Step) -> str:
-    """The name of a step in a report: that which it defines, or its place."""
+    """The name of a step in a report: the name that it defines, or its place."""
     return step.cell.name if step.cell is not None else f"{step.span.line}:{step.span.column}"
 
 
@@ -148,7 +148,7 @@ def _signatures(whole: Whole, defined: Defined, used: list[Instance]) -> Iterato
     for instance in found:
         takes = " ".join([_short(types.canonical(types.general(operand))) for operand in instance.operands])
         result = (
-            "never answers"
+            "never returns"
             if instance.result is None
             else described(types.canonical(types.general(instance.result)))
         )
@@ -200,9 +200,9 @@ def _unbound(machine: Machine, steps: Steps) -> Iterator[VladError]:
 
 def _mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:
     """Errors that occur whenever they are reached, for any members of the unions on the path. Some conditions are followed, and
-    errors behind them are marked: comparisons of reals, and whether a list of unknown length has more elements. A loop is
-    followed into its first iteration only: in a later one something else may have ended that runs in parallel with the condition,
-    such as a second list.
+    errors behind them are marked: comparisons of reals, and tests whether a list of unknown length has more elements. Only the
+    first iteration of a loop is followed: in later ones, something that the condition does not test may have ended, such as a
+    second list.
     """
     callers: _Callers = {}
     ways: dict[Function, _Way] = {}
@@ -277,15 +277,15 @@ def _reached(function: Function, conditional: bool) -> Iterator[tuple[Statement 
                 has_more.update(_if_more(node))
             elif type(node) is Branch:
                 arms = {True: node.consequent, False: node.alternative}
-                for answer, arm in arms.items():
-                    if type(arms[not answer].end) is Fail:
+                for outcome, arm in arms.items():
+                    if type(arms[not outcome].end) is Fail:
                         work.append((arm, is_behind))
-                    elif conditional and (node.test in compared or has_more.get(node.test) is answer):
+                    elif conditional and (node.test in compared or has_more.get(node.test) is outcome):
                         work.append((arm, True))
 
 
 def _if_more(switch: Switch) -> Iterator[tuple[Leaf, Leaf]]:
-    """If this is a switch on a list, ended or not: what it yields if there are more elements."""
+    """For a switch that tests whether a list has ended: what it yields if there are more elements."""
     cases = {member.name: block.end for member, block in switch.cases}
     if cases.keys() == {"empty", "pair"}:
         end = cases["pair"]
@@ -302,7 +302,7 @@ def _own(function: Function, span: Span | None, callers: _Callers) -> Span | Non
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Failure:
-    """An error in which a step ends that never returns: its message, and its place in the user's own text."""
+    """An error that ends a step that never returns: its message, and its place in the user's own text."""
 
     fail: Fail
     words: str
@@ -310,8 +310,8 @@ class _Failure:
 
 
 def _endings(function: Function) -> tuple[Function | None, list[_Failure]]:
-    """Why a step never returns: one of the functions with endless recursion, if there is one, with the
-    errors that may occur; otherwise the errors, one of which ends it.
+    """The reason why a step never returns: a function with endless recursion, if there is one, with the errors that may occur;
+    otherwise the errors, one of which ends the step.
     """
     callers: _Callers = {}
     onward: dict[Function, list[Function]] = {}
@@ -387,7 +387,7 @@ def _certain(failures: list[_Failure]) -> Iterator[VladError]:
 
 
 def _why_never(endless: Function | None, failures: list[_Failure]) -> str:
-    """The reason after `never answers` in the line of a step."""
+    """The reason after `never returns` in the line of a step."""
     reasons = [f"{endless.origin.callee.name or 'a procedure'} calls itself without end"] if endless else []
     for failure in failures[:1]:
         span = failure.span

@@ -35,7 +35,7 @@ class Wanted:
     f: Value
     span: Span | None
     make: Callable[[str], Value]
-    derivatives: bool  # export them, too?
+    derivatives: bool  # are they exported as well?
 
 
 def library_text(machine: Machine, steps: Steps, wanted: list[Wanted], name: str) -> tuple[str, str]:
@@ -45,7 +45,7 @@ def library_text(machine: Machine, steps: Steps, wanted: list[Wanted], name: str
 
 
 def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, str], Settled]:
-    """Also returns how well operands fit."""
+    """The text and the header, and the outcome of the attempt."""
     machine = whole.machine
     real = whole.analysis.types.real
     instances, exports, owners, header = [], [], [], [_HEAD.format(name=name, guard=name.upper())]
@@ -55,7 +55,7 @@ def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, 
         parameters = _free_names(own_parameters, [])
         value = whole.solve(one.f, tuple([real] * len(parameters)), one.span).result
         if value is None:
-            raise _no_export(one, "it never answers when it is given reals")
+            raise _no_export(one, "it never returns when it is given reals")
         shape = _Shape(whole.analysis, value, one)
         base, family = _exported_name(one, taken)
         taken |= family
@@ -67,7 +67,7 @@ def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, 
             names = (*parameters, *more)
             instance = whole.solve(f, tuple([real] * len(names)), one.span)
             if instance.result is None:
-                raise _no_export(one, "its derivative never answers")
+                raise _no_export(one, "its derivative never returns")
             instances.append(instance)
             exports.append(c_unit.Export(base + suffix, names))
             owners.append(one)
@@ -85,8 +85,8 @@ def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, 
 
 _HEAD = """\
 /* {name}: procedures of the language vlad and their derivatives, made by `vlad build --lib`.
-   Each answers 0, and its results in order; otherwise {name}_error says what went wrong. The form ..._rows does it for so
-   many rows of arguments, one behind the other. One thread at a time. */
+   Each returns 0, and stores its results in order; otherwise {name}_error describes the error. The form ..._rows computes so
+   many rows of arguments, stored one after the other. One thread at a time. */
 #ifndef VLAD_{guard}_H
 #define VLAD_{guard}_H
 #ifdef __cplusplus
@@ -185,7 +185,7 @@ def _no_export(wanted: Wanted, reason: str) -> VladError:
         "not-exported",
         f"`{wanted.name}` cannot be exported: {reason}",
         wanted.span,
-        hint="a procedure of a library takes reals, and answers a real or a structure of so many; "
+        hint="a procedure of a library takes reals, and returns a real or a structure of so many; "
         "around one that takes a list, export (define (g a b) (f (list a b)))",
     )
 

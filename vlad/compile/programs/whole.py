@@ -1,8 +1,8 @@
-"""Whole programs: the analysis of everything at their top level, as one, for `vlad check` and `vlad build`.
+"""Whole programs: one analysis of everything at their top level, for `vlad check` and `vlad build`.
 
-In: the steps of a program in order, as session/programs.py notes them; its procedures are values by then.  Out: their types, and
-first-order code. Called by check.py, build.py and export.py. A global that is no procedure is computed when the program runs: it
-is stored once, and loaded where it is used. Raises Unbounded where the analysis has no end.
+In: the steps of a program in order, as session/programs.py records them; its procedures are values already.  Out: their types,
+and first-order code. Called by check.py, build.py and export.py. A global that is not a procedure is computed when the program
+runs: it is stored once, and loaded where it is used. Raises Unbounded if the analysis does not terminate.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _show(w: AbstractInterpreter, x: Known) -> Result:
 
 
 def _step(step: Step) -> Recursion:
-    """A step as a procedure of its own, so that its allocations are freed at its end."""
+    """A step as a separate procedure, so that its allocations are freed at its end."""
     shown = Recursion("show", _show)
 
     def rule(w: AbstractInterpreter) -> Result:
@@ -90,8 +90,8 @@ def _step(step: Step) -> Recursion:
     return Recursion(step.cell.name if step.cell is not None else "expression", rule)
 
 
-def _main(whole: Whole, going_on: bool) -> Recursion:
-    """All steps in order; `going_on` after one that never returns, to find further errors."""
+def _main(whole: Whole, continues: bool) -> Recursion:
+    """All steps in order; if it `continues` after one that never returns, further errors are found."""
     parts = [(step, _step(step)) for step in whole.steps.steps]
 
     def rule(w: AbstractInterpreter) -> Result:
@@ -100,7 +100,7 @@ def _main(whole: Whole, going_on: bool) -> Recursion:
             whole.analysis.follow_certain_calls(step)
             w.key, w.span = ("step", index), step.span
             value = w.invoke(part, (), [], False)
-            if value is None and not going_on:
+            if value is None and not continues:
                 return None
             if value is not None and step.cell is not None:
                 w.define(step.cell, value)
@@ -110,8 +110,8 @@ def _main(whole: Whole, going_on: bool) -> Recursion:
 
 
 class Whole:
-    """The analysis of a program. Raises Unbounded. `left_out`: steps that are not looked at; where it is given, steps behind
-    one that never returns are. `files`: the contents of those that the program reads, if they are looked at."""
+    """The analysis of a program. Raises Unbounded. `left_out`: steps that are not analysed; if it is given, steps after one that
+    never returns are analysed as well. `files`: the contents of the files that the program reads, if they are used."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Whole:
         self.machine = machine
         self.steps = steps
         self.analysis = Analysis(machine, strategy)
-        self.analysis.tells, self.analysis.files = True, files
+        self.analysis.is_standalone, self.analysis.files = True, files
         self.analysis.devices = ("cpu",)
         self.analysis.counting = False  # a standalone program has no limits
         self.analysis.variables = {
@@ -147,7 +147,7 @@ class Whole:
             raise Unsettled("its types grow without bound", part=self.at or CALL) from None
 
     def solve(self, f: Value, operands: tuple[Type, ...], span: Span | None) -> Instance:
-        """One more procedure, on operands of these types. Raises VladError."""
+        """Analyse one more procedure, on operands of these types. Raises VladError."""
         code: Code = f[0]
         fields = tuple([self.analysis.value(value).type for value in f[1 : 1 + len(code.environment)]])
         try:
@@ -171,7 +171,7 @@ class Whole:
 
 
 def refusal(unbounded: Unbounded) -> VladError:
-    """Why a program cannot be compiled, at a place in the user's own text."""
+    """The error of a program that cannot be compiled, at a place in the user's own text."""
     span, step = unbounded.span, unbounded.part
     return VladError(
         "not-compiled",
