@@ -264,7 +264,7 @@ class CUnit(Definitions):
   vlad_flush();
   if (!status) return 0;
   char text[VLAD_MESSAGE];
-  vlad_say(2, text, vlad_message(status, text));
+  vlad_write_text(2, text, vlad_message(status, text));
   return 1;
 }""")
         return "\n".join(lines)

@@ -1,5 +1,5 @@
-/* Real functions of the primitive table that C has not. Each is the row's Python rule, in doubles. What is as right for floats, where
-   all in it is of floats, is written for both: with @real, @f and @d in the places that functions.py has. */
+/* Real functions of the primitive table that C lacks. Each is the row's Python rule, in doubles. A function that is as accurate for
+   floats when computed in floats is written for both: with the marks @real, @f and @d of functions.py. */
 
 /* The larger; nan if either is; of 0 and -0 it is 0. */
 static inline @real vlad_max@f(@real x, @real y) {
@@ -13,7 +13,7 @@ static inline @real vlad_min@f(@real x, @real y) {
   return x > y || y != y ? y : x == 0 ? -(-x - y) : x;
 }
 
-/* x, of which the C compiler does not know that it is a constant. */
+/* x, hidden from constant folding by the C compiler. */
 static inline double vlad_unknown_real(double x) {
   double volatile hidden = x;
   return hidden;
@@ -22,7 +22,7 @@ static inline double vlad_unknown_real(double x) {
 /* -1, 0 or 1; keeps the sign of zero, and nan. */
 static inline @real vlad_sign@f(@real x) { return x == 0 || x != x ? x : copysign@f(1.0@f, x); }
 
-/* x - y floor(x/y), with the sign of y, as Python has it. */
+/* x - y floor(x/y), with the sign of y, as in Python. */
 static inline double vlad_modulo(double x, double y) {
   if (y == 0 || x - x != 0 || y != y) return 0.0 / 0.0;
   if (y - y != 0) return x == 0 || (x < 0) == (y < 0) ? x : y;
@@ -31,14 +31,14 @@ static inline double vlad_modulo(double x, double y) {
   return (r < 0) != (y < 0) ? r + y : r;
 }
 
-/* The same of integers; of a divisor 0 it is 0, as NumPy has it. */
+/* The same for integers; 0 for a divisor of 0, as in NumPy. */
 static inline long vlad_whole_modulo(long x, long y) {
   if (y == 0 || y == -1) return 0;
   long r = x % y;
   return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
-/* A real without its fraction; of what is no integer the least one, as the processors have it on which NumPy is mostly used. */
+/* A real without its fraction; the least integer if it is not in range, as on the processors on which NumPy is mostly used. */
 static inline long vlad_as_int64(double x) {
   return x >= -0x1p63 && x < 0x1p63 ? (long)x : -0x7fffffffffffffffL - 1;
 }
@@ -52,7 +52,7 @@ static inline double vlad_quotient(double x, double y) {
   return trunc(x / y);
 }
 
-/* What x + y loses by rounding (Knuth's two-sum). */
+/* The rounding error of x + y (Knuth's two-sum). */
 static inline @real vlad_sum_error@f(@real x, @real y) {
   @real total = x + y, back = total - x;
   return (x - (total - back)) + (y - back);
@@ -64,10 +64,10 @@ static inline @real vlad_ratio@f(@real x, @real total, @real error) {
   return quotient + (fma@f(-quotient, total, x) - quotient * error) / total;
 }
 
-/* x to the 1/2. For pow(x, 0.5) gcc 12 takes the root in vectors, which is nan of -inf, and -0 of -0. */
+/* x to the 1/2. In vectors, gcc 12 computes pow(x, 0.5) by a root, which is nan for -inf, and -0 for -0. */
 static inline @real vlad_root@f(@real x) { return x == -1.0@f / 0.0@f ? -x : sqrt@f(x + 0.0@f); }
 
-/* 1 / (2 sqrt x): of -0 as of 0. */
+/* 1 / (2 sqrt x): for -0 as for 0. */
 static inline @real vlad_half_over_root@f(@real x) { return 0.5@f * fabs@f(1 / sqrt@f(x)); }
 
 /* 1 / cosh(x)^2 as 4e / (1 + e)^2 with e = exp -2|x|: nothing overflows. */
@@ -98,7 +98,7 @@ static inline double vlad_tanh_third(double x) {
   return 2.0 * slope * (2.0 - 3.0 * slope);
 }
 
-/* exp(-x x), in which the rounding of x x is made up for. */
+/* exp(-x x), corrected for the rounding of x x. */
 static inline @real vlad_gaussian@f(@real x) {
   @real square = x * x, result = exp@f(-square);
   return square < 800.0@f ? result - result * fma@f(x, x, -square) : result;
@@ -116,45 +116,44 @@ static inline double vlad_gaussian_curve(double x) {
   return density == 0 ? 0.0 : ((4.0 * square - 2.0) + 4.0 * fma(x, x, -square)) * density;
 }
 
-/* x / hypot(x, y) where that is infinite or so small that it is rounded. */
+/* x / hypot(x, y) where the latter is infinite, or so small that it is rounded. */
 static inline double vlad_far(double x, double y) {
   if (x - x != 0 && x == x) return y - y != 0 && y == y ? 0.0 / 0.0 : copysign(1.0, x);
   return y - y != 0 && y == y ? copysign(0.0, x) : x * 0.5 / hypot(0.5 * x, 0.5 * y);
 }
 
-/* The exponent of a number's size, as its bits have it. */
+/* The binary exponent of a number, from its bits. */
 static inline long vlad_exponent(double x) {
   union { double d; unsigned long i; } word = {x};
   return word.i >> 52 & 2047;
 }
 
-/* The power of two that brings the size of x or y, whichever is larger, between 1 and 2, or as near as such a power can; 1 where
-   both are 0. */
+/* The power of two that scales the larger of |x| and |y| to between 1 and 2, or as near as such a power can; 1 if both are 0. */
 static inline double vlad_binary_scale(double x, double y) {
   long a = vlad_exponent(x), b = vlad_exponent(y), opposite = 2046 - (a > b ? a : b);
   union { unsigned long i; double d; } word = {(unsigned long)(opposite < 1 ? 1 : opposite > 2045 ? 2045 : opposite) << 52};
   return x == 0 && y == 0 ? 1.0 : word.d;
 }
 
-/* The same of floats. */
+/* The same for floats. */
 static inline float vlad_binary_scalef(float x, float y) {
   return vlad_binary_scale(fabs(x) < 0x1p-126 ? x == 0 ? 0 : 0x1p-126 : fabs(x) < 0x1p127 ? x : 0x1p126,
                            fabs(y) < 0x1p-126 ? y == 0 ? 0 : 0x1p-126 : fabs(y) < 0x1p127 ? y : 0x1p126);
 }
 
-/* The power of two that brings the size of x between 1 and 2, where y is below -1 and x to the y may be too small or too large even
-   for a float; else 1. */
+/* The power of two that scales |x| to between 1 and 2, if y is below -1 and x to the y may be too small or too large even for a float;
+   otherwise 1. */
 static inline double vlad_power_scale(double x, double y) {
   if (!(y < -1) || fabs(y * (vlad_exponent(x) - 1023)) <= 40) return 1.0;
   return x == 0 || x - x != 0 ? 1.0 : vlad_binary_scale(x, 0);
 }
 
-/* The same of floats. */
+/* The same for floats. */
 static inline float vlad_power_scalef(float x, float y) {
   return vlad_power_scale(x, y) == 1 ? 1 : vlad_binary_scalef(x, 0);
 }
 
-/* x / hypot(x, y), in which the rounding of hypot is made up for; 0 at the origin. */
+/* x / hypot(x, y), corrected for the rounding of hypot; 0 at the origin. */
 static inline double vlad_direction(double x, double y) {
   double distance = hypot(x, y);
   if (distance == 0) return x;
@@ -217,8 +216,7 @@ static inline double vlad_whole_power(double x, double n) {
   return result;
 }
 
-/* (c + d x x)^(-k/2), the sum unrounded, for d = 1 or -1; c is one of them or, where x is
-   scaled down, less. */
+/* (c + d x x)^(-k/2), the sum unrounded, for d = 1 or -1; c is 1 or -1, or less if x is scaled down. */
 static inline double vlad_conic_root(double c, double d, double k, double x) {
   double square = x * x, total = c + d * square;
   double error = vlad_sum_error(c, d * square) + d * fma(x, x, -square);
@@ -260,13 +258,13 @@ static inline double vlad_plain_power_log(double x, double y, double n, double m
   return m == 0 ? result : result * pow(log(x), m);
 }
 
-/* The same times v^-w, where w is whole and v a power of two that brings x near 1. */
+/* The same times v^-w, where w is whole and v a power of two that scales x to near 1. */
 static inline double vlad_power_log(double x, double y, double n, double m, double w, double v) {
   double result = vlad_plain_power_log(x, y, n, m);
   if (v == 1) return result;
   if (w == 0 || x == 0 || x - x != 0) return result;
   if (!(w > 0 && w < 100 && x * v != 0 && x * v - x * v == 0 && v > 0)) return result * pow(v, -w);
-  if (!(fabs(result) > 1e-290 && fabs(result) < 1e290)) { /* else dividing by a power of two is exact */
+  if (!(fabs(result) > 1e-290 && fabs(result) < 1e290)) { /* otherwise division by a power of two is exact */
     result = vlad_plain_power_log(x, y, n - w, m);
     v *= x;
   }
@@ -282,8 +280,8 @@ static inline double vlad_sec_squared(double x) {
   return 1.0 / (c * c);
 }
 
-/* The n-th derivative of digamma, as special.py has it, in the precision of long double: the sum until the series takes over;
-   of negative x by reflection, where the derivatives of cot are polynomials in cot. */
+/* The n-th derivative of digamma, as in special.py, in the precision of long double: a sum up to where the series converges; for
+   negative x by reflection, where the derivatives of cot are polynomials in cot. */
 static inline long double vlad_psi(double n, double x) {
   static const long double bernoulli[] = {1.0L / 6, -1.0L / 30, 1.0L / 42, -1.0L / 30, 5.0L / 66, -691.0L / 2730, 7.0L / 6,
     -3617.0L / 510, 43867.0L / 798, -174611.0L / 330, 854513.0L / 138, -236364091.0L / 2730};
@@ -304,7 +302,7 @@ static inline long double vlad_psi(double n, double x) {
   long double result = order ? (order % 2 ? sum : -sum) : logl(v) - sum;
   if (x > 0) return result;
   const long double pi = 3.14159265358979323846264338327950288L;
-  double part = x - rint(x), rest = 0.5 - fabs(part); /* both exact: near halves cos of a rounded angle would be that rounding */
+  double part = x - rint(x), rest = 0.5 - fabs(part); /* both exact: near halves, the cosine of a rounded angle would be its rounding error */
   long double sine = fabs(part) > 0.25 ? copysign(1.0, part) * cosl(pi * rest) : sinl(pi * part);
   long double cosine = rest < 0.25 ? sinl(pi * rest) : cosl(pi * part);
   long double c = cosine / sine, slope = 0, scale = pi;
@@ -338,7 +336,7 @@ static inline double vlad_gamma_third(double x) {
   return x != 0 && fabs(x) < 1e-20 ? -6.0 / x / x / x / x : tgamma(x) * (double)((a * a * a + 3 * (a * b)) + c);
 }
 
-/* How many parts of Laplace's continued fraction are exact enough for the n-th derivative (primitives/erfc_tails.py has all of this). */
+/* How many parts of Laplace's continued fraction the n-th derivative needs (primitives/erfc_tails.py explains the method). */
 static inline long vlad_tail_terms(double n, double x) { return 24 + 8 * (long)n + (long)((180.0 + 40.0 * n) / (x * x)); }
 
 /* exp(x x) erfc(x). */
@@ -376,13 +374,13 @@ static inline double vlad_erfcx_derivative(double n, double x) {
   return value * product;
 }
 
-/* exp(-x x / 2), in which the rounding of x x is made up for. */
+/* exp(-x x / 2), corrected for the rounding of x x. */
 static inline double vlad_half_gaussian(double x) {
   double square = x * x, result = exp(-0.5 * square);
   return square < 1600.0 ? result - result * (0.5 * fma(x, x, -square)) : result;
 }
 
-/* The n-th derivative of log erfc, where density is exp(-x x): below 1/2 of a quotient of series, from there on of the fraction. */
+/* The n-th derivative of log erfc, where density is exp(-x x): below 1/2 from a quotient of series, above from the fraction. */
 static inline double vlad_tail(double n, double x, double density) {
   if (x != x || !(n >= 1 && n <= 60 && n == floor(n))) return 0.0 / 0.0;
   double a[60], b[60], c[60], factorial = 1.0;
@@ -430,7 +428,7 @@ static inline double vlad_log_erfc(double x) {
 /* The n-th derivative of that. */
 static inline double vlad_log_erfc_derivative(double n, double x) { return vlad_tail(n, x, vlad_gaussian(x)); }
 
-/* log of the normal distribution's share below x. */
+/* The logarithm of the cumulative normal distribution. */
 static inline double vlad_log_normal_cdf(double x) {
   if (x - x != 0) return x > 0 ? 0.0 : x;
   double tail = 0.5 * vlad_erfcx(fabs(x) * 0.7071067811865476);
@@ -445,8 +443,8 @@ static inline double vlad_log_normal_cdf_derivative(double n, double x) {
   return scale * vlad_tail(n, -0.7071067811865476 * x, vlad_half_gaussian(x));
 }
 
-/* The shortest decimal that reads back the same, and its length. Of 15 digits each reads back as itself, below the normal numbers
-   even less. */
+/* The shortest decimal that is read back as the same number, and its length. A decimal of 15 digits survives the round trip; of
+   subnormal numbers, fewer digits do. */
 static inline int vlad_real_text(double x, char *out) {
   if (x != x || x - x != 0) {
     const char *name = x != x ? "+nan.0" : x > 0 ? "+inf.0" : "-inf.0";
@@ -460,7 +458,7 @@ static inline int vlad_real_text(double x, char *out) {
     if (strtod(text, 0) == x || count == 17) break;
     char *last = text + count + (count > 1);
     if (*last == '9') continue;
-    ++*last; /* above a power of 2 the reals are further apart: the next decimal may be one of these, though not the nearest */
+    ++*last; /* above a power of 2 the spacing of reals is larger: the next decimal may be read back, though it is not the nearest */
     if (strtod(text, 0) == x) break;
   }
   int filled = 0, n = 0;
@@ -491,14 +489,14 @@ static inline int vlad_real_text(double x, char *out) {
   return filled;
 }
 
-/* A character of this text; -1 behind its end. */
+/* A character of this text; -1 after its end. */
 static inline double vlad_real_character(double x, double i) {
   char text[40];
   int length = vlad_real_text(x, text);
   return i >= 0 && i < length ? text[(int)i] : -1;
 }
 
-/* Where in a numeral, a character later: the table is in primitives/numerals.py. */
+/* The state after one more character of a numeral: the table is in primitives/numerals.py. */
 static inline double vlad_numeral_state(double state, double c) {
   int at = state >= 0 && state < 20 ? (int)state : -1;
   switch (at == state && c >= 0 && c < 128 && c == (int)c ? (int)c : 0) {
@@ -532,7 +530,7 @@ static inline double vlad_numeral_high(double state, double c, double high) {
   return (state == 2 || state == 4) && high < 1e14 && c != '.' ? 10 * high + c - '0' : high;
 }
 
-/* The next fifteen, behind a 1; and a half, when something was dropped. */
+/* The next fifteen, after a 1; and a half, if further digits were dropped. */
 static inline double vlad_numeral_low(double state, double c, double high, double low) {
   if ((state != 2 && state != 4) || high < 1e14 || c == '.') return low;
   if (low < 1e15) return 10 * low + c - '0';
@@ -563,11 +561,11 @@ static inline double vlad_numeral_real(double state, double high, double low, do
   return strtod(text, 0);
 }
 
-/* A character of a word of the command line: -1 behind its end, -2 where there is no such word. What is not UTF-8 is a
-   surrogate, byte by byte, as Python has it. */
+/* A character of a word of the command line: -1 after its end, -2 if there is no such word. Bytes that are not UTF-8 are surrogates,
+   as in Python. */
 static int vlad_word_count;
 static unsigned char **vlad_words;
-static const unsigned char *vlad_word_at; /* where character vlad_word_j of word vlad_word_i is: words are read in order */
+static const unsigned char *vlad_word_at; /* the position of character vlad_word_j of word vlad_word_i: words are read in order */
 static double vlad_word_i = -1, vlad_word_j;
 static inline double vlad_argument_character(double i, double j) {
   if (!(i >= 0 && i < vlad_word_count)) return -2;
@@ -592,12 +590,12 @@ static inline double vlad_argument_character(double i, double j) {
   }
 }
 
-/* Of word i under a key, by Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): part 0 is its first 53 bits as a fraction of 1,
-   part 1 its upper half, part 2 its lower. */
+/* Part of word i under a key, by Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): part 0 is its first 53 bits as a fraction of 1,
+   part 1 its upper half, part 2 its lower half. */
 static inline double vlad_random_word(double k, double m, double i, double purpose, double part) {
   if (!(k >= 0 && k <= 4294967295.0 && m >= 0 && m <= 4294967295.0 && i >= 0 && i < 9007199254740992.0 && purpose >= 0 && purpose <= 4294967295.0))
     return 0.0 / 0.0;
-  /* by way of signed numbers, from which and to which every C compiler converts doubles by itself */
+  /* via signed numbers: every C compiler converts between these and doubles without a library call */
   unsigned long place = (long)i;
   unsigned a = place / 2, b = place / 2 >> 32, c = (long)purpose, d = 0, x = (long)k, y = (long)m;
   for (int round = 0; round < 10; round++, x += 0x9E3779B9u, y += 0xBB67AE85u) {
@@ -628,7 +626,7 @@ static inline double vlad_rational(double x, const double (*of)[8]) {
   return (above + of[0][0]) / (below + of[1][0]);
 }
 
-/* The inverse of the normal distribution at a fraction of 1 and half a step of 2^-53 more, by PPND16 (Wichura 1988, AS 241). */
+/* The inverse of the cumulative normal distribution, at a fraction of 1 plus half a step of 2^-53, by PPND16 (Wichura 1988, AS 241). */
 static inline double vlad_normal_quantile(double fraction) {
   static const double middle[2][8] = {{3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
       1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4,
@@ -650,9 +648,9 @@ static inline double vlad_normal_quantile(double fraction) {
   return q < 0 ? -found : found;
 }
 
-/* a / y, to the last bit, where q is 1 / y and neither is far from 1 (compile/loops/quotients.py). Divided is by the size of y, for then
-   the zero that is left over where t is exact does not take the sign of a zero t away. (C compilers know the size of a sum of
-   squares. To choose t there by a comparison took a tenth longer.) */
+/* a / y, to the last bit, where q is 1 / y and neither is far from 1 (compile/loops/quotients.py). The division is by |y|: then the
+   remainder 0 of an exact t does not change the sign of a zero t. (C compilers omit the absolute value of a sum of squares. Selecting t
+   by a comparison instead took a tenth longer.) */
 static inline @real vlad_divided@f(@real a, @real y, @real q) {
 #ifdef VLAD_FAST_MATH
   return a * q;
@@ -661,7 +659,7 @@ static inline @real vlad_divided@f(@real a, @real y, @real q) {
   return fma@f(fma@f(t, fabs@f(y), -b), -size, t);
 }
 
-/* Is a divisor larger than a limit, smaller than its reciprocal, or no number? In operations that can be taken in parallel. */
+/* Is a divisor larger than a limit, smaller than its reciprocal, or nan? Uses only operations that can be vectorized. */
 static inline int vlad_is_far_divisor@f(@real y, @real limit) {
 #ifdef VLAD_FAST_MATH
   return 0;
@@ -670,7 +668,7 @@ static inline int vlad_is_far_divisor@f(@real y, @real limit) {
   return !(size < limit) | !(size > 1.0@f / limit);
 }
 
-/* The same of a dividend, which may be a zero. */
+/* The same for a dividend, which may be a zero. */
 static inline int vlad_is_far@f(@real a, @real limit) {
 #ifdef VLAD_FAST_MATH
   return 0;
@@ -679,9 +677,9 @@ static inline int vlad_is_far@f(@real a, @real limit) {
   return !(size < limit) | (!(size > 1.0@f / limit) & (size != 0));
 }
 
-/* The places of so many words, from the least on, equal ones in turn: where they begin, counted in words, in the room that begins
-   with the words and is four times as large. Few are sorted by insertion; others by eight bits at a time, from the lowest, but for
-   bits that all have in common. It ends early, with anything, where `stop` is set. */
+/* The positions of n words in increasing order, stable. `room` begins with the words, and is four times as large; returns the index at
+   which the positions begin in it. Few words are sorted by insertion; others by radix, eight bits at a time from the lowest, skipping
+   bits that all words have in common. If `stop` is set, it returns early, and the positions are arbitrary. */
 static inline long vlad_places_in(unsigned long *room, long n, const volatile int *stop) {
   unsigned long *words = room, *sorted = room + n, *before;
   long *places = (long *)(room + 2 * n), *moved = (long *)(room + 3 * n), *unmoved;
@@ -713,36 +711,36 @@ static inline long vlad_places_in(unsigned long *room, long n, const volatile in
   return places - (long *)room;
 }
 
-/* The order of words, of which one array has the upper halves and another the lower ones. */
+/* The order of words whose upper halves are in one array, and lower halves in another. */
 static inline long vlad_order(
     long n, const double *high, const double *low, long *order, unsigned long *room, const volatile int *stop) {
-  for (long i = 0; i < n; i++) /* by signed integers, for tcc makes a call of it otherwise */
+  for (long i = 0; i < n; i++) /* via signed integers: otherwise tcc emits a library call */
     room[i] = (unsigned long)(long)high[i] << 32 | (unsigned long)(long)low[i];
   long begin = vlad_places_in(room, n, stop);
   for (long i = 0; i < n; i++) order[i] = (long)room[begin + i];
   return n;
 }
 
-/* The places of numbers, reals or integers, which lie so far apart, as the places will. As words they are in the same order: zeros
-   of both signs are one word, and what is no number is the largest. */
+/* The positions of numbers, reals or integers, in increasing order; numbers and positions are stored `stride` apart. They are sorted as
+   words in the same order: zeros of both signs are the same word, and nan is the largest. */
 static inline long vlad_places(
-    long n, long apart, int is_real, const void *numbers, long *order, unsigned long *room, const volatile int *stop) {
+    long n, long stride, int is_real, const void *numbers, long *order, unsigned long *room, const volatile int *stop) {
   const unsigned long sign = 1UL << 63, infinity = 0x7ffUL << 52;
   for (long i = 0; i < n; i++) {
     union { double real; long whole; unsigned long word; } x;
-    if (is_real) x.real = ((const double *)numbers)[i * apart];
-    else x.whole = ((const long *)numbers)[i * apart];
+    if (is_real) x.real = ((const double *)numbers)[i * stride];
+    else x.whole = ((const long *)numbers)[i * stride];
     unsigned long size = x.word & ~sign;
     if (!is_real) room[i] = x.word ^ sign;
     else if (size > infinity) room[i] = ~0UL;
     else room[i] = size != x.word && size ? ~x.word : size | sign;
   }
   long begin = vlad_places_in(room, n, stop);
-  for (long i = 0; i < n; i++) order[i * apart] = (long)room[begin + i];
+  for (long i = 0; i < n; i++) order[i * stride] = (long)room[begin + i];
   return n;
 }
 
-/* Eight reals, which lie from one on (compile/loops/vectorize.py); all of this is as right for sixteen floats. */
+/* Eight reals that begin at an address (compile/loops/vectorize.py); all of this is as accurate for sixteen floats. */
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
 #define VLAD_WIDE
 typedef @real vlad_wide@f __attribute__((vector_size(64), aligned(sizeof(@real)), may_alias));
@@ -759,14 +757,14 @@ static inline vlad_wide@f vlad_wide_moved@f(vlad_wide@f before, vlad_wide@f x) {
 }
 #endif
 
-/* How many reals lie from one on before the next line of the cache begins. */
+/* The number of reals from an address up to the next line of the cache. */
 #ifdef VLAD_WIDE
 static inline long vlad_wide_start@f(const @real *place) {
   return -((long)place / (long)sizeof *place) & (long)(sizeof(vlad_wide@f) / sizeof *place) - 1;
 }
 #endif
 
-/* Products and sums of such by one rounding: x y + z, x y - z, z - x y. */
+/* Fused products and sums of vectors: x y + z, x y - z, z - x y. */
 #ifdef VLAD_WIDE
 static inline vlad_wide@f vlad_wide_add@f(vlad_wide@f x, vlad_wide@f y, vlad_wide@f z) {
   __asm__("vfmadd231p@d %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
@@ -782,8 +780,8 @@ static inline vlad_wide@f vlad_wide_rest@f(vlad_wide@f x, vlad_wide@f y, vlad_wi
 }
 #endif
 
-/* 1 / y to the last bit, by a division or, of a y > 0, in steps. These do not pay where there are sixteen floats to a division, nor
-   on AMD's processors, which alone have SSE4a (element-wise 10^5 takes a twelfth longer by them on Zen 4). */
+/* 1 / y to the last bit, by a division or, for y > 0, in Newton's steps. These do not pay for sixteen floats to a division, nor on AMD's
+   processors, which alone have SSE4a (the benchmark element-wise 10^5 takes a twelfth longer with them on Zen 4). */
 #ifdef VLAD_WIDE
 static inline vlad_wide@f vlad_wide_reciprocal_of_positive@f(vlad_wide@f y, int in_steps) {
   const vlad_wide@f one = 1.0@f - (vlad_wide@f){0};
@@ -800,7 +798,7 @@ static inline vlad_wide@f vlad_wide_reciprocal_of_positive@f(vlad_wide@f y, int 
 }
 #endif
 
-/* a / y to the last bit, of a y > 0, where q is 1 / y. */
+/* a / y to the last bit, for y > 0, where q is 1 / y. */
 #ifdef VLAD_WIDE
 static inline vlad_wide@f vlad_wide_divided_by_positive@f(vlad_wide@f a, vlad_wide@f y, vlad_wide@f q) {
   vlad_wide@f t = a * q;
@@ -811,7 +809,7 @@ static inline vlad_wide@f vlad_wide_divided_by_positive@f(vlad_wide@f a, vlad_wi
 }
 #endif
 
-/* x, with the other sign where y has a sign. */
+/* x, negated where y has the sign bit. */
 #ifdef VLAD_WIDE
 static inline vlad_wide@f vlad_wide_signed@f(vlad_wide@f x, vlad_wide@f y) {
   typedef long bits __attribute__((vector_size(64)));
@@ -820,7 +818,7 @@ static inline vlad_wide@f vlad_wide_signed@f(vlad_wide@f x, vlad_wide@f y) {
 }
 #endif
 
-/* The same two of divisors of either sign. */
+/* The same two functions for divisors of either sign. */
 #ifdef VLAD_WIDE
 static inline vlad_wide@f vlad_wide_reciprocal@f(vlad_wide@f y, int in_steps) {
   if (!in_steps) return vlad_wide_reciprocal_of_positive@f(y, 0);
@@ -831,11 +829,10 @@ static inline vlad_wide@f vlad_wide_divided@f(vlad_wide@f a, vlad_wide@f y, vlad
 }
 #endif
 
-/* e to the powers of eight reals: of a million tried, off by at most 0.65 units in the last place, or 0.81 where it loses digits
-   for being small. With x = (16 n + j) log 2 / 16 + r, the nearest: 2^n times 2^(j/16), which is looked up, times e^r, a
-   polynomial of degree 6 with an error of a twentieth of a unit (P. T. P. Tang, Table-driven implementation of the exponential
-   function, 1989). Beyond the powers that are reals the answer is infinite, or 0, as at them; nan stays nan. A host's functions
-   took half as long again (compile/native/vectors.py; Zen 4). */
+/* The exponentials of eight reals: of a million tried, off by at most 0.65 units in the last place, or 0.81 for subnormal results. With
+   x = (16 n + j) log 2 / 16 + r, for the nearest n and j: 2^n times 2^(j/16), from a table, times e^r, a polynomial of degree 6 with an
+   error of a twentieth of a unit (P. T. P. Tang, Table-driven implementation of the exponential function, 1989). Beyond the range of
+   reals the result is infinite, or 0; nan stays nan. A host's functions took half as long again (compile/native/vectors.py; Zen 4). */
 #ifdef VLAD_WIDE
 static inline vlad_wide vlad_wide_exp(vlad_wide x) {
   static const double roots[32] = {
@@ -843,13 +840,13 @@ static inline vlad_wide vlad_wide_exp(vlad_wide x) {
     0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
     0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
     0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0,
-    /* and what these have lost by rounding */
+    /* and their rounding errors */
     0x0.0p+0, 0x1.8a62e4adc610bp-54, -0x1.19041b9d78a76p-55, 0x1.9b07eb6c70573p-54,
     0x1.6f46ad23182e4p-55, 0x1.ada0911f09ebcp-55, 0x1.d4397afec42e2p-56, 0x1.6324c054647adp-54,
     -0x1.bdd3413b26456p-54, -0x1.41577ee04992fp-55, 0x1.6e9f156864b27p-54, 0x1.c7c46b071f2bep-56,
     0x1.7a1cd345dcc81p-54, 0x1.11065895048ddp-55, 0x1.2ed02d75b3707p-55, -0x1.e9c23179c2893p-54,
   };
-  const vlad_wide zero = {0}, shift = zero + 0x1.8p52; /* what is added to it loses its fraction */
+  const vlad_wide zero = {0}, shift = zero + 0x1.8p52; /* adding it to a number removes the fraction */
   __asm__("vminpd %1, %2, %0" : "=v"(x) : "v"(x), "v"(zero + 710.0));
   __asm__("vmaxpd %1, %2, %0" : "=v"(x) : "v"(x), "v"(zero - 746.0));
   vlad_wide sixteenths = vlad_wide_add(x, zero + 0x1.71547652b82fep+4, shift), k = sixteenths - shift;
@@ -868,11 +865,11 @@ static inline vlad_wide vlad_wide_exp(vlad_wide x) {
 }
 #endif
 
-/* Has the host found functions of vectors (compile/native/vectors.py, whose order that is)? */
+/* Has the host found vector functions? In the order of compile/native/vectors.py. */
 static void **vlad_vectors;
 static inline int vlad_has_vectors(void) { return vlad_vectors != 0; }
 
-/* Those of them that are of reals and of floats. */
+/* Those of them that exist for reals and for floats. */
 #ifdef VLAD_WIDE
 static inline vlad_wide@f vlad_wide_log@f(vlad_wide@f x) {
   return ((vlad_wide@f (*)(vlad_wide@f))vlad_vectors[sizeof(@real) == 8 ? 0 : 3])(x);
@@ -882,13 +879,13 @@ static inline vlad_wide@f vlad_wide_pow@f(vlad_wide@f x, vlad_wide@f y) {
 }
 #endif
 
-/* That of floats alone. */
+/* The one for floats only. */
 #ifdef VLAD_WIDE
 static inline vlad_widef vlad_wide_expf(vlad_widef x) { return ((vlad_widef (*)(vlad_widef))vlad_vectors[2])(x); }
 #endif
 
-/* What the processor has noted of numbers that were none, divisions by zero, overflow and lost digits: taken from it, with all that
-   stays as it is, and given back, with the answer whether there is any since. Loads and stores do not move over either. */
+/* The processor's floating-point flags for invalid operations, division by zero, overflow and underflow: they are saved and cleared, and
+   later restored, with the result whether any was set in between. Loads and stores are not moved across either. */
 #ifdef VLAD_WIDE
 static inline unsigned vlad_wide_begin(void) {
   unsigned before;

@@ -1,8 +1,8 @@
-/* What compiled programs stand on. c_unit.py takes the sections that a program needs; no header is included, for reading
+/* The run-time of compiled programs. c_unit.py selects the sections that a program needs; no header is included, since reading
    headers costs more than compiling a small program. */
 
 /* section: fail
-   An error, an exhausted limit or an interrupt leaves the call as a number; tier 0 or the host says what it means. */
+   An error, an exhausted limit or an interrupt ends the call with a status; tier 0 or the host interprets it. */
 typedef long vlad_jump[64];
 int _setjmp(vlad_jump) __attribute__((returns_twice));
 void longjmp(vlad_jump, int) __attribute__((noreturn));
@@ -11,21 +11,21 @@ int volatile vlad_stop;
 __attribute__((noreturn, cold, noinline)) static void vlad_fail(int status) { longjmp(vlad_escape, status); }
 
 /* section: reserve
-   Areas of memory, mapped when touched, that all libraries of a process share: who needs one takes it, and gives it back. So there
-   are as many as there are calls at once, however many libraries. They lie in slots that are exchanged, without a lock: a process
-   may be forked at any time. A size stands where an area is touched in any case, at its beginning, or for a stack at its end. */
+   Areas of memory, mapped when touched, that all libraries of a process share: a call takes one and returns it. So their number is that
+   of concurrent calls, not of libraries. Slots hold them, and are exchanged atomically, without a lock: a process may be forked at any
+   time. The size of an area is stored where it is touched anyway, at its beginning, or for a stack at its end. */
 #ifdef __APPLE__
 #define VLAD_MAP 0x1042
 #else
 #define VLAD_MAP 0x4022
 #endif
 #define VLAD_SLOTS 16
-#define VLAD_HEAD 65536 /* bytes of an area before what it is used for */
+#define VLAD_HEAD 65536 /* bytes of an area before its usable part */
 void *mmap(void *, unsigned long, int, int, int, long);
 int munmap(void *, unsigned long);
 int madvise(void *, unsigned long, int);
 struct vlad_reserve {
-  unsigned long arena, stack, left; /* bytes of one of each at most, and of all that may still be mapped */
+  unsigned long arena, stack, left; /* the largest size of an area of each kind in bytes, and the address space that is left */
   void *areas[VLAD_SLOTS], *stacks[VLAD_SLOTS];
 };
 #if defined(__TINYC__) && defined(__x86_64__)
@@ -49,14 +49,14 @@ int getrlimit(int, unsigned long *);
 #define VLAD_ADDRESSES 9
 #endif
 static struct vlad_reserve *const vlad_reserve = &vlad_own;
-__attribute__((constructor)) static void vlad_open_reserve(void) { /* half of the addresses that the process may have */
+__attribute__((constructor)) static void vlad_open_reserve(void) { /* half of the address space of the process */
   unsigned long limits[2];
   if (!getrlimit(VLAD_ADDRESSES, limits) && limits[0] < ~0UL >> 1) vlad_own.left = limits[0] / 2;
 }
 #else
-struct vlad_reserve *vlad_reserve = &vlad_own; /* a host that has several libraries puts its own here */
+struct vlad_reserve *vlad_reserve = &vlad_own; /* a host with several libraries sets this to its own */
 #endif
-static void *vlad_take(void **slots, unsigned long most, int is_stack) { /* where the size of an area stands; 0: there is none */
+static void *vlad_take(void **slots, unsigned long most, int is_stack) { /* the position of the size of an area; 0: there is no area */
   for (int i = 0; i < VLAD_SLOTS; i++) {
     void *area = VLAD_LOAD(slots + i) ? vlad_put_slot(slots + i, 0) : 0;
     if (area) return area;
@@ -87,13 +87,13 @@ static void vlad_give(void **slots, void *area, int is_stack) {
 #endif
 
 /* section: arena
-   Boxes are bumped out of one area. Values are immutable and acyclic, so an older box never points to a younger one: what a
-   procedure allocated is free when it answers without a pointer, and a loop's turns are collected by copying
-   what its parameters reach. Pages are kept from call to call, for fresh ones cost several times as much as writing them. The area
-   is the library's until the host has read the answer. */
-static char *vlad_base, *vlad_floor, *vlad_top, *vlad_end; /* below the floor is what stays from call to call */
+   Boxes are allocated by incrementing a pointer. Values are immutable and acyclic, so an older box never points to a younger one: the
+   allocations of a procedure are free when it returns without a pointer, and the turns of a loop are collected by copying
+   what its parameters reach. Pages are kept between calls, since fresh ones cost several times as much as writing them. The library
+   keeps the area until the host has read the result. */
+static char *vlad_base, *vlad_floor, *vlad_top, *vlad_end; /* memory below the floor is kept between calls */
 #ifndef VLAD_ALONE
-long vlad_most = ~0UL >> 1; /* bytes that a call may take of it */
+long vlad_most = ~0UL >> 1; /* bytes of it that a call may use */
 #endif
 static void vlad_open_arena(void) {
   char *area = vlad_take(vlad_reserve->areas, vlad_reserve->arena, 0);
@@ -110,17 +110,17 @@ static inline void *vlad_allocate(unsigned long size) {
   vlad_top = box + size;
   return box;
 }
-static void vlad_trim_arena(void) { /* a call that took much gives most of it back */
+static void vlad_trim_arena(void) { /* unmaps most of the memory of a large call */
   char *kept = vlad_floor + VLAD_KEPT; /* of whole pages: a floor may be anywhere */
   kept -= (kept - vlad_base) % 65536;
   if (vlad_top > kept) madvise(kept, vlad_top - kept, 4);
   vlad_top = vlad_floor;
 }
-__attribute__((destructor)) static void vlad_close_arena(void) { /* the host's reserve may be gone by now */
+__attribute__((destructor)) static void vlad_close_arena(void) { /* the host's reserve may not exist any more */
   if (vlad_base) vlad_unmap(vlad_base - VLAD_HEAD, 0);
 }
 #ifndef VLAD_ALONE
-static void vlad_empty_arena(void) { /* nothing is kept: the limit of memory counts all that is there */
+static void vlad_empty_arena(void) { /* nothing is kept: a limit of memory counts all mapped pages */
   if (!vlad_base) return;
   madvise(vlad_base, vlad_end - vlad_base, 4);
   vlad_top = vlad_base;
@@ -135,8 +135,8 @@ static void vlad_rest_arena(void) {
 #endif
 
 /* section: arrays
-   The entries of tensors lie in the same area, however many words they take. Large ones begin in the middle of a page: the host's
-   mostly do near its beginning, and a load has to wait for a store before it that is at the same place of another page. */
+   The entries of tensors are allocated in the same area. Large ones begin in the middle of a page: the host's arrays mostly begin near
+   its start, and a load stalls on an earlier store with the same offset in another page. */
 static inline void *vlad_array(long count) {
   char *array = vlad_top;
   if (count >= 4096) array += 2048 - (long)array & 4095;
@@ -146,8 +146,8 @@ static inline void *vlad_array(long count) {
 }
 
 /* section: products
-   c = a b of matrices in rows, either of them transposed: m rows, n columns, sums of k terms. By the BLAS library whose
-   cblas_dgemm and cblas_sgemm the host has found, if any. */
+   c = a b of row-major matrices, either of which may be transposed: m rows, n columns, sums of k terms. Computed by the BLAS library
+   whose cblas_dgemm and cblas_sgemm the host has found, if any. */
 static void *vlad_gemm, *vlad_gemmf;
 static long vlad_gemm_is_wide;
 static void vlad_product@f(int ta, int tb, long m, long n, long k, const @real *a, long lda, const @real *b, long ldb, @real *c,
@@ -172,9 +172,9 @@ static void vlad_product@f(int ta, int tb, long m, long n, long k, const @real *
 }
 
 /* section: matrices
-   Square matrices of n rows taken apart: by the LAPACK library whose dgetrf, dgetrs, dpotrf, dgesdd, dtrtrs, dsyevd,
-   dgeqrf and dorgqr the host has found, if any. It has columns where tensors have rows; matrices are turned round, and not solved as their transposes, so that rounding,
-   and with it what is singular, is as NumPy has it. */
+   Decompositions of square matrices of n rows: by the LAPACK library whose dgetrf, dgetrs, dpotrf, dgesdd, dtrtrs, dsyevd,
+   dgeqrf and dorgqr the host has found, if any. LAPACK's matrices are column-major, tensors row-major; matrices are copied to the other
+   order, rather than solved as their transposes, so that rounding, and with it which matrices are singular, is as in NumPy. */
 static void **vlad_lapack;
 static long vlad_lapack_is_wide = 1;
 
@@ -191,7 +191,7 @@ static void vlad_turn(long n, double *a) {
     }
 }
 
-/* Partial pivoting, a column after the other (Golub and Van Loan, algorithm 3.4.1). */
+/* Partial pivoting, column by column (Golub and Van Loan, algorithm 3.4.1). */
 static long vlad_own_factor(long n, double *a, long *rows) {
   long status = 0;
   for (long k = 0; k < n; k++) {
@@ -221,7 +221,7 @@ static long vlad_own_factor(long n, double *a, long *rows) {
                                                                                              found + n * n, &info);       \
     status += info != 0;                                                                                                  \
   }
-/* Of each of so many matrices: L and U in columns, then the rows that were exchanged, a word each at most. */
+/* For each of `count` matrices: L and U in columns, then the rows that were exchanged, a word each at most. */
 static double vlad_factor(long count, long n, const double *a, double *found) {
   double status = 0.0;
   for (; count > 0; count--, a += n * n, found += n * n + n) {
@@ -272,7 +272,7 @@ static void vlad_own_solve(int transposed, long n, long m, const double *a, doub
                integer *, unsigned long))vlad_lapack[1])(turned, &size, &columns, factors, &size, factors + n * n, columned,  \
                                                          &size, &info, 1);                                                 \
   }
-/* x for which A x = b with m columns, of A's factors; or Aᵀ x = b. */
+/* Solves A x = b with m columns, given the factors of A; or Aᵀ x = b. */
 static void vlad_solve(int transposed, long n, long m, const double *factors, const double *b, double *x) {
   char *mark = vlad_top;
   const char *turned = transposed ? "T" : "N";
@@ -306,7 +306,7 @@ static void vlad_own_solve_triangle(int transposed, long n, long m, const double
                integer *, integer *, unsigned long, unsigned long, unsigned long))vlad_lapack[4])(                       \
         "U", turned, "N", &size, &columns, l, &size, columned, &size, &info, 1, 1, 1);                                   \
   }
-/* x for which L x = b with m columns, L a lower triangle in rows, which to the library is an upper one in columns; or Lᵀ x = b. */
+/* Solves L x = b with m columns, L a row-major lower triangle, which to the library is a column-major upper one; or Lᵀ x = b. */
 static void vlad_solve_triangle(int transposed, long n, long m, const double *l, const double *b, double *x) {
   char *mark = vlad_top;
   const char *turned = transposed ? "N" : "T";
@@ -319,7 +319,7 @@ static void vlad_solve_triangle(int transposed, long n, long m, const double *l,
   vlad_top = mark;
 }
 
-/* As NumPy has it: what is too large or small for a double on the way is not in the end. */
+/* As in NumPy: intermediate results that are too large or small for a double do not affect the result. */
 static double vlad_determinant(long n, const double *factors) {
   double sign = 1.0, size = 0.0;
   for (long k = 0; k < n; k++) {
@@ -348,7 +348,7 @@ static void vlad_own_triangle(long n, double *a) {
                                                                                                        &size, &info, 1); \
     status += info != 0;                                                                                               \
   }
-/* Of each of so many symmetric matrices the triangle L of L Lᵀ. */
+/* For each of `count` symmetric matrices the triangle L with L Lᵀ = A. */
 static double vlad_triangle(long count, long n, const double *a, double *l) {
   double status = 0.0;
   for (; count > 0; count--, a += n * n, l += n * n) {
@@ -376,7 +376,7 @@ static long vlad_are_finite(long n, const double *a) {
   return 1;
 }
 
-/* Is the largest entry of a column negative, the first of those that are equally large (primitives/decompositions.py: ALIKE)? */
+/* Is the largest entry of a column negative? Among equally large ones, the first (primitives/decompositions.py: ALIKE). */
 static long vlad_points_down(long rows, long columns, const double *x) {
   double top = 0.0;
   for (long i = 0; i < rows * columns; i += columns)
@@ -398,7 +398,7 @@ static void vlad_unknown(long n, double *x) {
   for (long i = 0; i < n; i++) x[i] = 0.0 / 0.0;
 }
 
-/* A power of two that brings entries whose squares overflow or vanish to where they do not; what is without LAPACK sums squares. */
+/* A power of two that scales entries so that their squares neither overflow nor underflow; the code without LAPACK sums squares. */
 static double vlad_power(long n, const double *a) {
   double top = 0.0;
   for (long i = 0; i < n; i++)
@@ -424,7 +424,8 @@ static void vlad_rotate(long n, double c, double d, double *a, double *b, long s
   }
 }
 
-/* Make column k of u a unit vector that is orthogonal to those before it: what is left of an axis of which much is left. */
+/* Makes column k of u a unit vector that is orthogonal to those before it: the rest of a unit vector with a large component outside
+   their span. */
 static void vlad_complete(long m, double *u, long k) {
   double *column = u + k * m;
   for (long axis = 0; axis < m; axis++) {
@@ -441,8 +442,8 @@ static void vlad_complete(long m, double *u, long k) {
   }
 }
 
-/* One-sided Jacobi (Hestenes 1958): the columns of A are rotated until they are orthogonal. u begins as A, which has no fewer
-   rows than columns, v as anything; all are in columns. */
+/* One-sided Jacobi (Hestenes 1958): the columns of A are rotated until they are orthogonal. u is initially A, which has at least as many
+   rows as columns, v is arbitrary; all are column-major. */
 static void vlad_own_singular(long m, long n, double *u, double *s, double *v) {
   for (long i = 0; i < n * n; i++) v[i] = i % (n + 1) == 0;
   for (int sweep = 0, rotated = 1; rotated && sweep < 60; sweep++) {
@@ -486,7 +487,7 @@ static void vlad_own_singular(long m, long n, double *u, double *s, double *v) {
     vlad_transpose(k, m, left, u), vlad_transpose(n, k, right, v);                                                        \
     failed = info != 0;                                                                                                   \
   }
-/* U, the singular values and Vᵀ of each of so many matrices of m rows and n columns; nan where they are not found. */
+/* U, the singular values and Vᵀ of each of `count` matrices of m rows and n columns; nan where the iteration does not converge. */
 static void vlad_singular(long count, long m, long n, const double *a, double *u, double *s, double *v) {
   long k = m < n ? m : n;
   for (; count > 0; count--, a += m * n, u += m * k, s += k, v += k * n) {
@@ -514,8 +515,8 @@ static void vlad_singular(long count, long m, long n, const double *a, double *u
   }
 }
 
-/* Reflections (Householder 1958; Golub and Van Loan, algorithm 5.2.1), as LAPACK keeps them: of the vector of each the part below
-   the diagonal, its factor in `by`. A is in columns. */
+/* Reflections (Householder 1958; Golub and Van Loan, algorithm 5.2.1), stored as in LAPACK: the part of each vector below the diagonal,
+   and its factor in `by`. A is column-major. */
 static void vlad_reflect(long m, double by, const double *vector, double *x) {
   double part = x[0] + vlad_inner(m - 1, vector + 1, x + 1);
   x[0] -= by * part;
@@ -532,7 +533,7 @@ static void vlad_own_reflections(long m, long n, double *a, double *by) {
   }
 }
 
-/* The first k columns of their product, in their place. */
+/* The first k columns of their product, which replace them. */
 static void vlad_own_reflected(long m, long k, double *a, const double *by) {
   for (long l = k - 1; l >= 0; l--) {
     double *x = a + l * m + l;
@@ -556,7 +557,7 @@ static void vlad_own_reflected(long m, long k, double *a, const double *by) {
   ((void (*)(integer *, integer *, double *, integer *, double *, double *, integer *, integer *))vlad_lapack[6])
 #define VLAD_REFLECTED(integer)                                                                                          \
   ((void (*)(integer *, integer *, integer *, double *, integer *, double *, double *, integer *, integer *))vlad_lapack[7])
-/* Q and R of each of so many matrices of m rows and n columns. */
+/* Q and R of each of `count` matrices of m rows and n columns. */
 static void vlad_orthogonal(long count, long m, long n, const double *a, double *q, double *r) {
   long k = m < n ? m : n;
   for (; count > 0; count--, a += m * n, q += m * k, r += k * n) {
@@ -622,7 +623,7 @@ static void vlad_own_spectrum(long n, double *a, double *s, double *v) {
     }                                                                                                                   \
     failed = info != 0;                                                                                                 \
   }
-/* The eigenvalues of each of so many symmetric matrices, and the eigenvectors as columns. */
+/* The eigenvalues of each of `count` symmetric matrices, and the eigenvectors as columns. */
 static void vlad_spectrum(long count, long n, const double *a, double *s, double *v) {
   for (; count > 0; count--, a += n * n, s += n, v += n * n) {
     char *mark = vlad_top;
@@ -646,9 +647,9 @@ static void vlad_spectrum(long count, long n, const double *a, double *s, double
 }
 
 /* section: collect
-   Copies what `roots` reach among the boxes above `mark` and frees the rest (Cheney 1970, within the part of the area that
-   a loop filled). Sharing is kept: `moved` has each box's new address. Answers how much may be allocated before the next
-   time, so that the work stays within a constant of the allocation. */
+   Copies the boxes above `mark` that `roots` reach, and frees the rest (Cheney 1970, within the part of the area that a loop filled).
+   Sharing is preserved: `moved` holds the new address of each box. Returns how much may be allocated before the next collection, so that
+   the total work is at most a constant times the allocations. */
 struct vlad_member { long size; short pointers; short at[VLAD_MOST_POINTERS], cell[VLAD_MOST_POINTERS]; };
 struct vlad_cell { short first, boxed; };
 static const struct vlad_member vlad_members[];
@@ -709,16 +710,16 @@ static long vlad_collect(char *mark, int count, void **roots, const short *cells
 }
 
 /* section: deep
-   Recursion that is not in tail position runs on a stack of its own, mapped when touched, with an end that is checked. */
+   Recursion outside tail position runs on a separate stack, mapped when touched, with a checked end. */
 static char *vlad_stack, *vlad_stack_end, *vlad_stack_floor;
-long vlad_deepest = VLAD_STACK_SIZE; /* bytes that a call may take of it */
+long vlad_deepest = VLAD_STACK_SIZE; /* bytes of it that a call may use */
 #define VLAD_ENTER() do { if ((char *)__builtin_frame_address(0) < vlad_stack_end) vlad_fail(VLAD_TOO_DEEP); } while (0)
 static void vlad_open_stack(void) {
   vlad_stack = vlad_take(vlad_reserve->stacks, vlad_reserve->stack, 1);
   if (!vlad_stack) vlad_fail(VLAD_OUT_OF_MEMORY);
   vlad_stack_floor = vlad_stack + 64 - *(unsigned long *)vlad_stack;
 }
-#ifdef __SANITIZE_ADDRESS__ /* what left its procedures by a jump has left marks around their variables, too */
+#ifdef __SANITIZE_ADDRESS__ /* a jump out of procedures leaves their variables poisoned */
 void __asan_unpoison_memory_region(void const volatile *, unsigned long);
 #else
 #define __asan_unpoison_memory_region(area, size) (void)0
@@ -748,7 +749,7 @@ static __attribute__((noinline)) void vlad_on_stack(void (*procedure)(void)) {
                    : "rbx", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc",
                      "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
                      "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
-#elif defined(__x86_64__) && defined(__TINYC__) /* keeps nothing in registers from statement to statement */
+#elif defined(__x86_64__) && defined(__TINYC__) /* keeps no value in a register across statements */
   void *stack = vlad_stack;
   __asm__ volatile("pushq %%rbx\n\tmovq %%rsp, %%rbx\n\tmovq %0, %%rsp\n\tcall *%1\n\tmovq %%rbx, %%rsp\n\tpopq %%rbx"
                    : : "r"(stack), "r"(procedure) : "memory");
@@ -766,12 +767,12 @@ static __attribute__((noinline)) void vlad_on_stack(void (*procedure)(void)) {
 }
 
 /* section: fuel
-   Each entry of a procedure and each turn of a loop takes one; those of a straight piece are taken together. */
+   Each entry of a procedure and each turn of a loop takes one unit; those of straight-line code are taken together. */
 static long vlad_fuel;
 static inline void vlad_step(long count) { if (__builtin_expect((vlad_fuel -= count) < 0, 0)) vlad_fail(VLAD_OUT_OF_FUEL); }
 
 /* section: output
-   Text is gathered in a line, which goes out in one piece. */
+   Text is collected in a buffer, and written line by line. */
 void *realloc(void *, unsigned long);
 void *memcpy(void *, const void *, unsigned long);
 void free(void *);
@@ -783,7 +784,7 @@ static void vlad_empty_line(void) {
   vlad_line = 0;
   vlad_filled = vlad_room = 0;
 }
-static int vlad_may_fill(long); /* may a line be so long? */
+static int vlad_may_fill(long); /* may a line have this length? */
 static void vlad_put(const char *text, long length) {
   if (vlad_filled + length > vlad_room) {
     long room = 2 * vlad_room + length + 256;
@@ -809,7 +810,7 @@ static void vlad_put_character(double x) {
   vlad_put(text, length);
 }
 static const unsigned vlad_printing[] = {@printing@};
-static void vlad_put_quoted(double x) { /* as within quotes */
+static void vlad_put_quoted(double x) { /* escaped, as within quotes */
   unsigned c = x;
   char text[16];
   const char *names = "a\ab\bt\tn\nr\r\"\"\\\\";
@@ -820,7 +821,7 @@ static void vlad_put_quoted(double x) { /* as within quotes */
       return;
     }
   }
-  int low = 0, high = sizeof vlad_printing / sizeof *vlad_printing; /* where printing changes: on, off, on, … */
+  int low = 0, high = sizeof vlad_printing / sizeof *vlad_printing; /* the boundaries of ranges of printable characters: begin, end, begin, … */
   while (low < high) {
     int middle = (low + high) / 2;
     if (vlad_printing[middle] <= c) low = middle + 1;
@@ -832,7 +833,7 @@ static void vlad_put_quoted(double x) { /* as within quotes */
 static void vlad_put_boolean(int b) { vlad_put(b ? "#t" : "#f", 2); }
 
 /* section: tensors
-   The entries of one, axis by axis; long axes are cut in the middle. The kinds are numbered as in core/kernels.SIZES. */
+   Writes the entries of a tensor, axis by axis; long axes are cut in the middle. Kinds are numbered as in core/loop_nests.SIZES. */
 static void vlad_put_tensor(const char *entries, const long *shape, long rank, int kind) {
   if (rank == 0) {
     if (kind == 4) vlad_put_boolean(*entries);
@@ -856,7 +857,7 @@ static void vlad_put_tensor(const char *entries, const long *shape, long rank, i
 }
 
 /* section: host
-   The outside is a Python program, which answers 0 where all went well. */
+   Output and input are functions of a Python program, which return 0 for success. */
 int (*vlad_host_write)(const char *, long);
 int (*vlad_host_read)(double *);
 static int vlad_may_fill(long length) { return !vlad_host_write(0, length); }
@@ -872,14 +873,14 @@ static double vlad_read(void) {
 }
 
 /* section: alone
-   The outside is the system. Lines go out when there is much, when a person watches, and before something is read. */
+   Output and input are system calls. Lines are written when the buffer is large, if the output is a terminal, and before input. */
 long write(int, const void *, unsigned long);
 long read(int, void *, unsigned long);
 int isatty(int);
 __attribute__((noreturn)) void _exit(int);
 static char vlad_written[1 << 16], vlad_input[1 << 12];
 static long vlad_waiting, vlad_taken, vlad_given;
-static int vlad_say(int file, const char *text, long length) {
+static int vlad_write_text(int file, const char *text, long length) {
   while (length > 0) {
     long n = write(file, text, length);
     if (n <= 0) return 1;
@@ -889,8 +890,8 @@ static int vlad_say(int file, const char *text, long length) {
   return 0;
 }
 static void vlad_flush(void) {
-  if (vlad_say(1, vlad_written, vlad_waiting)) {
-    vlad_say(2, "cannot write the output\n", 24);
+  if (vlad_write_text(1, vlad_written, vlad_waiting)) {
+    vlad_write_text(2, "cannot write the output\n", 24);
     _exit(1);
   }
   vlad_waiting = 0;
@@ -941,7 +942,7 @@ static double vlad_read(int status) {
 }
 
 /* section: messages
-   A status in words; what a program says of its own error is in the line, where the text has a character 1. */
+   The message of a status; character 1 in it stands for the text of the program's own error, which is in the buffer. */
 #define VLAD_MESSAGE 8192
 static long vlad_message(int status, char *out) {
   static const char *const limits[] = {"", "Error: Recursion is too deep", "Error: The evaluation needs more memory than there is",

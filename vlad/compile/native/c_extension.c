@@ -1,7 +1,7 @@
 /* Python's calls of machine code: from floats and arrays to words, and back to objects. fast_call.py does the same in Python, where this
-   cannot be compiled. What ends soon (fast_call.py says when) holds Python's lock (GIL), and between the first word that is written
-   and the last one that is read no object is made that Python's collector looks after: nobody else gets at the words meanwhile.
-   What may take longer takes a lock of its own, and leaves Python's to others while it runs. */
+   cannot be compiled. Short calls (fast_call.py decides which are) hold Python's lock (GIL), and create no object that Python's collector
+   tracks between the first word that is written and the last one that is read: no other code accesses the words meanwhile. Longer calls
+   take a separate lock, and release the GIL while they run. */
 
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -16,32 +16,32 @@
 
 union word { double d; long i; void *p; };
 
-enum { CONSTANT, REAL, TENSOR };      /* what a part is, of the operands or of the answer */
-enum { ALONE, LIST, TUPLE, LEAVES };  /* what parts of the answer make: the only one itself, a list, (a, (b, c)), a flat tuple */
+enum { CONSTANT, REAL, TENSOR };      /* kinds of parts, of the operands or of the result */
+enum { ALONE, LIST, TUPLE, LEAVES };  /* forms of results: the only part itself, a list, (a, (b, c)), a flat tuple */
 
 struct part {
   int kind, rank;
-  PyObject *object;    /* a constant, which among the operands is a float, or a tensor's dtype */
+  PyObject *object;    /* a constant (a float for an operand), or a tensor's dtype */
   npy_intp *shape;
   npy_intp bytes;
-  Py_ssize_t number;   /* of its word among the answers, */
-  Py_ssize_t target;   /* and of the word that says where its entries are to be written; -1: nowhere */
+  Py_ssize_t number;   /* of its word among the results, */
+  Py_ssize_t target;   /* and of the word with the address at which to write its entries; -1: none */
 };
 
-/* A compiled procedure. Called with the tuple of the arguments it answers the tuple of the answer's parts, or NotImplemented. */
+/* A compiled procedure. Called with the tuple of the arguments, it returns the tuple of the result's parts, or NotImplemented. */
 typedef struct {
   PyObject_VAR_HEAD
   int (*call)(union word const *, union word *);
-  long (*rest)(void);  /* hands back the memory that a call works in, when its answer has been read; NULL where there is none */
-  union word *words, *answers;
-  PyObject *kept;      /* what the addresses belong to */
-  PyObject *busy;      /* a list that is not empty while a call is under way */
-  PyObject *acquire, *release; /* of the lock for what may take longer; NULL for what ends soon */
-  PyObject *interruptible;     /* native_interrupts.py's class */
-  PyObject *stop;              /* what ends a call, in whatever thread it is called; NULL where nothing does, */
-  int volatile *stopped;       /* and what it sets */
+  long (*rest)(void);  /* frees the working memory of a call, after its result has been read; NULL if it needs none */
+  union word *words, *results;
+  PyObject *kept;      /* the owners of the addresses */
+  PyObject *busy;      /* a list that is not empty during a call */
+  PyObject *acquire, *release; /* methods of the lock for longer calls; NULL for short ones */
+  PyObject *interruptible;     /* the class of native_interrupts.py */
+  PyObject *stop;              /* a function that ends the call, from any thread; NULL if there is none, */
+  int volatile *stopped;       /* and the variable that it sets */
   int form;
-  Py_ssize_t operands; /* of the parts; the others are the answer's */
+  Py_ssize_t operands; /* the number of parts that are operands; the others are those of the result */
   struct part parts[];
 } Call;
 
@@ -49,7 +49,8 @@ static PyTypeObject Call_Type;
 
 static Py_ssize_t results_of(Call const *call) { return Py_SIZE(call) - call->operands; }
 
-/* Is it a real, as convert.py has it? Classes of Python's may say in a method of theirs which one; NumPy's are none. */
+/* Is it a real, as in convert.py? Subclasses of float are excluded if defined in Python, since they may override the conversion; NumPy's
+   float64 is included. */
 static int as_real(PyObject *x, double *real) {
   if (PyFloat_CheckExact(x) || (PyFloat_Check(x) && !PyType_HasFeature(Py_TYPE(x), Py_TPFLAGS_HEAPTYPE))) {
     *real = PyFloat_AS_DOUBLE(x);
@@ -58,11 +59,11 @@ static int as_real(PyObject *x, double *real) {
   if (!PyLong_CheckExact(x)) return 0;
   *real = PyLong_AsDouble(x);
   if (*real != -1.0 || !PyErr_Occurred()) return 1;
-  PyErr_Clear(); /* one beyond all reals: the usual way tells of it */
+  PyErr_Clear(); /* too large for a real: the general path raises the error */
   return 0;
 }
 
-/* Is it an array of a tensor's shape and dtype, whose entries lie side by side in their order? */
+/* Is it an array of a tensor's shape and dtype, with contiguous entries in C order? */
 static int is_of(PyObject *x, struct part const *part) {
   if (Py_TYPE(x) != &PyArray_Type) return 0;
   PyArrayObject *array = (PyArrayObject *)x;
@@ -78,7 +79,7 @@ static int put_operands(Call *call, PyObject *const *arguments) {
     struct part const *part = &call->parts[i];
     if (part->kind == REAL) {
       if (!as_real(arguments[i], &word++->d)) return 0;
-    } else if (part->kind == CONSTANT) { /* it has no word; another one is for other machine code */
+    } else if (part->kind == CONSTANT) { /* it has no word; other values need other machine code */
       if (!as_real(arguments[i], &real) || real != PyFloat_AS_DOUBLE(part->object)) return 0;
     } else {
       if (!is_of(arguments[i], part)) return 0;
@@ -88,11 +89,11 @@ static int put_operands(Call *call, PyObject *const *arguments) {
   return 1;
 }
 
-static void give_up(PyObject **leaves, Py_ssize_t count) {
+static void release_all(PyObject **leaves, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; i++) Py_XDECREF(leaves[i]);
 }
 
-/* The arrays of the answer, into some of which the call writes itself. */
+/* The arrays of the result; the call itself writes into some of them. */
 static int put_arrays(Call *call, PyObject **leaves) {
   for (Py_ssize_t i = 0; i < results_of(call); i++) {
     struct part const *part = &call->parts[call->operands + i];
@@ -101,7 +102,7 @@ static int put_arrays(Call *call, PyObject **leaves) {
     Py_INCREF(part->object);
     leaves[i] = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)part->object, part->rank, part->shape, NULL, NULL, 0, NULL);
     if (!leaves[i]) {
-      give_up(leaves, i);
+      release_all(leaves, i);
       return 0;
     }
     if (part->target >= 0) call->words[part->target].p = PyArray_DATA((PyArrayObject *)leaves[i]);
@@ -114,20 +115,20 @@ static int take_leaves(Call *call, PyObject **leaves) {
     struct part const *part = &call->parts[call->operands + i];
     if (part->kind == TENSOR) {
       PyArrayObject *array = (PyArrayObject *)leaves[i];
-      if (part->target < 0) memcpy(PyArray_DATA(array), call->answers[part->number].p, part->bytes);
+      if (part->target < 0) memcpy(PyArray_DATA(array), call->results[part->number].p, part->bytes);
       PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
     } else {
-      leaves[i] = part->kind == REAL ? PyFloat_FromDouble(call->answers[part->number].d) : Py_NewRef(part->object);
+      leaves[i] = part->kind == REAL ? PyFloat_FromDouble(call->results[part->number].d) : Py_NewRef(part->object);
     }
     if (!leaves[i]) {
-      give_up(leaves, results_of(call));
+      release_all(leaves, results_of(call));
       return 0;
     }
   }
   return 1;
 }
 
-/* What leaves, whose references it takes over, make. */
+/* The result in a form; steals references to the leaves. */
 static PyObject *formed(int form, PyObject **leaves, Py_ssize_t count) {
   PyObject *whole = NULL;
   if (form == ALONE) return leaves[0];
@@ -143,12 +144,12 @@ static PyObject *formed(int form, PyObject **leaves, Py_ssize_t count) {
       PyTuple_SET_ITEM(pair, 1, whole);
       whole = pair;
     }
-    if (!whole) give_up(leaves, count);
+    if (!whole) release_all(leaves, count);
     return whole;
   }
   whole = form == LIST ? PyList_New(count) : PyTuple_New(count);
   if (!whole) {
-    give_up(leaves, count);
+    release_all(leaves, count);
     return NULL;
   }
   for (Py_ssize_t i = 0; i < count; i++) {
@@ -158,18 +159,18 @@ static PyObject *formed(int form, PyObject **leaves, Py_ssize_t count) {
   return whole;
 }
 
-/* The call, while others have Python's lock. */
-static int call_beside(Call *call) {
+/* The call, with the GIL released. */
+static int call_without_gil(Call *call) {
   int status;
   Py_BEGIN_ALLOW_THREADS
-  status = call->call(call->words, call->answers);
+  status = call->call(call->words, call->results);
   Py_END_ALLOW_THREADS
   return status;
 }
 
-enum { USUAL_WAY = -1, RAISED = -2 }; /* where there is no status */
+enum { GENERAL_PATH = -1, RAISED = -2 }; /* if there is no status */
 
-/* The same where Ctrl-C has to end it, as native_interrupts.py's Interruptible does, which has to be open. */
+/* The same, in a call that Ctrl-C ends, as Interruptible in native_interrupts.py does, whose pipe has to be open. */
 static int call_interruptibly(Call *call) {
   static PyObject *names[4];
   static char const *const texts[] = {"_main", "_writer", "_stops", "_wake"};
@@ -181,16 +182,16 @@ static int call_interruptibly(Call *call) {
   }
   *call->stopped = 0;
   if (PyLong_AsUnsignedLong(found[0]) != PyThread_get_thread_ident()) {
-    status = call_beside(call); /* Python tells only its main thread of signals */
+    status = call_without_gil(call); /* Python delivers signals only to its main thread */
   } else if (found[1] == Py_None) {
-    status = USUAL_WAY;
+    status = GENERAL_PATH;
   } else if ((before = PyObject_CallOneArg(found[3], found[1]))) {
     pair = PyTuple_Pack(2, call->stop, before);
-    int is_told = pair && PyList_Append(found[2], pair) == 0;
-    /* who was interrupted before it was heard is told now */
-    if (is_told && PyErr_CheckSignals() == 0) status = call_beside(call);
+    int is_registered = pair && PyList_Append(found[2], pair) == 0;
+    /* handles a signal that arrived before the call was registered */
+    if (is_registered && PyErr_CheckSignals() == 0) status = call_without_gil(call);
     PyErr_Fetch(&kind, &error, &traceback);
-    if (is_told && PySequence_DelItem(found[2], -1) < 0) PyErr_Clear();
+    if (is_registered && PySequence_DelItem(found[2], -1) < 0) PyErr_Clear();
     if (!(after = PyObject_CallOneArg(found[3], before))) PyErr_Clear();
     PyErr_Restore(kind, error, traceback);
     Py_XDECREF(pair);
@@ -203,11 +204,11 @@ end:
 }
 
 static int status_of(Call *call) {
-  if (!call->acquire) return call->call(call->words, call->answers);
-  return call->stop ? call_interruptibly(call) : call_beside(call);
+  if (!call->acquire) return call->call(call->words, call->results);
+  return call->stop ? call_interruptibly(call) : call_without_gil(call);
 }
 
-/* The answer in a form; NotImplemented where the arguments are others, or the usual way has to tell what is the matter. */
+/* The result in a form; NotImplemented if the arguments are others, or the general path has to raise an error. */
 static PyObject *called_now(Call *call, PyObject *const *arguments, int form) {
   Py_ssize_t results = results_of(call);
   if (!put_operands(call, arguments)) Py_RETURN_NOTIMPLEMENTED;
@@ -218,7 +219,7 @@ static PyObject *called_now(Call *call, PyObject *const *arguments, int form) {
     if (call->parts[i].target >= 0) call->words[call->parts[i].target].p = NULL;
   if (status) {
     if (call->rest) call->rest();
-    give_up(leaves, results);
+    release_all(leaves, results);
     if (status == RAISED) return NULL;
     Py_RETURN_NOTIMPLEMENTED;
   }
@@ -227,8 +228,8 @@ static PyObject *called_now(Call *call, PyObject *const *arguments, int form) {
   return is_taken ? formed(form, leaves, results) : NULL;
 }
 
-/* The same in the time of a call that takes longer, so that nobody else gets at the words: other threads wait, and what comes in
-   between in this one, such as a finalizer or a signal's handler, takes the usual way. */
+/* The same for a longer call, under its lock, so that no other code accesses the words: other threads wait, and code that runs in this
+   thread meanwhile, such as a finalizer or a signal handler, takes the general path. */
 static PyObject *called_in_turn(Call *call, PyObject *const *arguments, int form) {
   PyObject *answer = NULL, *kind, *error, *traceback, *taken = PyObject_CallNoArgs(call->acquire);
   if (!taken) return NULL; /* interrupted */
@@ -303,24 +304,24 @@ static int read_part(PyObject *from, struct part *part) {
   return !PyErr_Occurred();
 }
 
-/* A call from (address, rest, words, answers, busy, form, operands, the answer's parts, kept, in turn); addresses are numbers. `in turn`:
-   () for what ends soon; else how its lock is taken and given back, what ends it (or None), the address of what that sets, and
-   native_interrupts.py's class. */
+/* A call from (address, rest, words, results, busy, form, operands, the result's parts, kept, in turn); addresses are numbers. `in turn`:
+   () for a short call; otherwise the methods that acquire and release its lock, the function that ends it (or None), the address of the
+   variable that this sets, and the class of native_interrupts.py. */
 static PyObject *new_call(PyObject *unused, PyObject *from) {
-  unsigned long long address, rest, words, answers, stopped = 0;
-  PyObject *busy, *operands, *results, *kept, *turn, *acquire = NULL, *release = NULL, *stop = Py_None, *interruptible = NULL;
+  unsigned long long address, rest, words, results, stopped = 0;
+  PyObject *busy, *operands, *parts, *kept, *turn, *acquire = NULL, *release = NULL, *stop = Py_None, *interruptible = NULL;
   int form;
-  if (!PyArg_ParseTuple(from, "KKKKO!iO!O!OO!", &address, &rest, &words, &answers, &PyList_Type, &busy, &form, &PyTuple_Type, &operands,
-                        &PyTuple_Type, &results, &kept, &PyTuple_Type, &turn) ||
+  if (!PyArg_ParseTuple(from, "KKKKO!iO!O!OO!", &address, &rest, &words, &results, &PyList_Type, &busy, &form, &PyTuple_Type, &operands,
+                        &PyTuple_Type, &parts, &kept, &PyTuple_Type, &turn) ||
       (PyTuple_GET_SIZE(turn) && !PyArg_ParseTuple(turn, "OOOKO", &acquire, &release, &stop, &stopped, &interruptible)))
     return NULL;
-  Py_ssize_t count = PyTuple_GET_SIZE(operands), all = count + PyTuple_GET_SIZE(results);
+  Py_ssize_t count = PyTuple_GET_SIZE(operands), all = count + PyTuple_GET_SIZE(parts);
   Call *call = (Call *)Call_Type.tp_alloc(&Call_Type, all);
   if (!call) return NULL;
   call->call = (int (*)(union word const *, union word *))(uintptr_t)address;
   call->rest = (long (*)(void))(uintptr_t)rest;
   call->words = (union word *)(uintptr_t)words;
-  call->answers = (union word *)(uintptr_t)answers;
+  call->results = (union word *)(uintptr_t)results;
   call->kept = Py_NewRef(kept);
   call->busy = Py_NewRef(busy);
   call->acquire = Py_XNewRef(acquire);
@@ -331,7 +332,7 @@ static PyObject *new_call(PyObject *unused, PyObject *from) {
   call->form = form;
   call->operands = count;
   for (Py_ssize_t i = 0; i < all; i++) {
-    PyObject *part = i < count ? PyTuple_GET_ITEM(operands, i) : PyTuple_GET_ITEM(results, i - count);
+    PyObject *part = i < count ? PyTuple_GET_ITEM(operands, i) : PyTuple_GET_ITEM(parts, i - count);
     if (!read_part(part, &call->parts[i])) {
       Py_DECREF(call);
       return NULL;
@@ -340,11 +341,12 @@ static PyObject *new_call(PyObject *unused, PyObject *from) {
   return (PyObject *)call;
 }
 
-/* Python's procedures (convert.Procedure), whose attribute `quicks` is a sequence of (leaves, shape), as quick.Quick. */
+/* Python's procedures (convert.Procedure), whose attribute `quicks` is a sequence of (leaves, shape), as fast_call.Quick. */
 
 static Py_ssize_t quicks_at;
 
-/* An answer from leaves, which it takes over: by `_shaped` of procedures that reshape; NotImplemented where they do not tell. */
+/* A result from leaves, by the method `_shaped` of procedures that reshape; NULL and NotImplemented are passed on. Steals the reference
+   to the leaves. */
 static PyObject *reshaped(PyObject *self, PyObject *leaves) {
   static PyObject *name;
   if (!name && !(name = PyUnicode_InternFromString("_shaped"))) return NULL;
@@ -372,7 +374,7 @@ static PyObject *by_quick(PyObject *self, PyObject *quick, PyObject *const *argu
 
 static PyObject *by_quicks(PyObject *self, PyObject *quicks, PyObject *const *arguments, Py_ssize_t count, int reshapes) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(quicks); i++) {
-    PyObject *quick = Py_NewRef(PySequence_Fast_GET_ITEM(quicks, i)); /* the list may change meanwhile */
+    PyObject *quick = Py_NewRef(PySequence_Fast_GET_ITEM(quicks, i)); /* the list may change during the call */
     PyObject *answer = by_quick(self, quick, arguments, count, reshapes);
     Py_DECREF(quick);
     if (answer != Py_NotImplemented) return answer;
@@ -381,7 +383,7 @@ static PyObject *by_quicks(PyObject *self, PyObject *quicks, PyObject *const *ar
   Py_RETURN_NOTIMPLEMENTED;
 }
 
-/* A method of the procedure's, for what is not done here. */
+/* Calls a method of the procedure, for cases that are not handled here. */
 static PyObject *call_method(PyObject *self, const char *name, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
   PyObject *method = PyObject_GetAttrString(self, name);
   if (!method) return NULL;
@@ -394,7 +396,7 @@ static PyObject *call_procedure(PyObject *self, PyObject *const *arguments, Py_s
   if (names && PyTuple_GET_SIZE(names)) return call_method(self, "_by_name", arguments, count, names);
   PyObject *quicks = *(PyObject **)((char *)self + quicks_at);
   if (quicks && (PyList_Check(quicks) || PyTuple_Check(quicks))) {
-    Py_INCREF(quicks); /* the procedure may get another one meanwhile */
+    Py_INCREF(quicks); /* the attribute may change during the call */
     PyObject *answer = by_quicks(self, quicks, arguments, count, reshapes);
     Py_DECREF(quicks);
     if (answer != Py_NotImplemented) return answer;
