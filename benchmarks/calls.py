@@ -80,7 +80,7 @@ def each(call: Callable[[float], Any]) -> list[float]:
     return found
 
 
-def told(name: str, seconds: list[float], unit: float, word: str) -> str:
+def line_of(name: str, seconds: list[float], unit: float, word: str) -> str:
     return f"{name:34} {min(seconds) / unit:8.1f} {statistics.median(seconds) / unit:8.1f}  {word}"
 
 
@@ -96,13 +96,13 @@ def main() -> None:
     (compiled,) = session.tiers.entry(slope.value).variants
     assert slope.quicks, "the call does not go to machine code"
     print(f"{'':34} {'least':>8} {'median':>8}")
-    print(told("loading the compiler", loading, 1e-3, "ms"))
-    print(told("first call, without cache", cold, 1e-3, "ms"))
-    print(told("first call, of a later process", warm, 1e-3, "ms"))
-    print(told("empty loop", each(float), 1e-9, "ns, with a call of `float`"))
-    print(told("machine code through cffi", each(compiled.entry), 1e-9, "ns"))
-    print(told("through an object of Python's", each(Plain(compiled.entry)), 1e-9, "ns"))
-    print(told("through vlad's procedure", each(slope), 1e-9, "ns"))
+    print(line_of("loading the compiler", loading, 1e-3, "ms"))
+    print(line_of("first call, without cache", cold, 1e-3, "ms"))
+    print(line_of("first call, of a later process", warm, 1e-3, "ms"))
+    print(line_of("empty loop", each(float), 1e-9, "ns, with a call of `float`"))
+    print(line_of("machine code through cffi", each(compiled.entry), 1e-9, "ns"))
+    print(line_of("through an object of Python's", each(Plain(compiled.entry)), 1e-9, "ns"))
+    print(line_of("through vlad's procedure", each(slope), 1e-9, "ns"))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from vlad.data.errors import VladError
-from vlad.manual.help import KINDS, Entry, is_elsewhere, lines_of, told
+from vlad.manual.help import KINDS, Entry, documentation, is_elsewhere, lines_of
 from vlad.messages.hints import hint_for
 
 from .command import NAMES, NOTHING, Theme
@@ -21,7 +21,7 @@ THEME = Theme()
 def _doc(shell: Shell, argument: str) -> None:
     name = argument
     if known(shell.session, name) is None and is_elsewhere(name):
-        shell.terminal.line(told(name))
+        shell.terminal.line(documentation(name))
         return
     first, *others = lines_of(wanted(shell, name))
     shell.terminal.line("\n".join([shell.terminal.paint(first, "name"), *others]))

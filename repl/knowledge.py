@@ -10,7 +10,7 @@ from vlad.data.source import Span
 from vlad.data.values import Value, is_procedure
 from vlad.expand.arity import signature
 from vlad.expand.forms import KEYWORDS
-from vlad.manual.help import Entry, entry_of, taken_apart
+from vlad.manual.help import Entry, entry_of, text_and_examples
 from vlad.session.session import Session
 
 
@@ -38,7 +38,7 @@ def _of_program(session: Session, name: str, value: Value) -> Entry:
     span: Span | None = session.machine.core_of(value[0].base).span
     if span is None:
         return Entry(name, "program", "", shape, (), ())
-    text, examples = taken_apart(comment_above(span.source.text, span.start))
+    text, examples = text_and_examples(comment_above(span.source.text, span.start))
     place = f"{span.source.name}:{span.line}"
     return Entry(name, "program", "", shape, text, examples, place=place, source=span.text)
 

@@ -14,7 +14,7 @@ from types import FrameType
 
 from vlad.data.values import Code
 from vlad.evaluate.emit_python import is_emitted
-from vlad.evaluate.errors.explain import tell
+from vlad.evaluate.errors.explain import displayed_name
 from vlad.evaluate.errors.replay import emission_of
 from vlad.session.session import Session
 
@@ -87,5 +87,5 @@ def table(looks: Looks) -> list[str]:
     ]:
         place = place_of((code,), code.machine)
         own, whole = (100 * seen / looks.count for seen in (looks.own[code], count))
-        lines.append(f"{own:4.0f}% {whole:4.0f}%  {tell(code)}" + (f"  {place}" if place else ""))
+        lines.append(f"{own:4.0f}% {whole:4.0f}%  {displayed_name(code)}" + (f"  {place}" if place else ""))
     return [*lines, f"; {looks.count} looks"]

@@ -15,7 +15,7 @@ import vlad
 from vlad.__main__ import main
 from vlad.debugging.instrumented import Instrument
 from vlad.expand.forms import KEYWORDS
-from vlad.manual.help import ALIASES, Entry, entries, entry_of, kinds, listing, public, themes, told
+from vlad.manual.help import ALIASES, Entry, documentation, entries, entry_of, kinds, listing, public, themes
 from vlad.manual.public import members, public_names
 from vlad.primitives.table import TABLE
 
@@ -85,24 +85,26 @@ def test_a_page_is_up_to_date(name: str) -> None:
 
 
 def test_what_is_told_of_a_primitive() -> None:
-    text = told("atan")
+    text = documentation("atan")
     assert "(atan y x)" in text and "(atan 0 1)  ⇒ 0" in text
     assert "by y  (let ((v (binary-scale x y))) (* (* t v) (inversion (* v x) (* v y))))" in text
     assert "vlad/primitives/numbers.py" in text
-    assert "zero: the result does not vary" in told("null?")
-    assert "where s is the sensitivity of the result" in told("cons")
+    assert "zero: the result does not vary" in documentation("null?")
+    assert "where s is the sensitivity of the result" in documentation("cons")
 
 
 def test_what_is_told_of_the_library_and_of_keywords() -> None:
-    assert "stdlib/prelude.vlad:" in told("fold") and "(define (fold f start l)" in told("fold")
-    assert "(if TEST THEN ELSE)" in told("if")
-    assert "kind of error" in told("unbound-variable")
+    assert "stdlib/prelude.vlad:" in documentation("fold") and "(define (fold f start l)" in documentation(
+        "fold"
+    )
+    assert "(if TEST THEN ELSE)" in documentation("if")
+    assert "kind of error" in documentation("unbound-variable")
     entry = entry_of("J")
     assert entry is not None and entry.name == "J" and entry.signature == "(J x)"
 
 
 def test_a_hidden_row_is_told_when_asked_for_but_not_listed() -> None:
-    assert "1 / cos² x." in told("sec-squared")
+    assert "1 / cos² x." in documentation("sec-squared")
     assert " sec-squared" not in listing()
     assert all(f" {name}" in listing() for name in ("sqrt", "if", "fold", "J", "out-of-fuel"))
 
@@ -112,13 +114,13 @@ def test_a_hidden_row_is_told_when_asked_for_but_not_listed() -> None:
 )
 def test_an_unknown_name_is_told_with_the_nearest(wrong: str, right: str) -> None:
     with pytest.raises(vlad.VladError) as caught:
-        told(wrong)
+        documentation(wrong)
     assert caught.value.hint is not None and f"`{right}`" in caught.value.hint
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doc", "cons"]) == 0
-    assert capsys.readouterr().out == told("cons") + "\n"
+    assert capsys.readouterr().out == documentation("cons") + "\n"
     assert main(["doc"]) == 0
     assert capsys.readouterr().out == listing() + "\n"
     assert main(["doc", "squrt"]) == 1
@@ -127,7 +129,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_told_of_a_kind_of_error() -> None:
-    text = told("out-of-fuel")
+    text = documentation("out-of-fuel")
     assert text.startswith("out-of-fuel    kind of error: Limits")
     assert "`fuel` sets the limit" in text and "`tell` calls what it is given" in text and "```" not in text
 
@@ -172,21 +174,21 @@ def test_a_public_member_of_a_session_is_documented(name: str) -> None:
 
 
 def test_names_of_python_are_told() -> None:
-    text = told("vlad.grad")
+    text = documentation("vlad.grad")
     assert text.startswith(
         "vlad.grad(f, argnums=None)    Python: a function\n\n  The gradient of a procedure"
     )
-    assert told("vlad.compile").startswith(
+    assert documentation("vlad.compile").startswith(
         "vlad.compile(f, *examples, optimize=None, fast_math=None)    Python"
     )
-    text = told("vlad.Session")
+    text = documentation("vlad.Session")
     assert text.startswith("vlad.Session(path=(), *, arguments=()") and "    Python: a class\n" in text
     assert "\n  vlad.Session.close " in text and "_lock" not in text
-    assert "Evaluate every form of a text" in told("vlad.Session.eval")
-    assert "vlad.jacobian " in told("vlad") and " vlad.grad " in listing()
-    assert told("vlad.VladError").splitlines()[0].endswith("    Python: an exception")
+    assert "Evaluate every form of a text" in documentation("vlad.Session.eval")
+    assert "vlad.jacobian " in documentation("vlad") and " vlad.grad " in listing()
+    assert documentation("vlad.VladError").splitlines()[0].endswith("    Python: an exception")
     for name in (*public_names(), *members("vlad.Session")):
-        assert len(told(name).splitlines()) > 2
+        assert len(documentation(name).splitlines()) > 2
 
 
 @pytest.mark.parametrize(
@@ -195,7 +197,7 @@ def test_names_of_python_are_told() -> None:
 )
 def test_an_unknown_name_of_python_is_told_with_the_nearest(wrong: str, right: str) -> None:
     with pytest.raises(vlad.VladError) as caught:
-        told(wrong)
+        documentation(wrong)
     assert caught.value.hint is not None and f"`{right}`" in caught.value.hint
 
 
@@ -204,7 +206,7 @@ OTHERS = [name for each in ("Limits", "Opaque", "Procedure") for name in members
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_public_member_of_a_smaller_class_is_documented(name: str) -> None:
-    assert len(told(name).splitlines()) > 2
+    assert len(documentation(name).splitlines()) > 2
     used = name.rpartition(".")[2]
     assert re.search(rf"\.{used}\b|Limits\([^)]*\b{used}=", RUN)
 
@@ -224,7 +226,9 @@ def test_a_name_from_elsewhere_is_told(name: str) -> None:
 
 
 def test_what_is_not_for_users_is_not_told() -> None:
-    assert "quicks" not in told("vlad.Procedure") and "are_watched" not in told("vlad.Limits")
+    assert "quicks" not in documentation("vlad.Procedure") and "are_watched" not in documentation(
+        "vlad.Limits"
+    )
     assert set(members("vlad.Debugger")) == {f"vlad.Debugger.{name}" for name in WATCHING}
 
 

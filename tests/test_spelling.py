@@ -25,7 +25,7 @@ from vlad.messages.other_languages import (
     TESTS,
     VECTORS,
     WORDS,
-    told,
+    other_language_hint,
     words,
 )
 from vlad.messages.spelling import edits, nearest, suggestion
@@ -60,7 +60,9 @@ def test_one_edit_typos() -> None:
                 asked += 1
                 first += near[:1] == [name]
                 among += name in near
-    print(f"{asked} typos: {100 * first / asked:.1f} % first, {100 * among / asked:.1f} % among those told")
+    print(
+        f"{asked} typos: {100 * first / asked:.1f} % first, {100 * among / asked:.1f} % among those suggested"
+    )
     assert asked > 1500
     assert among >= 0.95 * asked
     assert first >= 0.90 * asked
@@ -99,7 +101,7 @@ def test_words_of_other_languages() -> None:
     assert len(asked) > 1500
     wrong = []
     for word in asked:
-        if word not in NAMES and told(word) is None:
+        if word not in NAMES and other_language_hint(word) is None:
             near = nearest(word, NAMES)
             if not near or plain(near[0]) != plain(word):
                 wrong.append(f"{word}: {suggestion(word, NAMES)}")
@@ -109,7 +111,7 @@ def test_words_of_other_languages() -> None:
 def test_a_word_is_told_what_is_said_of_it() -> None:
     assert not set(words()) & (set(NAMES) - {"else"})
     for word in words():
-        assert suggestion(word, NAMES) == told(word)
+        assert suggestion(word, NAMES) == other_language_hint(word)
     listed = [word for _, several in SHARED for word in several.split()]
     assert len(listed) == len(set(listed)) and not set(listed) & set(WORDS)
 
@@ -121,7 +123,7 @@ pattern rate seed start stop stop? test text tolerance updates values width"""
 
 def test_a_hint_speaks_of_what_there_is() -> None:
     """Each name between back quotes is one of the language's, or a placeholder."""
-    for hint in {told(word) for word in words()} | {hint for _, hint in FAMILIES}:
+    for hint in {other_language_hint(word) for word in words()} | {hint for _, hint in FAMILIES}:
         for code in re.findall(r"`([^`]+)`", hint or ""):
             if code.startswith((",", "?", "vlad ", "vlad.", "#:", "import")):
                 continue
@@ -145,17 +147,17 @@ def test_words_are_told_by_how_they_are_written() -> None:
         ("for/anything", LOOPS),
         ("np.sin", "write `sin`, without a module"),
         ("torch.nn.functional.relu", "write `relu`, without a module"),
-        ("np.linalg.inv", told("inv")),
-        ("jnp.arctan2", told("arctan2")),
+        ("np.linalg.inv", other_language_hint("inv")),
+        ("jnp.arctan2", other_language_hint("arctan2")),
     ]:
         assert suggestion(word, NAMES) == hint
-    assert told("!") is None and told("my-own-word") is None
+    assert other_language_hint("!") is None and other_language_hint("my-own-word") is None
 
 
 def test_a_name_of_the_same_text_is_nearer() -> None:
     assert suggestion("reset", NAMES) == CONTINUATIONS
     assert suggestion("reset", NAMES, ["resets"]) == "did you mean `resets`?"
-    assert suggestion("ref", NAMES, ["refs"]) == told("ref")
+    assert suggestion("ref", NAMES, ["refs"]) == other_language_hint("ref")
 
 
 @pytest.mark.parametrize(

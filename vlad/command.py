@@ -349,24 +349,24 @@ def _prompt(line: CommandLine) -> int:
 @contextmanager
 def _noting_tail_calls(session: Session) -> Iterator[None]:
     """A context in which an error gets a note with the tail calls that led to it, if they are found quickly."""
-    told: tuple[VladError, Beginning, dict[int, str]] | None = None
+    reported: tuple[VladError, Beginning, dict[int, str]] | None = None
 
     def failed(error: VladError, frames: Frames, beginning: Beginning | None) -> None:
-        nonlocal told
+        nonlocal reported
         if beginning is not None:
-            told = error, beginning, session.tiers.words_read()
+            reported = error, beginning, session.tiers.words_read()
 
     session.machine.failed = failed
     session.tiers.keep_effects()
     try:
         yield
     except VladError as error:
-        if told is not None and told[0] is error:
+        if reported is not None and reported[0] is error:
             from vlad.debugging.commands import way_text  # not needed by programs
             from vlad.debugging.retracing import A_MOMENT, Failure, tail_calls_before
 
             with suppress(KeyboardInterrupt):
-                before = tail_calls_before(session, Failure(*told), A_MOMENT)
+                before = tail_calls_before(session, Failure(*reported), A_MOMENT)
                 if before and way_text(before):
                     error.add_note(way_text(before))
         raise
@@ -479,9 +479,9 @@ def _cache(clear: bool) -> int:
 
 
 def _doc(name: str | None = None) -> int:
-    from vlad.manual.help import listing, told  # not needed by programs
+    from vlad.manual.help import documentation, listing  # not needed by programs
 
-    print(listing() if name is None else told(name))
+    print(listing() if name is None else documentation(name))
     return SUCCESS
 
 

@@ -44,7 +44,7 @@ def answers(program: Program, operands: list[float | list[float]]) -> list[objec
         else:
             words[index].d = operand
     library = toolchain.build(unit.text, optimize=0)
-    if unit.words.takes_apart:
+    if unit.words.decomposes:
         routines = lapack()
         table = ffi.new("void *[]", [ffi.cast("void *", one) for one in routines.addresses])
         words[unit.words.routines].p, words[unit.words.routines + 1].i = table, routines.is_wide

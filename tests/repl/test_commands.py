@@ -11,7 +11,7 @@ from vlad.repl.commands import COMMANDS, enter
 from vlad.repl.shell import Leave
 from writing import Writing
 
-from vlad.manual.help import told
+from vlad.manual.help import documentation
 
 PRODUCT = "(define (product l) (if (null? l) 1 (* (car l) (product (cdr l)))))"
 
@@ -91,7 +91,7 @@ class TestHelp:
 class TestDoc:
     def test_what_is_known_everywhere_is_told_as_by_the_command(self, writing: Writing) -> None:
         for name in ("sin", "map", "define", "unbound-variable", "J"):
-            assert writing.says(f",doc {name}") == told(name) + "\n"
+            assert writing.says(f",doc {name}") == documentation(name) + "\n"
 
     def test_by_a_question_mark(self, writing: Writing) -> None:
         assert writing.says("?hypot") == writing.says("? hypot") == writing.says(",doc hypot")

@@ -50,7 +50,7 @@ def forward_entry(
     for index, variable in enumerate(environment):
         field = Field(owner, index, len(environment), own, lambda_.span)
         tangents[variable] = builder.bind(field, DerivedName(variable.name, ".tangent"))
-    transform.take_apart(builder, lambda_.parameters, argument, tangents, lambda_.span)
+    transform.destructure(builder, lambda_.parameters, argument, tangents, lambda_.span)
     body = transform.body(lambda_.body, tangents, builder)
     return replace(lambda_, parameters=(own, argument, *lambda_.parameters), body=body, free=environment)
 
@@ -60,7 +60,7 @@ class _Forward:
         self.basis = basis
         self.rules = rules
 
-    def take_apart(
+    def destructure(
         self,
         builder: Builder,
         parameters: tuple[Variable, ...],

@@ -158,7 +158,7 @@ class _Reverse:
             if type(rhs) is Call:
                 entry = forward.apply("entry", self.basis.tail_entry, rhs.operator, span=rhs.span)
                 both = forward.bind(Call(entry, (self.basis.identity, *rhs.operands), rhs.span), "both")
-                back = self._take_apart(forward, variable, both, rhs.span)
+                back = self._destructure(forward, variable, both, rhs.span)
                 return Called(variable, rhs.operator, rhs.operands, back, rhs.span)
             if type(rhs) is If:
                 return self._branch(forward, variable, rhs)
@@ -178,7 +178,7 @@ class _Reverse:
                     )
                     self.shapes[variable, "~" + name] = witness
 
-    def _take_apart(
+    def _destructure(
         self, forward: Builder, variable: Variable, both: Variable, span: Span | None
     ) -> Variable:
         forward.bindings.append(Binding(variable, Apply(self.basis.car, (both,), span)))
@@ -197,7 +197,7 @@ class _Reverse:
 
         arms = [self.transform(arm, [], finish) for arm in (branch.consequent, branch.alternative)]
         both = forward.bind(If(branch.test, arms[0], arms[1], branch.span), "both")
-        return Branched(variable, live, self._take_apart(forward, variable, both, branch.span), branch.span)
+        return Branched(variable, live, self._destructure(forward, variable, both, branch.span), branch.span)
 
     def _result(self, forward: Builder, result: Result, steps: list[Step], finish: Finish) -> Result:
         if type(result) is If:

@@ -227,7 +227,7 @@ def broadcast(shape: Sequence[int], extents: Sequence[int]) -> Access:
     return Access(0, (0,) * missing + tuple(strides))
 
 
-def is_apart(axes: Iterable[int], strides: Sequence[int], extents: Sequence[int]) -> bool:
+def is_injective(axes: Iterable[int], strides: Sequence[int], extents: Sequence[int]) -> bool:
     """Whether all iterations along these axes write to distinct positions. Sufficient: each stride exceeds the span of the
     smaller ones.
     """

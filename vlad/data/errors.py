@@ -50,7 +50,7 @@ class VladError(Exception):
     expected    how many arguments the procedure takes, where it was given another number, and `got`, how many it was given
     is_of_list  is it about a parameter that is the pattern of a list?
     reason_code  the code of the error whose message is the reason; or None
-    told        pieces of the hint that are not to be added again, such as the way in which something is called
+    hinted      pieces of the hint that are not added again, such as the signature of a procedure
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class VladError(Exception):
         self.got: int | None = None
         self.is_of_list = False
         self.reason_code: str | None = None
-        self.told: tuple[str, ...] = ()
+        self.hinted: tuple[str, ...] = ()
         self.code = code
         self.message = message
         self.span = span
@@ -89,11 +89,11 @@ class VladError(Exception):
         self.args = (message,)
 
     def add_hint(self, text: str, piece: str | None = None) -> None:
-        """Put a text behind the hint. `piece`: what it tells, by which it is not told twice."""
+        """Append a text to the hint. `piece`: an identifier of the text, by which it is not added twice."""
         if piece is not None:
-            if piece in self.told:
+            if piece in self.hinted:
                 return
-            self.told = (*self.told, piece)
+            self.hinted = (*self.hinted, piece)
         self.hint = f"{self.hint}; {text}" if self.hint else text
 
     def __str__(self) -> str:

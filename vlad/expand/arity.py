@@ -165,7 +165,7 @@ def wrong_number(
         hint=f"its parameter list is {signature.text}{more}",
         name=signature.name,
     )
-    error.expected, error.got, error.told = signature.count, got, (signature.text,)
+    error.expected, error.got, error.hinted = signature.count, got, (signature.text,)
     if failed is not None:
         place = f", at {failed.span}" if is_placed and failed.span is not None else ""
         error.reason, error.reason_code = f"{failed.message}{place}", failed.code

@@ -158,7 +158,7 @@ def entry_of(name: str) -> Entry | None:
     return replace(found, name=name, signature=found.signature.replace(found.name, name))
 
 
-def told(name: str) -> str:
+def documentation(name: str) -> str:
     """The documentation of a name, of the language or of the Python interface, or of the code of an error, as text. Raises
     VladError if it is none of these.
     """
@@ -283,7 +283,7 @@ def _filled(words: Iterable[str], width: int) -> Iterator[str]:
 # Reading: texts.
 
 
-def taken_apart(lines: Iterable[str]) -> tuple[tuple[str, ...], tuple[Example, ...]]:
+def text_and_examples(lines: Iterable[str]) -> tuple[tuple[str, ...], tuple[Example, ...]]:
     """Split lines of documentation into sentences and examples."""
     text, examples = [], []
     for line in lines:
@@ -313,7 +313,7 @@ def _sections(file: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 def _keywords() -> Iterator[Entry]:
     for group, signature, lines in _sections("keywords.md"):
-        text, examples = taken_apart([line for line in lines if not line.startswith("```")])
+        text, examples = text_and_examples([line for line in lines if not line.startswith("```")])
         while text and not text[-1]:
             text = text[:-1]
         yield Entry(_name(signature), "keyword", group, signature, text, examples)
@@ -333,7 +333,7 @@ def _primitives() -> Iterator[Entry]:
     for room, theme in ROOMS.items():
         place = room.__name__.replace(".", "/") + ".py"
         for row in room.ROWS:
-            text, examples = taken_apart([row.doc, *row.examples.splitlines()])
+            text, examples = text_and_examples([row.doc, *row.examples.splitlines()])
             yield Entry(
                 row.name, "primitive", theme, of_row(row).text, text, examples,
                 derivative=tuple(_rules(row)), letters=tuple(_letters(row)), place=place, hidden=row.hidden,
@@ -342,7 +342,7 @@ def _primitives() -> Iterator[Entry]:
             lines = source.splitlines()
             comment = [line.strip()[4:] for line in lines if line.strip().startswith(";;; ")]
             body = [line for line in lines if not line.strip().startswith(";;; ")]
-            text, examples = taken_apart(comment[1:])
+            text, examples = text_and_examples(comment[1:])
             yield Entry(
                 name, "library", theme, comment[0], text, examples, place=place, source=_dedented(body)
             )
@@ -432,7 +432,7 @@ def _library() -> Iterator[Entry]:
     for file in LIBRARY:
         for found in definitions(file):
             signature, *lines = found.comment or (f"({found.name})",)
-            text, examples = taken_apart(lines)
+            text, examples = text_and_examples(lines)
             yield Entry(
                 found.name, "library", f"Library: {file}", signature, text, examples,
                 place=f"stdlib/{file}.vlad:{found.line}", source=found.source, hidden=is_internal(found.name),

@@ -16,7 +16,7 @@ from vlad.data.tensors import Tensor, shape_text
 from vlad.data.values import Backtrace, Value, look
 from vlad.data.write import written
 from vlad.expand.arity import FOR_TENSORS, Signature, Usage, takes_lists, wrong_number
-from vlad.messages.other_languages import told
+from vlad.messages.other_languages import other_language_hint
 from vlad.messages.spelling import suggestion
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, read
@@ -69,7 +69,7 @@ def clarify(
             _as_assignment(error.span, name)
             or _as_bare_parameter(error.span, name)
             or _as_sequence(error.span, name)
-            or told(name)
+            or other_language_hint(name)
             or _as_notation(name, set(known))
             or hint_for(name, {*known, *keywords}, error.span)
         )
@@ -77,7 +77,7 @@ def clarify(
         error.hint = _as_elsewhere(error.span, set(known)) or error.hint
 
 
-def speak_of_pattern(error: VladError, pattern: Span, name: str = "", value: Value = None) -> bool:
+def describe_pattern(error: VladError, pattern: Span, name: str = "", value: Value = None) -> bool:
     """Make an error about a pattern `(list x y)` say that it takes a list of two. `name`: the procedure of which the pattern is a
     parameter; `value`: the whole value, if it is known, as the error has only the rest of it. Returns whether it did.
     """
@@ -208,7 +208,7 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN and "\n" not in text else "(…)"
 
 
-def tell_number(
+def describe_number(
     error: VladError,
     signature_of: Callable[[str], Signature | None],
     usage_of: Callable[[str], Usage | None],
@@ -251,7 +251,7 @@ def tell_number(
     if error.reason is None:
         error.reason, error.reason_code = found.reason, found.reason_code
     error.code, error.hint, error.irritants, error.kinds = found.code, found.hint, [], ()
-    error.name, error.expected, error.got, error.told = found.name, found.expected, found.got, found.told
+    error.name, error.expected, error.got, error.hinted = found.name, found.expected, found.got, found.hinted
     error.wording, error.names_itself, error.is_of_list = None, False, False
     error.reword(found.message)
     return True
@@ -360,7 +360,7 @@ def _is_inside(entry: Backtrace) -> bool:
     return entry.span is not None and in_stdlib(entry.span)
 
 
-def speak_of_call(error: VladError, is_of_library: Callable[[str], bool]) -> None:
+def attribute_to_library(error: VladError, is_of_library: Callable[[str], bool]) -> None:
     """If an operand was unsuitable inside a procedure of the library, make the error name that procedure, as far as its
     name is written at the place of the error; the original message becomes the reason.
     """
@@ -372,11 +372,11 @@ def speak_of_call(error: VladError, is_of_library: Callable[[str], bool]) -> Non
     inside = [entry.name for entry in error.backtrace if _is_inside(entry)]
     for name in [*inside, *words[:1]]:
         if inside and name in words and is_of_library(name):
-            speak_of(name, error)
+            attribute_to(name, error)
             return
 
 
-def speak_of(name: str, error: VladError) -> None:
+def attribute_to(name: str, error: VladError) -> None:
     """Make an error about an unsuitable operand, if it is one, name this procedure."""
     if error.wording is not None and error.reason is None:
         if error.names_itself:

@@ -632,7 +632,7 @@ def _shared() -> dict[str, str]:
     return {word: hint for hint, words in SHARED for word in words.split()}
 
 
-def told(word: str) -> str | None:
+def other_language_hint(word: str) -> str | None:
     """The hint for a word of another language; None if there is none."""
     found = WORDS.get(word) or _shared().get(word)
     if found is None and len(word) > 2:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vlad.messages.other_languages import told
+from vlad.messages.other_languages import other_language_hint
 
 # Names of modules of other languages, used as a prefix.
 MODULES = frozenset(
@@ -25,7 +25,7 @@ def suggestion(word: str, known: Iterable[str], own: Iterable[str] = ()) -> str 
         near = [name for name in nearest(word, own) if edits(word, name, 1) <= 1]
         if near:
             return _did_you_mean(near)
-    found = _of_module(word, known) or told(word)
+    found = _of_module(word, known) or other_language_hint(word)
     if found is not None:
         return found
     near = nearest(word, {*known, *own})

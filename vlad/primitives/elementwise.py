@@ -240,11 +240,11 @@ def library(name: str, *values: Value) -> Any:
             if first is None:
                 first = value.like
             elif not together(first, value.like):
-                raise apart(name, first, value.like)
+                raise different_devices(name, first, value.like)
     return current().xp if first is None else namespace(first)
 
 
-def apart(name: str, a: Any, b: Any) -> VladError:
+def different_devices(name: str, a: Any, b: Any) -> VladError:
     """The error of arrays on different devices."""
     return VladError(
         "wrong-device", f"Tensors given to {name} are on different devices: {name_of(a)} and {name_of(b)}",

@@ -37,7 +37,7 @@ from vlad.primitives.arrays import (
     row,
     whole,
 )
-from vlad.primitives.elementwise import apart, elementwise, is_elementwise
+from vlad.primitives.elementwise import different_devices, elementwise, is_elementwise
 from vlad.primitives.numbers import invalid
 from vlad.primitives.type_rules import (
     Shape,
@@ -269,17 +269,17 @@ def _cut_out(
     else:
         return w.unbounded("the length of a slice is known only when the program runs", for_number=True)
     table, constant = w.machine.table, w.constant
-    apart = w.apply(table["-"], [stop, start])
+    difference = w.apply(table["-"], [stop, start])
     tests = [
         w.apply(table["<="], [constant(0.0), start]), w.apply(table["<="], [start, stop]),
         w.apply(table["<="], [stop, constant(float(shape[at]))]), _is_whole(w, start),
     ]  # fmt: skip
     if distance is not None:
-        tests.append(w.apply(table["="], [apart, constant(float(distance))]))
+        tests.append(w.apply(table["="], [difference, constant(float(distance))]))
     else:
         tests += [
-            w.apply(table["<"], [constant(float((count - 1) * by)), apart]),
-            w.apply(table["<="], [apart, constant(float(count * by))]), _is_whole(w, stop),
+            w.apply(table["<"], [constant(float((count - 1) * by)), difference]),
+            w.apply(table["<="], [difference, constant(float(count * by))]), _is_whole(w, stop),
         ]  # fmt: skip
     own, inner = _every(shape, at, count, by)
     places = [(contiguous(shape)[at], start)]
@@ -328,7 +328,7 @@ def _index(offset: int, shape: Shape) -> Shape:
 def _indices(name: str, array: Array, indices: Value, axis: int) -> Array:
     found = array_of(name, indices, array)
     if not together(array, found):
-        raise apart(name, array, found)
+        raise different_devices(name, array, found)
     xp, length = namespace(array), array.shape[axis]
     if SORT[found.dtype] == "f":
         expect_arrays(1.5, found.size)
@@ -452,7 +452,7 @@ def _scatter_add(t: Value, indices: Value, updates: Value, axis: Value) -> Value
     at = axis_of("scatter-add", axis, array.ndim)
     found, more = _indices("scatter-add", array, indices, at), array_of("scatter-add", updates, array)
     if not together(array, more):
-        raise apart("scatter-add", array, more)
+        raise different_devices("scatter-add", array, more)
     xp, parts = namespace(array), _gathered_shape(array, found, at)
     sorts = (SORT[array.dtype], SORT[more.dtype])
     kind = array.dtype if sorts[0] == "f" or not set("fb") & set(sorts) else xp.float64

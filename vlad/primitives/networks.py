@@ -121,15 +121,15 @@ def _axes(
     given = list(zip(shape[-2:], window, strides, dilations, strict=True))
     found = []
     pads = _paddings(name, padding, given)
-    for what, (length, size, step, apart), pad in zip(("height", "width"), given, pads, strict=True):
-        room = length + sum(pad) - (size - 1) * apart - 1
+    for what, (length, size, step, spacing), pad in zip(("height", "width"), given, pads, strict=True):
+        room = length + sum(pad) - (size - 1) * spacing - 1
         if room < 0:
             raise VladError(
                 "wrong-shape", f"Window given to {name} does not fit: {shape_text(window)} in {shape_text(shape[-2:])}",
                 hint=f"the {what} of the image with its padding is {length + sum(pad)}, and a window needs "
-                f"{(size - 1) * apart + 1}" + (f" with a dilation of {apart}" if apart > 1 else ""), name=name,
+                f"{(size - 1) * spacing + 1}" + (f" with a dilation of {spacing}" if spacing > 1 else ""), name=name,
             )  # fmt: skip
-        found.append(Axis(length, size, step, apart, pad, room // step + 1))
+        found.append(Axis(length, size, step, spacing, pad, room // step + 1))
     return found
 
 

@@ -48,7 +48,7 @@ from vlad.primitives.arrays import (
     too_many_axes,
 )
 from vlad.primitives.data import boolean, constant_row
-from vlad.primitives.elementwise import apart, unlike
+from vlad.primitives.elementwise import different_devices, unlike
 from vlad.primitives.numbers import invalid
 from vlad.primitives.shaping import MOST_LISTED, stacked
 from vlad.primitives.type_rules import (
@@ -110,7 +110,7 @@ def _stacked(data: Value, depth: int = 0) -> Array:
                 hint="all parts of a tensor have one shape", name="tensor",
             )  # fmt: skip
         if not together(arrays[0], array):
-            raise apart("tensor", arrays[0], array)
+            raise different_devices("tensor", arrays[0], array)
     expect_array((len(arrays), *arrays[0].shape))  # parts may be the same object
     return namespace(arrays[0]).stack(in_one_array(arrays))
 

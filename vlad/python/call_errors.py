@@ -14,12 +14,12 @@ from vlad.data.source import Span, in_library, in_stdlib
 from vlad.data.values import NIL, Backtrace, Value
 from vlad.data.write import written
 from vlad.expand.arity import Signature, wrong_number
-from vlad.messages.hints import speak_of
+from vlad.messages.hints import attribute_to
 
 TUPLES = "a tuple of Python's is a pair, or several arguments; `[2, 3]` is a list"
 
 
-def blame(
+def reword_call(
     error: VladError,
     taken: Signature,
     place: Span | None,
@@ -41,7 +41,7 @@ def blame(
             error.backtrace.append(Backtrace("the library", error.span))
         error.span = place
         if place is None and error.backtrace:
-            speak_of(taken.name, error)
+            attribute_to(taken.name, error)
 
 
 def _hint_at_tuples(

@@ -50,7 +50,7 @@ from vlad.data.values import (
 )
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.arity import Signature, signature, wrong_number
-from vlad.python.call_errors import blame
+from vlad.python.call_errors import reword_call
 from vlad.python.procedure_docs import code_of, doc_of, headline, place_of, python_name, python_signature
 
 
@@ -129,7 +129,7 @@ class Procedure:
         try:
             result = self._call(arguments)
         except VladError as error:
-            self.blame(error, arguments)
+            self.reword(error, arguments)
             raise
         if type(self.quicks) is tuple:
             self._apply.quicken(self)
@@ -167,7 +167,7 @@ class Procedure:
         try:
             return self._apply.answer(self._apply.with_names(row, fixed), tuple_of(values), self.options)
         except VladError as error:
-            self.blame(error, arguments)
+            self.reword(error, arguments)
             raise
 
     def _row(self) -> Primitive | None:
@@ -181,12 +181,12 @@ class Procedure:
         named = {python_name(name): to_python(value, self._apply) for name, value in defaults.items()}
         return python_signature(self.taken(), named)
 
-    def blame(self, error: VladError, arguments: tuple[Any, ...]) -> None:
+    def reword(self, error: VladError, arguments: tuple[Any, ...]) -> None:
         """Reword an error of a call with these arguments in terms of the call."""
         if not isinstance(error, NoCounterpart):
             operands = [from_python(argument, self._apply) for argument in arguments]
             tuples = [value for value, given in zip(operands, arguments, strict=True) if type(given) is tuple]
-            blame(error, self.taken(), self.place(), operands, tuples)
+            reword_call(error, self.taken(), self.place(), operands, tuples)
 
     def connect(self, quicks: Sequence[Any]) -> None:
         """Call the machine code in this list from now on, including later entries."""

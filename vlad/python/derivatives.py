@@ -20,7 +20,7 @@ from vlad.data.source import Span, in_stdlib
 from vlad.data.tensors import Tensor, is_array
 from vlad.data.values import NIL, Value, is_pair, look
 from vlad.expand.arity import Signature
-from vlad.messages.hints import speak_of
+from vlad.messages.hints import attribute_to
 from vlad.python.convert import Leaf, Procedure, from_python, like, parts_held, parts_of, to_python, tuple_of
 
 Which = int | Sequence[int] | None
@@ -154,7 +154,7 @@ class Along(Derived):
             self._clarify(error, points)
             raise
 
-    def blame(self, error: VladError, arguments: tuple[Any, ...]) -> None:
+    def reword(self, error: VladError, arguments: tuple[Any, ...]) -> None:
         self._clarify(error, arguments[:1])
 
     def _clarify(self, error: VladError, points: tuple[Any, ...]) -> None:
@@ -162,9 +162,9 @@ class Along(Derived):
         of_tangents = (
             error.code == "bundle-do-not-conform" and error.span is not None and in_stdlib(error.span)
         )
-        self.of.blame(error, points)
+        self.of.reword(error, points)
         if of_tangents:
-            speak_of(self.noun, error)
+            attribute_to(self.noun, error)
 
 
 class Jacobian(Gradient):
@@ -300,7 +300,7 @@ def vjp(f: Procedure, *primals: Any) -> tuple[Any, Backpropagator]:
     try:
         value, back = parts_of(both.run(both.packed(primals)), 2)
     except VladError as error:
-        both.blame(error, primals)
+        both.reword(error, primals)
         raise
     return to_python(value, apply), Backpropagator(look(back), f, "backpropagator", None, primals)
 
@@ -430,11 +430,11 @@ def _for_parameters(arguments: tuple[Any, ...], count: int) -> list[Any]:
     """
     given = list(arguments) or [()]
     while len(given) < count:
-        given += _taken_apart(given.pop())
+        given += _arguments_in(given.pop())
     return given if len(given) == count else [*given[: count - 1], tuple(given[count - 1 :])]
 
 
-def _taken_apart(value: Any) -> list[Any]:
+def _arguments_in(value: Any) -> list[Any]:
     """The parts of a value that is a pair in the language."""
     if isinstance(value, dict):
         value = list(value.items())

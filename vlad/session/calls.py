@@ -61,7 +61,7 @@ class Calls:
         """Let a procedure call machine code directly, while that is up to date; if another thread holds the lock, after a later
         call."""
         tiers, lock = self.session.tiers, self.session._lock
-        if not isinstance(tiers, Tiers) or not tiers.knows(procedure) or not lock.enter_if_free():
+        if not isinstance(tiers, Tiers) or not tiers.has(procedure) or not lock.enter_if_free():
             return
         try:
             tiers.quicken(procedure)

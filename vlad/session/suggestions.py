@@ -13,7 +13,7 @@ from vlad.evaluate.machine import Machine
 from vlad.expand.arity import Signature, Usage, signature
 from vlad.expand.forms import KEYWORDS
 from vlad.expand.scope import Module
-from vlad.messages.hints import clarify, show_call, speak_of_call, tell_number
+from vlad.messages.hints import attribute_to_library, clarify, describe_number, show_call
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.python.procedure_docs import code_of
 from vlad.session.library import Library
@@ -44,8 +44,8 @@ class Suggestions:
         if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
             clarify(error, known_names(self.module, self.library), KEYWORDS, self._means_something)
         elif error.code in ("invalid-argument", "bundle-do-not-conform"):
-            speak_of_call(error, self._is_of_library)
-        is_counted = tell_number(error, self._signature_of, self._usage_of)
+            attribute_to_library(error, self._is_of_library)
+        is_counted = describe_number(error, self._signature_of, self._usage_of)
         show_call(error, self._usage_of, is_counted)
 
     def _means_something(self, name: str) -> bool:

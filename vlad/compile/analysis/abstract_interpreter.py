@@ -542,7 +542,7 @@ class AbstractInterpreter:
             return self._by_shapes(code, tuple(fields), [*operands[: arity - 1], packed], tail)
         key, span = self.key, self.span
 
-        def take_apart(last: Known) -> Result:
+        def destructure(last: Known) -> Result:
             self.key, self.span = (key, "tuple"), span
             if last.type.of is ZERO:
                 parts = [last, last]
@@ -556,8 +556,8 @@ class AbstractInterpreter:
         last = operands[-1]
         type_ = self.types.canonical(last.type)
         if type_.kind == "union":
-            return self.dispatch((key, "tuple"), Known(type_, last.leaves), take_apart, tail)
-        return take_apart(Known(type_, last.leaves))
+            return self.dispatch((key, "tuple"), Known(type_, last.leaves), destructure, tail)
+        return destructure(Known(type_, last.leaves))
 
     def _by_shapes(
         self,

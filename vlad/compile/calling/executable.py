@@ -140,7 +140,7 @@ class Compiled(Crossing):
                 ffi.cast("void *", address) for address in (found.address, found.single)
             ]
             self._in[first + 2].i = found.is_wide
-        if words.takes_apart:
+        if words.decomposes:
             routines = import_safely("vlad.compile.native.blas").lapack()
             if not routines.addresses:
                 raise Unbounded("there is no LAPACK library to take matrices apart")

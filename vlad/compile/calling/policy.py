@@ -49,7 +49,7 @@ from vlad.control.safe_import import import_safely, package_of
 from vlad.control.standard_streams import say
 from vlad.data.errors import LimitExceeded, VladError, WrongOption
 from vlad.data.values import Code, Global, Value, is_procedure, look
-from vlad.evaluate.errors.explain import tell
+from vlad.evaluate.errors.explain import displayed_name
 from vlad.evaluate.limits import AsyncException, too_deep
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Tiers:
 
     def _refusal(self, entry: Entry) -> VladError:
         return VladError(
-            "not-compiled", f"{tell(entry.f[0])} cannot be compiled: {entry.reason}", entry.place
+            "not-compiled", f"{displayed_name(entry.f[0])} cannot be compiled: {entry.reason}", entry.place
         )
 
     def entry(self, f: Value, options: Options | None = None) -> Entry:
@@ -280,7 +280,7 @@ class Tiers:
             self._open(entry)
         return compiled
 
-    def knows(self, procedure: Any) -> bool:
+    def has(self, procedure: Any) -> bool:
         """Whether there may be machine code for a Python callable, now or later."""
         return self.policy == "evaluate" or self._key(procedure) in self.entries
 
@@ -469,7 +469,7 @@ class Tiers:
                 return answer
             if isinstance(failed, Unsupported):  # for this argument only
                 if surely:
-                    what = f"{tell(f[0])} does not run compiled for this argument: {failed.what}"
+                    what = f"{displayed_name(f[0])} does not run compiled for this argument: {failed.what}"
                     raise VladError("not-compiled", what) from None
                 return answer
             # tier 0 succeeds: the analysis joined unrelated types. Not compiled again

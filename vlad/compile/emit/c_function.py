@@ -380,7 +380,7 @@ class FunctionText:
             if statement.work.name in WITHOUT_LAPACK:
                 unit.needs.functions.update(WITHOUT_LAPACK[statement.work.name])
             else:
-                unit.takes_apart = True
+                unit.decomposes = True
                 unit.needs.functions.update(BESIDE_LAPACK)
             return routine_lines(statement.work, operands, outputs, unit.needs)
         kernel = statement.kernel

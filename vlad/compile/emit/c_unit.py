@@ -167,7 +167,7 @@ class CUnit(Definitions):
                 )
         else:
             parts.append(needed(self.needs.functions, self.has_kernels))
-        if self.takes_apart:
+        if self.decomposes:
             parts.append(sections["matrices"])
         parts += self.structures.values()
         parts += self.static_lines
@@ -247,7 +247,7 @@ class CUnit(Definitions):
             entry.results,
             bool(self.facts.counts),
             bool(self.multiplies) and not self.alone,
-            self.takes_apart and not self.alone,
+            self.decomposes and not self.alone,
             self.needs.vectors and not self.alone,
             len(self.takes),
             tuple(self.places.values()),
@@ -332,7 +332,7 @@ static int vlad_begin_once(void) {
             at = words.products
             lines.append(f"  vlad_gemm = vlad_in[{at}].p; vlad_gemmf = vlad_in[{at + 1}].p;")
             lines.append(f"  vlad_gemm_is_wide = vlad_in[{at + 2}].i;")
-        if words.takes_apart:
+        if words.decomposes:
             at = words.routines
             lines.append(f"  vlad_lapack = vlad_in[{at}].p; vlad_lapack_is_wide = vlad_in[{at + 1}].i;")
         if words.calls_vectors:

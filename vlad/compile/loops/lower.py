@@ -49,7 +49,7 @@ from vlad.compile.loops.values import (
     value_name,
 )
 from vlad.core.expressions import Binary, Convert, Expression, Name, Number
-from vlad.core.loop_nests import Kernel, Output, Read, Step, Write, is_apart, words
+from vlad.core.loop_nests import Kernel, Output, Read, Step, Write, is_injective, words
 from vlad.core.types import is_of_reals
 
 # Nests of more than one loop and so many turns poll `vlad_stop`, at intervals of so many turns.
@@ -241,7 +241,7 @@ class _Lowering:
         if self.is_piece or self.kernel.outputs[write.output].base is not None:
             return True
         strides = () if write.access is None else write.access.strides
-        return not is_apart(self.axes[:depth], strides, self.kernel.extents)
+        return not is_injective(self.axes[:depth], strides, self.kernel.extents)
 
     def _loops(self, depth: int) -> list[Statement]:
         """The statements inside so many loops."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import final
 
 from vlad.compile.loops.values import loop_order
-from vlad.core.loop_nests import Kernel, Write, is_apart, start
+from vlad.core.loop_nests import Kernel, Write, is_injective, start
 
 
 class Unfit(Exception):
@@ -59,7 +59,7 @@ def _axes_by_way(kernel: Kernel, write: Write) -> tuple[tuple[int, ...], tuple[i
     gathered = [axis for axis in axes if strides[axis] == 0]
     kept: list[int] = []
     for axis in sorted(set(axes) - set(gathered), key=lambda axis: -kernel.extents[axis]):
-        if is_apart([*kept, axis], strides, kernel.extents):
+        if is_injective([*kept, axis], strides, kernel.extents):
             kept.append(axis)
     passed = [axis for axis in axes if axis not in kept and axis not in gathered]
     if not write.combine and (gathered or passed):

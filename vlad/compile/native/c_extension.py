@@ -26,7 +26,7 @@ NOWHERE = -1
 
 @functools.cache
 def border() -> Any:
-    """The module: `call(address, rest, words, answers, busy, form, operands, results, kept, turn)` calls machine
+    """The module: `call(address, rest, words, results, busy, form, operands, parts, kept, turn)` calls machine
     code, whose parts are (kind, constant or dtype, shape, number, target), and `method(class, slot, reshapes)` makes classes
     of procedures call this way.
     """

@@ -18,7 +18,7 @@ class CallWords:
     results        the kinds of the leaves of the result
     counts         the call takes fuel: one word
     multiplies     it takes the BLAS products for doubles and for floats, and whether their integers are wide
-    takes_apart    it takes the table of the LAPACK routines, and whether their integers are wide
+    decomposes     it takes the table of the LAPACK routines, and whether their integers are wide
     calls_vectors  it takes the table of the vector functions
     tensors        the number of tensors that are part of the program; it takes the address of the entries of each
     places         the results, by number, whose entries it writes to an address; it takes that address, or a null pointer
@@ -28,7 +28,7 @@ class CallWords:
     results: str = ""
     counts: bool = False
     multiplies: bool = False
-    takes_apart: bool = False
+    decomposes: bool = False
     calls_vectors: bool = False
     tensors: int = 0
     places: tuple[int, ...] = ()
@@ -47,7 +47,7 @@ class CallWords:
 
     @property
     def functions(self) -> int:
-        return self.routines + ROUTINES * self.takes_apart
+        return self.routines + ROUTINES * self.decomposes
 
     @property
     def entries(self) -> int:

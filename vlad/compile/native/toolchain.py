@@ -341,13 +341,13 @@ def loaded(key: str, digest: str) -> Any:
 
 @functools.cache
 def _signature(named: str | None, path: str | None) -> str:
-    told = [os.uname().machine, _processor(), named or ""]
+    parts = [os.uname().machine, _processor(), named or ""]
     for name in [*COMMANDS, boxed_compiler()] if named is None else _words(named)[:1]:
         found = shutil.which(name) if name is not None else None
         if found is not None:
             status = os.stat(found)
-            told.append(f"{name} {found} {os.path.realpath(found)} {status.st_size} {status.st_mtime_ns}")
-    return "\n".join(told)
+            parts.append(f"{name} {found} {os.path.realpath(found)} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(parts)
 
 
 def signature() -> str:

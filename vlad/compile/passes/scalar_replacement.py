@@ -149,7 +149,7 @@ class _Dissolving:
 
     def walk(self, body: Block) -> None:
         for choice in dict.fromkeys(self.choices.values()):
-            self._answer(choice)
+            self._yield_parts(choice)
         taken: dict[Slot, Leaf] = {}
         for block in blocks(body):
             kept = []
@@ -171,16 +171,18 @@ class _Dissolving:
             taken[slot] = leaf
         substitute(body, taken)
 
-    def _answer(self, choice: Choice) -> None:
+    def _yield_parts(self, choice: Choice) -> None:
         """Make a branch or switch bind and yield parts in place of pointers."""
         bound = choice.slots
-        choice.slots = tuple([part for slot in bound for part in self.apart(slot, slot)])  # type: ignore[misc]
+        choice.slots = tuple([part for slot in bound for part in self.replacements(slot, slot)])  # type: ignore[misc]
         for block in inner_blocks(choice):
             if type(block.end) is Yield:
-                answers = zip(bound, block.end.leaves, strict=True)
-                block.end.leaves = tuple([part for slot, leaf in answers for part in self.apart(slot, leaf)])
+                yielded = zip(bound, block.end.leaves, strict=True)
+                block.end.leaves = tuple(
+                    [part for slot, leaf in yielded for part in self.replacements(slot, leaf)]
+                )
 
-    def apart(self, slot: Slot, leaf: Leaf) -> list[Leaf]:
+    def replacements(self, slot: Slot, leaf: Leaf) -> list[Leaf]:
         """The replacement of a leaf that is bound to a slot."""
         if slot not in self.parts:
             return [leaf]

@@ -40,7 +40,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.rewriting import repeated
 from vlad.control.gil_yield import yield_gil
-from vlad.core.loop_nests import Access, Choice, Kernel, Output, Read, Step, Write, is_apart
+from vlad.core.loop_nests import Access, Choice, Kernel, Output, Read, Step, Write, is_injective
 
 FEWEST_TO_ONE = 2  # entries of the whole for each that is not zero
 # Zeros except at known positions are evaluated by their readers, fused with other loops. Only arrays of at least this size, in
@@ -97,7 +97,7 @@ def _is_put(kernel: Kernel) -> bool:
                     number < len(kernel.reads) and kernel.reads[number].access is None
                     for number, _ in access.at
                 )
-                and is_apart(range(len(kernel.extents)), access.strides, kernel.extents)
+                and is_injective(range(len(kernel.extents)), access.strides, kernel.extents)
             )
         )
     )

@@ -59,7 +59,7 @@ def own(program: Program) -> Program:
         return program
     loops = looping(program.functions)
     for function in program.functions:
-        _make_apart(function)
+        _separate_zeros(function)
     hoped = {(function, number) for function in loops for number in range(len(function.parameters))}
     while hoped:
         ownership = _Ownership(program, loops, hoped)
@@ -71,7 +71,7 @@ def own(program: Program) -> Program:
     return program
 
 
-def _make_apart(function: Function) -> None:
+def _separate_zeros(function: Function) -> None:
     """If one array of zeros is several results, or several parameters, make one for each."""
     zeros = {
         s.slots[0]: s
@@ -82,7 +82,7 @@ def _make_apart(function: Function) -> None:
         for node in (*block.statements, block.end):
             own: set[Leaf] = set()
 
-            def apart(
+            def separated(
                 leaf: Leaf, node: Statement | End = node, block: Block = block, own: set[Leaf] = own
             ) -> Leaf:
                 if leaf in own and type(leaf) is Slot and leaf in zeros:
@@ -93,7 +93,7 @@ def _make_apart(function: Function) -> None:
                 return leaf
 
             if isinstance(node, Yield | Return | Invoke | TailInvoke):
-                replace_leaves(node, apart)
+                replace_leaves(node, separated)
 
 
 def _has_bases(program: Program) -> bool:

@@ -223,7 +223,7 @@ def _fault(error: Exception) -> VladError:
     return found
 
 
-def tell(code: Code) -> str:
+def displayed_name(code: Code) -> str:
     """The displayed name of a procedure."""
     return code.derivation + (code.name or "an anonymous procedure")
 
@@ -240,6 +240,6 @@ def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
         return
     if span is not None and is_ours(span):
         return
-    name = tell(code)
+    name = displayed_name(code)
     if not backtrace or backtrace[-1].procedure != name:
         backtrace.append(Backtrace(name, span, code))

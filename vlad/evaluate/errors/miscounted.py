@@ -19,7 +19,7 @@ from vlad.evaluate.errors.replay import Beginning, Frames, Replay, emission_of, 
 from vlad.evaluate.errors.tail_calls import Arrival, is_entered_again, is_of_library, lost_call
 from vlad.expand.arity import arguments_in, as_written, of_row, signature, too_few, wrong_number
 from vlad.expand.patterns import ProcedureSpan
-from vlad.messages.hints import speak_of_pattern
+from vlad.messages.hints import describe_pattern
 from vlad.reader.parser import Form, Keyword, Name, Syntax, read
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _unmatched(machine: CodeMachine, found: VladError, frames: Frames) -> Counte
         return None
     pattern, code = failed.span, emission.code
     procedure = machine.core_of(code.base).span
-    whole = _parameter_taken_apart(machine.core_of(code), failed)
+    whole = _destructured_parameter(machine.core_of(code), failed)
     replay = Replay(machine, emission, frame.f_locals)
     replay.error(operations)
     value = None if whole is None else replay.value(whole)
@@ -218,9 +218,9 @@ def _unmatched(machine: CodeMachine, found: VladError, frames: Frames) -> Counte
         or not isinstance(procedure, ProcedureSpan)
         or not procedure.parameters.span.contains(pattern)
     ):
-        speak_of_pattern(found, pattern)  # the value that was taken apart may be gone
+        describe_pattern(found, pattern)  # the value that was taken apart may be gone
         return None
-    if not speak_of_pattern(found, pattern, procedure.name, value):
+    if not describe_pattern(found, pattern, procedure.name, value):
         return None
     if is_entered_again(machine, replay.locals["self"]):
         return None  # the first caller may have passed another argument
@@ -228,7 +228,7 @@ def _unmatched(machine: CodeMachine, found: VladError, frames: Frames) -> Counte
     return Counted(found, _around(frames), Arrival(code), pattern)
 
 
-def _parameter_taken_apart(core: Lambda, failed: Apply) -> Atom | None:
+def _destructured_parameter(core: Lambda, failed: Apply) -> Atom | None:
     """The value that a pattern takes apart, if that is an argument, or part of one."""
     made = {binding.variable: binding.rhs for binding in core.body.bindings if isinstance(binding, Binding)}
     whole = part = failed.operands[0]
@@ -274,8 +274,8 @@ def _at_adapter(
                 return None
             got = given - more  # a list, taken apart
     if taken.count <= got <= code.base.arity:
-        taken_apart = given < code.arity and code.base.primitive is not None and index == len(frames) - 2
-        if taken_apart and not of_python and written(parts[given - 1], 200) in found.irritants:
+        is_destructured = given < code.arity and code.base.primitive is not None and index == len(frames) - 2
+        if is_destructured and not of_python and written(parts[given - 1], 200) in found.irritants:
             found.reason = f"{taken.text} was given one pair for several parameters, and took it apart"
         return None
     is_hidden = is_of_library(machine, code) and (not code.base.name or code.role is Role.TAG)

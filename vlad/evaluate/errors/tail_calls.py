@@ -141,10 +141,10 @@ class _Reader:
         self.values: dict[Variable, Value] = {}
         if procedure is not None:
             self.values.update(zip(code.environment, procedure[1:], strict=False))
-            self._take_apart(argument)
+            self._destructure(argument)
         self._read(self.lambda_.body)
 
-    def _take_apart(self, argument: Value) -> None:
+    def _destructure(self, argument: Value) -> None:
         *first, last = self.lambda_.parameters
         for parameter in first:
             argument = look(argument)
