@@ -24,7 +24,7 @@ from .terminal import Terminal
 
 MOST_RESULTS = 100  # that are kept as _1, _2, …
 PAINTED = {"message": "error", "hint": "hint"}  # parts of an error, and their styles
-SLOW = 0.5  # seconds; what takes longer is told how long it took
+SLOW = 0.5  # seconds, after which the time of an evaluation is displayed
 
 
 class Leave(Exception):

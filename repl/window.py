@@ -1,7 +1,7 @@
 """A plot in a window, by Matplotlib, in a process of its own: neither blocks the other.
 
 In: curves.  Out: a `Window`, which exists until the user closes it or the prompt ends. The process runs `main`; it reads the
-curves from its standard input, which stays open until the prompt ends, and writes a line that says whether there is a window.
+curves from its standard input, which stays open until the prompt ends, and writes a line that states whether there is a window.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ class Window:
             start_new_session=True,  # Ctrl-C does not apply to it
         )
         try:
-            answer = self._reply(json.dumps([[curve.name, curve.points] for curve in curves]))
+            result = self._reply(json.dumps([[curve.name, curve.points] for curve in curves]))
         except BaseException:
             self.close()
             raise
-        if answer != SHOWN:
+        if result != SHOWN:
             self.close()
             raise VladError(
                 "no-program",
                 "Matplotlib cannot open a window",
-                hint=answer or "its process ended; `,plot F text` draws here, `,plot F FILE` writes a file",
+                hint=result or "its process ended; `,plot F text` draws here, `,plot F FILE` writes a file",
             )
 
     def _reply(self, text: str) -> str:

@@ -75,7 +75,7 @@ Options go before FILE; everything after FILE belongs to the program: `(command-
 Exit status: 0; 1 for an error in the program; 2 for wrong usage; 130 for an interrupt.
 """
 
-ANSWERS = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
+INFORMATION = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
 
 SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, BROKEN_PIPE = 0, 1, 2, 70, 141
 
@@ -114,7 +114,7 @@ VALUED = (
     "--trace",
     "--break",
 )
-OPTIONS = (*ANSWERS, *FLAGS, *VALUED)
+OPTIONS = (*INFORMATION, *FLAGS, *VALUED)
 LARGEST = 2_000_000_000  # Python's recursion limit is a C int
 
 
@@ -136,7 +136,7 @@ class CommandLine:
         self.breakpoints: list[str] = []
         self.output: str | None = None
         self.exports: dict[str, bool] = {}  # whether with derivatives
-        self.answer: str | None = None  # for --help and --version, which do nothing else
+        self.information: str | None = None  # for --help and --version, which do nothing else
         self.choices = {name: allowed[0] for name, allowed in CHOICES.items()}
         self.choices["--tier"] = ""  # $VLAD_TIER, or auto
         self.name: str | None = None
@@ -181,8 +181,8 @@ def _option(line: CommandLine, word: str, rest: list[str]) -> None:
     if name in FLAGS and not joined:
         setattr(line, FLAGS[name], True)
         return
-    if word in ANSWERS:
-        line.answer = ANSWERS[word]
+    if word in INFORMATION:
+        line.information = INFORMATION[word]
         return
     if name not in VALUED or (joined and name == "-e"):
         raise UsageError(f"unknown option: {word}{_suggestion(name, OPTIONS)}")
@@ -249,7 +249,7 @@ def _amount(name: str, text: str) -> float:
 
 
 def _check(line: CommandLine) -> None:
-    if line.answer is not None:
+    if line.information is not None:
         return
     if line.command and line.expressions:
         raise UsageError(f"-e does not go with `vlad {line.command}`")
@@ -287,8 +287,8 @@ def _check(line: CommandLine) -> None:
 
 def execute(line: CommandLine) -> int:
     """Execute a command line; returns its exit status."""
-    if line.answer is not None:
-        sys.stdout.write(line.answer)
+    if line.information is not None:
+        sys.stdout.write(line.information)
         return SUCCESS
     if line.command == "cache":
         return _cache(clear=bool(line.words))

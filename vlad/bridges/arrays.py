@@ -33,8 +33,8 @@ class Bridged:
         """Map NumPy arrays to NumPy arrays; reals are arrays of rank 0."""
         arguments = [float(array) if array.ndim == 0 else array for array in map(numpy.asarray, arrays)]
         apply = self.procedure._apply
-        answer = apply(self.procedure.value, tuple_of([from_python(argument) for argument in arguments]))
-        return tuple([numpy.asarray(to_python(part, apply)) for part in parts_of(answer, self.outputs)])
+        result = apply(self.procedure.value, tuple_of([from_python(argument) for argument in arguments]))
+        return tuple([numpy.asarray(to_python(part, apply)) for part in parts_of(result, self.outputs)])
 
     def pullback(self, inputs: int) -> Bridged:
         """A procedure from the sensitivities of the outputs, followed by `inputs` inputs, to the sensitivities of the inputs."""

@@ -45,8 +45,8 @@ def _function(
         results = [jax.ShapeDtypeStruct(shape, kind) for shape in shapes(arrays)]
 
         def call(*given: Any) -> Any:
-            answers = bridged([numpy.asarray(one) for one in given])
-            return tuple([answer.astype(kind) for answer in answers])
+            results = bridged([numpy.asarray(one) for one in given])
+            return tuple([result.astype(kind) for result in results])
 
         return jax.pure_callback(call, tuple(results), *arrays, vmap_method="sequential")
 
@@ -62,5 +62,5 @@ def _function(
         return tuple(pullback(*sensitivities, *arrays))
 
     function.defvjp(forward, backward)
-    answer: Callable[..., Any] = function
-    return answer
+    result: Callable[..., Any] = function
+    return result

@@ -30,16 +30,16 @@ def to_torch(f: Procedure) -> Callable[..., Any]:
             @staticmethod
             def forward(context: Any, *inputs: Any) -> Any:
                 context.save_for_backward(*inputs)
-                answers = bridged([one.detach().cpu().numpy() for one in inputs])
+                results = bridged([one.detach().cpu().numpy() for one in inputs])
                 kind = {"dtype": inputs[0].dtype, "device": inputs[0].device}
-                return tuple([torch.tensor(answer, **kind) for answer in answers])
+                return tuple([torch.tensor(result, **kind) for result in results])
 
             @staticmethod
             def backward(context: Any, *sensitivities: Any) -> Any:
                 inputs = context.saved_tensors
                 return applied(bridged.pullback(len(inputs)), (*sensitivities, *inputs))
 
-        answers: tuple[Any, ...] = Applied.apply(*tensors)
-        return answers
+        results: tuple[Any, ...] = Applied.apply(*tensors)
+        return results
 
     return lambda *tensors: applied(Bridged(f), tensors)[0]

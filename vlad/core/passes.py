@@ -1,9 +1,7 @@
-"""The runner that every pass goes through, over core, first-order code and loops: it names the pass, checks its result, times
-it and shows it.
+"""The runner of all passes, over core, first-order code and loops: it names the pass, checks its result, times and prints it.
 
-In: a pass and what it works on.  Out: the result. Called by evaluate/machine.py and by the lists of passes,
-compile/passes/order.py and compile/loops/order.py. `observers` see each result, which is how `vlad show` looks in;
-control/debug.py says what else is done.
+In: a pass and its input.  Out: the result. Called by evaluate/machine.py and by the lists of passes, compile/passes/order.py and
+compile/loops/order.py. `observers` are called with each result, as `vlad show` requires; control/debug.py lists the diagnostics.
 """
 
 from __future__ import annotations

@@ -132,8 +132,8 @@ class _Resolver:
             held.append(self.bound(Apply(row, (a, b), span), "holds", out))
         result: Atom = held[-1]
         for test in reversed(held[:-1]):
-            answer = If(test, Body((), result), Body((), Constant(FALSE)), span)
-            result = self.bound(answer, "hold", out)
+            conditional = If(test, Body((), result), Body((), Constant(FALSE)), span)
+            result = self.bound(conditional, "hold", out)
         return result
 
     def alone(self, row: Primitive, call: Call, out: list[Binding | Letrec]) -> Rhs:

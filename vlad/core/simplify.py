@@ -570,8 +570,8 @@ def forget(known: dict[Variable, None] | dict[Key, Variable], size: int) -> None
 
 
 def is_shareable(row: Primitive) -> bool:
-    """May two applications to the same operands be one? Not where the results are told apart by `eq?`."""
-    is_inner = row.hidden and (row.name in ENTRIES or bool(row.rows))  # `eq?` never sees its results
+    """May two applications to the same operands be one? Not if `eq?` can distinguish their results."""
+    is_inner = row.hidden and (row.name in ENTRIES or bool(row.rows))  # `eq?` is never applied to its results
     return row.type.result in IMMEDIATE or row.name in PARTS or is_inner
 
 

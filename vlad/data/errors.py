@@ -12,7 +12,7 @@ from vlad.data.write import written
 
 
 class Kind(Enum):
-    """What a value is, in the words of hints; of a tensor they add its shape."""
+    """The kind of a value, as named in hints; for a tensor they add its shape."""
 
     REAL = "a real"
     TENSOR = "a tensor of shape"
@@ -34,21 +34,24 @@ OF_TUPLES = frozenset({"no-matching-pair", "not-equivalent"})
 class VladError(Exception):
     """An error in a program of the language.
 
-    code        a stable name of the kind: "unbound-variable", "invalid-argument", … message     one sentence without position
-    span        the place in the source, or None hint        what the user can do about it, or None reason      the failure in
-    terms of the language, if `message` uses the user's terms; else None. Shown after `noticed as` irritants   the offending
-    values, as text entered     the span, if it is inside the procedure that was called wrongly and the call is unknown; an
-    enclosing form locates it better backtrace   the active procedures of the user, innermost first: each has a `procedure` name
-    and a `span` or None
+    code        a stable name of the kind: "unbound-variable", "invalid-argument", …
+    message     one sentence without position
+    span        the place in the source, or None
+    hint        a remedy, or None
+    reason      the failure in terms of the language, if `message` uses the user's terms; else None. Shown after `noticed as`
+    irritants   the offending values, as text
+    entered     the span, if it is inside the procedure that was called wrongly and the call is unknown; an enclosing form
+                locates it better
+    backtrace   the active procedures of the user, innermost first: each has a `procedure` name and a `span` or None
 
-    What the words say is stated once more as facts, for all that adds to the error; no message is searched:
+    Code that extends the error uses the following facts; it never searches messages.
 
-    name        of what the error is about: the unbound variable, the operation, the procedure that was called; or None
-    wording     the message, with {} in the place of the name, where another name may take its place; or None
+    name        the unbound variable, the operation, or the procedure that was called; or None
+    wording     the message with {} in place of the name, if another name may replace it; or None
     names_itself  does the hint begin with the name?
-    kinds       what the operands are that do not suit, where that is known
-    expected    how many arguments the procedure takes, where it was given another number, and `got`, how many it was given
-    is_of_list  is it about a parameter that is the pattern of a list?
+    kinds       the kinds of the unsuitable operands, if they are known
+    expected    the number of arguments that the procedure takes, if it was called with another number, which is `got`
+    is_of_list  is the error about a parameter that is the pattern of a list?
     reason_code  the code of the error whose message is the reason; or None
     hinted      pieces of the hint that are not added again, such as the signature of a procedure
     """
@@ -84,7 +87,7 @@ class VladError(Exception):
         self.backtrace: list[Backtrace] = []
 
     def reword(self, message: str) -> None:
-        """Give it another message."""
+        """Replace the message."""
         self.message = message
         self.args = (message,)
 
@@ -148,7 +151,7 @@ def show(error: VladError) -> str:
 
 
 def parts(error: VladError) -> Iterator[tuple[str, str]]:
-    """What `show` is made of, each with what it is: "message", "place", "value", "hint", "reason" or "backtrace"."""
+    """The parts of the output of `show`, each with its role: "message", "place", "value", "hint", "reason" or "backtrace"."""
     yield "message", f"{error.span}: Error: {error.message}" if error.span else f"Error: {error.message}"
     if error.span:
         yield "place", error.span.excerpt()

@@ -323,24 +323,24 @@ def closure(code: Code, *environment: Value) -> tuple[Value, ...]:
 
 
 class Role(Enum):
-    """What the closures of a code are. The values are how the stage `types` shows it."""
+    """The role of the closures of a code. The stage `types` displays the values."""
 
-    PROCEDURE = ""  # of a program, of the library, or what a transform made of one
+    PROCEDURE = ""  # of a program or of the library, or the result of transforming one
     TAG = "tag"  # an AD value, which wraps another value
     BACKPROPAGATOR = (
-        "backpropagator"  # what J hands to programs; it wraps the procedure that the reverse transform made
+        "backpropagator"  # passed by J to programs; it wraps the procedure that the reverse transform made
     )
 
 
 class Code:
     """The data of one lambda expression: the one mutable record, shared by all its closures.
 
-    `entry1` … `entry4` take the closure and that many operands (the tuple rule covers the rest; a procedure with another
-    number of parameters has adapters there); `native` takes the closure and exactly the parameters. All are compiled on first
-    use, and tier 1 replaces them. `tail` and `forward` are the codes of the transformed lambda, over the same environment,
-    or None until somebody asks. `base` is the code this one was derived from by transforming, or itself; `transforms` are the
-    transforms that were applied, the last one first. (Entries that are written, as those of AD values are, have none.)
-    `backpropagator_of` is that of its lambda. These, and `role`, say what a code is; a name can be anything.
+    `entry1` … `entry4` take the closure and that many operands (the tuple rule covers the rest; a procedure with another number
+    of parameters has adapters there); `native` takes the closure and exactly the parameters. All are compiled on first use, and
+    tier 1 replaces them. `tail` and `forward` are the codes of the transformed lambda, over the same environment, or None until
+    they are first used. `base` is the code from which transforms derived this one, or itself; `transforms` are those that were
+    applied, the last one first. (Handwritten entries, such as those of AD values, have none.) `backpropagator_of` is that of its
+    lambda. These fields and `role` identify a code; its name is arbitrary.
     """
 
     __slots__ = (
@@ -451,13 +451,12 @@ class Primitive:
     """A row of the one table: all columns of a primitive operation, side by side.
 
     operands    names of the operands, which the texts below use: "y x"
-    doc         a sentence or two, followed by lines (`examples`) with calls and what they print, `CALL  ⇒ VALUE`, and a line `⇒
-    VALUE`
-                for each further line of output; tests/test_help.py runs them
+    doc         a sentence or two, followed by lines (`examples`) with calls and their output, `CALL  ⇒ VALUE`, and a line
+                `⇒ VALUE` for each further line of output; tests/test_help.py runs them
     value       Python function of the operands; the complete rule, raising VladError on a wrong kind. Rows that call
                 procedures or need the machine take it as first argument (`needs_machine`)
     python      the fast form as a Python expression over the operands' names. It may raise any Python exception where
-                `value` would raise VladError or answer otherwise; then `value` is asked. May use the names in `uses`
+                `value` would raise VladError or return a value; then `value` is called. May use the names in `uses`
     type        a PrimitiveType, which tables state as text: "real real -> real". A result "boolean" means `python` gives a
                 Python bool. A "number" is a real or a tensor
     partials    for a real function of reals: each operand's partial derivative, as language text over the operands
@@ -473,14 +472,14 @@ class Primitive:
     effect      True: may not be dropped, repeated or moved
     keywords    names and default values of `#:name` operands, in the order of the last operands
     c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean.
-                core/expressions.py reads it; of floats it is the same, with functions and constants of floats
-    whole       the same for integers, of {operand}s of type unsigned long, where `c` is not that
-    with_zero   for a row with `c`: what is known when an operand is the known zero (the AbstractInterpreter is the first
-                argument); None where nothing is
-    abstract    for a row whose operands are not just reals: its rule on what is known of them, AbstractInterpreter first
-    array       for a function of numbers: what it is entry by entry (primitives/elementwise.py)
-    rows        of a row that is made when a program runs (host.py) and has texts of its own: the rows, by name, that they know
-                besides the table's
+                core/expressions.py reads it; for floats it is the same, with functions and constants of floats
+    whole       the same for integers, over {operand}s of type unsigned long, if it differs from `c`
+    with_zero   for a row with `c`: the abstract result if an operand is the known zero (the AbstractInterpreter is the first
+                argument); None if nothing is known
+    abstract    for a row whose operands are not only reals: its rule on abstract operands, AbstractInterpreter first
+    array       for a function of numbers: the function entry by entry (primitives/elementwise.py)
+    rows        for a row that is made when a program runs (host.py) and has its own texts: the rows, by name, that they may use
+                besides those of the table
     """
 
     __slots__ = (
@@ -572,8 +571,8 @@ class Primitive:
 
 
 class Backtrace:
-    """A line of an error's backtrace: a procedure as people know it, and where it was. `code`: the facts behind the words, where
-    the line stands for a code."""
+    """A line of an error's backtrace: the displayed name of a procedure, and its position. `code`: the code that it represents,
+    if any, from which the other fields are taken."""
 
     __slots__ = ("procedure", "span", "name", "derivation", "backpropagator_of")
 

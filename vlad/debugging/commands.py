@@ -159,11 +159,11 @@ class _Conversation:
                 self.commands.write("after an error there is no going on; `quit` leaves the debugger")
             elif word:
                 try:
-                    self.commands.write(self.answer(word, rest.strip(), said))
+                    self.commands.write(self.execute(word, rest.strip(), said))
                 except VladError as error:
                     self.commands.write(str(error))
 
-    def answer(self, word: str, rest: str, line: str) -> str:
+    def execute(self, word: str, rest: str, line: str) -> str:
         match word:
             case "where":
                 if self.stop is self.debugger.error:

@@ -121,16 +121,16 @@ class Finder:
             return rule
 
         def observed(*operands: Value) -> Value:
-            answer = rule(*operands)
-            if type(answer) is float:
-                if answer - answer != 0.0:
-                    self.look(place, row.display_name, operands, answer)
-            elif type(answer) is Tensor:
-                if answer.is_real and not answer.is_sum and not all_finite(answer):
-                    self.look(place, row.display_name, operands, answer)
-            elif type(answer) is tuple and len(answer) == 2 and kind_within(answer, MOST_NEW_PARTS):
-                self.look(place, row.display_name, operands, answer)
-            return answer
+            result = rule(*operands)
+            if type(result) is float:
+                if result - result != 0.0:
+                    self.look(place, row.display_name, operands, result)
+            elif type(result) is Tensor:
+                if result.is_real and not result.is_sum and not all_finite(result):
+                    self.look(place, row.display_name, operands, result)
+            elif type(result) is tuple and len(result) == 2 and kind_within(result, MOST_NEW_PARTS):
+                self.look(place, row.display_name, operands, result)
+            return result
 
         return observed
 
@@ -138,18 +138,18 @@ class Finder:
         """Inspect a part of a structure that was computed only now, as it may be a sum."""
 
         def observed_part(whole: Value) -> Value:
-            answer = part(whole)
-            if type(whole) is Deferred and type(answer) in (float, Tensor) and not is_finite(answer):
-                self.look(place, "accumulate", (), answer)
-            return answer
+            result = part(whole)
+            if type(whole) is Deferred and type(result) in (float, Tensor) and not is_finite(result):
+                self.look(place, "accumulate", (), result)
+            return result
 
         return observed_part
 
-    def look(self, place: Place, primitive: str, operands: tuple[Value, ...], answer: Value) -> None:
+    def look(self, place: Place, primitive: str, operands: tuple[Value, ...], result: Value) -> None:
         """Report a result if it is the first of its kind, and whether it was made here."""
         if self.resting:
             return
-        index, number = odd_entry(answer)
+        index, number = odd_entry(result)
         kind = "NaN" if number != number else "infinity"
         given = [kind_within(operand) for operand in operands]
         made = not any(given) if kind == "infinity" else "NaN" not in given
@@ -157,7 +157,7 @@ class Finder:
         if kind in self.seen or (not made and (kind == "infinity" or self.seen)):
             return
         self.seen.add(kind)
-        shown = [operand_text(operand, index, answer) for operand in operands]
+        shown = [operand_text(operand, index, result) for operand in operands]
         finding = Finding(kind, made, primitive, shown, real_text(number), index)
         self.place(finding, place)
         self.found(finding)
@@ -248,8 +248,8 @@ def _odd_entry(tensor: Tensor, wanted: str) -> tuple[tuple[int, ...], float]:
     return tuple(index), float(array[tuple(index)])
 
 
-def operand_text(operand: Value, index: tuple[int, ...] | None, answer: Value) -> str:
+def operand_text(operand: Value, index: tuple[int, ...] | None, result: Value) -> str:
     """An operand as text; for an elementwise operand, the entry at `index`."""
-    if index is None or type(operand) is not Tensor or operand.shape != answer.shape:
+    if index is None or type(operand) is not Tensor or operand.shape != result.shape:
         return shortened(operand)
     return real_text(float(on_host(operand.array)[index]))

@@ -228,7 +228,7 @@ class Instrumented(Emitter):
             self.line(f"tail(F, {place})")
         super().result(result)
 
-    def answer(self, text: str) -> str:
+    def returned(self, text: str) -> str:
         return f"leave(F, {text})" if self.instrument.follows else text
 
     def is_itself(self, call: Call) -> bool:

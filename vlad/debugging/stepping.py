@@ -80,13 +80,13 @@ class Stepper:
         self.mode = ""
         self.armed = self.lasting = False
         self.base: Activation | None = None
-        self.answer: Value = None
+        self.result: Value = None
         self.seen: set[str] = set()  # the names that were called
         self.resting = False
 
     def begin(self) -> None:
         self.base = None
-        self.answer = None
+        self.result = None
         self.mode = "step" if self.armed or (self.mode and self.lasting) else ""
 
     # What instrumented code calls.
@@ -115,7 +115,7 @@ class Stepper:
 
     def leave(self, activation: Activation, value: Value) -> None:
         if self.mode:
-            self.answer = value
+            self.result = value
 
     def is_due(self, activation: Activation) -> bool:
         base = self.base
@@ -137,10 +137,10 @@ class Stepper:
             place.span,
             frames_of(self.machine, active, library=True),
             phase=None if place.variable is None else phase_of(self.machine, place.code, place.variable),
-            value=self.answer if left else activation.value,
+            value=self.result if left else activation.value,
             before=activation.before,
         )
-        self.mode, self.base, self.answer = "", activation, None
+        self.mode, self.base, self.result = "", activation, None
         self.resting = True
         try:
             action = self.watcher.stopped(stop)

@@ -155,11 +155,11 @@ def accepts_only_numbers(row: Primitive) -> bool:
     return bool(types) and NUMBERS.issuperset(types)
 
 
-def answers_number(row: Primitive) -> bool:
+def returns_number(row: Primitive) -> bool:
     return row.type.result in NUMBERS
 
 
-def answers_boolean(row: Primitive) -> bool:
+def returns_boolean(row: Primitive) -> bool:
     return row.type.result == "boolean"
 
 
@@ -493,7 +493,7 @@ class Emitter:
         if template.tests_identity:
             actual = [self.object(*pair) for pair in zip(rhs.operands, actual, strict=True)]
         text = value = template.fill(dict(zip(row.operands, actual, strict=True)))
-        is_test = answers_boolean(row)
+        is_test = returns_boolean(row)
         # a chain of comparisons is no operator, so it does not support tensors
         is_chain = bool(row.array) and template.is_chain
         general = f"{self.function_of(row)}({', '.join(actual)})" if guarded or is_chain else ""
@@ -506,7 +506,7 @@ class Emitter:
             text = f"{text} if type({actual[0]}) is float else condition({general})"
         if accepts_only_numbers(row):
             self.numbers.update([operand for operand in rhs.operands if type(operand) is Variable])
-        if answers_number(row):
+        if returns_number(row):
             self.numbers.add(variable)
         self.keep(variable, f"({text})" if is_test else f"({value})", rhs, f"({value})" if is_test else "")
 
@@ -529,7 +529,7 @@ class Emitter:
         """Call the row's complete rule."""
         actual = [self.text(operand) for operand in rhs.operands]
         text = f"{self.function_of(rhs.primitive)}({', '.join(actual)})"
-        if answers_number(rhs.primitive):
+        if returns_number(rhs.primitive):
             self.numbers.add(variable)
         if is_pure(rhs.primitive):
             self.keep(variable, text, rhs)
@@ -701,9 +701,9 @@ class Emitter:
         else:
             text = self.text(result)
             self.settle_all()
-            self.line(f"return {self.answer(text)}")
+            self.line(f"return {self.returned(text)}")
 
-    def answer(self, text: str) -> str:
+    def returned(self, text: str) -> str:
         """Return the value of the procedure."""
         return text
 

@@ -18,7 +18,7 @@ class Module:
     A name that only a parent defines gets a cell here when it is first used, with the parent's value: so a definition here
     affects this module's code and no code of the parent.
 
-    autoload       asked for a name found nowhere: may define it here, and answers whether it did
+    autoload       called with a name that is not found: may define it here, and returns whether it did
     on_redefine    called when a cell that held a known primitive is about to be defined anew
     defined        names defined here, in order
     exports        exported names; None exports all defined names

@@ -258,7 +258,7 @@ def describe_number(
 
 
 def _takes_more(usage: Usage | None) -> bool:
-    """May the last parameter stand for several? Primitives know it themselves."""
+    """May the last parameter stand for several? Primitives check it themselves."""
     return usage is None or usage.takes_more
 
 
@@ -294,8 +294,8 @@ def _is_definition(item: Syntax) -> bool:
 
 
 def show_call(error: VladError, usage_of: Callable[[str], Usage | None], is_counted: bool) -> None:
-    """Where something inside a procedure of the library went wrong, say how that procedure is called: its operands may stand
-    in another order, or be others. `usage_of` knows that of the names of the library. `is_counted`: has their number been told?
+    """For an error inside a procedure of the library, add the usage of that procedure: operands may be in the wrong order, or
+    wrong. `usage_of` returns the usage of a name of the library. `is_counted`: does the error state their number already?
     """
     _show_way_for_tensors(error, usage_of)
     if error.span is None or error.code not in UNSUITED:

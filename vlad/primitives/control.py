@@ -317,7 +317,7 @@ ROWS: list[Primitive] = [
     ),
     _effect("read-real", "nothing",
         "The next number of the input.\n(* 2 (read-real))  ⇒ 6", _read_real, "null -> real",
-            _abstract_on_nothing("read-real", lambda w: w.effect("in", answer=w.types.real))),
+            _abstract_on_nothing("read-real", lambda w: w.effect("in", result=w.types.real))),
     _effect("command-line-arguments", "nothing",
         "The arguments after the script's name.\n(command-line-arguments)  ⇒ (\"a\" \"b\")", _arguments, "null -> any",
             _abstract_on_nothing("command-line-arguments", _abstract_arguments)),

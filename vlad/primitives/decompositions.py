@@ -138,10 +138,10 @@ def _abstract_svd(w: AbstractMachine, a: Any) -> Any:
         parts = [filled(w, (*batch, *sides), 0.0) for sides in ((m, k), (k,), (k, n))]
     else:
         parts = list(abstract_singular(w, a))
-    answer = w.constant(NIL)
+    result = w.constant(NIL)
     for part in reversed(parts):
-        answer = w.pair(part, answer)
-    return answer
+        result = w.pair(part, result)
+    return result
 
 
 def _gaps(values: Value, c: Value) -> Value:

@@ -298,8 +298,8 @@ def _abstract_cofactors(w: AbstractMachine, a: Any) -> Any:
     parts = [_Expression(w, x) for x in parts]
     unit, inverses, volume = [_Expression(w, x) for x in (unit, inverses, volume)]
     found = _adjugates(parts, unit, inverses, volume, r, _Expressions())
-    answers = [by("*", orientation, by("matmul", by("matmul", u, by("swap", y.x)), v)) for y in found]
-    return _abstract_stacked(w, answers, own)
+    results = [by("*", orientation, by("matmul", by("matmul", u, by("swap", y.x)), v)) for y in found]
+    return _abstract_stacked(w, results, own)
 
 
 class _Expression:

@@ -66,11 +66,11 @@ def _log_of_positive(xp: Any, x: Any) -> Any:
 def _power(xp: Any, x: Any, y: Any) -> Any:
     """x to the y. By one half, NumPy takes roots: those are nan of -inf, and -0 of -0."""
     x = x * 1.0
-    answer = xp.pow(x, y)
+    result = xp.pow(x, y)
     if (type(y) is float and y != 0.5) or (type(x) is float and x not in (0, -math.inf)):
-        return answer
-    size = xp.full_like(answer, abs(x)) if type(x) is float else xp.abs(x)
-    return xp.where((y == 0.5) & ((x == 0) | (x == -xp.inf)), size, answer)
+        return result
+    size = xp.full_like(result, abs(x)) if type(x) is float else xp.abs(x)
+    return xp.where((y == 0.5) & ((x == 0) | (x == -xp.inf)), size, result)
 
 
 def _sign(xp: Any, x: Any) -> Any:
@@ -80,20 +80,20 @@ def _sign(xp: Any, x: Any) -> Any:
 
 def _larger(xp: Any, x: Any, y: Any) -> Any:
     """The larger one; of 0 and -0 it is 0, where libraries differ."""
-    answer = xp.maximum(x, y)
-    if SORT[answer.dtype] != "f" or _is_not_zero(x) or _is_not_zero(y):
-        return answer
+    result = xp.maximum(x, y)
+    if SORT[result.dtype] != "f" or _is_not_zero(x) or _is_not_zero(y):
+        return result
     if _is_plus_zero(x) or _is_plus_zero(y):
-        return answer + 0.0
-    return xp.where((x == 0) & (y == 0), x + y, answer)
+        return result + 0.0
+    return xp.where((x == 0) & (y == 0), x + y, result)
 
 
 def _smaller(xp: Any, x: Any, y: Any) -> Any:
     """The smaller one; of 0 and -0 it is -0."""
-    answer = xp.minimum(x, y)
-    if SORT[answer.dtype] != "f" or _is_not_zero(x) or _is_not_zero(y):
-        return answer
-    return xp.where((x == 0) & (y == 0), -(-x - y), answer)
+    result = xp.minimum(x, y)
+    if SORT[result.dtype] != "f" or _is_not_zero(x) or _is_not_zero(y):
+        return result
+    return xp.where((x == 0) & (y == 0), -(-x - y), result)
 
 
 def _is_not_zero(x: Any) -> bool:
@@ -107,12 +107,12 @@ def _is_plus_zero(x: Any) -> bool:
 def _power_log(xp: Any, x: Any, y: Any, n: Any, m: Any, w: AbstractMachine, v: Any) -> Any:
     """x to the (y - n), times log x to the m, times v to the -w."""
     if type(v) is float:
-        answer = _power(xp, x, y - n if v == 1 else y - n + w)
-        answer = answer if v == 1 else answer / (x * v) ** w
+        result = _power(xp, x, y - n if v == 1 else y - n + w)
+        result = result if v == 1 else result / (x * v) ** w
     else:
         one = xp.ones_like(v)
-        answer = _power(xp, x, y - n + w * xp.where(v == 1, 0 * one, one)) / xp.where(v == 1, one, x * v) ** w
-    return answer if type(m) is float and m == 0 else answer * _log_of_positive(xp, x) ** m
+        result = _power(xp, x, y - n + w * xp.where(v == 1, 0 * one, one)) / xp.where(v == 1, one, x * v) ** w
+    return result if type(m) is float and m == 0 else result * _log_of_positive(xp, x) ** m
 
 
 def _power_scale(xp: Any, x: Any, y: Any) -> Any:
@@ -200,7 +200,7 @@ def _by_blocks(xp: Any, computed: Callable[[Sequence[Value]], Any], arrays: Sequ
     axis = shape.index(max(shape))
     from_end, length = axis - len(shape), shape[axis]
     step = max(1, BLOCK * length // max(1, math.prod(shape)))
-    answer = None
+    result = None
     for start in range(0, max(length, 1), step):
         part = slice(start, start + step)
 
@@ -211,12 +211,12 @@ def _by_blocks(xp: Any, computed: Callable[[Sequence[Value]], Any], arrays: Sequ
             return Tensor(array[(..., part, *[slice(None)] * (-from_end - 1))] if is_long else array)
 
         found = computed([cut(array) for array in arrays])
-        if answer is None:
+        if result is None:
             if step >= length:
                 return found
-            answer = xp.empty(shape, found.dtype)
-        answer[(*[slice(None)] * axis, part)] = found
-    return answer
+            result = xp.empty(shape, found.dtype)
+        result[(*[slice(None)] * axis, part)] = found
+    return result
 
 
 def _one_by_one(xp: Any, rule: Callable[..., Value], arrays: Sequence[Any]) -> Any:

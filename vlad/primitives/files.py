@@ -277,7 +277,7 @@ def _looked_at(name: str, read: Any) -> Any:
                 if error.code == "invalid-argument":
                     return w.refused(error)
                 return w.unbounded(f"{error.message}{f' ({error.hint})' if error.hint else ''}")
-        return w.effect("file", answer=w.argument_type(w.files.found[key][1]))
+        return w.effect("file", result=w.argument_type(w.files.found[key][1]))
 
     return abstract
 

@@ -41,7 +41,6 @@ from vlad.primitives.elementwise import different_devices, elementwise, is_eleme
 from vlad.primitives.numbers import invalid
 from vlad.primitives.type_rules import (
     Shape,
-    answer_of,
     as_kind,
     as_number,
     broadcast_shape,
@@ -53,6 +52,7 @@ from vlad.primitives.type_rules import (
     kind_of,
     known,
     loops,
+    output_of,
     provided,
     put_together,
     reduced,
@@ -172,7 +172,7 @@ def _entries(w: AbstractMachine, t: Any, offset: int, at: list[Any], shape: Shap
     size = math.prod(shape) if shape else None
     write = Write(0, count, Access(0, contiguous(shape)) if shape else None)
     kernel = Kernel(shape, reads, (), (Output(size, kind=kind),), (write,))
-    return answer_of(w, kernel, [*[place for _, place in at], t], shape, kind)
+    return output_of(w, kernel, [*[place for _, place in at], t], shape, kind)
 
 
 def _abstract_put(w: AbstractMachine, x: Any, like: Any, index: Any) -> Any:

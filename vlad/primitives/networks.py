@@ -236,7 +236,7 @@ def _rows(xp: Any, w: Array, by: Convolution) -> Array:
     return xp.reshape(w, (by.groups, by.filters, by.places))
 
 
-def _answers(xp: Any, s: Array, by: Convolution) -> Array:
+def _result_rows(xp: Any, s: Array, by: Convolution) -> Array:
     return xp.reshape(s, (by.images, by.groups, by.filters, by.windows[0] * by.windows[1]))
 
 
@@ -246,37 +246,37 @@ def _conv2d(x: Value, w: Value, *geometry: Value) -> Value:
     xp = library("conv2d", x, w)
     with quiet():
         images, filters = operands_of((x, w))
-        answers = product(xp, _rows(xp, filters, by), _columns(xp, images, by))
-    return made(xp.reshape(answers, (by.images, by.groups * by.filters, *by.windows)))
+        results = product(xp, _rows(xp, filters, by), _columns(xp, images, by))
+    return made(xp.reshape(results, (by.images, by.groups * by.filters, *by.windows)))
 
 
 def _conv2d_images(s: Value, w: Value, like: Value, *geometry: Value) -> Value:
     """The transpose of a convolution with respect to its images, which have the shape of `like`."""
-    answers, filters = operands_of((s, w))
+    results, filters = operands_of((s, w))
     shape = lengths_of(like)
     by = _convolution(shape, filters.shape, geometry)
     xp = library("conv2d", s, w)
     with quiet():
-        columns = product(xp, xp.matrix_transpose(_rows(xp, filters, by)), _answers(xp, answers, by))
+        columns = product(xp, xp.matrix_transpose(_rows(xp, filters, by)), _result_rows(xp, results, by))
         patches = (by.images, by.groups * by.channels, by.axes[0].window * by.axes[1].window, *by.windows)
         return made(_unpatched(xp.reshape(columns, patches), by.axes))
 
 
 def _conv2d_filters(s: Value, x: Value, like: Value, *geometry: Value) -> Value:
     """The transpose with respect to its filters, which have the shape of `like`: over all images and windows at once."""
-    answers, images = operands_of((s, x))
+    results, images = operands_of((s, x))
     shape = lengths_of(like)
     by = _convolution(images.shape, shape, geometry)
     xp = library("conv2d", s, x)
     flat = by.images * by.windows[0] * by.windows[1]
-    answers = xp.reshape(
-        xp.permute_dims(_answers(xp, answers, by), (1, 2, 0, 3)), (by.groups, by.filters, flat)
+    results = xp.reshape(
+        xp.permute_dims(_result_rows(xp, results, by), (1, 2, 0, 3)), (by.groups, by.filters, flat)
     )
     columns = xp.reshape(
         xp.permute_dims(_columns(xp, images, by), (1, 0, 3, 2)), (by.groups, flat, by.places)
     )
     with quiet():
-        return made(xp.reshape(product(xp, answers, columns), shape))
+        return made(xp.reshape(product(xp, results, columns), shape))
 
 
 # The same as loops: windows are not materialised, but iterate over an image with its padding.
@@ -310,32 +310,32 @@ def _turns(by: Convolution) -> tuple[Shape, Access, Access, Access]:
         height.dilation * line, width.dilation,
     )  # fmt: skip
     filter_ = (0, by.filters * by.places, by.places, 0, 0, height.window * width.window, width.window, 1)
-    answer = (*contiguous((by.images, by.groups, by.filters, *by.windows)), 0, 0, 0)
-    return extents, Access(0, image), Access(0, filter_), Access(0, answer)
+    result = (*contiguous((by.images, by.groups, by.filters, *by.windows)), 0, 0, 0)
+    return extents, Access(0, image), Access(0, filter_), Access(0, result)
 
 
 def _abstract_conv2d(w: AbstractMachine, x: Any, f: Any, *geometry: Any) -> Any:
     by = _convolution(shape_of(x), shape_of(f), tuple([known(w, part) for part in geometry]))
-    extents, image, filter_, answer = _turns(by)
+    extents, image, filter_, result = _turns(by)
     shape = (by.images, by.groups * by.filters, *by.windows)
     operands = [_with_padding(w, as_numbers(w, x), by.axes), f]
-    return _summed(w, extents, operands, [image, filter_], shape, answer)
+    return _summed(w, extents, operands, [image, filter_], shape, result)
 
 
 def _abstract_images(w: AbstractMachine, s: Any, f: Any, like: Any, *geometry: Any) -> Any:
     shape = shape_of(like)
     by = _convolution(shape, shape_of(f), tuple([known(w, part) for part in geometry]))
-    extents, image, filter_, answer = _turns(by)
+    extents, image, filter_, result = _turns(by)
     room = (*shape[:2], *[axis.padded for axis in by.axes])
-    return _without_padding(w, _summed(w, extents, [s, f], [answer, filter_], room, image), by.axes)
+    return _without_padding(w, _summed(w, extents, [s, f], [result, filter_], room, image), by.axes)
 
 
 def _abstract_filters(w: AbstractMachine, s: Any, x: Any, like: Any, *geometry: Any) -> Any:
     shape = shape_of(like)
     by = _convolution(shape_of(x), shape, tuple([known(w, part) for part in geometry]))
-    extents, image, filter_, answer = _turns(by)
+    extents, image, filter_, result = _turns(by)
     operands = [s, _with_padding(w, as_numbers(w, x), by.axes)]
-    return _summed(w, extents, operands, [answer, image], shape, filter_)
+    return _summed(w, extents, operands, [result, image], shape, filter_)
 
 
 def _summed(
@@ -366,7 +366,7 @@ def _geometry(w: AbstractMachine, name: str, shape: Shape, geometry: tuple[Any, 
     return _pooling(name, shape, *[known(w, part) for part in geometry])
 
 
-def _answers_of(extents: Shape) -> tuple[Shape, Access]:
+def _results_of(extents: Shape) -> tuple[Shape, Access]:
     """The shape of a pool's results, and their access in its loops."""
     shape = (*extents[:-4], *extents[-2:])
     strides = contiguous(shape)
@@ -376,9 +376,9 @@ def _answers_of(extents: Shape) -> tuple[Shape, Access]:
 def _abstract_max_pool(w: AbstractMachine, x: Any, *geometry: Any) -> Any:
     axes = _geometry(w, "max-pool", shape_of(x), geometry)
     extents, image = _window_turns(shape_of(x), axes)
-    shape, answer = _answers_of(extents)
+    shape, result = _results_of(extents)
     padded = _with_padding(w, as_reals(w, x), axes, -math.inf)
-    return loops(w, extents, [padded], [image], shape, write=answer, combine="max")
+    return loops(w, extents, [padded], [image], shape, write=result, combine="max")
 
 
 def _abstract_patches(w: AbstractMachine, x: Any, fill: Any, *geometry: Any) -> Any:
@@ -415,10 +415,10 @@ def _counted(w: AbstractMachine, like: Any, axes: list[Axis]) -> Any:
 def _abstract_avg_pool(w: AbstractMachine, x: Any, *geometry: Any) -> Any:
     axes = _geometry(w, "avg-pool", shape_of(x), geometry)
     extents, image = _window_turns(shape_of(x), axes)
-    shape, answer = _answers_of(extents)
+    shape, result = _results_of(extents)
     padded = _with_padding(w, as_numbers(w, x), axes)
     kind = asked_kind(w.machine.table["sum"].value, (kind_of(padded),), -1.0, FALSE)
-    total = loops(w, extents, [padded], [image], shape, write=answer, combine="+", fill=0.0, kind=kind)
+    total = loops(w, extents, [padded], [image], shape, write=result, combine="+", fill=0.0, kind=kind)
     return w.apply(w.machine.table["/"], [total, _counted(w, total, axes)])
 
 
@@ -428,7 +428,7 @@ def _abstract_unpool(w: AbstractMachine, s: Any, like: Any, *geometry: Any) -> A
     extents, image = _window_turns(shape, axes)
     s = as_numbers(w, s)
     shares = w.apply(w.machine.table["/"], [s, _counted(w, s, axes)])
-    return _unpooled(w, shares, _answers_of(extents)[1], shape, axes, extents, image)
+    return _unpooled(w, shares, _results_of(extents)[1], shape, axes, extents, image)
 
 
 def _abstract_one_hot(w: AbstractMachine, labels: Any, n: Any) -> Any:

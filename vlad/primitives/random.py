@@ -474,12 +474,12 @@ def _abstract_split(w: AbstractMachine, x: Any, n: Any, axis: Any) -> Any:
         return w.left_out("lists of so many keys are")
 
     def drawn(k: Any, m: Any) -> Any:
-        answer = w.constant(NIL)
+        result = w.constant(NIL)
         for place in reversed(range(count)):
             i, purpose = w.constant(float(place)), w.constant(float(SPLIT))
             parts = [w.apply(WORD, [k, m, i, purpose, w.constant(float(part))]) for part in (HIGH, LOW)]
-            answer = w.pair(w.pair(*parts), answer)
-        return answer
+            result = w.pair(w.pair(*parts), result)
+        return result
 
     return _with_key(w, "split", x, drawn)
 

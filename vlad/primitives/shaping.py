@@ -295,12 +295,12 @@ def joins(shapes: Sequence[Shape], axis: int) -> bool:
 def cut_up(w: AbstractMachine, x: Any, axis: int, lengths: Sequence[int]) -> Any:
     """Split into a list of parts of these lengths along an axis."""
     shape, strides = shape_of(x), contiguous(shape_of(x))
-    answer, begin = w.constant(NIL), sum(lengths)
+    result, begin = w.constant(NIL), sum(lengths)
     for length in reversed(lengths):
         begin -= length
         access = Access(begin * strides[axis], strides)
-        answer = w.pair(copied(w, x, (*shape[:axis], length, *shape[axis + 1 :]), access), answer)
-    return answer
+        result = w.pair(copied(w, x, (*shape[:axis], length, *shape[axis + 1 :]), access), result)
+    return result
 
 
 def _abstract_stack(w: AbstractMachine, ts: Any, axis: Any) -> Any:
@@ -316,10 +316,10 @@ def _abstract_unstack(w: AbstractMachine, x: Any, axis: Any) -> Any:
     if shape[at] > MOST_LISTED:
         return w.left_out("lists of so many tensors are")
     rest, steps = (*shape[:at], *shape[at + 1 :]), (*strides[:at], *strides[at + 1 :])
-    answer = w.constant(NIL)
+    result = w.constant(NIL)
     for index in reversed(range(shape[at])):
-        answer = w.pair(copied(w, x, rest, Access(index * strides[at], steps)), answer)
-    return answer
+        result = w.pair(copied(w, x, rest, Access(index * strides[at], steps)), result)
+    return result
 
 
 def abstract_split(w: AbstractMachine, t: Any, n: Any, axis: Any) -> Any:

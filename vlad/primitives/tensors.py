@@ -142,10 +142,10 @@ def _abstract_parts(w: AbstractMachine, x: Any, data: Any) -> Any:
     shape = shape_of(x)
     if shape[:1] != (len(parts),):
         return unfit(w, x, (len(parts),))
-    answer = w.constant(NIL)
+    result = w.constant(NIL)
     for index in reversed(range(len(parts))):
-        answer = w.pair(_abstract_parts(w, _part(w, x, index), parts[index]), answer)
-    return answer
+        result = w.pair(_abstract_parts(w, _part(w, x, index), parts[index]), result)
+    return result
 
 
 def _tensor_parts(x: Value, data: Value) -> Value:
@@ -186,10 +186,10 @@ def _listed(w: AbstractMachine, t: Any) -> Any:
         return t
     if math.prod(shape) > MOST_LISTED:
         return w.left_out("lists of so many entries are")
-    answer = w.constant(NIL)
+    result = w.constant(NIL)
     for index in reversed(range(shape[0])):
-        answer = w.pair(_listed(w, _part(w, t, index)), answer)
-    return answer
+        result = w.pair(_listed(w, _part(w, t, index)), result)
+    return result
 
 
 def _filled(name: str) -> Callable[..., Value]:

@@ -182,7 +182,7 @@ def loops(
         tuple(extents), tuple(reads), tuple(made),
         (Output(size, fill, base, kind),), (Write(0, len(reads) + len(made) - 1, write, combine),),
     )  # fmt: skip
-    return answer_of(w, kernel, operands, shape, kind)
+    return output_of(w, kernel, operands, shape, kind)
 
 
 def conversion(w: AbstractMachine, value: int, kind: Kind, wanted: str) -> list[Step]:
@@ -190,7 +190,7 @@ def conversion(w: AbstractMachine, value: int, kind: Kind, wanted: str) -> list[
     return [] if wanted in (kind or "float64", "bool") else [Step(w.machine.table["real"], (value,), wanted)]
 
 
-def answer_of(w: AbstractMachine, kernel: Kernel, operands: Sequence[Any], shape: Shape, kind: str) -> Any:
+def output_of(w: AbstractMachine, kernel: Kernel, operands: Sequence[Any], shape: Shape, kind: str) -> Any:
     """The only output of a kernel, of a shape and kind: of rank 0 a real or a boolean."""
     if shape:
         return w.loops(kernel, operands, [w.types.tensor(shape, kind)])[0]
@@ -352,9 +352,9 @@ def provided(w: AbstractMachine, tests: Sequence[Any], error: str, rule: Callabl
     def tested(number: int) -> Any:
         if number == len(tests):
             return rule()
-        return w.each(tests[number], lambda test: answered(number, test), f"test {number}")
+        return w.each(tests[number], lambda test: checked(number, test), f"test {number}")
 
-    def answered(number: int, test: Any) -> Any:
+    def checked(number: int, test: Any) -> Any:
         if test.type.kind == "constant":
             return tested(number + 1) if test.type.of is TRUE else w.by_value(error)
         return w.branch(

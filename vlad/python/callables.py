@@ -220,9 +220,9 @@ def as_number(name: str, result: Value) -> Value:
     return result
 
 
-def fitting(name: str, answer: Value, like: Value = None) -> Value:
+def fitting(name: str, result: Value, like: Value = None) -> Value:
     """A result with the shape of `like`. Raises VladError."""
-    number = as_number(name, answer)
+    number = as_number(name, result)
     if like is not None and shape_of(number) != shape_of(like):
         raise VladError(
             "wrong-shape",

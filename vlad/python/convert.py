@@ -63,7 +63,7 @@ class Apply(Protocol):
 
     def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value: ...
 
-    def answer(self, procedure: Value, argument: Value, options: Options | None = None) -> Any: ...
+    def python_result(self, procedure: Value, argument: Value, options: Options | None = None) -> Any: ...
 
     def procedure(self, function: Callable[..., Any]) -> Value: ...
 
@@ -111,9 +111,9 @@ class Procedure:
         for leaves_of, shape in self.quicks:
             leaves = leaves_of(arguments)
             if leaves is not NotImplemented:
-                answer = self._shaped(leaves) if self.reshapes else shape(leaves)
-                if answer is not NotImplemented:
-                    return answer
+                result = self._shaped(leaves) if self.reshapes else shape(leaves)
+                if result is not NotImplemented:
+                    return result
         return self._otherwise(*arguments)
 
     def _otherwise(self, *arguments: Any) -> Any:
@@ -138,10 +138,10 @@ class Procedure:
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         count = len(arguments)
         if count == 1 and type(arguments[0]) is float:
-            return self._apply.answer(self.value, arguments[0], self.options)
+            return self._apply.python_result(self.value, arguments[0], self.options)
         if count == 2 and type(arguments[0]) is float and type(arguments[1]) is float:
-            return self._apply.answer(self.value, arguments, self.options)  # the pair that they form
-        return self._apply.answer(self.value, self.packed(arguments), self.options)
+            return self._apply.python_result(self.value, arguments, self.options)  # the pair that they form
+        return self._apply.python_result(self.value, self.packed(arguments), self.options)
 
     def _by_name(self, *arguments: Any, **named: Any) -> Any:
         """A call with keyword operands of a primitive: `#:axis 0` is `axis=0`. Raises VladError if it has no such
@@ -165,7 +165,9 @@ class Procedure:
                 fixed[name] = value if is_fixed else UNSPECIFIED
                 values += [] if is_fixed else [value]
         try:
-            return self._apply.answer(self._apply.with_names(row, fixed), tuple_of(values), self.options)
+            return self._apply.python_result(
+                self._apply.with_names(row, fixed), tuple_of(values), self.options
+            )
         except VladError as error:
             self.reword(error, arguments)
             raise

@@ -61,7 +61,7 @@ class Points:
         if "number" not in self.kinds:
             raise wrong_rule(name, "no operand of its example is a real or an array of reals")
         self.are_reals = all(type(x) is float for x in first) and (
-            not self.given or self._answers_real(first)
+            not self.given or self._returns_real(first)
         )
 
     def _examples(self) -> list[tuple[Any, ...]]:
@@ -79,9 +79,9 @@ class Points:
             )
         return tuple([from_python(x, apply) for x in example])
 
-    def _answers_real(self, point: Point) -> bool:
-        answer = protected(self.name, self.function, point)
-        return not getattr(answer, "shape", ())
+    def _returns_real(self, point: Point) -> bool:
+        result = protected(self.name, self.function, point)
+        return not getattr(result, "shape", ())
 
     def values(self) -> list[tuple[Point, float]]:
         """Points of a function of reals, with its values."""

@@ -334,11 +334,11 @@ def rule_of_arrays(
         likenesses = [first if other is FALSE else other for other in others]
         if not many:
             return fitting(name, returned(name, result, apply), *likenesses)
-        answers: list[Value] = []
+        results: list[Value] = []
         for place, likeness in enumerate(likenesses):
             part = part_of(name, result, place)
-            answers.append(ZERO if part is None else fitting(name, returned(name, part, apply), likeness))
-        return tuple_of(answers)
+            results.append(ZERO if part is None else fitting(name, returned(name, part, apply), likeness))
+        return tuple_of(results)
 
     return value
 

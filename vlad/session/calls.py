@@ -46,7 +46,7 @@ class Calls:
     def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value:
         return self.session.apply(procedure, argument, options)
 
-    def answer(self, procedure: Value, argument: Value, options: Options | None = None) -> Any:
+    def python_result(self, procedure: Value, argument: Value, options: Options | None = None) -> Any:
         """The result of a call, as a Python value. The limits hold for call and conversion together."""
         session = self.session
         if session.machine.limits.are_watched:

@@ -159,7 +159,7 @@ class AbstractInterpreter:
         """A call of an instance."""
         raise NotImplementedError
 
-    def answer(self, value: Known) -> Result:
+    def tail_result(self, value: Known) -> Result:
         """The value of a body in tail position."""
         return value
 
@@ -215,7 +215,7 @@ class AbstractInterpreter:
         what: str,
         operands: Sequence[Known] = (),
         text: str = "",
-        answer: Type | None = None,
+        result: Type | None = None,
         shape: tuple[int, ...] | None = None,
     ) -> Result:
         """An external effect: append a "text", "real", "boolean" or "tensor" to the line that "out" writes; read a
@@ -273,8 +273,8 @@ class AbstractInterpreter:
         """The recursion on these operands: a call if one is a union, in place if none is."""
         if any(self.types.canonical(operand.type).kind == "union" for operand in operands):
             return self.invoke(recursion, (), operands, False)
-        answer: Result = recursion.rule(self, *operands)
-        return answer
+        result: Result = recursion.rule(self, *operands)
+        return result
 
     def characters(self, string: Known) -> Known:
         """The list of a string's characters."""
@@ -418,7 +418,7 @@ class AbstractInterpreter:
         value = self.atom(result, env)
         if value is None:
             return None
-        return self.answer(value) if tail else value
+        return self.tail_result(value) if tail else value
 
     def _letrec(self, group: Letrec, env: Env, code: Code) -> None:
         fields = [env[free] for free in group.free]
@@ -532,7 +532,7 @@ class AbstractInterpreter:
             and code.name == "identity"
             and code is self.system("identity")
         ):
-            return self.answer(operands[0]) if tail else operands[0]
+            return self.tail_result(operands[0]) if tail else operands[0]
         if count == arity:
             return self._by_shapes(code, tuple(fields), operands, tail)
         if count > arity:
@@ -594,8 +594,8 @@ class AbstractInterpreter:
 
     def apply(self, row: Primitive, operands: list[Known]) -> Result:
         if row.abstract is not None:
-            answer: Result = row.abstract(self, *operands)
-            return answer
+            result: Result = row.abstract(self, *operands)
+            return result
         if row.c:
             return self.scalar(row, operands)
         if row.effect or row.needs_machine:
@@ -618,12 +618,12 @@ class AbstractInterpreter:
                 return self.invalid(row.name)
         types = [operand.type for operand in operands]
         if row.with_zero is not None and any(type_.of is ZERO for type_ in types):
-            answer: Result = row.with_zero(self, *operands)
-            if answer is not None:
-                return answer
+            result: Result = row.with_zero(self, *operands)
+            if result is not None:
+                return result
         if has_tensors:
-            answer = entry_by_entry(self, row, operands)
-            return answer
+            result = entry_by_entry(self, row, operands)
+            return result
         if all(type_.kind == "constant" for type_ in types):
             try:
                 return self.constant(row.value(*[type_.of for type_ in types]))

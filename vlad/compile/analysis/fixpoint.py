@@ -93,8 +93,8 @@ class Analysis(AbstractInterpreter):
         self._runs = 0
 
     def follow_certain_calls(self, part: object) -> None:
-        """Follow the calls of a part that are certain, where the strategy says so; and, for that is the last attempt, let types
-        mix as long as they settle."""
+        """Follow the certain calls of a part, if the strategy requires it; and, since that is the last attempt, permit types to
+        mix until they settle."""
         self.unroll_certain_calls = self.types.mixing = part in self.strategy.unroll
 
     def solve(
@@ -311,17 +311,17 @@ class Analysis(AbstractInterpreter):
                     self.unbounded(
                         "the order of its derivatives is not known before it runs", for_number=True
                     )
-                answer = self.enter(instance.callee, [Known(field) for field in instance.fields], operands)
+                result = self.enter(instance.callee, [Known(field) for field in instance.fields], operands)
             else:
                 assert type(instance.callee) is Recursion
                 self.key = "recursion"
-                answer = instance.callee.rule(self, *operands)
+                result = instance.callee.rule(self, *operands)
         finally:
             self.instance, self.key, self.span = above
             active.pop()
             instance.active = False
         old = instance.result
-        instance.result = self._grown(instance, "result", old, answer)
+        instance.result = self._grown(instance, "result", old, result)
         if instance.result is not None and (old is None or instance.result is not self.types.canonical(old)):
             for dependent in instance.dependents:
                 self._mark(dependent)
@@ -435,7 +435,7 @@ class Analysis(AbstractInterpreter):
         what: str,
         operands: Sequence[Known] = (),
         text: str = "",
-        answer: Type | None = None,
+        result: Type | None = None,
         shape: tuple[int, ...] | None = None,
     ) -> Result:
-        return self.unspecified if answer is None else Known(answer)
+        return self.unspecified if result is None else Known(result)

@@ -137,9 +137,9 @@ class Specializer(AbstractInterpreter):
             return
         assert type(instance.callee) is Recursion
         self.key = "recursion"
-        answer = instance.callee.rule(self, *known)
-        if answer is not None:
-            self.answer(answer)
+        result = instance.callee.rule(self, *known)
+        if result is not None:
+            self.tail_result(result)
 
     def _parameters(self, function: Function, types: Sequence[Type]) -> list[Known]:
         """The values of a function's parameters, with these types."""
@@ -273,9 +273,9 @@ class Specializer(AbstractInterpreter):
         slots = self._slots(type_, self._name())
         self.block.statements.append(Invoke(slots, function, tuple(leaves), self.span))
         value = Known(type_, slots)
-        return self.answer(value) if tail else value
+        return self.tail_result(value) if tail else value
 
-    def answer(self, value: Known) -> Result:
+    def tail_result(self, value: Known) -> Result:
         assert self.instance.result is not None
         return self._end(Return(self.coerced(value, self.types.canonical(self.instance.result))))
 
@@ -298,14 +298,14 @@ class Specializer(AbstractInterpreter):
         what: str,
         operands: Sequence[Known] = (),
         text: str = "",
-        answer: Type | None = None,
+        result: Type | None = None,
         shape: tuple[int, ...] | None = None,
     ) -> Result:
         kinds = {"real": "d", "boolean": "b", "character": "d", "quoted": "d", "tensor": "p"}
         leaves = tuple([self._scalar(operand, kinds[what]) for operand in operands])
-        slots = self._slots(answer, self._name())
+        slots = self._slots(result, self._name())
         self.block.statements.append(Effect(what, slots, leaves, text, self.span, shape))
-        return self.unspecified if answer is None else Known(answer, slots)
+        return self.unspecified if result is None else Known(result, slots)
 
     def fail(self, what: str, about: Failure = Failure.OTHER, name: str | None = None) -> Result:
         return self._end(Fail(what, self.span, about, name))

@@ -172,16 +172,16 @@ class Tiers:
         entry = self.entry(f, options)
         for compiled in list(entry.variants):
             try:
-                answer = self._run(compiled, operands, f, argument, entry, surely=True)
+                result = self._run(compiled, operands, f, argument, entry, surely=True)
                 break
             except Mismatch:
                 continue
         else:
             fresh = self._surely_compiled(entry, operands)
-            answer = self._run(fresh, operands, f, argument, entry, surely=True)
+            result = self._run(fresh, operands, f, argument, entry, surely=True)
         if entry.disagrees:
             raise self._refusal(entry)
-        return answer
+        return result
 
     def prepare(self, f: Value, operands: tuple[Value, ...], options: Options) -> None:
         """Compile a procedure for operands like these. Raises VladError with the reason if that is impossible."""
@@ -458,26 +458,26 @@ class Tiers:
 
         begun = self._effects.at  # not 0 if Python makes the call on behalf of another
         try:
-            answer = self.machine.guarded(run, stop=compiled.stop)
-            if type(answer) is Mismatch:
-                raise answer
-            return answer
+            result = self.machine.guarded(run, stop=compiled.stop)
+            if type(result) is Mismatch:
+                raise result
+            return result
         except Failed as failed:
             self._effects.again(begun)
-            answer = self.machine.apply(f, argument)
+            result = self.machine.apply(f, argument)
             if isinstance(failed, Narrow):  # the compiled code is correct
-                return answer
+                return result
             if isinstance(failed, Unsupported):  # for this argument only
                 if surely:
                     what = f"{displayed_name(f[0])} does not run compiled for this argument: {failed.what}"
                     raise VladError("not-compiled", what) from None
-                return answer
+                return result
             # tier 0 succeeds: the analysis joined unrelated types. Not compiled again
             entry.reason = f"its types are not told apart: {failed.what}"
             entry.disagrees = entry.lasts = True
             entry.forgotten()
             self.disagreements += 1
-            return answer
+            return result
 
     def _watched(self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
         """On tier 0, while the compiler may take over."""
@@ -491,7 +491,7 @@ class Tiers:
             try:
                 self.job = job
                 BACKGROUND.add(job)
-                answer = self.machine.apply(f, argument, job)
+                result = self.machine.apply(f, argument, job)
             except LimitExceeded:
                 BACKGROUND.abandon(job)  # its time is used up
                 raise
@@ -511,7 +511,7 @@ class Tiers:
                     raise late
                 entry.seconds += time.monotonic() - begun
             self.machine.watch.raise_if_interrupted()
-            return answer
+            return result
         except Switch as switch:
             prefer_interrupt(switch, handled)
             self.machine.watch.raise_if_interrupted()

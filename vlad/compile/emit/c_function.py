@@ -152,9 +152,9 @@ class FunctionText:
                 self.name(slot) if one is function else "0" for one in self.members for slot in one.parameters
             ]
             call = f"{together}({', '.join([str(number), *actual])});"
-            answer = f"return {call}" if function.results else call
+            result = f"return {call}" if function.results else call
             texts.append(
-                f"{self._head(c_name(function), self._parameters(function), function)}\n  {answer}\n}}"
+                f"{self._head(c_name(function), self._parameters(function), function)}\n  {result}\n}}"
             )
         self.line("switch (which) {")
         for number, function in enumerate(self.members):
@@ -280,7 +280,7 @@ class FunctionText:
                 for slot, leaf in zip(targets, end.leaves, strict=True):
                     self.line(f"{self.name(slot)} = {self.leaf(leaf)};")
             case Return():
-                self.answer([self.leaf(leaf) for leaf in end.leaves])
+                self.return_([self.leaf(leaf) for leaf in end.leaves])
             case TailInvoke():
                 if end.function in self.members and self.loops:
                     self.again(end)
@@ -292,7 +292,7 @@ class FunctionText:
             case Unreachable():
                 self.line("vlad_fail(VLAD_STOPPED);")
 
-    def answer(self, leaves: list[str]) -> None:
+    def return_(self, leaves: list[str]) -> None:
         if self.releases:
             self.line("vlad_top = mark;")
         if not leaves:

@@ -348,9 +348,9 @@ static int vlad_begin_once(void) {
         elif len(entry.results) == 1:
             lines.append(f"  vlad_out[0].{WORDS[entry.results]} = {call};")
         else:
-            lines.append(f"  {self.result_type(entry.results)} answer = {call};")
+            lines.append(f"  {self.result_type(entry.results)} result = {call};")
             for index, kind in enumerate(entry.results):
-                lines.append(f"  vlad_out[{index}].{WORDS[kind]} = answer._{index};")
+                lines.append(f"  vlad_out[{index}].{WORDS[kind]} = result._{index};")
         if self.facts.counts:
             lines.append(f"  vlad_out[{words.fuel_left}].i = vlad_fuel;")
         lines.append("}")

@@ -24,12 +24,12 @@ from vlad.compile.ir.program import (
 from vlad.compile.ir.rewriting import callees
 
 
-def answers(block: Block) -> bool:
-    """Whether every path of a body ends in an answer rather than nowhere."""
+def returns(block: Block) -> bool:
+    """Does every path of a body end, rather than in `Unreachable`?"""
     if type(block.end) is not Unreachable:
         return True
     last = block.statements[-1] if block.statements else None
-    return type(last) in (Branch, Switch) and all(answers(inner) for inner in inner_blocks(last))  # type: ignore[arg-type]
+    return type(last) in (Branch, Switch) and all(returns(inner) for inner in inner_blocks(last))  # type: ignore[arg-type]
 
 
 def has_effect(function: Function) -> bool:
@@ -74,7 +74,7 @@ def total_functions(functions: list[Function]) -> set[Function]:
         for f in functions
         if not has_effect(f)
         and f in returning
-        and answers(f.body)
+        and returns(f.body)
         and not any(type(block.end) is Fail for block in blocks(f.body))
     }
     shrunk = True

@@ -151,8 +151,8 @@ class Invoke:
 @final
 @dataclass(slots=True, eq=False)
 class Effect:
-    """Something that the outside notices, in order and once; AbstractInterpreter.effect lists the kinds. slots = its answer.
-    Of a tensor, `text` is the kind of its numbers, and `shape` its shape."""
+    """An external effect, which happens once, in order; AbstractInterpreter.effect lists the kinds. slots = its result. For a
+    tensor, `text` is the kind of its numbers, and `shape` its shape."""
 
     what: str
     slots: tuple[Slot, ...]
@@ -249,7 +249,7 @@ class TailInvoke:
 
 
 class Failure(Enum):
-    """What an error of a program is about, as far as the compiler distinguishes."""
+    """The kinds of errors of a program that the compiler distinguishes."""
 
     MISFIT = "an operand is of another kind or shape than the operation takes"
     UNLIKE = "two operands that must have one shape do not conform"

@@ -115,7 +115,7 @@ def put(block: Block, call: Invoke) -> bool:
     copy = Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
     at = block.statements.index(call)
     made = Block()
-    results = copy.answer(call.function.body, made)
+    results = copy.inlined(call.function.body, made)
     rest = block.statements[at + 1 :]
     block.statements[at:] = made.statements
     if results is None:  # it never returns
@@ -198,7 +198,7 @@ class Copy:
                 made.end = end
         return made
 
-    def answer(self, block: Block, made: Block) -> tuple[Leaf, ...] | None:
+    def inlined(self, block: Block, made: Block) -> tuple[Leaf, ...] | None:
         """Copy a body in tail position into `made`; returns the leaves of its result, None if it has none."""
         end = block.end
         last = len(block.statements) - 1
@@ -221,7 +221,7 @@ class Copy:
         arms = []
         for block in inner_blocks(statement):
             arm = Block()
-            leaves = self.answer(block, arm)
+            leaves = self.inlined(block, arm)
             if leaves is not None:
                 arm.end = Yield(leaves)
             arms.append(arm)

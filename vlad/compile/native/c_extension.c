@@ -231,19 +231,19 @@ static PyObject *called_now(Call *call, PyObject *const *arguments, int form) {
 /* The same for a longer call, under its lock, so that no other code accesses the words: other threads wait, and code that runs in this
    thread meanwhile, such as a finalizer or a signal handler, takes the general path. */
 static PyObject *called_in_turn(Call *call, PyObject *const *arguments, int form) {
-  PyObject *answer = NULL, *kind, *error, *traceback, *taken = PyObject_CallNoArgs(call->acquire);
+  PyObject *result = NULL, *kind, *error, *traceback, *taken = PyObject_CallNoArgs(call->acquire);
   if (!taken) return NULL; /* interrupted */
   Py_DECREF(taken);
   int is_first = !PyList_GET_SIZE(call->busy);
-  if (!is_first) answer = Py_NewRef(Py_NotImplemented);
-  else if (PyList_Append(call->busy, call->acquire) == 0) answer = called_now(call, arguments, form);
+  if (!is_first) result = Py_NewRef(Py_NotImplemented);
+  else if (PyList_Append(call->busy, call->acquire) == 0) result = called_now(call, arguments, form);
   PyErr_Fetch(&kind, &error, &traceback);
-  if (is_first && PyList_SetSlice(call->busy, 0, PY_SSIZE_T_MAX, NULL) < 0) Py_CLEAR(answer);
+  if (is_first && PyList_SetSlice(call->busy, 0, PY_SSIZE_T_MAX, NULL) < 0) Py_CLEAR(result);
   PyObject *given = PyObject_CallNoArgs(call->release);
-  if (!given) Py_CLEAR(answer);
+  if (!given) Py_CLEAR(result);
   else Py_DECREF(given);
   if (kind) PyErr_Restore(kind, error, traceback);
-  return answer;
+  return result;
 }
 
 static PyObject *called(Call *call, PyObject *const *arguments, Py_ssize_t count, int form) {
@@ -350,9 +350,9 @@ static Py_ssize_t quicks_at;
 static PyObject *reshaped(PyObject *self, PyObject *leaves) {
   static PyObject *name;
   if (!name && !(name = PyUnicode_InternFromString("_shaped"))) return NULL;
-  PyObject *answer = leaves && leaves != Py_NotImplemented ? PyObject_CallMethodOneArg(self, name, leaves) : Py_XNewRef(leaves);
+  PyObject *result = leaves && leaves != Py_NotImplemented ? PyObject_CallMethodOneArg(self, name, leaves) : Py_XNewRef(leaves);
   Py_XDECREF(leaves);
-  return answer;
+  return result;
 }
 
 static PyObject *by_quick(PyObject *self, PyObject *quick, PyObject *const *arguments, Py_ssize_t count, int reshapes) {
@@ -367,18 +367,18 @@ static PyObject *by_quick(PyObject *self, PyObject *quick, PyObject *const *argu
   PyObject *found = PyObject_CallOneArg(leaves, packed);
   Py_DECREF(packed);
   if (reshapes || !found || found == Py_NotImplemented) return reshapes ? reshaped(self, found) : found;
-  PyObject *answer = PyObject_CallOneArg(PyTuple_GET_ITEM(quick, 1), found);
+  PyObject *result = PyObject_CallOneArg(PyTuple_GET_ITEM(quick, 1), found);
   Py_DECREF(found);
-  return answer;
+  return result;
 }
 
 static PyObject *by_quicks(PyObject *self, PyObject *quicks, PyObject *const *arguments, Py_ssize_t count, int reshapes) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(quicks); i++) {
     PyObject *quick = Py_NewRef(PySequence_Fast_GET_ITEM(quicks, i)); /* the list may change during the call */
-    PyObject *answer = by_quick(self, quick, arguments, count, reshapes);
+    PyObject *result = by_quick(self, quick, arguments, count, reshapes);
     Py_DECREF(quick);
-    if (answer != Py_NotImplemented) return answer;
-    Py_DECREF(answer);
+    if (result != Py_NotImplemented) return result;
+    Py_DECREF(result);
   }
   Py_RETURN_NOTIMPLEMENTED;
 }
@@ -387,9 +387,9 @@ static PyObject *by_quicks(PyObject *self, PyObject *quicks, PyObject *const *ar
 static PyObject *call_method(PyObject *self, const char *name, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
   PyObject *method = PyObject_GetAttrString(self, name);
   if (!method) return NULL;
-  PyObject *answer = PyObject_Vectorcall(method, arguments, count, names);
+  PyObject *result = PyObject_Vectorcall(method, arguments, count, names);
   Py_DECREF(method);
-  return answer;
+  return result;
 }
 
 static PyObject *call_procedure(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names, int reshapes) {
@@ -397,10 +397,10 @@ static PyObject *call_procedure(PyObject *self, PyObject *const *arguments, Py_s
   PyObject *quicks = *(PyObject **)((char *)self + quicks_at);
   if (quicks && (PyList_Check(quicks) || PyTuple_Check(quicks))) {
     Py_INCREF(quicks); /* the attribute may change during the call */
-    PyObject *answer = by_quicks(self, quicks, arguments, count, reshapes);
+    PyObject *result = by_quicks(self, quicks, arguments, count, reshapes);
     Py_DECREF(quicks);
-    if (answer != Py_NotImplemented) return answer;
-    Py_DECREF(answer);
+    if (result != Py_NotImplemented) return result;
+    Py_DECREF(result);
   }
   return call_method(self, "_otherwise", arguments, count, NULL);
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from vlad.compile.ir.acting import acting_functions, answers
+from vlad.compile.ir.acting import acting_functions, returns
 from vlad.compile.ir.program import (
     Block,
     Function,
@@ -199,7 +199,7 @@ def _reached(program: Program, pairs: Pairs, plain: set[Function]) -> dict[Funct
         for f in program.functions
         if not (f in recursive or f in pairs or f in plain or f in program.entries)
         and len(statements(f.body)) <= WRAPPER
-        and answers(f.body)
+        and returns(f.body)
     }
     called = {f: callees(f) for f in program.functions}
     number = components(program.functions, called)

@@ -5,7 +5,7 @@ In: a Program.  Out: the same, changed in place. Called by order.py, so that the
 
 from __future__ import annotations
 
-from vlad.compile.ir.acting import answers
+from vlad.compile.ir.acting import returns
 from vlad.compile.ir.program import Function, Invoke, Program, TailInvoke, blocks, makes, statements
 from vlad.compile.ir.rewriting import callees, looping, put, put_last, reachable
 
@@ -38,7 +38,7 @@ def inline(program: Program) -> None:
                 goes_on = True
                 if type(call) is TailInvoke:
                     put_last(block, call)
-                elif type(call) is Invoke and answers(callee.body):
+                elif type(call) is Invoke and returns(callee.body):
                     goes_on = put(block, call)
                 else:
                     continue

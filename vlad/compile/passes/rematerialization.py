@@ -144,9 +144,9 @@ class _Plan:
             return target
 
         for index in reversed(self.dropped):  # the last dropped field does not depend on earlier dropped ones
-            answer = leaf(self.dropped[index], slots[index])
-            if answer is not slots[index]:
-                same[slots[index]] = answer
+            result = leaf(self.dropped[index], slots[index])
+            if result is not slots[index]:
+                same[slots[index]] = result
         at = block.statements.index(unbox) + 1
         block.statements[at:at] = made
         substitute(block, same, at)

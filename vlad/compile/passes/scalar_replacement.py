@@ -72,7 +72,7 @@ def _sums(function: Function) -> Iterator[tuple[dict[Slot, Box], dict[Slot, Choi
                     escaping.update(statement.slots)
                 case Branch() | Switch():  # an arm that only fails yields nothing
                     choices.update({slot: statement for slot in statement.slots if slot.kind == "p"})
-                    for slot, leaf in _answers(statement):
+                    for slot, leaf in _yields(statement):
                         if type(leaf) is not Slot:
                             escaping.update(() if type(leaf) is Immediate else (slot,))
                         elif root(slot) is not root(leaf):
@@ -94,7 +94,7 @@ def _sums(function: Function) -> Iterator[tuple[dict[Slot, Box], dict[Slot, Choi
             yield made, chosen
 
 
-def _answers(choice: Choice) -> Iterator[tuple[Slot, Leaf]]:
+def _yields(choice: Choice) -> Iterator[tuple[Slot, Leaf]]:
     """The pointers that a branch or switch binds, each with the leaf that an arm yields."""
     for block in inner_blocks(choice):
         if type(block.end) is Yield:

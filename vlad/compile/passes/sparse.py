@@ -274,8 +274,8 @@ class _Linear:
         arms = inner_blocks(statement)
         if not all(self._block(arm) for arm in arms):
             return False
-        answers = [arm.end.leaves for arm in arms if type(arm.end) is Yield]
-        for slot, *leaves in zip(statement.slots, *answers, strict=True) if answers else ():
+        results = [arm.end.leaves for arm in arms if type(arm.end) is Yield]
+        for slot, *leaves in zip(statement.slots, *results, strict=True) if results else ():
             are = [leaf in self.sums for leaf in leaves]
             if all(are):
                 self.sums.add(slot)

@@ -130,7 +130,7 @@ class _Ownership:
         self.parameters: dict[Slot, Owner] = {}
         self.disowned: set[Owner] = set()
         self.not_fresh: set[Owner] = set()
-        self.not_answered: set[Slot] = set()  # results of branches
+        self.not_yielded: set[Slot] = set()  # results of branches
         for function in program.functions:
             self._look(function)
         for entry in program.entries:
@@ -200,7 +200,7 @@ class _Ownership:
             return True
         if type(statement) is Invoke:
             return (statement.function, number) not in self.not_fresh
-        return type(statement) in (Branch, Switch) and slot not in self.not_answered
+        return type(statement) in (Branch, Switch) and slot not in self.not_yielded
 
     def _gives(self, node: Statement | End, leaf: Leaf) -> bool:
         """Whether the statement transfers an array that is owned."""
@@ -209,16 +209,16 @@ class _Ownership:
     def _takes(self, to: Owner | Slot | None) -> bool:
         if to is None:
             return False
-        return to not in self.not_answered if type(to) is Slot else to not in self.disowned
+        return to not in self.not_yielded if type(to) is Slot else to not in self.disowned
 
     def _less(self) -> bool:
         """Remove refuted assumptions of ownership. Returns whether there were any."""
-        before = len(self.disowned) + len(self.not_fresh) + len(self.not_answered) + len(self.shared)
+        before = len(self.disowned) + len(self.not_fresh) + len(self.not_yielded) + len(self.shared)
         for function in self.program.functions:
             for node, _, leaf, to in self._handed(function):
                 if type(leaf) is not Slot:
                     if type(to) is Slot:
-                        self.not_answered.add(to)
+                        self.not_yielded.add(to)
                     elif to is not None and not self._is_begun(function, to):
                         self.disowned.add(to)
                 elif leaf.kind == "p":
@@ -232,14 +232,14 @@ class _Ownership:
                     for number in range(len(function.results)):
                         if (block.end.function, number) in self.not_fresh:
                             self.not_fresh.add((function, number))
-        return before != len(self.disowned) + len(self.not_fresh) + len(self.not_answered) + len(self.shared)
+        return before != len(self.disowned) + len(self.not_fresh) + len(self.not_yielded) + len(self.shared)
 
     def _hand(self, function: Function, node: Statement | End, leaf: Slot, to: Owner | Slot | None) -> None:
         if self._takes(to):
             if self._gives(node, leaf):
                 return
             if type(to) is Slot:
-                self.not_answered.add(to)
+                self.not_yielded.add(to)
             elif to is not None and self._is_begun(function, to):
                 return  # it will be a copy
             elif to is not None:
