@@ -126,7 +126,7 @@ class TestStandardInput:
         assert "UTF-8" in done.stderr
 
     @pytest.mark.parametrize(
-        "missing, words, told, status",
+        "missing, words, message, status",
         [
             (
                 "numpy",
@@ -145,15 +145,15 @@ class TestStandardInput:
         ],
     )
     def test_packages_that_are_not_installed(
-        self, missing: str, words: list[str], told: str, status: int
+        self, missing: str, words: list[str], message: str, status: int
     ) -> None:
         text = f"import sys; sys.modules[{missing!r}] = None; from vlad.command import main; sys.exit(main({words!r}))"
         named = {key: value for key, value in environment().items() if key != "VLAD_CACHE_DIR"}
         done = subprocess.run(
             [sys.executable, "-c", text], capture_output=True, env=named, text=True, timeout=60
         )
-        assert (done.returncode, len(done.stderr.splitlines())) == (status, 1 if told else 0), done.stderr
-        assert told in done.stderr and done.stdout == ("" if status else "3\n")
+        assert (done.returncode, len(done.stderr.splitlines())) == (status, 1 if message else 0), done.stderr
+        assert message in done.stderr and done.stdout == ("" if status else "3\n")
 
     def test_nothing_is_a_program_too(self) -> None:
         assert printed(stdin="") == ""
@@ -548,7 +548,7 @@ class TestEnding:
         for text, part in zip(found, outputs, strict=True):
             assert part in text and bool(text) == bool(part) and "Traceback" not in text
 
-    def test_an_error_is_told_though_nobody_reads_the_output(self) -> None:
+    def test_an_error_is_reported_if_the_output_is_not_read(self) -> None:
         script = f"""'{"' '".join(COMMAND)}' -e '(display 1)' -e '(car 5)' | true; exit ${{PIPESTATUS[0]}}"""
         done = subprocess.run(["bash", "-c", script], capture_output=True, env=environment(), timeout=60)
         assert done.returncode == 1 and b"Argument to car is invalid" in done.stderr
@@ -705,7 +705,7 @@ class TestStartUp:
         assert {name for name in loaded if name.split(".")[0] == "vlad"} == {"vlad", "vlad.compile"}
         assert loaded.isdisjoint({"typing", "dataclasses", "re", "inspect", "pathlib"})
 
-    def test_public_names_are_there_when_asked_for(self) -> None:
+    def test_public_names_are_available_on_access(self) -> None:
         script = (
             "import vlad; print([getattr(vlad, name) is not None for name in vlad.__all__], dir(vlad) > [])"
         )
@@ -779,7 +779,7 @@ class TestCompiling:
         assert "entries: 0" in listed("cache")
 
 
-def test_what_is_told_in_a_finalizer_is_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_in_a_finalizer_is_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is dropped there, and raised again; other errors of finalisers are printed as usual."""
     printed: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda dropped: printed.append(dropped.exc_type))

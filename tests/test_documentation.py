@@ -172,7 +172,7 @@ def test_the_examples_of_a_page(page: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_block_says_what_it_is(page: Path) -> None:
+def test_every_block_states_its_kind(page: Path) -> None:
     found = blocks(page)
     assert {block.language for block in found} <= LANGUAGES
     followed = sum(block.follower is not None for block in found)

@@ -54,7 +54,7 @@ def test_embedding_example(path: Path) -> None:
     assert done.stdout == path.with_suffix(".expected").read_text(encoding="utf-8")
 
 
-def test_embedding_examples_say_what_they_are_about() -> None:
+def test_embedding_examples_state_their_subject() -> None:
     assert len(EMBEDDING) >= 3
     for path in EMBEDDING:
         assert len(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "") > 300, path.name

@@ -84,7 +84,7 @@ def test_a_page_is_up_to_date(name: str) -> None:
     assert text == pages.page(name), "run: python docs/make_reference.py"
 
 
-def test_what_is_told_of_a_primitive() -> None:
+def test_the_documentation_of_a_primitive() -> None:
     text = documentation("atan")
     assert "(atan y x)" in text and "(atan 0 1)  ⇒ 0" in text
     assert "by y  (let ((v (binary-scale x y))) (* (* t v) (inversion (* v x) (* v y))))" in text
@@ -93,7 +93,7 @@ def test_what_is_told_of_a_primitive() -> None:
     assert "where s is the sensitivity of the result" in documentation("cons")
 
 
-def test_what_is_told_of_the_library_and_of_keywords() -> None:
+def test_the_documentation_of_the_library_and_of_keywords() -> None:
     assert "stdlib/prelude.vlad:" in documentation("fold") and "(define (fold f start l)" in documentation(
         "fold"
     )
@@ -103,7 +103,7 @@ def test_what_is_told_of_the_library_and_of_keywords() -> None:
     assert entry is not None and entry.name == "J" and entry.signature == "(J x)"
 
 
-def test_a_hidden_row_is_told_when_asked_for_but_not_listed() -> None:
+def test_a_hidden_row_is_documented_but_not_listed() -> None:
     assert "1 / cos² x." in documentation("sec-squared")
     assert " sec-squared" not in listing()
     assert all(f" {name}" in listing() for name in ("sqrt", "if", "fold", "J", "out-of-fuel"))
@@ -112,7 +112,7 @@ def test_a_hidden_row_is_told_when_asked_for_but_not_listed() -> None:
 @pytest.mark.parametrize(
     ("wrong", "right"), [("squrt", "sqrt"), ("lamdba", "lambda"), ("unbound-varable", "unbound-variable")]
 )
-def test_an_unknown_name_is_told_with_the_nearest(wrong: str, right: str) -> None:
+def test_the_error_of_an_unknown_name_has_the_nearest(wrong: str, right: str) -> None:
     with pytest.raises(vlad.VladError) as caught:
         documentation(wrong)
     assert caught.value.hint is not None and f"`{right}`" in caught.value.hint
@@ -128,13 +128,13 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doc", "car", "cdr"]) == 2
 
 
-def test_what_is_told_of_a_kind_of_error() -> None:
+def test_the_documentation_of_a_kind_of_error() -> None:
     text = documentation("out-of-fuel")
     assert text.startswith("out-of-fuel    kind of error: Limits")
     assert "`fuel` sets the limit" in text and "`tell` calls what it is given" in text and "```" not in text
 
 
-def test_a_person_is_told_the_code_of_an_error(
+def test_an_interactive_error_shows_its_code(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["-e", "(car 5)"]) == 1
@@ -173,7 +173,7 @@ def test_a_public_member_of_a_session_is_documented(name: str) -> None:
     assert re.search(rf"\.{name}\b", RUN)
 
 
-def test_names_of_python_are_told() -> None:
+def test_names_of_python_are_documented() -> None:
     text = documentation("vlad.grad")
     assert text.startswith(
         "vlad.grad(f, argnums=None)    Python: a function\n\n  The gradient of a procedure"
@@ -195,7 +195,7 @@ def test_names_of_python_are_told() -> None:
     ("wrong", "right"),
     [("vlad.gard", "vlad.grad"), ("vlad.Session.evl", "vlad.Session.eval"), ("vlad.Sesion", "vlad.Session")],
 )
-def test_an_unknown_name_of_python_is_told_with_the_nearest(wrong: str, right: str) -> None:
+def test_the_error_of_an_unknown_name_of_python_has_the_nearest(wrong: str, right: str) -> None:
     with pytest.raises(vlad.VladError) as caught:
         documentation(wrong)
     assert caught.value.hint is not None and f"`{right}`" in caught.value.hint
@@ -212,7 +212,7 @@ def test_a_public_member_of_a_smaller_class_is_documented(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", vlad._ELSEWHERE)
-def test_a_name_from_elsewhere_is_told(name: str) -> None:
+def test_a_name_from_elsewhere_is_documented(name: str) -> None:
     with pytest.raises(AttributeError, match=f"no attribute '{name}'; there is `vlad.") as caught:
         getattr(vlad, name)
     meant = vlad._ELSEWHERE[name]
@@ -225,7 +225,7 @@ def test_a_name_from_elsewhere_is_told(name: str) -> None:
     )  # from which Python finds similar spellings
 
 
-def test_what_is_not_for_users_is_not_told() -> None:
+def test_internal_members_are_not_documented() -> None:
     assert "quicks" not in documentation("vlad.Procedure") and "are_watched" not in documentation(
         "vlad.Limits"
     )

@@ -171,7 +171,7 @@ def test_imports_go_upward(module: str) -> None:
 @pytest.mark.parametrize(
     "name", ["vlad.session.session", "vlad.evaluate.machine", "vlad.core.simplify", "repl.prompt"]
 )
-def test_the_test_sees_a_wrong_import(name: str) -> None:
+def test_the_test_finds_a_wrong_import(name: str) -> None:
     """An import downward is found; the top-level `repl`, which would be a second copy of vlad.repl, is refused below."""
     wrong = faults("vlad.core.nodes", iter([(1, name)]))
     assert bool(wrong) == name.startswith("vlad.")
@@ -180,7 +180,7 @@ def test_the_test_sees_a_wrong_import(name: str) -> None:
     )
 
 
-def test_the_package_itself_is_asked_for_the_version_only() -> None:
+def test_the_package_itself_is_imported_for_the_version_only() -> None:
     for module in programs():
         tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
         for node in ast.walk(tree):

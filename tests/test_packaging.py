@@ -220,8 +220,8 @@ def test_every_folder_is_a_package_of_the_wheel() -> None:
 def test_how_to_cite_it() -> None:
     """CITATION.cff is of this version and licence, and refers to the papers of docs/papers.md."""
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    told = dict(re.findall(r"^(\S+): (.+)$", text, re.MULTILINE))
-    assert (told["version"], told["license"]) == (__version__, PROJECT["project"]["license"])
+    fields = dict(re.findall(r"^(\S+): (.+)$", text, re.MULTILINE))
+    assert (fields["version"], fields["license"]) == (__version__, PROJECT["project"]["license"])
     papers = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
     titles = re.findall(r"^## .*\(\d{4}\)\n\n\*(.+?)\*", papers, re.MULTILINE)
     assert len(titles) == 5

@@ -39,7 +39,7 @@ def test_which_names_are_there(session: vlad.Session) -> None:
     assert not hasattr(session["scale"], "nothing")
 
 
-def test_suggestions_do_not_speak_of_what_is_inside(session: vlad.Session) -> None:
+def test_suggestions_do_not_name_internals(session: vlad.Session) -> None:
     assert not any(name.startswith("%") for name in session.known_names())
 
 

@@ -108,7 +108,7 @@ def test_words_of_other_languages() -> None:
     assert wrong == []
 
 
-def test_a_word_is_told_what_is_said_of_it() -> None:
+def test_a_word_has_its_hint() -> None:
     assert not set(words()) & (set(NAMES) - {"else"})
     for word in words():
         assert suggestion(word, NAMES) == other_language_hint(word)
@@ -134,7 +134,7 @@ def test_a_hint_speaks_of_what_there_is() -> None:
                 assert is_placeholder or name in NAMES or name in ("#t", "#f"), f"{name} in {code}"
 
 
-def test_words_are_told_by_how_they_are_written() -> None:
+def test_words_are_recognised_by_their_spelling() -> None:
     for word, hint in [
         ("hash-table-set!", TABLES),
         ("hash-anything", TABLES),
@@ -191,7 +191,7 @@ def test_a_name_of_the_same_text_is_nearer() -> None:
         ("(let-values (((a b) (cons 1 2))) a)", "write `(let (((cons a b) VALUE)) BODY)`"),
     ],
 )
-def test_what_a_program_is_told(program: str, hint: str) -> None:
+def test_the_hint_for_a_program(program: str, hint: str) -> None:
     with pytest.raises(vlad.VladError) as caught:
         vlad.Session().eval(program)
     assert caught.value.hint is not None and hint in caught.value.hint
@@ -208,7 +208,7 @@ def test_what_a_program_is_told(program: str, hint: str) -> None:
         ("1", "(cond ((= 1 1) (2)))", "Target is not a procedure"),
     ],
 )
-def test_which_name_is_told(before: str, program: str, message: str) -> None:
+def test_the_name_in_the_hint(before: str, program: str, message: str) -> None:
     """A misspelt keyword rather than an error in its operands; but not a name that means something."""
     session = vlad.Session()
     session.eval(before)

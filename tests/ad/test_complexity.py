@@ -36,7 +36,7 @@ def test_the_published_table_names_every_program() -> None:
 
 
 @pytest.mark.parametrize("make", [zero, lambda x: complete(x, (1.0, (ZERO, ZERO)))], ids=["zero", "complete"])
-def test_what_nobody_looks_at_is_freed_at_once(make: Callable[[Value], Value]) -> None:
+def test_unused_values_are_freed_at_once(make: Callable[[Value], Value]) -> None:
     """Although cycles are not collected during an evaluation: otherwise a loop would retain a part of each gradient that it
     computes.
     """

@@ -37,9 +37,9 @@ from vlad.data.values import Zero
 from vlad.python.convert import Procedure
 
 # A description of a structure, computed by compiled code: distinguishes reals and tensors from each other and from other values.
-TOLD = """(define (told s)
-  (cond ((pair? s) (cons (told (car s)) (told (cdr s)))) ((real? s) (list 'real s)) ((tensor? s) (list 'tensor s))
-        ((procedure? s) (list 'procedure (told (environment s)))) (else s)))
+VIEW = """(define (view s)
+  (cond ((pair? s) (cons (view (car s)) (view (cdr s)))) ((real? s) (list 'real s)) ((tensor? s) (list 'tensor s))
+        ((procedure? s) (list 'procedure (view (environment s)))) (else s)))
 """
 TOTALS = [
     """(define (total s)
@@ -246,11 +246,11 @@ class Draw:
     def probed(self) -> str:
         """The expression that is computed from r."""
         return self.of(
-            "r", "(told r)", "(list r (told r))", "(list r (told r))", "(list (filter real? r) r)",
+            "r", "(view r)", "(list r (view r))", "(list r (view r))", "(list (filter real? r) r)",
             "(map (lambda (e) (list (real? e) (tensor? e))) r)",
-            "(list (equal? r s) (told r))", "(total r)", "(list (length r) (filter (lambda (e) (not (real? e))) r))",
-            "(begin (write r) (told r))", "(begin (display r) r)", "(let ((g ((gradient total) r))) (list g (told g)))",
-            "(told (map-reals (lambda (u) (+ u 1)) r))", "(list (dot-product r r) (told (zero r)))", "(told (fold cons '() r))",
+            "(list (equal? r s) (view r))", "(total r)", "(list (length r) (filter (lambda (e) (not (real? e))) r))",
+            "(begin (write r) (view r))", "(begin (display r) r)", "(let ((g ((gradient total) r))) (list g (view g)))",
+            "(view (map-reals (lambda (u) (+ u 1)) r))", "(list (dot-product r r) (view (zero r)))", "(view (fold cons '() r))",
         )  # fmt: skip
 
     def program(self) -> str:
@@ -264,7 +264,7 @@ class Draw:
         if self.chance(0.1):
             operated = f"(let ((s (cdr s))) {operated})"
         return f"""(lambda (n x l)
-{TOLD}{total}
+{VIEW}{total}
 (let* ((s {made}) (f {loss}) (r {operated})) {probed}))"""
 
 
@@ -458,7 +458,9 @@ LOOPED = [(0.0, 0.5), (1.0, 0.0), (3.0, 2.0), (6.0, -1.0)]
 PROGRAMS_A_SESSION = 100
 
 
-def run(count: int, first: int = 0, loops: bool = False, tell: Callable[[str], None] = print) -> Counter[str]:
+def run(
+    count: int, first: int = 0, loops: bool = False, report: Callable[[str], None] = print
+) -> Counter[str]:
     """The programs from `first` on: how they ended."""
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -485,7 +487,7 @@ def run(count: int, first: int = 0, loops: bool = False, tell: Callable[[str], N
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             ends[end] += 1
             if end in ("differs", "disagrees", "fault"):
-                tell(f"; {seed} {end} {what}\n{text}\n")
+                report(f"; {seed} {end} {what}\n{text}\n")
     finally:
         signal.signal(signal.SIGVTALRM, previous)
     return ends

@@ -56,7 +56,7 @@ def unit(text: str) -> Unit:
 
 
 @pytest.mark.parametrize("text", TYPES)
-def test_the_type_of_an_answer(text: str) -> None:
+def test_the_type_of_a_result(text: str) -> None:
     result = unit(text).interface.result
     assert result is not None
     found = described(result)
@@ -72,11 +72,11 @@ def test_the_type_of_an_answer(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["(lambda (x) (car x))", "(define (f x) (f x)) f", "(lambda (x) (error x))"])
-def test_what_never_answers_has_no_type(text: str) -> None:
+def test_a_program_that_never_returns_has_no_type(text: str) -> None:
     assert unit(text).interface.result is None
 
 
-def test_what_is_not_bounded_says_why() -> None:
+def test_an_unbounded_analysis_has_a_reason() -> None:
     with pytest.raises(Unbounded, match="the order of its derivatives is not known"):
         unit("(define (nth f n) (if (= n 0) f (derivative (nth f (- n 1))))) (lambda (n x) ((nth sin n) x))")
 
@@ -113,7 +113,7 @@ class TestWhatIsLeft:
         (entry,) = made.program.functions
         assert [type(s) for s in statements(entry.body)] == [Compute]
 
-    def test_sensitivities_that_nobody_reads_are_not_computed(self) -> None:
+    def test_unused_sensitivities_are_not_computed(self) -> None:
         made = unit("(lambda (x) (car ((gradient-R (lambda (x y) (* x (sin (cos y))))) x 2)))")
         rows = [s.row.name for f in made.program.functions for s in statements(f.body) if type(s) is Compute]
         assert rows == []  # the derivative by x is a constant

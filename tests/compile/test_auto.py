@@ -90,10 +90,10 @@ def test_random_programs_that_are_overtaken(text: str, mode: str, bad: float) ->
     plain, overtaken = Outside(tier="evaluate"), Outside(tier="auto")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(policy, "A_MOMENT", 0.0)
-        told = []
+        outcomes = []
         for side in (plain, overtaken):
             f = side.session.eval(f"(define f {text}) {DRIVER.replace('MODE', mode)}")
-            told.append(
+            outcomes.append(
                 [
                     side.outcome(f, TURNS, bad),  # overtaken on the way, if it comes so far
                     side.outcome(f, TURNS, bad),  # machine code from the start
@@ -101,12 +101,12 @@ def test_random_programs_that_are_overtaken(text: str, mode: str, bad: float) ->
                 ]
             )
         BACKGROUND.wait_until_idle()
-    expected, answer = told
+    expected, answer = outcomes
     assert alike(answer, expected)
     assert "|" in expected[2][1]
 
 
-def test_what_is_not_compiled_answers_the_same_to_the_last_bit() -> None:
+def test_uncompiled_calls_return_the_same_to_the_last_bit() -> None:
     """The procedure that takes all of the time could be compiled by itself. But then the result, which depends on the last bit of
     a sum, would depend on timing.
     """
@@ -148,10 +148,10 @@ def test_what_is_compiled_does_not_take_over_what_is_to_end() -> None:
     after a while.
     """
     session = vlad.Session(tier="auto")
-    told, done = threading.Event(), threading.Event()
+    interrupted, done = threading.Event(), threading.Event()
 
-    def tell() -> None:
-        told.wait()
+    def interrupt() -> None:
+        interrupted.wait()
         job, watch = session.tiers.job, session.machine.watch
         assert job is not None
         job.compiled = object()  # there is something to start instead
@@ -161,11 +161,11 @@ def test_what_is_compiled_does_not_take_over_what_is_to_end() -> None:
 
     def wait() -> None:
         """Without a step between the two, as a thread that has Python's lock."""
-        told.set()
+        interrupted.set()
         done.wait()
 
     session["wait"] = wait
-    thread = threading.Thread(target=tell)
+    thread = threading.Thread(target=interrupt)
     thread.start()
     usual = sys.getswitchinterval()
     sys.setswitchinterval(10)
@@ -253,13 +253,13 @@ def give_way() -> None:
         session.close()
 
 
-def test_who_gives_way_may_be_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_that_was_switched_may_be_switched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preemption, "AGAIN_SECONDS", 0.001)
     monkeypatch.setattr(policy, "A_MOMENT", 0.0)
     give_way()
 
 
-def test_who_gives_way_in_another_thread_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_switch_in_another_thread_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be interrupted during its cleanup."""
     # what arrives in a finalizer is dropped; while pytest reports that, the next may arrive
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
@@ -280,7 +280,7 @@ def test_who_gives_way_in_another_thread_is_not_told_again(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("ends_by", [None, Abandoned(), ValueError("not at fault")])
-def test_who_evaluates_waits_less_for_the_compiler(
+def test_an_evaluation_waits_less_for_the_compiler(
     ends_by: BaseException | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only while it is at work, however that ends."""

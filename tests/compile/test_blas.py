@@ -49,7 +49,7 @@ def mkl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
     return ctypes.CDLL(str(library))
 
 
-def test_matrices_are_taken_apart_by_what_tier_0_has(mkl: ctypes.CDLL) -> None:
+def test_matrices_are_decomposed_by_the_library_of_tier_0(mkl: ctypes.CDLL) -> None:
     assert blas.lapack.__wrapped__() == blas.lapack()
     assert ctypes.cast(mkl.dgetrf_64_, ctypes.c_void_p).value not in blas.lapack().addresses
 

@@ -139,7 +139,7 @@ def test_a_folder_that_others_may_write_is_refused(folder: Path, mode: int) -> N
     assert found("a") is not None and found("b") is None
 
 
-def test_somebody_elses_folder_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_another_user_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.store("a", DATA)
     monkeypatch.setattr(os, "getuid", lambda: 12345)
     assert found("a") is None
@@ -305,7 +305,7 @@ def test_writers_that_are_killed(folder: Path) -> None:
             assert data == unit * (len(data) // 32)
 
 
-def test_a_store_looks_at_all_entries_only_sometimes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_scans_all_entries_only_sometimes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
     monkeypatch.setattr(cache, "_trim", looked.append)
     for number in range(50):

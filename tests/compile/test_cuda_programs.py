@@ -207,7 +207,7 @@ def test_a_real_is_waited_for_where_it_is_needed(cupy: Any) -> None:
         assert emission is not None and emission.host.count(".item()") == waits, text
 
 
-def test_what_nobody_reads_any_more_is_given_up(cupy: Any) -> None:
+def test_dead_arrays_are_freed(cupy: Any) -> None:
     emission = unit(
         "(lambda (a b) (matmul (matmul (matmul a b) b) b))", (np.ones((30, 30)), np.ones((30, 30))), cupy
     ).cuda
@@ -265,7 +265,7 @@ ERRORS = [
 
 @pytest.mark.parametrize("text", ERRORS)
 def test_errors_are_those_of_the_processor(text: str, cupy: Any) -> None:
-    told = []
+    errors = []
     for how in (
         {"tier": "evaluate"},
         {"device": "cuda", "tier": "evaluate"},
@@ -275,8 +275,8 @@ def test_errors_are_those_of_the_processor(text: str, cupy: Any) -> None:
         with pytest.raises(VladError) as caught:
             f = session.eval(text)
             f(devices.device_named(how.get("device", "cpu")).asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
-        told.append((caught.value.code, caught.value.message, caught.value.hint, str(caught.value.span)))
-    assert told[0] == told[1] == told[2]
+        errors.append((caught.value.code, caught.value.message, caught.value.hint, str(caught.value.span)))
+    assert errors[0] == errors[1] == errors[2]
 
 
 @pytest.mark.parametrize("tier", ["compile", "evaluate"])
@@ -299,7 +299,7 @@ def test_a_gpu_that_fails_is_an_error_of_the_language(
     assert caught.value.code == "device-failed"
 
 
-def test_a_kernel_that_is_not_compiled_is_said_to_be_so(
+def test_a_kernel_that_is_not_compiled_is_reported(
     cupy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Tier 0 computes the result, and a one-line message has the reason."""

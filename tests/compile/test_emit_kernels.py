@@ -1,4 +1,4 @@
-"""Loops over arrays: what stands inside which loop, and that they answer what tier 0 answers."""
+"""Loops over arrays: which statements are inside which loop, and that they return the results of tier 0."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_other_numbers_do_not_matter() -> None:
     assert places_of(session, f) == {(1,)} and len(entry_of(session, f).variants) == 1
 
 
-def test_zeros_of_both_signs_are_told_apart() -> None:
+def test_zeros_of_both_signs_are_distinguished() -> None:
     session, f, evaluated = compiled("(define (f n) (list (/ 1 n) (size (arange n))))")
     for n in (0.0, -0.0, 0, 0.0):
         assert f(n) == evaluated(n)
@@ -274,7 +274,7 @@ def test_compiled_on_demand() -> None:
         )(1e6)
 
 
-def test_it_is_said_of_a_procedure() -> None:
+def test_a_procedure_shows_the_reason() -> None:
     session = vlad.Session()
     session.run_text("(define (f n) (sum (arange n)))")
     assert session.tiers.shown(session["f"].value, "types") == (

@@ -240,7 +240,7 @@ def test_an_interface_is_read_as_it_was_written(text: str, operands: tuple[objec
     assert answers[0] == answers[1]
 
 
-def test_another_process_says_the_same(tmp_path: Path) -> None:
+def test_another_process_finds_the_same_key(tmp_path: Path) -> None:
     program = tmp_path / "it.vlad"
     program.write_text(PROGRAM, encoding="utf-8")
     ask = (

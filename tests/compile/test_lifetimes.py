@@ -63,7 +63,7 @@ def alike(text: str, *operands: Any) -> None:
 
 
 @pytest.mark.parametrize("text", CASES)
-def test_what_nobody_reads_any_more_is_written_over(text: str) -> None:
+def test_dead_arrays_are_overwritten(text: str) -> None:
     operands = (M / 8, M / 9)[: text.count("(lambda (w a)") + 1]
     assert over(text, *operands) == CASES[text]
     alike(text, *operands)

@@ -136,13 +136,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_what_cannot_be_taken_apart_is_the_same_error(text: str) -> None:
+def test_matrices_that_cannot_be_decomposed_are_the_same_error(text: str) -> None:
     found = agree(text, WRONG[text], compiled=False)
     assert any(str(found[0]).startswith(f"{what} given to ") for what in ("Matrix", "Shapes")), found
     assert found[1] is not None
 
 
-def test_of_solutions_of_nothing_nothing_is_asked() -> None:
+def test_empty_solutions_are_those_of_numpy() -> None:
     """With no columns, whether the matrix is singular, as NumPy has it."""
     for shape in ((3, 0), (0, 3, 2)):
         agree("solve", np.zeros((3, 3)), np.zeros(shape))
@@ -164,7 +164,7 @@ def described(text: str, *operands: Any) -> list[str]:
     ]
 
 
-def test_a_matrix_is_taken_apart_once() -> None:
+def test_a_matrix_is_decomposed_once() -> None:
     """Its derivatives solve with the same matrix, or its transpose, for other right-hand sides; a triangle needs no factors."""
     a, b = np.eye(3), np.ones(3)
     gradient = "((gradient (lambda (a) (sum (sin (solve a b))))) a)"
@@ -212,7 +212,7 @@ ALONE = """
 """
 
 
-def test_a_program_alone_takes_matrices_apart_itself(tmp_path: Path) -> None:
+def test_a_standalone_program_decomposes_matrices_itself(tmp_path: Path) -> None:
     path, command = tmp_path / "alone.vlad", [sys.executable, "-m", "vlad"]
     path.write_text(ALONE)
     subprocess.run([*command, "build", path, "-o", tmp_path / "alone"], cwd=ROOT, check=True)

@@ -63,7 +63,7 @@ def test_the_zero_of_a_text_stands_for_nothing() -> None:
     )
 
 
-def test_a_program_that_stands_alone_tells_no_error_that_is_none(tmp_path: Path) -> None:
+def test_a_standalone_program_reports_no_false_error(tmp_path: Path) -> None:
     (tmp_path / "it.vlad").write_text(
         f"{TURNS} {OF_REALS} (map (lambda (n) ((gradient of-reals) (turns n (lambda (n) (if (> n 1) (list n) n))))) '(0 1 3))"
     )
@@ -98,13 +98,13 @@ def quickest_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("loops", [False, True], ids=["structures", "loops"])
 def test_random_programs(loops: bool, quickest_compiler: None) -> None:
-    told: list[str] = []
-    ends = mixed_structures.run(COUNT, FIRST, loops, told.append)
-    assert not told, "\n".join(told)
+    reported: list[str] = []
+    ends = mixed_structures.run(COUNT, FIRST, loops, reported.append)
+    assert not reported, "\n".join(reported)
     assert ends["compiled"] > COUNT / 2
 
 
-def test_what_tells_programs_apart_sees_differences() -> None:
+def test_the_comparison_of_programs_finds_differences() -> None:
     """Of shapes, kinds and the places of errors."""
     pair = mixed_structures.Pair()
     compared = [pair.compared("(lambda (n x l) (list n x l))", [(1.0, 2.0, np.float32([3.0]))])[0]]

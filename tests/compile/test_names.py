@@ -90,7 +90,7 @@ def test_the_part_of_python_in_a_text_for_cuda_is_a_comment(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["(error {0!r})", "({1} 1)", "(car (if (> x 0) x {1}))"])
-def test_what_errors_say_is_harmless(text: str) -> None:
+def test_texts_of_errors_are_harmless(text: str) -> None:
     """In the program that `vlad build` makes, and in shown code."""
     name = "*/ int evil; /*"
     session = vlad.Session(tier="evaluate")
@@ -129,9 +129,9 @@ def test_a_library_has_a_procedure_for_each_name(library: Path) -> None:
         assert getattr(made, name)(2.0, 3.0, results) == 0 and results[0] == 6.0 + number
 
 
-def test_a_header_tells_how_names_were_changed(library: Path) -> None:
+def test_a_header_lists_changed_names(library: Path) -> None:
     text = (library / "é 3.h").read_text(encoding="utf-8")
-    for told in (
+    for changed in (
         "x2d is 2d, x2d is 2d!. ",
         "NULL_ is NULL, NULL_ is NULL!. ",
         "exp_ is exp, exp is exp!. ",
@@ -139,7 +139,7 @@ def test_a_header_tells_how_names_were_changed(library: Path) -> None:
         "x_y is ∂x/∂y, x_y is ∂x/∂y!. ",
         "int_evil is * / int evil; / * , int_evil",
     ):
-        assert f"/* In the program, {told}" in text
+        assert f"/* In the program, {changed}" in text
 
 
 @pytest.mark.parametrize("before", ["", "everything"])

@@ -201,7 +201,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_what_others_see_stays(name: str) -> None:
+def test_shared_values_stay(name: str) -> None:
     x = vector(8)
     alike(ELSEWHERE[name], x)
     if "'()" not in ELSEWHERE[name]:

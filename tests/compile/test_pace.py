@@ -37,7 +37,7 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clocks]:
     gil_yield.end()
 
 
-def test_who_did_not_begin_never_pauses(clocks: Clocks) -> None:
+def test_a_thread_that_did_not_begin_never_pauses(clocks: Clocks) -> None:
     clocks.work(10, waiting=5)
     assert clocks.pauses == []
 
@@ -52,7 +52,7 @@ def test_pauses_are_in_proportion_to_what_was_waited_for(clocks: Clocks) -> None
     assert clocks.pauses[begun:] == [gil_yield.PAUSE_FACTOR * 0.005, gil_yield.PAUSE_FACTOR * 0.01]
 
 
-def test_nobody_is_left_alone_who_does_not_want_the_lock(clocks: Clocks) -> None:
+def test_threads_that_do_not_need_the_lock_cause_no_pause(clocks: Clocks) -> None:
     gil_yield.begin()
     for _ in range(100):
         clocks.work(0.1)
@@ -66,7 +66,7 @@ def test_no_pause_is_long(clocks: Clocks) -> None:
     assert clocks.pauses == [gil_yield.LONGEST_PAUSE]
 
 
-def test_at_its_end_nobody_pauses(clocks: Clocks) -> None:
+def test_after_the_end_there_is_no_pause(clocks: Clocks) -> None:
     gil_yield.begin()
     gil_yield.end()
     clocks.work(10, waiting=5)

@@ -90,7 +90,7 @@ def test_the_reason_is_that_of_the_more_patient_attempt_if_it_has_one_of_its_own
     assert failing(NotWorthwhile("too long")).reason == "hasty"
 
 
-def test_lists_are_taken_apart_for_one_length_first() -> None:
+def test_lists_are_unrolled_for_one_length_first() -> None:
     assert lengths(0, 0) == lengths(8, 1) == [24]
     assert lengths(60, 0) == [60, 8] and lengths(20, 0) == [24, 8] and lengths(2000, 0) == [24, 8]
     assert lengths(60, 1) == [8] and lengths(60, 3) == lengths(2, 3) == [1]

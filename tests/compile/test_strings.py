@@ -163,7 +163,9 @@ TIE = "9007199254740993"  # halfway between two reals
         ("(string-upcase t)", "abc", ["é", "ß"]),
     ],
 )
-def test_what_tier_0_alone_knows_is_of_one_call(body: str, good: str, bad: list[str], surely: bool) -> None:
+def test_values_known_only_to_tier_0_belong_to_one_call(
+    body: str, good: str, bad: list[str], surely: bool
+) -> None:
     """The calls that follow run compiled."""
     session = vlad.Session(tier="compile")
     f = session.eval(f"(lambda (t) {body})")
@@ -190,7 +192,7 @@ def test_long_numerals_run_compiled() -> None:
         assert f(text) == float(text), text
 
 
-def test_what_prints_is_what_python_says(both: tuple[vlad.Session, vlad.Session]) -> None:
+def test_printable_characters_are_those_of_python(both: tuple[vlad.Session, vlad.Session]) -> None:
     printed = []
     for tier in ("evaluate", "compile"):
         session = vlad.Session(tier=tier, write=printed.append)

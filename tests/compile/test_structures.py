@@ -56,13 +56,13 @@ MEMORY = """
 (define (remembered x n)
   (let loop ((i 0) (x x) (memory '()))
     (if (= i n) memory (loop (+ i 1) (* x 1.5) (cons ENTRY memory)))))
-(define (told x n) (fold (lambda (PATTERN all) (+ all TOLD)) 0 (remembered x n)))
-(define (f n) (told #[1 2 3] n))
+(define (total x n) (fold (lambda (PATTERN all) (+ all TERM)) 0 (remembered x n)))
+(define (f n) (total #[1 2 3] n))
 """
 
 
 @pytest.mark.parametrize(
-    ("entry", "pattern", "told"),
+    ("entry", "pattern", "term"),
     [
         ("(list x i)", "(list x i)", "(* i (sum x))"),
         ("(list x x i)", "(list x y i)", "(* i (sum (* x y)))"),
@@ -73,8 +73,8 @@ MEMORY = """
         ("(list (list (list x)) i)", "(list (list (list x)) i)", "(* i (sum x))"),
     ],
 )
-def test_a_list_of_tuples_is_no_list_of_what_is_in_them(entry: str, pattern: str, told: str) -> None:
-    text = MEMORY.replace("ENTRY", entry).replace("PATTERN", pattern).replace("TOLD", told)
+def test_a_list_of_tuples_is_no_list_of_what_is_in_them(entry: str, pattern: str, term: str) -> None:
+    text = MEMORY.replace("ENTRY", entry).replace("PATTERN", pattern).replace("TERM", term)
     assert_compiled_agrees(text, "f", 5.0)
 
 
@@ -175,7 +175,7 @@ def test_derivatives_of_what_is_of_another_kind_each_turn(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", ["number, copies", "(), list"])
-def test_where_nobody_can_ask_tier_0(case: str, tmp_path: Path) -> None:
+def test_standalone_without_tier_0(case: str, tmp_path: Path) -> None:
     """A standalone program raises no spurious error, nor does `vlad check` report one."""
     (tmp_path / "it.vlad").write_text(changing(case) + " (map (lambda (n) (g 0.7 1.3 n)) '(0 1 2 3))")
     expected, _, _, found = [

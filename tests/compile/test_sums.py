@@ -52,7 +52,7 @@ def test_a_backpropagator_called_at_once_is_no_box(name: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_answers_stay(name: str, mode: str) -> None:
+def test_the_results_stay(name: str, mode: str) -> None:
     function, _ = FUNCTIONS[name]
     text = f"(lambda (x) {mode.replace('~', function)})"
     compiled, evaluated = (vlad.Session(tier=tier).eval(text) for tier in ("compile", "evaluate"))
@@ -77,7 +77,7 @@ def test_what_is_handed_to_a_call_stays_a_box() -> None:
         assert compiled(x) == evaluated(x)
 
 
-def test_a_member_that_nobody_makes_is_taken_apart_by_nobody() -> None:
+def test_a_member_that_is_never_made_is_never_destructured() -> None:
     """An arm that never runs unboxes a member that no arm makes."""
     text = """(lambda (x)
       ((derivative-R (lambda (y)

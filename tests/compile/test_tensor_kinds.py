@@ -278,7 +278,7 @@ def test_arrays_of_every_layout(name: str) -> None:
         "(lambda (x y) (member x (list y x)))", "(lambda (x y) (assoc x (list (cons y 1) (cons x 2))))",
     ],
 )  # fmt: skip
-def test_equality_looks_at_the_entries(text: str) -> None:
+def test_equality_compares_the_entries(text: str) -> None:
     pairs = [(V, W), (V, V.copy()), (V, A), (np.zeros(0), np.zeros(0)), (np.array([np.nan, 0.0]), np.array([np.nan, -0.0])),
              (np.array([1, 2]), np.array([1, 3])), (np.array([True, False]), np.array([True, True])), (V, 1.0)]  # fmt: skip
     for pair in pairs:

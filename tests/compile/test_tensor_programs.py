@@ -86,7 +86,7 @@ def test_bounds_that_are_no_bounds(text: str) -> None:
         agree(f"(lambda (x n) {text})", V, n)
 
 
-def test_a_length_that_nobody_knows_is_for_tier_0() -> None:
+def test_an_unknown_length_is_left_to_tier_0() -> None:
     text = "(lambda (x n) (slice x 0 (round n)))"
     agree(text, V, 2.1, compiled=False)
     session = vlad.Session(tier="compile")
@@ -322,7 +322,7 @@ def test_tensors_put_together_of_parts(seed: int) -> None:
 LARGE = np.sin(np.arange(5000.0))
 
 
-def test_large_answers_are_arrays_of_their_own() -> None:
+def test_large_results_are_separate_arrays() -> None:
     """They are written to their final place; no call changes the result of another one."""
     session = vlad.Session(tier="compile")
     f = session.eval(

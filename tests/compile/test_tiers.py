@@ -169,7 +169,7 @@ class TestLengths:
             ((300, 2), 1),
         ],
     )
-    def test_answers_do_not_depend_on_it(self, first: tuple[int, ...], variants: int) -> None:
+    def test_results_do_not_depend_on_it(self, first: tuple[int, ...], variants: int) -> None:
         evaluating, compiling = sessions()
         for session in (evaluating, compiling):
             session.eval(self.HESSIAN_VECTOR)
@@ -190,7 +190,7 @@ class TestLengths:
             operand = [math.sin(i) for i in range(length)]
             assert same(numbers[1](operand), numbers[0](operand)), whole
 
-    def test_what_is_not_straightforward_is_not_taken_apart(self) -> None:
+    def test_complicated_calls_are_not_unrolled(self) -> None:
         session = vlad.Session(tier="compile")
         session.eval(
             "(define (pairs l) (fold + 0 (map (lambda (x) (fold + 0 (map (lambda (y) (* x y)) l))) l)))"
@@ -346,7 +346,7 @@ class TestErrors:
     @pytest.mark.parametrize(
         "operator", ["derivative-F", "derivative-R", "identity", "(lambda (f) (lambda (x) (cons 1 (f x))))"]
     )
-    def test_what_never_answers_is_no_interrupt(self, operator: str, tier: str) -> None:
+    def test_a_call_that_never_returns_is_no_interrupt(self, operator: str, tier: str) -> None:
         session = vlad.Session(tier=tier, limits=vlad.Limits(seconds=0.5))
         with pytest.raises(LimitExceeded) as caught:
             session.eval(f"(({operator} (lambda (x) (let loop ((x x)) (loop (sin x))))) 1)")
@@ -364,7 +364,7 @@ class TestErrors:
             ("(lambda (x) ((derivative-R (lambda (y) (car y))) x))", 1.0),
         ],
     )
-    def test_an_error_is_what_tier_0_says(self, text: str, argument: Any) -> None:
+    def test_an_error_is_that_of_tier_0(self, text: str, argument: Any) -> None:
         evaluating, compiling = sessions()
         shown = []
         for session in (evaluating, compiling):
@@ -700,7 +700,7 @@ class TestMemory:
         assert slope(0.0) == 0.0
 
 
-def test_the_analysis_says_why() -> None:
+def test_the_analysis_gives_a_reason() -> None:
     from vlad.compile.calling.pipeline import Unit
 
     session = vlad.Session(tier="evaluate")

@@ -166,9 +166,7 @@ def test_the_compiler_that_a_package_brings(fresh: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("version", ["exit 1", "kill -9 $$", "sleep 60"])
-def test_a_compiler_that_does_not_say_its_version(
-    version: str, fresh: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_compiler_without_a_version(version: str, fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VLAD_CC", pretend(fresh, "exit 1", version))
     with pytest.raises(Unavailable):
         toolchain.find_compiler()
@@ -207,49 +205,49 @@ def test_a_program_of_its_own(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert subprocess.run([str(target)], capture_output=True, text=True, check=True).stdout == "hello\n"
 
 
-def test_who_is_told_to_end_just_as_the_compiler_begins_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_as_the_compiler_begins_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, begin = [], subprocess.Popen
 
-    def told(*operands: Any, **named: Any) -> subprocess.Popen[bytes]:
+    def interrupted(*operands: Any, **named: Any) -> subprocess.Popen[bytes]:
         begun.append(begin(*operands, **named))
         raise_in(threading.get_ident(), KeyboardInterrupt)
         return begun[-1]
 
-    monkeypatch.setattr(subprocess, "Popen", told)
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
     with pytest.raises(KeyboardInterrupt):
         toolchain._run(["sleep", "60"], 60, None)
     assert begun[0].returncode == -signal.SIGKILL
     assert begun[0] not in toolchain._running
 
 
-def test_who_is_told_again_while_a_compiler_is_ended_knows_of_its_end(
+def test_a_second_interrupt_while_a_compiler_is_killed_still_reaps_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kill = toolchain._kill
 
-    def told(process: subprocess.Popen[bytes]) -> None:
+    def interrupted(process: subprocess.Popen[bytes]) -> None:
         kill(process)
         raise_in(threading.get_ident(), KeyboardInterrupt)
 
-    monkeypatch.setattr(toolchain, "_kill", told)
+    monkeypatch.setattr(toolchain, "_kill", interrupted)
     before = set(toolchain._running)
     with pytest.raises(KeyboardInterrupt):
         toolchain._run(["true"], 60, None)
     assert toolchain._running.keys() <= before
 
 
-def test_who_is_told_while_an_entry_is_kept_closes_its_file(
+def test_an_interrupt_while_an_entry_is_stored_closes_its_file(
     fresh: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make, made = tempfile.mkstemp, []
 
-    def told(*operands: Any, **named: Any) -> tuple[int, str]:
+    def interrupted(*operands: Any, **named: Any) -> tuple[int, str]:
         made.append(make(*operands, **named))
         raise_in(threading.get_ident(), KeyboardInterrupt)
         return made[-1]
 
     with monkeypatch.context() as here, pytest.raises(KeyboardInterrupt):
-        here.setattr(tempfile, "mkstemp", told)
+        here.setattr(tempfile, "mkstemp", interrupted)
         cache.store("a" * 64, b"kept")
     ((descriptor, temporary),) = made
     with pytest.raises(OSError, match="Bad file descriptor"):

@@ -183,7 +183,7 @@ def test_numbers_at_the_ends(text: str, kind: str) -> None:
     "text", ["(expt x 0.5)", "(expt x half)", "(expt x (+ half (* 0 x)))", "(expt x (stack (list half)))"]
 )
 def test_a_power_that_is_a_root(text: str, length: int, kind: str) -> None:
-    """As in C, whoever computes powers as roots: so do C compilers in vectorised code, and NumPy."""
+    """As in C, also where powers are computed as roots, as by C compilers in vectorized code, and by NumPy."""
     x = np.resize(np.array([-math.inf, -0.0, 4.0, math.inf, -1.0, 2.0, math.nan]), length).astype(kind)
     x = x[np.isfinite(x)] if "0 x" in text else x
     expected = np.array(
@@ -207,7 +207,7 @@ def test_the_functions_of_vectors_are_called(monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_allclose(found[changed:], np.exp(x)[changed:], rtol=1e-6)
 
 
-def test_where_there_are_none_the_c_library_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_them_the_c_library_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "functions", tuple)
     x = np.linspace(1, 3, 1000)
     session = vlad.Session(tier="compile")
@@ -215,7 +215,7 @@ def test_where_there_are_none_the_c_library_is_asked(monkeypatch: pytest.MonkeyP
     np.testing.assert_allclose(session.eval("(lambda (x) (sum (log x)))")(x), np.log(x).sum(), rtol=1e-13)
 
 
-def test_who_has_switched_them_off_for_numpy_has_them_off_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_switching_them_off_for_numpy_applies_here(monkeypatch: pytest.MonkeyPatch) -> None:
     import numpy._core._multiarray_umath as within
 
     assert len(vectors.functions.__wrapped__()) in (0, len(vectors.SYMBOLS))

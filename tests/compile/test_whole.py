@@ -489,11 +489,11 @@ def test_a_program_alone_names_the_place_in_its_own_text(text: str, tmp_path: Pa
 def test_check(text: str, tmp_path: Path) -> None:
     (tmp_path / "it.vlad").write_text(text, encoding="utf-8")
     done = command("check", "it.vlad", cwd=tmp_path)
-    told = done.stdout + done.stderr.replace("it.vlad:", "").replace(" Error:", "")
+    output = done.stdout + done.stderr.replace("it.vlad:", "").replace(" Error:", "")
     for line in CHECKS[text].splitlines():
-        assert line in told
+        assert line in output
     is_wrong = any(line[0].isdigit() and " : " not in line for line in CHECKS[text].splitlines())
-    assert done.returncode == is_wrong, told
+    assert done.returncode == is_wrong, output
     assert is_wrong or done.stderr == ""
 
 
@@ -521,7 +521,7 @@ FILES = """(define table (load-tensor "table.npy"))
 """
 
 
-def test_check_looks_at_files(tmp_path: Path) -> None:
+def test_check_reads_files(tmp_path: Path) -> None:
     """The shapes in existing files are known, including files beside the program; none is written."""
     folder = tmp_path / "beside"
     folder.mkdir()
@@ -546,7 +546,7 @@ def test_check_looks_at_files(tmp_path: Path) -> None:
     assert done.returncode == 1 and not (tmp_path / "other.npy").exists()
 
 
-def test_check_does_not_look_at_what_the_program_writes(tmp_path: Path) -> None:
+def test_check_does_not_read_files_that_the_program_writes(tmp_path: Path) -> None:
     """Whatever is there now, and wherever in the program that is; where it writes is not always known."""
     numpy.save(tmp_path / "own.npy", numpy.ones((5, 5)))
     numpy.save(tmp_path / "other.npy", numpy.ones((5, 5)))
@@ -567,7 +567,7 @@ def test_check_does_not_look_at_what_the_program_writes(tmp_path: Path) -> None:
         assert second.startswith(f"u : {others}")
 
 
-def test_check_looks_at_little_files_of_the_disk(tmp_path: Path) -> None:
+def test_check_reads_small_regular_files(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo.npy")
     (tmp_path / "folder.npy").mkdir()
     with open(tmp_path / "sparse.npy", "wb") as file:
@@ -602,8 +602,8 @@ def test_names_of_modules_are_checked(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     done = command("check", "it.vlad", cwd=tmp_path)
-    told = re.findall(r"(\w+\.vlad:\S+) Error: (.*)", done.stderr)
-    assert done.returncode == 1 and told == [
+    output = re.findall(r"(\w+\.vlad:\S+) Error: (.*)", done.stderr)
+    assert done.returncode == 1 and output == [
         ("part.vlad:3:21:", "Unbound variable: unknown"),
         ("it.vlad:5:25:", "Unbound variable: p:once"),
     ]

@@ -255,7 +255,7 @@ def test_a_divisor_has_its_own_sign() -> None:
     assert "x5: vector of float64 = vlad_wide_divided(x0, x3, x4)" in text
 
 
-def test_one_reciprocal_for_divisors_that_nobody_inverts() -> None:
+def test_one_reciprocal_for_divisors_without_one() -> None:
     text = lines(kernel(("/", (0, 1)), ("/", (2, 1)), ("/", (3, 1)), ("+", (4, 5))))
     assert "q1: vector of float64 = vlad_wide_reciprocal(x1, part == 3)" in text
     # of a number that is no vector

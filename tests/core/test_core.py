@@ -195,12 +195,12 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("message", MALFORMED)
-def test_check_says_what_is_malformed(message: str) -> None:
+def test_check_reports_malformed_core(message: str) -> None:
     with pytest.raises(Malformed, match=message):
         check(MALFORMED[message])
 
 
-def test_check_can_ask_for_spans() -> None:
+def test_check_can_require_spans() -> None:
     lambda_ = read_back("(lambda (x) (let* ((y (sin x))) y))")
     check(lambda_)
     with pytest.raises(Malformed, match="does not say where it was written"):

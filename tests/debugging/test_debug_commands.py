@@ -116,7 +116,7 @@ def test_a_conversation() -> None:
     assert list(seen) == []
 
 
-def test_after_an_error_in_the_library_one_looks_at_ones_own_procedure_first() -> None:
+def test_after_an_error_in_the_library_the_users_procedure_is_selected_first() -> None:
     person = Person("locals", "a", "where", "up", "locals", "down", "down", "q")
     person.session.run_text("(define (mine a b) (* 2 (list-ref (list a b) 7)))", "mine.vlad")
     with pytest.raises(vlad.VladError):

@@ -239,7 +239,7 @@ def test_there_are_enough_cases() -> None:
 
 
 @pytest.mark.parametrize("tier", ["evaluate", "auto"])
-def test_answers_stay_the_same(tier: str) -> None:
+def test_results_stay_the_same(tier: str) -> None:
     """With the finder, the program's output is unchanged."""
     for _, marked, *_ in CASES:
         text = marked.replace("«", "").replace("»", "")
@@ -269,7 +269,7 @@ def test_each_evaluation_has_its_own_first() -> None:
     assert [f.primitive for f in findings] == ["log", "log", "log"]
 
 
-def test_what_was_there_before_is_said_to_be() -> None:
+def test_values_that_existed_before_are_marked() -> None:
     findings, _, _ = run("(define x +nan.0) (* 2 (+ x 1))")
     assert [(f.kind, f.made, f.primitive) for f in findings] == [("NaN", False, "+")]
     assert "it was there before" in str(findings[0])
@@ -298,7 +298,7 @@ def test_a_python_function_is_named() -> None:
     assert [(f.primitive, f.made) for f in found] == [("measure", True)]
 
 
-def test_a_sum_that_is_computed_when_somebody_looks() -> None:
+def test_a_sum_that_is_computed_on_access() -> None:
     """Sensitivities of long structures are added lazily: where a part of the sum is looked at, it is found."""
     program = """(define (part l) (let loop ((l l)) (if (null? (cdr l)) (* 1e308 (car l)) (loop (cdr l)))))
                  (define (f l) (+ (part l) (part l)))
@@ -309,7 +309,7 @@ def test_a_sum_that_is_computed_when_somebody_looks() -> None:
     assert findings[0].primitive == "accumulate" and findings[0].made
 
 
-def test_library_positions_are_told_as_well() -> None:
+def test_library_positions_are_reported_as_well() -> None:
     findings, _, _ = run("(define (f v) (cons 1 (unit-vector v))) (f '(0 0))")
     within = findings[0].within
     assert within is not None and within.source.name.startswith("stdlib/")

@@ -131,7 +131,7 @@ def test_limits_are_not_looked_into() -> None:
     assert not case.debugger.retrace()
 
 
-def test_a_traced_program_knows_already() -> None:
+def test_a_traced_program_needs_no_retracing() -> None:
     case = Case()
     case.debugger.trace("even")
     assert case.fails("(even 1)") == [TOP, ODD]
@@ -146,7 +146,7 @@ def test_an_error_that_changed_is_none() -> None:
     assert not case.debugger.retrace()
 
 
-def test_the_debugger_tells() -> None:
+def test_the_debugger_retraces_an_error() -> None:
     case = Case()
     answers = iter(["where\n", "quit\n"])
     written: list[str] = []
@@ -175,5 +175,5 @@ def test_the_debugger_tells() -> None:
         ("", []),
     ],
 )
-def test_repeated_lines_are_told_once(lines: str, expected: list[str]) -> None:
+def test_repeated_lines_are_shown_once(lines: str, expected: list[str]) -> None:
     assert folded(lines.split()) == expected

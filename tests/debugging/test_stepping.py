@@ -196,13 +196,13 @@ def test_variables_of_a_backpropagator() -> None:
         pytest.approx(-1.2484405096414273),
         pytest.approx(0.9092974268256817),
     )
-    told = [stop for stop in script.stops if stop.frames[0].procedure == "backpropagator of product"]
-    assert told, [stop.frames[0].procedure for stop in script.stops]
-    variables = told[-1].frames[0].variables()
+    found = [stop for stop in script.stops if stop.frames[0].procedure == "backpropagator of product"]
+    assert found, [stop.frames[0].procedure for stop in script.stops]
+    variables = found[-1].frames[0].variables()
     assert variables["x"] == 2.0 and variables["y"] == 3.0
     assert variables["result.sensitivity"] == 1.0
-    assert str(told[-1].phase) == "sensitivity, in reverse mode"
-    assert [frame.procedure for frame in told[-1].frames if frame.is_users] == ["backpropagator of product"]
+    assert str(found[-1].phase) == "sensitivity, in reverse mode"
+    assert [frame.procedure for frame in found[-1].frames if frame.is_users] == ["backpropagator of product"]
     assert {str(stop.phase) for stop in script.stops if stop.frames[0].procedure == "reverse of product"} <= {
         "None",
         "primal",
@@ -354,7 +354,7 @@ def test_watching_leaves_no_trace() -> None:
     assert sys.getrecursionlimit() < 100_000
 
 
-def test_the_debugger_is_not_imported_unless_asked_for() -> None:
+def test_the_debugger_is_not_imported_unless_used() -> None:
     import subprocess
 
     program = "import sys, vlad; vlad.Session().eval('((gradient sin) 1)'); print([m for m in sys.modules if 'debugging' in m])"

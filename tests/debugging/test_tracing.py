@@ -48,7 +48,7 @@ def test_a_tail_call_takes_the_place_of_its_caller() -> None:
     assert traced("even odd", "(list (even 2))") == ["(even 2)", "(odd 1)", "(even 0)", "=> #t"]
 
 
-def test_the_answer_of_who_is_called_in_tail_position_is_the_answer() -> None:
+def test_the_result_of_a_tail_call_is_the_result() -> None:
     assert traced("outer", "(+ 1 (outer 5))") == ["(outer 5)", "=> 11"]
     assert traced("even", "(even 3)") == ["(even 3)", "(even 1)", "=> #f"]
     assert traced("inner", "(outer 5) (inner 1)") == ["(inner 10)", "=> 11", "(inner 1)", "=> 2"]

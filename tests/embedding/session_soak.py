@@ -196,9 +196,9 @@ def main(wanted: list[str]) -> None:
             begun_at = resident(), *mapped(), len(os.listdir("/proc/self/fd"))
             libraries(700, ending)
             now = resident(), *mapped(), len(os.listdir("/proc/self/fd"))
-            told = ", ".join(f"{b - a:+.1f} {what}" for a, b, what in
+            changes = ", ".join(f"{b - a:+.1f} {what}" for a, b, what in
                              zip(begun_at, now, ("MB", "areas", "MB of addresses", "files"), strict=True))  # fmt: skip
-            print(f"700 sessions that compile, {ending}: {told}", flush=True)
+            print(f"700 sessions that compile, {ending}: {changes}", flush=True)
     if "threads" in wanted:
         for tier in TIERS:
             for shared in (False, True):

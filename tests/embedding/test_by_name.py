@@ -95,7 +95,7 @@ def test_compiled_for_each() -> None:
          "the kinds of number are boolean, float64, float32, int64, int32"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told(
+def test_errors_by_name_are_reported(
     session: vlad.Session, call: Callable[[Any], Any], message: str, hint: str
 ) -> None:
     session.eval("(define (half x) (* 0.5 x))")
@@ -142,7 +142,7 @@ def test_of_a_tuple_for_a_list(session: vlad.Session, call: Callable[[Any], Any]
     assert caught.value.hint == f"{hint}; {tuples}"
 
 
-def test_of_lists_and_of_several_arguments_nothing_is_said_of_tuples(session: vlad.Session) -> None:
+def test_lists_and_several_arguments_get_no_hint_on_tuples(session: vlad.Session) -> None:
     for call in (lambda: session.reshape(A, 3, 2), lambda: session.normal(5, 3), lambda: session.zeros(2, 3)):
         with pytest.raises(vlad.VladError) as caught:
             call()

@@ -83,22 +83,22 @@ class Programs:
         )  # fmt: skip
 
 
-def told(value: Any) -> Any:
+def described(value: Any) -> Any:
     """A value as something to compare, its types, signs of zeros and flags included."""
     if isinstance(value, Procedure):
         return "a procedure", answer(value, (0.5,))
     if isinstance(value, np.ndarray):
-        return value.shape, value.dtype.str, value.flags.writeable, told(value.tolist())
+        return value.shape, value.dtype.str, value.flags.writeable, described(value.tolist())
     if isinstance(value, list | tuple):
-        return type(value), [told(part) for part in value]
+        return type(value), [described(part) for part in value]
     if isinstance(value, dict | Spring):
-        return type(value), told(list((value if isinstance(value, dict) else vars(value)).items()))
+        return type(value), described(list((value if isinstance(value, dict) else vars(value)).items()))
     return type(value), f"{value:.9g}" if isinstance(value, float) else value
 
 
 def answer(f: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     try:
-        return told(f(*arguments))
+        return described(f(*arguments))
     except vlad.VladError as error:
         return error.code, error.message
 

@@ -103,7 +103,7 @@ def test_ctrl_c_ends_a_call_that_takes_long(session: vlad.Session) -> None:
     assert signal.set_wakeup_fd(-1) == -1  # as it was before
 
 
-def test_who_was_told_of_signals_before_is_told_of_those_that_come_meanwhile(session: vlad.Session) -> None:
+def test_an_earlier_wakeup_descriptor_gets_the_signals_of_the_call(session: vlad.Session) -> None:
     """Such as the event loop of asyncio."""
     turns = session["turns"]
     for _ in range(3):
@@ -196,7 +196,7 @@ def test_a_forked_child_is_interrupted_as_well(session: vlad.Session) -> None:
 
 
 @pytest.mark.parametrize("name, arguments", CALLS, ids=range(len(CALLS)))
-def test_later_calls_answer_what_the_evaluator_does(
+def test_later_calls_return_the_same_as_the_evaluator(
     session: vlad.Session, name: str, arguments: tuple[Any, ...]
 ) -> None:
     other = vlad.Session(tier="evaluate")
@@ -301,7 +301,7 @@ def test_calls_within_calls_and_beside_each_other(session: vlad.Session) -> None
     assert not wrong
 
 
-def test_a_redefinition_while_an_answer_is_put_together(
+def test_a_redefinition_while_a_result_is_built(
     session: vlad.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The list of callable variants is released, and with it the one that was just called."""
@@ -367,7 +367,7 @@ def test_straight_code_that_takes_long_is_no_call_in_c() -> None:
         assert not is_in_c(long)
 
 
-def test_numbers_of_classes_of_ones_own_say_which_they_are(session: vlad.Session) -> None:
+def test_numbers_of_user_classes_are_converted_by_their_methods(session: vlad.Session) -> None:
     class Odd(float):
         def __float__(self) -> float:
             return 42.0
@@ -376,10 +376,10 @@ def test_numbers_of_classes_of_ones_own_say_which_they_are(session: vlad.Session
     assert [wave(Odd(1.0)) for _ in range(3)] == [wave(42.0)] * 3
 
 
-def test_what_has_no_derivative_is_answered_itself() -> None:
-    answers = vlad.jacobian(vlad.Session(tier="compile").eval("(lambda (x) (> x 0))"), (0,))
+def test_a_value_without_derivative_is_returned_itself() -> None:
+    values = vlad.jacobian(vlad.Session(tier="compile").eval("(lambda (x) (> x 0))"), (0,))
     for _ in range(3):
-        np.testing.assert_array_equal(answers(np.ones(2)), [True, True])
+        np.testing.assert_array_equal(values(np.ones(2)), [True, True])
 
 
 LATE = """

@@ -225,7 +225,7 @@ def test_deep_sensitivities(session: vlad.Session) -> None:
     assert found == 6.0
 
 
-def test_what_holds_itself_is_told_so(session: vlad.Session) -> None:
+def test_cyclic_data_are_an_error(session: vlad.Session) -> None:
     itself: list[Any] = [1.0]
     itself.append((2.0, itself))
     with pytest.raises(vlad.VladError, match="A list that holds itself has no counterpart"):

@@ -160,7 +160,7 @@ def test_random_structures(tree: Any) -> None:
     assert inner(vlad.vjp(total, tree)[1](2.0), direction) == pytest.approx(2 * along, rel=1e-9, abs=1e-9)
 
 
-def test_what_is_no_procedure_is_told_so(session: vlad.Session) -> None:
+def test_the_gradient_of_no_procedure_is_an_error(session: vlad.Session) -> None:
     with pytest.raises(
         vlad.VladError, match="A procedure of a session is differentiated; this is a function of Python's"
     ):
@@ -169,7 +169,7 @@ def test_what_is_no_procedure_is_told_so(session: vlad.Session) -> None:
         vlad.jvp(session["mixed"], (1.0, 2.0), (1.0,))
 
 
-def test_what_answers_no_real_has_no_gradient(session: vlad.Session) -> None:
+def test_a_function_that_returns_no_real_has_no_gradient(session: vlad.Session) -> None:
     with pytest.raises(vlad.VladError):
         vlad.grad(session.eval("(lambda (x) (list x x))"))(1.0)
 
@@ -294,7 +294,7 @@ def test_backpropagators_can_be_compiled() -> None:
         assert repr(fast).startswith("<vlad compiled procedure backpropagator of ")
 
 
-def test_saved_backpropagators_answer_without_the_session(session: vlad.Session) -> None:
+def test_saved_backpropagators_work_without_the_session(session: vlad.Session) -> None:
     text = vlad.dumps(vlad.vjp(session["squares"], [1.0, 2.0])[1])
     with vlad.Session() as other:
         assert vlad.loads(text, other)(1.0) == [2.0, 4.0]

@@ -49,7 +49,7 @@ def test_a_function_is_called_by_the_tuple_rule(session: vlad.Session) -> None:
     assert session["f"](1, 2) == 5.0
 
 
-def test_a_function_is_an_argument_and_an_answer(session: vlad.Session) -> None:
+def test_a_function_is_an_argument_and_a_result(session: vlad.Session) -> None:
     apply = session.eval("(lambda (f x) (f (f x)))")
     assert apply(lambda x: x * 3, 2.0) == 18.0
     session["adder"] = lambda n: lambda x: x + n
@@ -139,7 +139,7 @@ def test_an_error_of_an_inner_call_passes_through(session: vlad.Session) -> None
     assert error.__cause__ is None
 
 
-def test_what_python_answers_has_to_have_a_counterpart(session: vlad.Session) -> None:
+def test_results_of_python_functions_need_a_counterpart(session: vlad.Session) -> None:
     session["make"] = lambda: {1, 2}
     error = error_of(lambda: session.eval("(make)"))
     assert (
@@ -188,7 +188,7 @@ def test_a_function_prints_as_its_name_and_is_itself(session: vlad.Session) -> N
     assert session.eval("(list (eq? f g) (procedure? f))") == [True, True]
 
 
-def test_a_function_is_freed_with_the_last_who_holds_it() -> None:
+def test_a_function_is_freed_with_its_last_reference() -> None:
     session = vlad.Session(tier="evaluate")  # a compiler caches its results
 
     class Held:
@@ -658,7 +658,7 @@ def test_operands_that_have_no_tangents(session: vlad.Session) -> None:
     np.testing.assert_allclose(vlad.grad(f, 1)(np.array([3, 4]), x), 2 * x * [9, 16])
 
 
-def test_answers_of_rules_have_the_right_shape(session: vlad.Session) -> None:
+def test_results_of_rules_have_the_right_shape(session: vlad.Session) -> None:
     example = (np.ones(3),)
     session["f"] = vlad.primitive(
         "f",
@@ -993,7 +993,7 @@ def test_what_calls_python_is_not_compiled() -> None:
     assert keep(vlad.Opaque(thing)) == (thing, 1.0)
 
 
-def test_what_python_raises_for_a_constant_is_told_when_it_runs() -> None:
+def test_an_exception_for_a_constant_is_raised_when_it_runs() -> None:
     session = vlad.Session(tier="compile")
     session["f"] = vlad.primitive("f", partials="(/ 1 x)", c="log({x})")(lambda x: math.log(x))
     error = error_of(lambda: session.eval("(lambda (x) (+ x (f (real -1)) (f -1)))")(1.0))

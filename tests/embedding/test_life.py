@@ -178,7 +178,7 @@ def test_a_thousand_sessions_take_no_memory() -> None:
     assert resident() - before < 2_000_000
 
 
-def test_who_evaluates_is_waited_for() -> None:
+def test_close_waits_for_an_evaluation() -> None:
     session = session_of("evaluate")
     begun, go_on = threading.Event(), threading.Event()
 
@@ -203,7 +203,7 @@ def test_who_evaluates_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_nobody_closes_a_session_within_its_evaluation(tier: str) -> None:
+def test_a_session_is_not_closed_within_its_evaluation(tier: str) -> None:
     session = session_of(tier)
     session["close"] = session.close
     with pytest.raises(vlad.VladError, match="The session is evaluating") as caught:

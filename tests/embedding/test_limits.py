@@ -221,11 +221,11 @@ def test_limits_are_values() -> None:
 
 
 def test_an_error_that_is_interrupted_keeps_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second time, on the way of the error that the first became, he took its place, without the form's position."""
+    """A second interrupt, while the error of the first propagated, replaced it, without the position of the form."""
     session = vlad.Session(tier="evaluate")
     apply = session.tiers.apply
 
-    def told_twice(*operands: Any) -> Any:
+    def interrupted_twice(*operands: Any) -> Any:
         try:
             return apply(*operands)
         except vlad.LimitExceeded as error:
@@ -233,7 +233,7 @@ def test_an_error_that_is_interrupted_keeps_its_place(monkeypatch: pytest.Monkey
             error.span = None
             raise Interrupted from None
 
-    monkeypatch.setattr(session.tiers, "apply", told_twice)
+    monkeypatch.setattr(session.tiers, "apply", interrupted_twice)
     with pytest.raises(vlad.LimitExceeded) as caught:
         session.eval("(let loop ((i 0)) (loop (+ i 1)))", limits=vlad.Limits(seconds=0.05))
     assert caught.value.span is not None and caught.value.span.line == 1

@@ -97,7 +97,7 @@ def refused(call: Any) -> vlad.VladError:
         ("(cdr ((J cube) (J 2)))", "(s, /)", "#<backpropagator of cube>", None),
     ],
 )  # fmt: skip
-def test_what_is_told(
+def test_attributes_of_procedures(
     session: vlad.Session, name: str, signature: str, shown: str | None, doc: str | None
 ) -> None:
     f = session.eval(name)
@@ -131,7 +131,7 @@ def test_a_python_function_keeps_its_documentation(session: vlad.Session) -> Non
     assert error.hint == "its parameter list is (area width s)"
 
 
-def test_gradients_are_told_as_what_they_are_of(session: vlad.Session) -> None:
+def test_gradients_are_named_after_their_procedure(session: vlad.Session) -> None:
     price = session["price"]
     gradient = vlad.grad(price)
     assert repr(gradient) == "<vlad procedure gradient of (price s learning-rate) at shares.vlad:3:1>"
@@ -256,7 +256,7 @@ def test_what_is_made_of_a_procedure_is_made_once(session: vlad.Session) -> None
         ("energy", ((2.0, 3.0),)), ("rest", (1.0, 2.0)), ("rest", (1.0, 2.0, 3.0)), ("all", (1.0, 2.0)), ("all", ([1.0],)),
     ],
 )  # fmt: skip
-def test_all_ways_to_call_answer_the_same(
+def test_all_ways_to_call_return_the_same(
     session: vlad.Session, compiling: vlad.Session, name: str, arguments: tuple[Any, ...]
 ) -> None:
     makers = [lambda f: f]
@@ -304,7 +304,7 @@ def test_machine_code_for_one_structure_is_not_called_with_another() -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("x", [0.5, np.array(0.5), np.array([0.5, 1.5])], ids=["real", "scalar", "array"])
-def test_what_is_known_of_an_answer_is_part_of_it(text: str, x: Any) -> None:
+def test_known_parts_of_a_result_are_part_of_it(text: str, x: Any) -> None:
     """However often it is called: machine code gives the other parts only."""
     for inside in (text, text.replace("x", "(sum x)")):
         expected = vlad.Session(tier="evaluate").eval(f"(lambda (x) {inside})")(x)
@@ -325,7 +325,7 @@ def test_sensitivities_come_straight_from_machine_code(compiling: vlad.Session) 
             assert any(leaves(point) is not NotImplemented for leaves, _ in gradient.quicks), name
 
 
-def test_numbers_beyond_reals_are_told_on_every_way(compiling: vlad.Session) -> None:
+def test_numbers_beyond_reals_are_an_error_on_every_path(compiling: vlad.Session) -> None:
     for name in ("cube", "loop"):
         compiling[name](2.0)
         with pytest.raises(TypeError, match="A whole number of this size"):
@@ -493,7 +493,7 @@ def test_backpropagators_travel(session: vlad.Session) -> None:
     assert again(2.0) == back(2.0) and value == 3 * math.sin(2.0)
 
 
-def test_procedures_of_closed_sessions_are_told() -> None:
+def test_procedures_of_closed_sessions_raise_an_error() -> None:
     closed = made("auto")
     procedures = [closed["price"], vlad.grad(closed["price"]), vlad.compile(closed["cube"], 1.0)]
     closed.close()
@@ -504,7 +504,7 @@ def test_procedures_of_closed_sessions_are_told() -> None:
         assert refused(lambda f=f: vlad.compile(f, 1.0, 2.0)).message == "The session is closed"
 
 
-def test_where_it_cannot_be_compiled_is_told_whenever_it_is_asked(
+def test_the_place_that_cannot_be_compiled_is_reported_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if an earlier process found out, as the cache does not store places."""

@@ -121,7 +121,7 @@ def test_errors_pickle(session: vlad.Session) -> None:
         assert type(pickle.loads(pickle.dumps(missing.value))) is type(missing.value)
 
 
-def test_who_closes_the_session_of_what_was_unpickled_gets_another(session: vlad.Session) -> None:
+def test_closing_the_session_of_unpickled_values_leads_to_another(session: vlad.Session) -> None:
     text = pickle.dumps(session["cube"])
     first = pickle.loads(text)
     assert pickle.loads(text) is first and first(2.0) == 8

@@ -321,7 +321,7 @@ def test_tensors_keep_every_bit() -> None:
     assert '(tensor int64 (2) "' in vlad.dumps(huge)
 
 
-def test_a_zero_that_nobody_looked_at_stays_one(session: vlad.Session) -> None:
+def test_a_zero_that_was_not_accessed_stays_one(session: vlad.Session) -> None:
     f = again(session.eval("(let ((z (zero '(1 2)))) (lambda (y) (plus z y)))"))
     assert type(f.value[1]) is Deferred and f.value[1].zero_of is not None
     assert repr(f([-0.0, 3.0])) == "[-0.0, 3.0]"
@@ -705,7 +705,7 @@ def test_functions_of_python_stay_where_they_are() -> None:
             vlad.dumps(session.eval(text))
 
 
-def test_the_error_says_which_part() -> None:
+def test_the_error_names_the_part() -> None:
     session = fresh()
     session.eval("(define held 1) (define (g x) (cons held x)) (define (f a) (lambda (x) (g (cons a x))))")
     f = session.eval("(f 1)")

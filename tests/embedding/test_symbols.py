@@ -68,7 +68,7 @@ class Alike(str):
         return 7
 
 
-def test_names_of_one_hash_are_told_apart() -> None:
+def test_names_with_equal_hashes_are_distinguished() -> None:
     names = [Alike(f"alike-{number}") for number in range(5)]
     found = [symbol(name) for name in names]
     assert len(set(map(id, found))) == 5

@@ -44,7 +44,7 @@ def in_threads(*works: Callable[[], Any]) -> list[Any]:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
 @pytest.mark.parametrize("tier", TIERS)
-def test_threads_answer_what_one_does_alone(tier: str, shared: bool) -> None:
+def test_threads_return_the_same_as_one_thread(tier: str, shared: bool) -> None:
     session_soak.threads(tier, shared, 4 if shared else 3, 200)
 
 
@@ -94,8 +94,8 @@ def test_sessions_that_wait_for_each_other() -> None:
 
         session["call"] = call
     answers = in_threads(lambda: a.eval("(call 1)"), lambda: b.eval("(call 1)"))
-    told = [answer for answer in answers if isinstance(answer, vlad.VladError)]
-    assert [error.code for error in told] == ["deadlock"] and told[0].span is not None
+    errors = [answer for answer in answers if isinstance(answer, vlad.VladError)]
+    assert [error.code for error in errors] == ["deadlock"] and errors[0].span is not None
     assert 2.0 in answers
     assert a.eval("(own 1)") == b.eval("(own 1)") == 2
 
@@ -277,7 +277,7 @@ def test_the_event_loop_goes_on_and_cancels(tier: str) -> None:
 
 
 @pytest.mark.timeout(60)
-def test_who_waits_for_another_thread_is_cancelled_at_once() -> None:
+def test_a_task_that_waits_for_another_thread_is_cancelled_at_once() -> None:
     begun, go_on = threading.Event(), threading.Event()
 
     async def work(session: vlad.Session) -> None:
@@ -300,15 +300,15 @@ def test_who_waits_for_another_thread_is_cancelled_at_once() -> None:
     run(work, "evaluate")
 
 
-def test_what_ends_a_cancelled_evaluation_says_so() -> None:
+def test_a_cancelled_evaluation_ends_with_its_own_error() -> None:
     session, begun = vlad.Session(tier="evaluate"), threading.Event()
-    session["tell"] = lambda x: begun.set()
-    told: list[str] = []
+    session["begin-now"] = lambda x: begun.set()
+    errors: list[str] = []
 
     def evaluate() -> None:
         with pytest.raises(vlad.VladError) as caught:
-            session.eval("(begin (tell 1) (let loop () (loop)))")
-        told.append(caught.value.code)
+            session.eval("(begin (begin-now 1) (let loop () (loop)))")
+        errors.append(caught.value.code)
 
     thread = threading.Thread(target=evaluate)
     thread.start()
@@ -316,7 +316,7 @@ def test_what_ends_a_cancelled_evaluation_says_so() -> None:
     while thread.is_alive():
         session.machine.watch.interrupt(cancelled(), thread.ident)
         thread.join(0.25)
-    assert told == ["cancelled"] and session.eval("(+ 1 2)") == 3
+    assert errors == ["cancelled"] and session.eval("(+ 1 2)") == 3
 
 
 def test_what_is_awaited_belongs_to_the_session() -> None:
@@ -337,7 +337,7 @@ def test_many_tasks(tier: str) -> None:
     asyncio.run(session_soak.tasks(tier, 60))
 
 
-def test_asyncio_is_not_needed_by_who_does_not_await() -> None:
+def test_asyncio_is_not_imported_without_await() -> None:
     import subprocess
 
     text = "import sys, vlad; vlad.Session().eval('(+ 1 2)'); print('asyncio' in sys.modules)"
@@ -345,7 +345,7 @@ def test_asyncio_is_not_needed_by_who_does_not_await() -> None:
     assert done.stdout == "False\n"
 
 
-def test_an_answer_is_converted_in_turn_where_another_thread_has_set_limits() -> None:
+def test_a_result_is_converted_in_turn_if_another_thread_has_set_limits() -> None:
     """After the call has ended: the watch of an evaluation belongs to one thread at a time."""
     session = vlad.Session()
     begun, ending = threading.Event(), threading.Event()

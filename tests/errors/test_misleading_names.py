@@ -1,7 +1,7 @@
-"""Names and messages made to mislead: nothing is learned from how a name, a message or a file is written.
+"""Names and messages made to mislead: no fact is derived from the spelling of a name, a message or a file.
 
 A program may call a procedure `step.back`, which is how the backpropagator of `step` is shown, and raise an error whose words are
-those of the system. What is said of it is the same as of a program with other words.
+those of the system. The reports on it are the same as for a program with other words.
 """
 
 from __future__ import annotations
@@ -340,7 +340,7 @@ def test_a_variable_called_argument_is_not_that_of_a_transform() -> None:
     assert is_shown(Variable(DerivedName(WrittenName("x"), ".sensitivity")), names)
     assert not is_shown(Variable("argument.sensitivity"), names)
     assert not is_shown(Variable("rest.tangent"), names)
-    assert not is_shown(Variable(DerivedName("x", ".tangent")), names)  # an x that nobody wrote
+    assert not is_shown(Variable(DerivedName("x", ".tangent")), names)  # an x that is not in the text
     assert str(pickle.loads(pickle.dumps(DerivedName("x", ".tangent")))) == "x.tangent"
 
 

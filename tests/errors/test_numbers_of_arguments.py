@@ -64,9 +64,9 @@ def test_one_too_few(tier: str, step: int) -> None:
             error = refusal(session, f"({' '.join([name, *first, last])})")
             if error is not None:
                 asked += 1
-                is_told = error.message == f"{name} takes {count} arguments and got {count - 1}"
+                is_reported = error.message == f"{name} takes {count} arguments and got {count - 1}"
                 # an error of the example's own procedure on a part of the pair has its place there
-                if not is_told and error.span is not None and error.span.start == 0:
+                if not is_reported and error.span is not None and error.span.start == 0:
                     wrong.append(str(error))
     assert wrong == [], "\n".join(wrong)
     assert asked > 400 / step / len(LAST)
@@ -81,18 +81,18 @@ def test_one_too_many(tier: str, step: int) -> None:
         error = refusal(session, f"({' '.join([name, *operands, chr(39) + 'more'])})") if operands else None
         if error is not None:
             asked += 1
-            told = f"{name} takes {count} argument{'s' * (count > 1)} and got {count + 1}"
+            message = f"{name} takes {count} argument{'s' * (count > 1)} and got {count + 1}"
             hint = f"{count + 1} are here, of which the last 2 come as one"
             # specific messages name the excess argument; einsum takes any number
-            is_told = error.message == told or "more" in error.message or name == "einsum"
-            if not is_told and hint not in (error.hint or ""):
+            is_reported = error.message == message or "more" in error.message or name == "einsum"
+            if not is_reported and hint not in (error.hint or ""):
                 wrong.append(str(error))
     assert wrong == [], "\n".join(wrong)
     assert asked > 150 / step
 
 
 @pytest.mark.parametrize("tier", ["evaluate", "compile"])
-def test_a_name_of_the_programs_own_is_not_told_of(tier: str) -> None:
+def test_a_name_that_the_program_defines_is_not_counted(tier: str) -> None:
     """Of the words of the library, in a text that gives them another meaning."""
     for program in [
         "(let ((atan (lambda (p) (car p)))) (atan 1))",

@@ -209,15 +209,15 @@ def test_deep_source_and_deep_data() -> None:
     assert session.eval("(equal? (plus (nest 300000 1) (zero (nest 300000 1))) (nest 300000 1))") is True
 
 
-def test_frames_of_the_systems_own_text_are_not_told() -> None:
+def test_frames_of_the_systems_own_text_are_not_shown() -> None:
     """Between the library's lambda and the program's is a procedure of a text that users cannot read."""
     session = vlad.Session(tier="evaluate")
     with pytest.raises(vlad.VladError) as caught:
         session.eval("((hessian (lambda (x) (sin (car x)))) 3)")
-    told = [
+    shown = [
         (line.procedure, line.span.source.name) for line in caught.value.backtrace if line.span is not None
     ]
-    assert told == [
+    assert shown == [
         ("reverse of reverse of an anonymous procedure", "<expression>"),
         ("reverse of an anonymous procedure", "stdlib/calculus.vlad"),
     ]

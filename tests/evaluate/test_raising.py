@@ -1,4 +1,4 @@
-"""What one thread raises in another: never lost, never in a third one."""
+"""Exceptions that one thread raises in another: none is lost, and none is raised in a third thread."""
 
 from __future__ import annotations
 
@@ -30,40 +30,41 @@ from vlad.control.async_exceptions import (
 from vlad.evaluate import limits
 
 
-class Told(BaseException):
+class Raised(BaseException):
     pass
 
 
-def test_who_is_not_to_be_disturbed_is_told_afterwards() -> None:
+def test_masked_exceptions_are_raised_afterwards() -> None:
     me, finished = threading.get_ident(), []
 
     def act() -> None:
-        teller = threading.Thread(target=raise_in, args=(me, Told))
-        teller.start()
-        teller.join()
+        raiser = threading.Thread(target=raise_in, args=(me, Raised))
+        raiser.start()
+        raiser.join()
         finished.append(sum(range(1000)))
 
-    with pytest.raises(Told):
+    with pytest.raises(Raised):
         masked(act)
         finished.clear()
     assert finished == [499500]
 
 
-def test_what_is_taken_back_meanwhile_is_not_told() -> None:
+def test_withdrawn_exceptions_are_not_raised() -> None:
     me = threading.get_ident()
 
     def act() -> None:
-        for kind in (Told, None):
-            teller = threading.Thread(target=raise_in, args=(me, kind))
-            teller.start()
-            teller.join()
+        for kind in (Raised, None):
+            raiser = threading.Thread(target=raise_in, args=(me, kind))
+            raiser.start()
+            raiser.join()
 
     masked(act)
     assert sum(range(1000)) == 499500
 
 
-def test_a_thread_that_begins_is_not_told_in_place_of_another() -> None:
-    """In Python 3.11 it bears the number of who made it, until it runs; what killed it then, left that one waiting for ever."""
+def test_a_starting_thread_does_not_receive_the_exception_of_another() -> None:
+    """In Python 3.11 a new thread has the identifier of its creator until it runs; an exception that ended it then left the
+    creator waiting for ever."""
     begun: list[int] = []
     done, quiet = threading.Event(), threading.Event()
 
@@ -72,24 +73,24 @@ def test_a_thread_that_begins_is_not_told_in_place_of_another() -> None:
             while len(begun) <= number:
                 try:
                     start_thread(threading.Thread(target=begun.append, args=(number,))).join()
-                except Told:
+                except Raised:
                     continue
         masked(done.set)
 
     def victim() -> None:
         while not quiet.is_set():
-            with suppress(Told):
+            with suppress(Raised):
                 if not done.is_set():
                     starter()
                 quiet.wait()
 
-    told = threading.Thread(target=victim, daemon=True)
-    told.start()
+    thread = threading.Thread(target=victim, daemon=True)
+    thread.start()
     while not done.wait(1e-5):
-        assert told.ident is not None
-        raise_in(told.ident, Told)
+        assert thread.ident is not None
+        raise_in(thread.ident, Raised)
     quiet.set()
-    told.join()
+    thread.join()
     assert sorted(set(begun)) == list(range(400))
 
 
@@ -101,16 +102,17 @@ LEVELS, ENOUGH = 200, 300
 
 
 def test_nothing_is_raised_in_the_callback_of_a_weak_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An exception there has no caller: Python writes it to the terminal and goes on.
+    """An exception there has no caller: Python writes it to the terminal and continues.
 
-    Each exception ends one of many nested calls, for the next one may come before a handler in a loop has caught the first."""
+    Each exception ends one of many nested calls, since the next one may be raised before a handler in a loop has caught the
+    first."""
     lost: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lost.append)
     kept, by_key, by_value = WeakSet[Gone](), WeakKeyDictionary[Gone, int](), WeakValueDictionary[int, Gone]()
-    told, done = 0, False
+    raised, done = 0, False
 
     def victim(level: int) -> None:
-        nonlocal told
+        nonlocal raised
         try:
             if level:
                 victim(level - 1)
@@ -118,34 +120,34 @@ def test_nothing_is_raised_in_the_callback_of_a_weak_reference(monkeypatch: pyte
                 gone = Gone()
                 kept.add(gone)
                 by_key[gone], by_value[1] = 1, gone
-        except Told:
-            told += 1
+        except Raised:
+            raised += 1
 
-    while told < ENOUGH:
+    while raised < ENOUGH:
         done = False
         thread = start_thread(threading.Thread(target=victim, args=(LEVELS,), daemon=True))
         assert thread.ident is not None
         for _ in range(LEVELS):
-            raise_in(thread.ident, Told)
-            time.sleep(1e-4)  # the thread runs on meanwhile, and is told somewhere else the next time
+            raise_in(thread.ident, Raised)
+            time.sleep(1e-4)  # the thread continues meanwhile, so that the next exception is raised elsewhere
         done = True
         thread.join()
-    assert told >= ENOUGH and not lost
+    assert raised >= ENOUGH and not lost
 
 
-def test_a_limit_reaches_who_imports_all_the_time() -> None:
+def test_a_limit_reaches_a_thread_that_always_imports() -> None:
     session = vlad.Session(tier="evaluate")
 
-    def asked(x: float) -> float:
-        with suppress(ImportError):  # each time anew, for what is not there is not remembered
+    def imports(x: float) -> float:
+        with suppress(ImportError):  # each time, since a missing module is not cached
             import no_such_module  # type: ignore[import-not-found] # noqa: F401
         return x
 
-    session["asked"] = asked
+    session["imports"] = imports
     begun = time.monotonic()
     with pytest.raises(vlad.LimitExceeded):
         session.eval(
-            "(let loop ((i 0)) (if (< i 1e9) (begin (asked i) (loop (+ i 1))) i))",
+            "(let loop ((i 0)) (if (< i 1e9) (begin (imports i) (loop (+ i 1))) i))",
             limits=vlad.Limits(seconds=0.1),
         )
     assert time.monotonic() - begun < 2
@@ -155,7 +157,7 @@ IMPORTING = """
 import sys, threading, time
 from vlad.control.async_exceptions import raise_in
 
-class Told(BaseException):
+class Raised(BaseException):
     pass
 
 turns, failures = 0, []
@@ -168,8 +170,8 @@ def importer():
                 sys.modules.pop("colorsys", None)
                 import colorsys
                 turns += 1
-        except Told:
-            continue  # told once more here, it ends, and another takes its place
+        except Raised:
+            continue  # another exception here ends the thread, and a new one replaces it
 
 def other():
     import this_is_no_module
@@ -180,30 +182,30 @@ def start_thread(act):
     return thread
 
 def still_imports():
-    "Left alone, does an importer get to the end of an import, and does everybody else?"
+    "Can an importer complete an import if it is not interrupted, and can other threads?"
     global victim
     before, patience = turns, time.monotonic() + 10
     while turns == before and time.monotonic() < patience:
         if not victim.is_alive():
             victim = start_thread(importer)
-        time.sleep(0.001)  # Python is left to the importer
-    asking = start_thread(other)
-    asking.join(10)
-    return turns > before and not asking.is_alive()
+        time.sleep(0.001)  # releases the interpreter's lock for the importer
+    importing = start_thread(other)
+    importing.join(10)
+    return turns > before and not importing.is_alive()
 
 threading.excepthook = lambda failure: failures.append(failure.exc_type.__name__)
 victim = start_thread(importer)
-told = 0
-while told < 2000 and (told % 50 or still_imports()):
-    raise_in(victim.ident, Told)
-    told += 1
-print(told, set(failures) - {"Told"}, flush=True)
+raised = 0
+while raised < 2000 and (raised % 50 or still_imports()):
+    raise_in(victim.ident, Raised)
+    raised += 1
+print(raised, set(failures) - {"Raised"}, flush=True)
 """
 
 
-def test_who_imports_does_not_keep_its_locks_by_what_he_is_told() -> None:
-    """Python's own import is written in Python: cut short where it has just taken its lock, it kept that for ever, and who next
-    imported anything, such as the command to tell of a limit, waited for ever."""
+def test_an_exception_during_an_import_leaves_no_lock_taken() -> None:
+    """Python's import is written in Python: interrupted just after it took its lock, it kept the lock for ever, and the next
+    import, such as that of the command to report a limit, waited for ever."""
     done = subprocess.run(
         [sys.executable, "-c", IMPORTING], capture_output=True, text=True, timeout=60, check=False
     )
@@ -211,78 +213,81 @@ def test_who_imports_does_not_keep_its_locks_by_what_he_is_told() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_new_thread_of_a_forked_process_is_not_deaf() -> None:
-    """It often bears the number of a thread that was in the parent, which may have been deaf just then."""
+def test_a_new_thread_of_a_forked_process_masks_nothing() -> None:
+    """It often has the identifier of a thread of the parent, which may have masked exceptions at that time."""
     inside, done = threading.Event(), threading.Event()
 
     def act() -> None:
         inside.set()
         done.wait()
 
-    deaf = threading.Thread(target=masked, args=(act,))
-    deaf.start()
+    masking = threading.Thread(target=masked, args=(act,))
+    masking.start()
     inside.wait()
     child = os.fork()
     if child == 0:
         outcome = 2
         try:
-            outcome = _told_in_new_threads(deaf.ident)
+            outcome = _raised_in_new_threads(masking.ident)
         finally:
             os._exit(outcome)
     done.set()
-    deaf.join()
+    masking.join()
     outcome = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert outcome in (0, NO_SUCH_NUMBER)  # where no new thread bears an old number, none can be deaf by it
+    assert outcome in (
+        0,
+        NO_SUCH_NUMBER,
+    )  # if no new thread has an old identifier, none can mask exceptions by it
 
 
 NO_SUCH_NUMBER = 77
 
 
-def _told_in_new_threads(number: int | None) -> int:
-    """0 if a new thread of that number is told what is raised in it, 1 if not."""
-    told, end = threading.Event(), threading.Event()
+def _raised_in_new_threads(number: int | None) -> int:
+    """0 if an exception is raised in a new thread with that identifier, 1 if not, NO_SUCH_NUMBER if there is no such thread."""
+    caught, end = threading.Event(), threading.Event()
 
     def listen() -> None:
         try:
             while not end.wait(0.001):
                 pass
-        except Told:
-            told.set()
+        except Raised:
+            caught.set()
 
     threads = []
     while len(threads) < 50:
         threads.append(threading.Thread(target=listen, daemon=True))
         threads[-1].start()
         if threads[-1].ident == number:
-            raise_in(number, Told)
-            return 0 if told.wait(5) else 1
+            raise_in(number, Raised)
+            return 0 if caught.wait(5) else 1
     return NO_SUCH_NUMBER
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_who_forks_undisturbed_is_told_afterwards_in_the_child() -> None:
+def test_a_fork_with_masked_exceptions_raises_them_in_the_child() -> None:
     me, missed = threading.get_ident(), []
 
     def act() -> None:
         child = os.fork()
         if child == 0:
-            raise_in(me, Told)
+            raise_in(me, Raised)
         else:
             missed.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
     try:
         masked(act)
         sum(range(1000))
-    except Told:
+    except Raised:
         os._exit(7)
     if not missed:
         os._exit(1)
     assert missed == [7]
 
 
-def test_a_limit_reaches_who_evaluates_within_an_evaluation() -> None:
-    """Where a session's turn is taken and given back, nobody is told; so it is told right after that. And again, where a call
-    that just ended let it pass."""
+def test_a_limit_reaches_an_evaluation_within_another() -> None:
+    """While a session's lock is taken or released, exceptions are masked, and raised right afterwards. And they are raised again
+    if a call that just ended has swallowed them."""
     session = vlad.Session(tier="evaluate")
     f = session.eval("(lambda (x) x)")
     session["call"] = lambda k: f(k)
@@ -297,7 +302,7 @@ def test_a_limit_reaches_who_evaluates_within_an_evaluation() -> None:
             )
         assert caught.value.code == "out-of-time"
         late.append(time.monotonic() - begun - seconds)
-    assert sorted(late)[-4] < 0.09  # else it came a tenth of a second later, one time of seven
+    assert sorted(late)[-4] < 0.09  # otherwise it was raised a tenth of a second later, one time of seven
 
 
 TRACED = """
@@ -327,13 +332,13 @@ thread.is_alive()
 
 
 @pytest.mark.parametrize(("tier", "done"), [("evaluate", "out of time\n"), ("auto", "1\n")])
-def test_where_somebody_was_told_programs_can_be_traced(tier: str, done: str) -> None:
+def test_after_an_exception_programs_can_be_traced(tier: str, done: str) -> None:
     run = [sys.executable, "-c", TRACED, tier]
     found = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
     assert (found.stdout, found.stderr) == (done, "")
 
 
-def test_the_limit_that_is_told_is_the_one_that_holds() -> None:
+def test_the_reported_limit_is_the_one_that_applies() -> None:
     session = vlad.Session(tier="evaluate")
     session["inside"] = lambda: session.eval(
         "(let loop ((i 0)) (if (< i 1e9) (loop (+ i 1)) i))", limits=vlad.Limits(seconds=77)
@@ -342,8 +347,8 @@ def test_the_limit_that_is_told_is_the_one_that_holds() -> None:
         session.eval("(inside)", limits=vlad.Limits(seconds=0.05))
 
 
-def test_who_ends_is_told_again_and_leaves_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A deep recursion takes its time to end, and is told again meanwhile: then right where it tidies up."""
+def test_a_repeated_exception_at_the_end_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deep recursion takes long to end, and the exception is raised again meanwhile: during its cleanup."""
     monkeypatch.setattr(limits, "AGAIN_SECONDS", 0.001)
     session = vlad.Session(tier="evaluate")
     session.eval("(define (deep n) (+ 1 (deep (+ n 1))))")
@@ -355,50 +360,50 @@ def test_who_ends_is_told_again_and_leaves_all_the_same(monkeypatch: pytest.Monk
         assert session.eval("(+ 1 2)") == 3
 
 
-# Asking the main thread, which runs these tests.
+# Probes of the main thread, which runs these tests.
 
 
 @contextmanager
-def asking(question: Probe, times: float = 1) -> Iterator[None]:
-    """Inside, another thread asks, once or again and again."""
+def probing(probe: Probe, times: float = 1) -> Iterator[None]:
+    """Inside, another thread schedules a probe, once or repeatedly."""
     done = threading.Event()
 
-    def keep_asking() -> None:
-        asked = 0
-        while asked < times and not done.is_set():
-            probe_main_thread(question)
-            asked += 1
-            time.sleep(0.001)  # the one that is asked has Python meanwhile
+    def keep_probing() -> None:
+        count = 0
+        while count < times and not done.is_set():
+            probe_main_thread(probe)
+            count += 1
+            time.sleep(0.001)  # releases the interpreter's lock for the main thread
 
-    thread = threading.Thread(target=keep_asking)
+    thread = threading.Thread(target=keep_probing)
     try:
         thread.start()
         yield
     finally:
         done.set()
         thread.join()
-        withdraw_probe(question)
+        withdraw_probe(probe)
 
 
 def stay(until: list[object]) -> None:
-    """Until there is something in a list."""
+    """Run until there is something in a list."""
     end = time.monotonic() + 20
     while not until and time.monotonic() < end:
         pass
 
 
-def test_what_a_question_raises_is_raised_where_the_thread_is() -> None:
-    def question(frame: FrameType) -> None:
+def test_an_exception_of_a_probe_is_raised_in_the_current_frame() -> None:
+    def probe(frame: FrameType) -> None:
         if frame.f_code is stay.__code__:
-            raise Told
+            raise Raised
 
-    with pytest.raises(Told) as caught, asking(question, math.inf):
+    with pytest.raises(Raised) as caught, probing(probe, math.inf):
         stay([])
     assert stay.__code__ in [entry.frame.code.raw for entry in caught.traceback]
 
 
-def test_a_question_waits_for_what_is_to_get_to_its_end() -> None:
-    """It is asked once, and again when that has ended."""
+def test_a_probe_waits_for_the_end_of_a_frame() -> None:
+    """It is called once, and again when the frame has ended."""
     begun: list[object] = []
     met: list[object] = []
     ended: list[object] = []
@@ -412,33 +417,33 @@ def test_a_question_waits_for_what_is_to_get_to_its_end() -> None:
         waited_for()
         stay([])
 
-    def question(frame: FrameType) -> None:
+    def probe(frame: FrameType) -> None:
         around = frame.f_back
         if frame.f_code is stay.__code__ and around is not None:
             if around.f_code is caller.__code__:
-                raise Told
+                raise Raised
             met.append(1)
             probe_after(around)
 
-    def ask_once() -> None:
+    def probe_once() -> None:
         stay(begun)
-        time.sleep(0.01)  # others have Python meanwhile
-        probe_main_thread(question)
+        time.sleep(0.01)  # releases the interpreter's lock
+        probe_main_thread(probe)
 
-    thread = threading.Thread(target=ask_once)
+    thread = threading.Thread(target=probe_once)
     thread.start()
     try:
-        with pytest.raises(Told):
+        with pytest.raises(Raised):
             caller()
     finally:
         thread.join()
-        withdraw_probe(question)
+        withdraw_probe(probe)
     assert (met, ended) == ([1], [1])
 
 
-def test_no_handler_is_lost_to_what_a_question_raises() -> None:
-    """A signal comes, and then the question: the first step of the handler is the next one at which anything is raised."""
-    begun, ended, told = 0, 0, 0
+def test_no_handler_is_lost_to_an_exception_of_a_probe() -> None:
+    """A signal arrives, and then the probe: the first step of the handler is the next one at which an exception may be raised."""
+    begun, ended, caught = 0, 0, 0
     enough: list[object] = []
 
     def handle(*_: object) -> None:
@@ -447,43 +452,43 @@ def test_no_handler_is_lost_to_what_a_question_raises() -> None:
         sum(map(abs, range(20)))
         ended += 1
 
-    def question(frame: FrameType) -> None:
+    def probe(frame: FrameType) -> None:
         if frame.f_code is stay.__code__:
-            raise Told
+            raise Raised
         if frame.f_code is handle.__code__:
             probe_after(frame)
 
-    def signal_and_ask() -> None:
+    def signal_and_probe() -> None:
         for sent in range(300):
             patience = time.monotonic() + 10
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
-            probe_main_thread(question)
+            probe_main_thread(probe)
             while ended <= sent and time.monotonic() < patience:
-                time.sleep(1e-5)  # the handler has Python meanwhile
+                time.sleep(1e-5)  # releases the interpreter's lock for the handler
         enough.append(1)
 
     before = signal.signal(signal.SIGUSR1, handle)
-    thread = threading.Thread(target=signal_and_ask)
+    thread = threading.Thread(target=signal_and_probe)
     try:
         thread.start()
         while not enough:
             try:
                 stay(enough)
-            except Told:
-                told += 1
+            except Raised:
+                caught += 1
     finally:
         thread.join()
         signal.signal(signal.SIGUSR1, before)
-        withdraw_probe(question)
-    assert begun == ended == 300 and told > 0
+        withdraw_probe(probe)
+    assert begun == ended == 300 and caught > 0
 
 
-def test_who_goes_through_frames_is_not_disturbed_by_a_question() -> None:
-    """A frame that is waited for bears that where debuggers have what follows its lines."""
+def test_tracing_is_not_disturbed_by_a_probe() -> None:
+    """A probe that waits for a frame uses the frame's trace function, as debuggers do."""
     met: list[object] = []
     lines: list[str] = []
 
-    def question(frame: FrameType) -> None:
+    def probe(frame: FrameType) -> None:
         around = frame.f_back
         if frame.f_code is stay.__code__ and around is not None:
             probe_after(around)
@@ -496,13 +501,13 @@ def test_who_goes_through_frames_is_not_disturbed_by_a_question() -> None:
     def waited_for() -> None:
         stay(met)
         before = sys.gettrace()
-        sys.settrace(follow)  # what follows comes while it is waited for, or again
+        sys.settrace(follow)  # starts while the probe waits for this frame, or again
         try:
             sum([1])
         finally:
             sys.settrace(before)
 
-    with asking(question, math.inf):
+    with probing(probe, math.inf):
         waited_for()
         assert met[0] not in (None, follow)
         met.clear()

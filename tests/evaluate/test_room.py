@@ -29,7 +29,7 @@ def faults(turns: int) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 
-def test_operands_answers_and_exceptions_pass() -> None:
+def test_operands_results_and_exceptions_pass() -> None:
     assert with_room(divmod, 7, 3) == (2, 1)
     assert with_room(sorted, [1, 3, 2], reverse=True) == [3, 2, 1]
     with pytest.raises(ZeroDivisionError):

@@ -642,7 +642,7 @@ def test_error(program: str, place: str, code: str, message: str, hint: str) -> 
     assert error.hint == hint
 
 
-def test_an_error_in_a_template_knows_the_place_of_the_use() -> None:
+def test_an_error_in_a_template_has_the_place_of_the_use() -> None:
     with pytest.raises(VladError) as caught:
         items("(define-syntax m (syntax-rules ()\n  ((_ x) (if x))))\n(list\n  (m 1))")
     span = caught.value.span

@@ -31,7 +31,7 @@ SESSION = vlad.Session(tier="evaluate")
 ROWS = SESSION.machine.table
 
 
-def answers(program: Program, operands: list[float | list[float]]) -> list[object]:
+def results(program: Program, operands: list[float | list[float]]) -> list[object]:
     """What a program returns that takes reals and arrays of reals, and returns such, or booleans."""
     unit = c_unit.emit(program)
     words = ffi.new("union vlad_word[]", unit.words.count + 1)
@@ -75,11 +75,11 @@ def test_pass(path: Path, request: pytest.FixtureRequest) -> None:
     program = read_program(code, ROWS)
     check(program)
     assert program_text(program) == code  # so are cases written
-    wanted = answers(read_program(code, ROWS), given)
+    wanted = results(read_program(code, ROWS), given)
     PASSES[path.parent.name](program)
     check(program, path.parent.name)
     text = program_text(program)
-    assert answers(program, given) == wanted
+    assert results(program, given) == wanted
     if request.config.getoption("--update"):
         path.write_text(f"{before}\n---\n{text}\n", encoding="utf-8")
         return

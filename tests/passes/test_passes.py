@@ -200,7 +200,7 @@ def test_every_pass_has_cases() -> None:
     assert {path.parent.name for path in CASES} == set(PASSES)
 
 
-def test_resolve_tells_which_cells_it_relied_on() -> None:
+def test_resolve_reports_the_cells_that_it_relied_on() -> None:
     relied: list[str] = []
     text = "(lambda (x) (let* ((a (sin x)) (b (+ a)) (c (f x))) (+ a b c)))"
     lambda_ = read_core(text, cells, {})

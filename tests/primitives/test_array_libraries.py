@@ -492,7 +492,7 @@ def test_tensors_on_different_devices(text: str, tier: str) -> None:
         assert caught.value.hint and caught.value.span is not None
 
 
-def test_equality_sees_the_numbers() -> None:
+def test_equality_compares_the_numbers() -> None:
     session = session_on("cpu")
     session["there"] = PRETENDED
     assert session.eval("(equal? #[1 2] (to-device #[1 2] there))") is True

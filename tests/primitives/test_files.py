@@ -99,7 +99,7 @@ def test_nothing_in_a_file_is_run(session: vlad.Session) -> None:
     assert not Path("sprung").exists()
 
 
-def test_a_part_of_an_archive_that_is_no_tensor_is_told_of(session: vlad.Session) -> None:
+def test_a_part_of_an_archive_that_is_no_tensor_is_an_error(session: vlad.Session) -> None:
     np.savez("t.npz", a=np.ones(2))
     with zipfile.ZipFile("t.npz", "a") as archive:
         archive.writestr("readme.txt", "Of ones.")

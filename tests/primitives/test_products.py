@@ -46,7 +46,7 @@ def test_a_large_one_is() -> None:
         products.product(np, x, np.ones((599, 600)))
 
 
-def test_room_and_time_are_asked_for() -> None:
+def test_memory_and_time_are_checked_first() -> None:
     x = np.ones((3000, 1))
     with using_budget(Budget(most=0.0)), pytest.raises(NoRoom):
         products.product(np, x, x.T)
@@ -71,7 +71,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_compiled_code_that_looks(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_code_that_polls(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a look after a few turns, and products of a few rows at a time, the same comes out."""
     monkeypatch.setattr(lower, "MANY_TURNS", 64)
     monkeypatch.setattr(lower, "TURNS_PER_POLL", 16)
@@ -88,7 +88,7 @@ def test_compiled_code_that_looks(program: str, monkeypatch: pytest.MonkeyPatch)
     assert np.allclose(*found, rtol=1e-12, atol=1e-12)
 
 
-def test_only_what_takes_milliseconds_asks_whether_to_end() -> None:
+def test_only_kernels_of_milliseconds_poll() -> None:
     """Interruptible products poll for Ctrl-C, which takes as long as some of the smaller products."""
     session = vlad.Session(tier="compile")
     product, sums = (
@@ -96,9 +96,9 @@ def test_only_what_takes_milliseconds_asks_whether_to_end() -> None:
         session.eval("(lambda (a b) (+ (* a a b) (* b b)))"),
     )
 
-    def asks(f: Any, size: int) -> bool:
+    def polls(f: Any, size: int) -> bool:
         a = from_python(np.zeros((size, size)))
         return "(vlad_stop, 0)" in session.tiers.shown(f.value, "c", (a, a))
 
-    assert [asks(product, size) for size in (128, 256, 512)] == [False, False, True]
-    assert [asks(sums, size) for size in (1000, 3000)] == [False, True]
+    assert [polls(product, size) for size in (128, 256, 512)] == [False, False, True]
+    assert [polls(sums, size) for size in (1000, 3000)] == [False, True]

@@ -37,7 +37,7 @@ def session() -> vlad.Session:
     return vlad.Session()
 
 
-def test_known_answers() -> None:
+def test_known_results() -> None:
     """kat_vectors of Random123 1.14, for philox4x32 with ten rounds."""
     full = 0xFFFFFFFF
     pi = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344), (0xA4093822, 0x299F31D0)
@@ -55,7 +55,7 @@ def word(key: tuple[float, float], purpose: int, place: int) -> int:
 
 @settings(max_examples=50, deadline=None)
 @given(key=keys, count=st.integers(0, 40))
-def test_uniform_is_what_its_definition_says(session: vlad.Session, key: Any, count: int) -> None:
+def test_uniform_agrees_with_its_definition(session: vlad.Session, key: Any, count: int) -> None:
     """Few numbers, which are drawn without arrays, and more."""
     expected = [(word(key, random.UNIFORM, place) >> 11) * 2.0**-53 for place in range(count)]
     assert session["uniform"](key, count).tolist() == expected
@@ -124,7 +124,7 @@ def test_words_are_scaled_to_integers_exactly(word: int, count: int) -> None:
     key=keys,
     bounds=st.lists(st.integers(-(2**53), 2**53), min_size=2, max_size=2, unique=True).map(sorted),
 )
-def test_random_integer_is_what_its_definition_says(session: vlad.Session, key: Any, bounds: Any) -> None:
+def test_random_integer_agrees_with_its_definition(session: vlad.Session, key: Any, bounds: Any) -> None:
     low, high = bounds
     found = session["random-integer"](key, low, high, [2, 2])
     assert found.dtype == np.int64

@@ -33,7 +33,7 @@ def test_too_few_shapes_are_noticed(few: Any) -> None:
         collect()
 
 
-def test_shapes_that_are_not_told_are_noticed() -> None:
+def test_missing_shapes_are_detected() -> None:
     @at_shapes(shape=shapes(), seed=seeds)
     def forget(shape: Any, seed: int) -> None:
         pass

@@ -575,7 +575,7 @@ MATRICES = {
 
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("text", MATRICES)
-def test_an_error_tells_the_shape_of_the_matrix(text: str, tier: str) -> None:
+def test_an_error_states_the_shape_of_the_matrix(text: str, tier: str) -> None:
     assert str(refusal(text, tier).hint).startswith(MATRICES[text])
 
 
@@ -865,7 +865,7 @@ def test_kinds_of_number(session: vlad.Session) -> None:
     st.sampled_from(["float64", "float32"]),
 )
 @settings(max_examples=50, deadline=None)
-def test_as_type_cuts_off_or_says_what_does_not_fit(
+def test_as_type_truncates_or_reports_values_out_of_range(
     tier: str, bits: int, entries: list[float], kind: str
 ) -> None:
     session = vlad.Session(tier=tier)

@@ -78,7 +78,7 @@ def test_comments_are_skipped() -> None:
     assert [datum(s) for s in read(Source("test", text))] == [1.0, 2.0, 3.0, 4.0]
 
 
-def test_every_datum_knows_its_extent() -> None:
+def test_every_datum_has_its_extent() -> None:
     source = Source("file.vlad", "(define x\n  '(1 2))\n")
     (form,) = read(source)
     assert isinstance(form, Form)

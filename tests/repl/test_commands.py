@@ -24,7 +24,7 @@ class TestHelp:
             assert command.doc in writing.says(f",help {name}")
         assert max(map(len, lines)) <= 100
 
-    def test_the_pages_speak_of_these_commands_and_no_others(self) -> None:
+    def test_the_pages_describe_these_commands_and_no_others(self) -> None:
         docs = Path(__file__).parent.parent.parent / "docs"
         pages = {
             name: (docs / f"{name}.md").read_text(encoding="utf-8") for name in ("repl", "prompt-features")
@@ -36,7 +36,7 @@ class TestHelp:
     def test_the_beginning_of_a_name_will_do(self, writing: Writing) -> None:
         assert writing.says(",do sin") == writing.says(",doc sin")
 
-    def test_names_of_python_are_told(self, writing: Writing) -> None:
+    def test_names_of_python_are_documented(self, writing: Writing) -> None:
         assert writing.says(",doc vlad.grad").startswith("vlad.grad(f, argnums=None)    Python: a function\n")
         assert "did you mean" not in writing.says(",doc vlad.Session.eval")
 
@@ -60,7 +60,7 @@ class TestHelp:
         assert "There is no command `,zzz`" in writing.says(",help zzz")
 
     @pytest.mark.parametrize("text", ["help", "help()", "(help)", "?"])
-    def test_words_that_ask_for_it(self, writing: Writing, text: str) -> None:
+    def test_words_for_help(self, writing: Writing, text: str) -> None:
         assert writing.says(text) == writing.says(",help")
 
     @pytest.mark.parametrize("name", sorted(COMMANDS))
@@ -89,7 +89,7 @@ class TestHelp:
 
 
 class TestDoc:
-    def test_what_is_known_everywhere_is_told_as_by_the_command(self, writing: Writing) -> None:
+    def test_documentation_is_that_of_the_command(self, writing: Writing) -> None:
         for name in ("sin", "map", "define", "unbound-variable", "J"):
             assert writing.says(f",doc {name}") == documentation(name) + "\n"
 

@@ -239,7 +239,7 @@ class TestCompletion:
 
 
 class TestHistory:
-    def test_the_next_prompt_knows(self, writing: Writing, tmp_path: Path) -> None:
+    def test_the_next_prompt_has_the_history(self, writing: Writing, tmp_path: Path) -> None:
         keys = Keys(writing, tmp_path / "state" / "history")
         assert keys.typed("(define x\r1)\r") == "(define x\n  1)"
         assert keys.typed("2\r") == "2"
@@ -325,7 +325,7 @@ def test_random_keys_do_no_harm(writing: Writing, mode: str, seed: int) -> None:
     assert "mistake in vlad" not in writing.stream.getvalue()
 
 
-def test_a_key_of_ours_that_fails_is_told(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_key_binding_is_reported(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a traceback nor the end: the prompt shows the error and continues, with the typed text."""
     writing = keys.writing
     monkeypatch.setitem(EDITS, "wrap", lambda text, at: [][at])

@@ -100,7 +100,7 @@ def test_nothing_but_definitions_is_evaluated(writing: Writing, tmp_path: Path) 
     assert writing.says(",load other.saved") == "; the session is back\n"
 
 
-def test_what_cannot_be_saved_is_told(writing: Writing) -> None:
+def test_values_that_cannot_be_saved_are_reported(writing: Writing) -> None:
     writing.shell.session["opaque"] = vlad.Opaque({1})
     assert "Cannot be saved: a Python set" in writing.says("(define x opaque)", ",save it.saved")
     assert "no such file" in writing.says(",load nothing.saved").lower()

@@ -42,16 +42,16 @@ class TestResults:
         assert text.startswith("2\n<input 1>:1:16: Error: Argument to car is invalid\n")
         assert "\n2\n<input 3>:1:1: Error: Unbound variable: y\n" in text
 
-    def test_what_was_compiled_sees_the_new_result(self) -> None:
+    def test_compiled_code_uses_the_new_result(self) -> None:
         writing = Writing("compile")
         assert writing.says("1", "(define (f x) (* x _))", "(f 5)", "(f 2)") == "1\n5\n10\n"
 
-    def test_a_name_of_the_library_that_is_defined_anew_is_told_once(self, writing: Writing) -> None:
+    def test_a_redefined_name_of_the_library_is_reported_once(self, writing: Writing) -> None:
         writing.shell.attended = True
-        told = "; {} is your own from here on, no longer vlad's; `,reset` forgets your definitions\n"
-        assert writing.says("(define (mean l) 1) (define (car x) 2)") == told.format("mean") + told.format(
-            "car"
-        )
+        message = "; {} is your own from here on, no longer vlad's; `,reset` forgets your definitions\n"
+        assert writing.says("(define (mean l) 1) (define (car x) 2)") == message.format(
+            "mean"
+        ) + message.format("car")
         assert writing.says("(define (mean l) 3)", "(define (average l) 4)", "(mean 5)", "_") == "3\n3\n"
         writing.shell.attended = False
         assert writing.says("(define (mean l) 3)", ",reset", "(mean #[1 2 3])") == "2\n"
@@ -61,10 +61,10 @@ class TestResults:
         assert writing.says("_1").startswith(f"<input {MOST_RESULTS + 4}>:1:1: Error: Unbound variable: _1\n")
         assert writing.says("_4") == "3\n"
 
-    def test_tensors_tell_shape_and_kind(self, writing: Writing) -> None:
+    def test_tensors_show_shape_and_kind(self, writing: Writing) -> None:
         assert writing.says("#[[1 2] [3 4]]") == "#[[1 2] [3 4]]  ; tensor of 2×2 float64\n"
 
-    def test_procedures_tell_parameters_and_place(self, writing: Writing) -> None:
+    def test_procedures_show_parameters_and_place(self, writing: Writing) -> None:
         text = writing.says("(define (f x . y) x)", "f", "sin", "(lambda (a b) a)", "(derivative sin)")
         assert text.splitlines() == [
             "f  ; procedure (f x . y), <input 1>:1",
@@ -123,7 +123,7 @@ class TestLayout:
 
 
 class TestErrors:
-    def test_an_error_is_told_and_kept(self, writing: Writing) -> None:
+    def test_an_error_is_shown_and_kept(self, writing: Writing) -> None:
         text = writing.says("(car 5)")
         assert text.startswith("<input 1>:1:1: Error: Argument to car is invalid\n    1 | (car 5)\n")
         assert writing.says("(string-length _error)") == f"{len(text) - 1}\n"
@@ -138,7 +138,7 @@ class TestErrors:
         assert "Error: " in writing.says(",limits depth 1000", text)
         assert writing.says("(+ 1 2)") == "3\n"
 
-    def test_mistakes_of_ours_are_told_as_such(
+    def test_internal_errors_are_reported_as_such(
         self, writing: Writing, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def broken(*_: object) -> None:
@@ -218,7 +218,7 @@ class TestLeaving:
         assert writing.says("(define help 7)", "help") == "7\n"
 
 
-def test_an_interrupt_in_a_finalizer_is_said_again(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_in_a_finalizer_is_raised_again(capfd: pytest.CaptureFixture[str]) -> None:
     """Python drops and prints exceptions there: for example, an event loop of the previous prompt, collected
     amid an evaluation.
     """

@@ -28,7 +28,7 @@ class TestOutline:
         assert not outline.is_open() and min(outline.depths) == 0
 
     @given(TEXTS)
-    def test_lines_give_the_brackets_that_the_reader_sees(self, text: str) -> None:
+    def test_lines_give_the_brackets_of_the_reader(self, text: str) -> None:
         """Except if a symbol in bars ends in another line, which the reader's tokens allow but is never written."""
         outside = [text[t.start : t.end] for t in tokens(text) if t.kind not in ("comment", "open-comment")]
         if "|" in text.replace("#|", "").replace("|#", "") or "|" in "".join(outside):
@@ -87,7 +87,7 @@ class TestOutline:
 
 class TestIndentation:
     @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-    def test_it_agrees_with_those_who_wrote_the_library(self, path: Path) -> None:
+    def test_it_agrees_with_the_style_of_the_library(self, path: Path) -> None:
         """Lines of code stand where it would put them; the few of `with-derivative` have a style of their own."""
         lines = path.read_text().split("\n")
         outline = Outline(lines)

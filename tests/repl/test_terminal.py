@@ -256,7 +256,7 @@ def piped(text: str, *words: str, folder: Path | None = None, startup: str = "")
 
 
 class TestInAPipe:
-    def test_inputs_and_answers(self) -> None:
+    def test_inputs_and_results(self) -> None:
         text = "(define (f x)\n  (* x 2))\n\n(f 4) (f 5)\n,doc sin\n(car 1)\n_\n"
         status, shown, errors = piped(text, "repl")
         assert (status, errors) == (0, "")

@@ -196,7 +196,7 @@ def test_rosenbrock(name: str) -> None:
     ["newton", "conjugate-gradients", "gradient-descent"],
 )
 @pytest.mark.parametrize("mode", ["F", "R"])
-def test_minima_move_as_the_implicit_function_theorem_says(name: str, mode: str) -> None:
+def test_minima_move_by_the_implicit_function_theorem(name: str, mode: str) -> None:
     session = vlad.Session()
     session.eval(f"(define (at a) ({name} (lambda (x y) (+ (* a (square (- x (exp a)))) (square (- y (* x a)))))"
                  " '(0 . 0) 1e-9))")  # fmt: skip
@@ -234,7 +234,7 @@ def test_searches_end(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["newton", "argmin", "minimize"])
-def test_newton_tells_that_there_is_no_minimum(name: str) -> None:
+def test_newton_reports_a_missing_minimum(name: str) -> None:
     session = vlad.Session(limits=vlad.Limits(seconds=20))
     with pytest.raises(vlad.VladError, match="No minimum is found: after 1000 steps"):
         session.eval(f"({name} (lambda (x) (- 0 x)) 0 1e-6)")
@@ -250,7 +250,7 @@ def test_newton_tells_that_there_is_no_minimum(name: str) -> None:
         "(lambda (x) (- 0 (sum (* x x))))",
     ],
 )
-def test_lbfgs_tells_that_a_function_falls_without_end(f: str) -> None:
+def test_lbfgs_reports_an_unbounded_function(f: str) -> None:
     """If it ends before the limit of steps because no step is possible."""
     session = vlad.Session(limits=vlad.Limits(seconds=60))
     with pytest.raises(
@@ -261,7 +261,7 @@ def test_lbfgs_tells_that_a_function_falls_without_end(f: str) -> None:
     assert session.eval("(lbfgs (lambda (x) (square (- x 1e9))) 0 1e-9)") == pytest.approx(1e9)
 
 
-def test_searches_tell_that_there_is_nothing_to_go_by() -> None:
+def test_searches_report_useless_values() -> None:
     session = vlad.Session(limits=vlad.Limits(seconds=60))
     for call in (
         "argmin (lambda (x) (log x)) 1", "newton (lambda (x) (sqrt x)) -1", "lbfgs (lambda (x) (sqrt x)) -1",

@@ -93,7 +93,7 @@ def sigmoid(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_layers_are_what_the_papers_say(seed: int) -> None:
+def test_layers_agree_with_the_papers(seed: int) -> None:
     r = np.random.default_rng(seed)
     n, k, h = r.integers(1, 5, 3)
     session = vlad.Session()
@@ -109,9 +109,9 @@ def test_layers_are_what_the_papers_say(seed: int) -> None:
     )
     i, f, g, o = np.split(x @ w + state @ u + b, 4, axis=-1)
     memory = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-    told, kept = session.eval("((lstm w u b) (cons h c) x)")
+    output, kept = session.eval("((lstm w u b) (cons h c) x)")
     assert kept == pytest.approx(memory)
-    assert told == pytest.approx(sigmoid(o) * np.tanh(memory))
+    assert output == pytest.approx(sigmoid(o) * np.tanh(memory))
     session["w"], session["u"], session["b"] = w, u, b = w[:, : 3 * h], u[:, : 3 * h], b[: 3 * h]
     reset, keep = sigmoid((x @ w + state @ u + b)[:, : 2 * h]).reshape(n, 2, h).transpose(1, 0, 2)
     candidate = np.tanh((x @ w + b)[:, 2 * h :] + (reset * state) @ u[:, 2 * h :])

@@ -278,7 +278,7 @@ def test_every_lbfgs_step_meets_the_strong_wolfe_conditions() -> None:
 
 
 @pytest.mark.parametrize("mode", ["F", "R"])
-def test_the_minimum_moves_as_the_implicit_function_theorem_says(mode: str) -> None:
+def test_the_minimum_moves_by_the_implicit_function_theorem(mode: str) -> None:
     session = vlad.Session()
     session.eval(
         "(define (at a) (lbfgs (lambda (x y) (+ (* a (square (- x (exp a)))) (square (- y (* x a))))) '(0 . 0) 1e-9))"

@@ -31,7 +31,7 @@ def session(request: Any) -> vlad.Session:
     return session
 
 
-def told(action: Callable[[], object]) -> str:
+def text_of(action: Callable[[], object]) -> str:
     with pytest.raises(vlad.VladError) as caught:
         action()
     return str(caught.value)
@@ -52,10 +52,10 @@ own.vlad:1:1: Error: half takes 1 argument and got {}
 def test_wrong_numbers_of_arguments_are_counted(session: vlad.Session) -> None:
     half, product = session["half"], session["product"]
     for arguments in ((), (1.0,), (1.0, 2.0, 3.0)):
-        assert told(lambda a=arguments: product(*a)) == PRODUCT.format(len(arguments) or "none")
+        assert text_of(lambda a=arguments: product(*a)) == PRODUCT.format(len(arguments) or "none")
     for arguments in ((), (1.0, 2.0)):
-        assert told(lambda a=arguments: half(*a)) == HALF.format(len(arguments) or "none")
-    assert "nothing takes no arguments and got 1" in told(lambda: session["nothing"](1.0))
+        assert text_of(lambda a=arguments: half(*a)) == HALF.format(len(arguments) or "none")
+    assert "nothing takes no arguments and got 1" in text_of(lambda: session["nothing"](1.0))
 
 
 @pytest.mark.parametrize(
@@ -72,48 +72,48 @@ def test_wrong_numbers_of_arguments_are_counted(session: vlad.Session) -> None:
         lambda f: vlad.hvp(f, (2.0,), (1.0,)),
     ],
 )
-def test_those_of_derivatives_are_told_at_the_procedure(
+def test_errors_of_derivatives_are_at_the_procedure(
     session: vlad.Session, call: Callable[[Any], Any]
 ) -> None:
-    assert told(lambda: call(session["product"])) == PRODUCT.format(1)
+    assert text_of(lambda: call(session["product"])) == PRODUCT.format(1)
 
 
 def test_too_many_for_a_derivative(session: vlad.Session) -> None:
-    assert told(lambda: vlad.grad(session["half"])(2.0, 3.0)) == HALF.format(2)
+    assert text_of(lambda: vlad.grad(session["half"])(2.0, 3.0)) == HALF.format(2)
 
 
 def test_what_the_tuple_rule_allows_is_not_counted(session: vlad.Session) -> None:
     """Several arguments are one tuple, so a procedure of a pair may be called with two."""
     assert session["swapped"](1.0, 2.0) == (2.0, 1.0)
     assert session["product"]((3.0, 4.0)) == 12.0
-    assert "Argument to car is invalid" in told(lambda: session["first-of"](1.0, 2.0))
-    assert "Argument to + is invalid" in told(lambda: session["any"](1.0, 2.0))
-    assert "Not today: 1 2" in told(lambda: session["fails"](1.0, 2.0))
+    assert "Argument to car is invalid" in text_of(lambda: session["first-of"](1.0, 2.0))
+    assert "Argument to + is invalid" in text_of(lambda: session["any"](1.0, 2.0))
+    assert "Not today: 1 2" in text_of(lambda: session["fails"](1.0, 2.0))
 
 
-def test_a_wrong_call_in_the_program_is_told_there(session: vlad.Session) -> None:
-    assert told(lambda: session["inner"](1.0)).startswith(
+def test_a_wrong_call_in_the_program_is_reported_there(session: vlad.Session) -> None:
+    assert text_of(lambda: session["inner"](1.0)).startswith(
         "own.vlad:9:19: Error: product takes 2 arguments and got 1"
     )
 
 
-def test_what_fails_in_the_library_is_told_at_the_procedure(session: vlad.Session) -> None:
-    text = told(lambda: vlad.hvp(session["loss"], np.array([1, 2]), np.array([1.0, 0.0])))
+def test_failures_in_the_library_are_at_the_procedure(session: vlad.Session) -> None:
+    text = text_of(lambda: vlad.hvp(session["loss"], np.array([1, 2]), np.array([1.0, 0.0])))
     assert text.startswith("own.vlad:7:1: Error: Arguments to hvp do not conform\n    7 | (define (loss t)")
     assert "a tensor of int64 has no tangents" in text and "<derivative>" not in text
     for along in (vlad.hvp, vlad.jvp):
         for point in (3.0, (3.0,), np.ones(3)):
-            text = told(lambda along=along, point=point: along(session["loss"], point, np.ones(2)))
+            text = text_of(lambda along=along, point=point: along(session["loss"], point, np.ones(2)))
             assert text.startswith(f"own.vlad:7:1: Error: Arguments to {along.__name__} do not conform\n")
             assert "\n  noticed as: Arguments to bundle do not conform\n" in text
-    text = told(lambda: session["picked"]([1.0]))
+    text = text_of(lambda: session["picked"]([1.0]))
     assert text.startswith("own.vlad:8:20: Error: Argument to list-ref is invalid\n")
-    text = told(lambda: session["map"](session["half"], 3.0))
+    text = text_of(lambda: session["map"](session["half"], 3.0))
     assert text.startswith("Error: Argument to map is invalid\n  value: 3\n")
     assert "  noticed as: Argument to cdr is invalid\n" in text and "  in loop at stdlib/prelude.vlad" in text
 
 
-def test_what_does_not_fit_a_parameter_is_told_at_it_where_no_text_calls(session: vlad.Session) -> None:
+def test_an_unsuitable_argument_is_at_its_parameter_without_a_calling_text(session: vlad.Session) -> None:
     """But only the library, and Python; of a longer list than most, how long it is."""
     session.eval("(define (two (list x y)) (+ x y))")
     for call in (
@@ -121,9 +121,9 @@ def test_what_does_not_fit_a_parameter_is_told_at_it_where_no_text_calls(session
         lambda: session["gradient"](session["two"])([1.0, 2.0, 3.0]),
         lambda: session["map"](session["two"], [[1.0, 2.0], [1.0, 2.0, 3.0]]),
     ):
-        text = told(call)
+        text = text_of(call)
         assert text.startswith(
             "<expression>:1:14: Error: The parameter `(list x y)` of two takes a list of 2\n"
         ), text
         assert "  value: (1 2 3)\n  hint: such a list is `(list 1 2)`; this one has 3\n" in text
-    assert "this one has 5000" in told(lambda: session["two"]([1.0] * 5000))
+    assert "this one has 5000" in text_of(lambda: session["two"]([1.0] * 5000))
