@@ -103,7 +103,7 @@ def rows() -> Iterator[tuple[str, float, str]]:
 
 
 def growth() -> tuple[float, float]:
-    """Megabytes by which the process grows while a large array goes to a procedure and comes back, on each tier."""
+    """Megabytes by which the process grows when a large array is passed: on the evaluator, there and back; to compiled code."""
     import numpy
 
     import vlad
@@ -123,13 +123,13 @@ def growth() -> tuple[float, float]:
 
 
 def report() -> str:
-    lines = ["# The border, measured", "", "| call | ns | at most |", "|---|---|---|"]
+    lines = ["# The cost of calls between Python and vlad", "", "| call | ns | at most |", "|---|---|---|"]
     lines += [f"| {name} | {found:,.0f} | {aim} |" for name, found, aim in rows()]
     evaluator, compiled = growth()
     lines += [
         "",
-        f"An array of 10^6 reals (8 MB) that crosses makes the process grow by {evaluator:.2f} MB on the evaluator, there and "
-        f"back, and by {compiled:.2f} MB on its way to compiled code.",
+        f"Passing an array of 10^6 reals (8 MB) to the evaluator and back increases the memory of the process by "
+        f"{evaluator:.2f} MB, passing it to compiled code by {compiled:.2f} MB.",
         "",
         f"{processor()}; Python {platform.python_version()}{versions(None)}. Made by `python benchmarks/border.py --write`.",
     ]

@@ -156,10 +156,10 @@ def main(scale: float) -> int:
             random.random([max(2, int(length * scale ** (1 / len(s)))) for length in s]) for s in shapes
         ]
         functions = [system(name) for system in systems.values()]
-        answers = [f(*operands) for f in functions]
-        for system, answer in zip(systems, answers, strict=True):
-            if not math.isclose(answer, answers[0], rel_tol=1e-9):
-                print(f"{name}: {answers[0]} on cpu, {answer} by {system}")
+        results = [f(*operands) for f in functions]
+        for system, result in zip(systems, results, strict=True):
+            if not math.isclose(result, results[0], rel_tol=1e-9):
+                print(f"{name}: {results[0]} on cpu, {result} by {system}")
                 return 1
         print(f"{name:12}", *[f"{least(f, operands):10.2f}" for f in functions])
     return 0

@@ -94,13 +94,13 @@ def measured(row: Row) -> dict[str, Any]:
     f = session[procedure]
     before, begun = peak_megabytes(), time.perf_counter()
     made = compile_call(session.machine, f.value, values, optimize=3)
-    answer = made(*values)
+    result = made(*values)
     first = time.perf_counter() - begun
     if "Python" in name:
         fast = Session(tier="compile")
         fast.run(str(HERE / "programs" / f"{file}.vlad"))
         slope = fast[procedure]
-        assert slope(*operands) == answer and slope.quicks
+        assert slope(*operands) == result and slope.quicks
         call = best_of(lambda count: [slope(0.8) for _ in range(count)])
     else:
         call = best_of(in_c(made, values))
@@ -109,9 +109,9 @@ def measured(row: Row) -> dict[str, Any]:
         "first": first,
         "call": call,
         "mb": grown,
-        "built": built(file, procedure, operands, first_real(answer)),
+        "built": built(file, procedure, operands, first_real(result)),
         "tier 0": tier_0(file, procedure, operands),
-        "answer": first_real(answer),
+        "result": first_real(result),
     }
 
 
@@ -138,7 +138,7 @@ def built(file: str, procedure: str, operands: tuple[Any, ...], expected: float)
     loop = c_loop("int (*call)(long, void *, void *)", "call(1, in, out)")
     seconds = best_of(lambda count: loop(rows, given, results, ctypes.c_long(count)))
     if not math.isclose(results[0], expected, rel_tol=1e-9):
-        raise SystemExit(f"{procedure}: built alone it answers {results[0]}, in a session {expected}")
+        raise SystemExit(f"{procedure}: built alone it returns {results[0]}, in a session {expected}")
     return seconds
 
 
@@ -237,8 +237,8 @@ class Run:
         ]
         for kind, flags in C_FLAGS.items():
             found = self.of_c(c_name, kind, flags, workload, case) if c_name else None
-            if found and c_name in CHECKED and not math.isclose(found["check"], own["answer"], rel_tol=1e-6):
-                raise SystemExit(f"{name}: WRONG: {own['answer']}, C has {found['check']}")
+            if found and c_name in CHECKED and not math.isclose(found["check"], own["result"], rel_tol=1e-6):
+                raise SystemExit(f"{name}: WRONG: {own['result']}, C has {found['check']}")
             cells += [span(found["min"]), f"{seconds / found['min']:.2f}"] if found else ["", ""]
         best = self.of_peers(file, of_peers) if of_peers and self.python else None
         cells += [f"{best['peer']} {span(best['min'])}", f"{seconds / best['min']:.2g}"] if best else ["", ""]
@@ -279,16 +279,16 @@ def main(words: list[str]) -> None:
 Made by `benchmarks/run.py` on {time.strftime("%d %B %Y")}: vlad {__version__}, Python {platform.python_version()},
 {os.cpu_count()} cores, {processor()}{versions(python)}.
 
-First: from the procedure to its first answer, without cache. Then the time of a call when it is compiled, and of the same in
-a library that `vlad build` made; the memory that all this took beyond what a session takes; and a call on tier 0. Then C by
-hand doing the same work: with the same arithmetic as vlad, which rounds each product and each sum (-O3 -ffp-contract=off),
-strict (-O3, which fuses them), and fast (-Ofast); and the fastest of JAX, PyTorch, HIPS autograd and CasADi on the same
-problem; the ratios are vlad's time to theirs. Calls of vlad's code and of C stand in a loop of C: from Python each takes
-less than 0.1 µs more, where Python's headers are installed.
+The columns are: the time from the procedure to its first result, without cache; the time of a compiled call, and of the
+same call in a library that `vlad build` made; the memory used in addition to that of a session; and the time of a call on
+tier 0. Then handwritten C that does the same work: with the same arithmetic as vlad, which rounds each product and each sum
+(-O3 -ffp-contract=off), strict (-O3, which fuses them), and fast (-Ofast); and the fastest of JAX, PyTorch, HIPS autograd
+and CasADi on the same problem. The ratios are vlad's time to theirs. Compiled calls and C are called in a loop of C: from
+Python each call takes less than 0.1 µs more, if Python's headers are installed.
 
 {HEAD}{chr(10).join(lines)}
 
-What remains of each distance, and why, is in DISTANCES.md.
+DISTANCES.md explains the remaining differences.
 """
         (HERE / "RESULTS.md").write_text(text, encoding="utf-8")
 

@@ -243,23 +243,23 @@ def write(lines: list[str], errors: list[str], python: str | None) -> None:
 Made by `benchmarks/tensors.py` on {time.strftime("%d %B %Y")}: vlad {__version__}, Python {platform.python_version()},
 {os.cpu_count()} cores, {processor()}{versions(python, ("jax", "torch"))}.
 
-All numbers are of float64, but for the rows of float32, and every system has one thread (OMP_NUM_THREADS,
+All rows are computed in float64, except those marked float32, and every system has one thread (OMP_NUM_THREADS,
 OPENBLAS_NUM_THREADS, XLA_FLAGS, torch.set_num_threads). In the environment: {", ".join(settings)}.
 
-vlad is called from Python with arrays of NumPy and answers such arrays. C by hand (-O3, and -Ofast; -march=native, both with
-`omp simd`) is called through cffi, with addresses that are there already and into arrays that are there already; products
-are those of one library in both ({product().library}), which is not what NumPy has where it is MKL (`vlad-lang[mkl]`).
-They have the same arrays in one process, {PASSES} times over; the others have processes of their own.
-JAX (jit) and PyTorch (eager, and torch.compile of torch.func) get arrays of their own.
-`fast math` is tier 1 with the freedom of `--fast-math`: to reorder sums, to fuse them with products, and to multiply by a
+vlad is called from Python with NumPy arrays and returns NumPy arrays. Handwritten C (-O3, and -Ofast; -march=native, both with
+`omp simd`) is called through cffi, with existing addresses and result arrays; both use the matrix products of one library
+({product().library}), which is not NumPy's if it is MKL (`vlad-lang[mkl]`).
+These run in one process with the same arrays, {PASSES} times; each of the others has a separate process.
+JAX (jit) and PyTorch (eager, and torch.compile of torch.func) get their own arrays.
+`fast math` is tier 1 with `--fast-math`, which permits reordering sums, fusing them with products, and multiplying by a
 reciprocal, as -Ofast does. Without it every operation is rounded as on tier 0.
-The ratios are tier 1's time to the fastest of those by hand, where the derivative was found on paper (C, C fast, NumPy), and
-to the fastest of those that derive by themselves. First: from the procedure to its first answer on tier 1, without cache.
+The ratios are tier 1's time to the fastest handwritten code, with derivatives found on paper (C, C fast, NumPy), and to the
+fastest system with automatic differentiation. First: from the procedure to its first result on tier 1, without cache.
 
 {HEAD}{chr(10).join(lines)}
 
 {refused}
-What remains of each distance, and why, is in DISTANCES.md.
+DISTANCES.md explains the remaining differences.
 """
     (HERE / "TENSORS.md").write_text(text, encoding="utf-8")
 

@@ -62,7 +62,7 @@ def least(run: Callable[[], object], times: int = 5) -> float:
 def row(name: str, ours: Callable[[], float], theirs: Callable[[], float], whose: str, times: int = 5) -> str:
     a, b = ours(), theirs()
     if abs(a - b) > 1e-9 * max(1.0, abs(b)):
-        raise SystemExit(f"{name}: the answers differ: {a} and {b}")
+        raise SystemExit(f"{name}: the results differ: {a} and {b}")
     mine, other = least(ours, times), least(theirs, times)
     return f"| {name} | {mine * 1e3:.2f} | {other * 1e3:.2f} | {whose} | {mine / other:.3f} |"
 

@@ -18,7 +18,7 @@ MADE = "Made by `python docs/make_reference.py` from"
 
 
 def keywords() -> Iterator[str]:
-    """The page of the keywords: the text in vlad/manual, as it is."""
+    """The page of the keywords: the text in vlad/manual, unchanged."""
     yield from (Path(FOLDER) / "keywords.md").read_text(encoding="utf-8").splitlines()
 
 
@@ -31,11 +31,10 @@ def primitives() -> Iterator[str]:
     """The page of the table's rows."""
     themes = list(dict.fromkeys(ROOMS.values()))
     yield from ("# The primitives", "")
-    yield "What is built in, with its derivative as it is written in the one table of the program: in the language itself,"
-    yield "over the same primitives. In these texts r is the result, s its sensitivity, and dx the tangent of an operand x;"
-    yield "t is a tangent or a sensitivity that is multiplied, and several texts are factors."
-    yield "Where only partial derivatives stand, both modes follow from them. Names that are not on this page are used by such"
-    yield "texts only; `vlad doc NAME` tells what they are."
+    yield "The built-in procedures, with their derivatives as stated in the table of primitives: in the language itself, over the"
+    yield "same primitives. In these texts r is the result, s its sensitivity, and dx the tangent of an operand x; t is a tangent"
+    yield "or a sensitivity to be multiplied, and several texts are factors. If only partial derivatives are stated, both modes"
+    yield "are derived from them. Names that are not on this page are used only by such texts; `vlad doc NAME` describes them."
     yield from ("", f"{MADE} the rows in `vlad/primitives/`; the tests run each example.", "")
     yield from _contents(themes, lambda theme: [entry for entry in public() if entry.theme == theme])
     for theme in themes:
@@ -60,15 +59,15 @@ def library() -> Iterator[str]:
 def benchmarks() -> Iterator[str]:
     """The page of the benchmarks: an explanation, and their tables."""
     yield from ("# How fast it is", "")
-    yield "Programs with derivatives inside derivatives, against C that was written by hand and against other systems. A compiled"
-    yield "call is mostly within twice of the C, derivatives of any order included, for tags, closures and pairs are gone before"
-    yield "C is written. The evaluator, here called tier 0, is far slower, and starts at once: it is for what runs once. On large"
-    yield "tensors the libraries of all systems meet, for a product of matrices is the same BLAS everywhere; what is gained there"
-    yield "is fusion of what lies between the products, and small arrays."
+    yield "Programs with nested derivatives, compared with handwritten C and with other systems. A compiled call mostly takes"
+    yield "less than twice the time of the C, including derivatives of any order, since tags, closures and pairs are eliminated"
+    yield "before C is emitted. The evaluator, here called tier 0, is much slower, but starts at once: it is for code that runs"
+    yield "once. On large tensors all systems take about the same time, since products of matrices use the same BLAS"
+    yield "everywhere; the gains are in the fusion of the operations between the products, and on small arrays."
     yield ""
-    yield "To measure on your own machine, run `benchmarks/run.py` and `benchmarks/tensors.py` in the project's folder."
-    yield "What is left of each distance to C, and why, is told by `benchmarks/DISTANCES.md` there. How the work of a derivative"
-    yield "grows, which is the same on every machine, is on another page: [What derivatives cost](complexity.md)."
+    yield "To measure on your own machine, run `benchmarks/run.py` and `benchmarks/tensors.py` in the project's folder; there,"
+    yield "`benchmarks/DISTANCES.md` explains the remaining differences to C. The growth of the cost of derivatives, which is the"
+    yield "same on every machine, is on another page: [What derivatives cost](complexity.md)."
     for title, file in (("Numbers and lists", "RESULTS.md"), ("Tensors", "TENSORS.md")):
         lines = (DOCS.parent / "benchmarks" / file).read_text(encoding="utf-8").splitlines()
         yield from (
@@ -103,7 +102,7 @@ def _contents(titles: list[str], of: Callable[[str], list[Entry]]) -> Iterator[s
 
 
 def _anchor(title: str) -> str:
-    """How a heading is linked to."""
+    """The anchor of a heading."""
     return "".join([c for c in title.lower().replace(" ", "-") if c.isalnum() or c == "-"])
 
 

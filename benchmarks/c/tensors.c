@@ -1,4 +1,4 @@
-/* The workloads of benchmarks/tensors.py by hand: gradients and products that somebody derived on paper, in as few passes over
+/* The workloads of benchmarks/tensors.py by hand: gradients and products derived on paper, in as few passes over
    the arrays as that takes. A library that cffi calls with the arrays' addresses; `dgemm` is NumPy's own cblas_dgemm.
    Sums may be taken in any order (omp simd reduction), which is all the freedom that vlad takes as well. */
 #include <math.h>

@@ -109,7 +109,7 @@ class TooLong(Exception):
 
 
 def _give_up(*_):
-    raise TooLong(f"more than {FIRST_SECONDS} s until the first answer")
+    raise TooLong(f"more than {FIRST_SECONDS} s until the first result")
 
 
 def serve(make, answer=lambda value: value):
