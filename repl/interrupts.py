@@ -44,11 +44,11 @@ class Interrupts:
     def _dropped(self, dropped: Any) -> None:
         """Called by Python for exceptions that cannot be caught, as in a finaliser, which it prints otherwise."""
         if isinstance(dropped.exc_value, KeyboardInterrupt):
-            threading.Timer(AFTERWARDS, self._say_again).start()
+            threading.Timer(AFTERWARDS, self._resend).start()
         else:
             self._usual(dropped)
 
-    def _say_again(self) -> None:
+    def _resend(self) -> None:
         if self._open:
             self._last = 0.0
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

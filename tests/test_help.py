@@ -131,7 +131,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_documentation_of_a_kind_of_error() -> None:
     text = documentation("out-of-fuel")
     assert text.startswith("out-of-fuel    kind of error: Limits")
-    assert "`fuel` sets the limit" in text and "`tell` calls what it is given" in text and "```" not in text
+    assert "`fuel` sets the limit" in text and "`report` calls its argument" in text and "```" not in text
 
 
 def test_an_interactive_error_shows_its_code(

@@ -26,7 +26,7 @@ A_MOMENT = 0.005  # seconds
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command; returns its exit status. `argv` are the words after `vlad`."""
-    from vlad.control.standard_streams import discard, make_whole, say
+    from vlad.control.standard_streams import discard, make_whole, write_message
 
     make_whole()
     try:
@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
             sys.stdout.flush()
         except (OSError, ValueError):
             discard(sys.stdout)
-        say(INTERRUPTED)
+        write_message(INTERRUPTED)
         return INTERRUPT
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlad import __version__
 from vlad.control.safe_import import package_of
-from vlad.control.standard_streams import discard, read_line, same_everywhere, say
+from vlad.control.standard_streams import discard, read_line, same_everywhere, write_message
 from vlad.data.errors import VladError
 from vlad.evaluate.errors.replay import Beginning, Frames
 from vlad.evaluate.limits import AsyncException, Limits
@@ -311,11 +311,11 @@ def execute(line: CommandLine) -> int:
     elif line.command == "build":
         _build(session, line)
     else:
-        commands = _watching(session, line, _say) if line.traced or line.find_nan else None
+        commands = _watching(session, line, _report) if line.traced or line.find_nan else None
         with _noting_tail_calls(session) if commands is None else nullcontext():
             status = _run(session, line)
         for name in () if commands is None else commands.unseen():
-            _say(f"--trace {name}: there was no call of it")
+            _report(f"--trace {name}: there was no call of it")
         return status
     return SUCCESS
 
@@ -415,7 +415,7 @@ def _check_file(session: Session, path: str) -> int:
     lines, errors = session.check(path)
     _print_all(lines)
     for error in errors:
-        _say(str(error))
+        _report(str(error))
     return PROGRAM_ERROR if errors else SUCCESS
 
 
@@ -497,11 +497,11 @@ def _standard_input(session: Session) -> int:
     return SUCCESS
 
 
-def _say(message: str) -> None:
+def _report(message: str) -> None:
     """Print a message to the user, after the program's output."""
     with suppress(OSError):  # it is tried again at the end, which reports the failure
         sys.stdout.flush()
-    say(message)
+    write_message(message)
 
 
 @contextmanager
@@ -527,20 +527,20 @@ def _guarded(words: list[str]) -> int:
     try:
         return execute(parse(words))
     except UsageError as error:
-        _say(f"vlad: {error}\nTry `vlad --help`.")
+        _report(f"vlad: {error}\nTry `vlad --help`.")
         return WRONG_USAGE
     except VladError as error:
-        _say("\n".join([str(error), *getattr(error, "__notes__", ())]))
+        _report("\n".join([str(error), *getattr(error, "__notes__", ())]))
         if sys.stderr is not None and sys.stderr.isatty():  # an interactive user may want details
-            _say(f"  `vlad doc {error.code}` tells what that means")
+            _report(f"  `vlad doc {error.code}` tells what that means")
         return PROGRAM_ERROR
     except MemoryError:
-        _say("Error: The program needs more memory than there is")
+        _report("Error: The program needs more memory than there is")
         return PROGRAM_ERROR
     except ModuleNotFoundError as missing:  # in a folder of packages that are not installed
         if missing.name is None or missing.name.startswith("vlad"):
             raise
-        _say(
+        _report(
             f"vlad: the package {package_of(missing)} is not installed, which this needs; `pip install vlad-lang` brings it along"
         )
         return PROGRAM_ERROR
@@ -551,13 +551,13 @@ def _guarded(words: list[str]) -> int:
 
 
 def _internal(error: Exception) -> int:
-    _say(f"vlad: internal error, please report it: {type(error).__name__}: {error}")
+    _report(f"vlad: internal error, please report it: {type(error).__name__}: {error}")
     if os.environ.get("VLAD_DEBUG") == "1":
         import traceback  # 10 ms, only for an internal error
 
-        say("".join(traceback.format_exception(error)).rstrip("\n"))
+        write_message("".join(traceback.format_exception(error)).rstrip("\n"))
     else:
-        say("Set VLAD_DEBUG=1 to see where.")
+        write_message("Set VLAD_DEBUG=1 to see where.")
     return INTERNAL_ERROR
 
 
@@ -566,7 +566,7 @@ def _unwritten(error: OSError, status: int) -> int:
     discard(sys.stdout)
     if isinstance(error, BrokenPipeError):  # the reader of the output has closed it
         return status or BROKEN_PIPE
-    say(f"vlad: cannot write the output: {error.strerror}")
+    write_message(f"vlad: cannot write the output: {error.strerror}")
     return status or PROGRAM_ERROR
 
 

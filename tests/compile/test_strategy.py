@@ -34,7 +34,7 @@ def test_what_settles_at_once_is_tried_once() -> None:
 def test_certain_calls_are_followed_where_types_do_not_settle() -> None:
     assert list(map(brief, tried(Unsettled("no"), Settled()))) == [(set(), 0, []), ({CALL}, 0, [])]
     assert len(tried(Unsettled("no"), Unsettled("no"))) == 2  # once
-    assert len(tried(Unbounded("a file is read"))) == 1  # patience would not help
+    assert len(tried(Unbounded("a file is read"))) == 1  # unrolling would not help
     assert len(tried(Unsettled("no"), longest=LONGEST_CHAIN + 1)) == 1  # a long list that is taken apart
 
 
@@ -76,18 +76,18 @@ def test_the_last_attempt_that_succeeds_counts() -> None:
     assert best(make) == f"zeros {FROM_STRUCTURES}"
 
 
-def test_the_reason_is_that_of_the_more_patient_attempt_if_it_has_one_of_its_own() -> None:
-    def failing(patient: Unbounded) -> Unbounded:
+def test_the_reason_is_that_of_the_last_attempt_unless_it_is_too_large() -> None:
+    def failing(last: Unbounded) -> Unbounded:
         def make(strategy: Strategy) -> tuple[str, Settled]:
-            raise patient if strategy.unroll else Unsettled("hasty", for_number=True)
+            raise last if strategy.unroll else Unsettled("first", for_number=True)
 
         with pytest.raises(Unbounded) as caught:
             best(make)
         assert caught.value.for_number
         return caught.value
 
-    assert failing(Unbounded("patient")).reason == "patient"
-    assert failing(NotWorthwhile("too long")).reason == "hasty"
+    assert failing(Unbounded("last")).reason == "last"
+    assert failing(NotWorthwhile("too long")).reason == "first"
 
 
 def test_lists_are_unrolled_for_one_length_first() -> None:

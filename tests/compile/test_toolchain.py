@@ -70,7 +70,7 @@ FAULTS = {
 
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Nothing found yet, an empty cache, a temporary folder of its own, little patience."""
+    """Nothing found yet, an empty cache, a temporary folder of its own, short timeouts."""
     monkeypatch.setenv("VLAD_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))

@@ -71,7 +71,7 @@ def mutated(words: list[str], random_: random.Random) -> str:
 
 # Where everything is compiled a tenth of them is done for each change: errors are worded by tier 0 in any case.
 @pytest.mark.parametrize(
-    "part", [pytest.param(n, marks=() if n % 10 == 0 else pytest.mark.patient) for n in range(PARTS)]
+    "part", [pytest.param(n, marks=() if n % 10 == 0 else pytest.mark.slow_compiled) for n in range(PARTS)]
 )
 def test_mutated_programs(part: int) -> None:
     random_ = random.Random(part)

@@ -198,7 +198,7 @@ def test_redefinitions_are_seen_by_old_code() -> None:
     assert session.eval("(h (cons 1 2))") == "mine"
 
 
-@pytest.mark.patient
+@pytest.mark.slow_compiled
 def test_deep_source_and_deep_data() -> None:
     session = vlad.Session()
     depth = 100_000

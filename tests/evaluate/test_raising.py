@@ -184,8 +184,8 @@ def start_thread(act):
 def still_imports():
     "Can an importer complete an import if it is not interrupted, and can other threads?"
     global victim
-    before, patience = turns, time.monotonic() + 10
-    while turns == before and time.monotonic() < patience:
+    before, deadline = turns, time.monotonic() + 10
+    while turns == before and time.monotonic() < deadline:
         if not victim.is_alive():
             victim = start_thread(importer)
         time.sleep(0.001)  # releases the interpreter's lock for the importer
@@ -460,10 +460,10 @@ def test_no_handler_is_lost_to_an_exception_of_a_probe() -> None:
 
     def signal_and_probe() -> None:
         for sent in range(300):
-            patience = time.monotonic() + 10
+            deadline = time.monotonic() + 10
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
             probe_main_thread(probe)
-            while ended <= sent and time.monotonic() < patience:
+            while ended <= sent and time.monotonic() < deadline:
                 time.sleep(1e-5)  # releases the interpreter's lock for the handler
         enough.append(1)
 

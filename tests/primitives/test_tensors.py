@@ -326,7 +326,7 @@ DRAWN = dict(zip(PRODUCTS, [
 ], strict=True))  # fmt: skip
 
 
-@pytest.mark.patient
+@pytest.mark.slow_compiled
 @pytest.mark.parametrize("text", PRODUCTS)
 @at_shapes(data=st.data(), seed=seeds)
 def test_products(session: vlad.Session, text: str, data: st.DataObject, seed: int) -> None:
@@ -379,14 +379,14 @@ def specifications(draw: st.DrawFn) -> str:
     return ",".join(terms) + ("->" + kept if draw(st.integers(0, 3)) else "")
 
 
-@pytest.mark.patient
+@pytest.mark.slow_compiled
 @pytest.mark.parametrize("spec", EINSUMS)
 @at_shapes(min(5, EXAMPLES), data=st.data(), seed=seeds)
 def test_einsum(session: vlad.Session, spec: str, data: st.DataObject, seed: int) -> None:
     check_einsum(session, spec, data.draw(sized(spec)), seed)
 
 
-@pytest.mark.patient
+@pytest.mark.slow_compiled
 @at_shapes(data=st.data(), seed=seeds)
 def test_einsum_of_any_specification(session: vlad.Session, data: st.DataObject, seed: int) -> None:
     spec = data.draw(specifications())
@@ -963,7 +963,7 @@ def test_a_gradient_through_indices_costs_as_much_as_the_loop(
         assert totals == 1
 
 
-@pytest.mark.patient
+@pytest.mark.slow_compiled
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_determinants_of_singular_matrices_have_derivatives(session: vlad.Session, rank: int) -> None:
     """Compared with the expanded polynomial; if the rank allows it, of higher orders, too."""

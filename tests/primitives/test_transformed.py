@@ -24,7 +24,7 @@ def session() -> vlad.Session:
     return session
 
 
-@pytest.mark.patient
+@pytest.mark.slow_compiled
 @pytest.mark.parametrize("case", CASES, ids=repr)
 def test_every_nesting_of_modes(session: vlad.Session, case: Case) -> None:
     for point in case.points(8, "transformed"):

@@ -89,14 +89,14 @@ class Reader:
         self.prompt = Writing()
         self.session = Session(tier="evaluate")
         self.session.eval(DEFINITIONS)
-        assert self.prompt.says(DEFINITIONS) == ""
+        assert self.prompt.output(DEFINITIONS) == ""
 
     def printed(self, program: str) -> dict[str, str]:
         """The prompt's output for a program, by stage."""
-        assert self.prompt.says(f"(define f {program})") == ""
+        assert self.prompt.output(f"(define f {program})") == ""
         texts = {}
         for stage in STAGES:
-            text = self.prompt.says(f",{stage} f").strip()
+            text = self.prompt.output(f",{stage} f").strip()
             assert text.startswith("(define f (") and text.endswith(")"), text
             texts[stage] = text.removeprefix("(define f ")[:-1]
         return texts

@@ -43,10 +43,10 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 class TestCurves:
     def test_in_the_terminal(self, writing: Writing) -> None:
-        lines = writing.says(",plot sin 0 6").splitlines()
+        lines = writing.output(",plot sin 0 6").splitlines()
         assert len(lines) == 18 and "⠀" < max(lines[0]) <= "⣿"
         assert max(map(len, lines)) <= 80
-        text = writing.says(",plot sin 0 6 derivative")
+        text = writing.output(",plot sin 0 6 derivative")
         assert "* sin   + sin ′" in text
 
     @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ class TestCurves:
          "'(1 +nan.0 +inf.0)", "'(5)", "'(1e308 -1e308)", "(lambda (x) (/ 1 x)) -1 1", "log -1 1"],
     )  # fmt: skip
     def test_what_can_be_drawn(self, writing: Writing, operands: str) -> None:
-        assert "└──" in writing.says(f",plot {operands}")
+        assert "└──" in writing.output(f",plot {operands}")
 
     @pytest.mark.parametrize(
         ("operand", "expected"),
@@ -74,27 +74,27 @@ class TestCurves:
         "operands", ["5", "'()", "'(a)", "sin 1 0", "sin '(1)", "(lambda (x) (list x x))", "'(+nan.0)"]
     )
     def test_what_cannot(self, writing: Writing, operands: str) -> None:
-        assert "Error: " in writing.says(f",plot {operands}")
+        assert "Error: " in writing.output(f",plot {operands}")
 
     def test_a_procedure_that_takes_no_number(self, writing: Writing) -> None:
         """The error is in the library's `map`, which the user did not call."""
-        text = writing.says(",plot (lambda (x y) (+ x y)) 0 6", ",plot car")
+        text = writing.output(",plot (lambda (x y) (+ x y)) 0 6", ",plot car")
         assert "`,plot` calls (lambda (x y) (+ x y)) with one number, from 0 to 6" in text
         assert "`,plot` calls car with one number, from -5 to 5" in text and "stdlib" not in text
 
     def test_an_interval_of_one_end(self, writing: Writing) -> None:
-        assert "as in `,plot sin 0 6`" in writing.says(",plot sin 0")
+        assert "as in `,plot sin 0 6`" in writing.output(",plot sin 0")
 
     def test_as_svg(self, writing: Writing, tmp_path: Path) -> None:
         assert (
-            writing.says(',plot (lambda (x) (if (< x 0) 0 x)) sin -1 1 "a b.svg"') == "; written: a b.svg\n"
+            writing.output(',plot (lambda (x) (if (< x 0) 0 x)) sin -1 1 "a b.svg"') == "; written: a b.svg\n"
         )
         svg = minidom.parse(str(tmp_path / "a b.svg"))
         assert len(svg.getElementsByTagName("polyline")) == 2
 
     def test_other_files_need_matplotlib(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-        assert "Only Matplotlib can write out.png" in writing.says(",plot sin out.png")
+        assert "Only Matplotlib can write out.png" in writing.output(",plot sin out.png")
 
     @pytest.mark.parametrize("where", ["inline", "window"])
     def test_pictures_need_matplotlib(
@@ -103,19 +103,19 @@ class TestCurves:
         monkeypatch.setenv("KITTY_WINDOW_ID", "1")
         monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
         monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-        text = writing.says(f",plot sin {where}")
+        text = writing.output(f",plot sin {where}")
         assert "and it is not installed" in text and "hint: `pip install 'vlad-lang[plot]'`" in text
-        assert "└──" in writing.says(",plot sin")
+        assert "└──" in writing.output(",plot sin")
 
     def test_words_that_the_program_defines_are_its_own(self, writing: Writing) -> None:
-        text = writing.says("(define (window x) (* x x))", ",plot sin window 0 1", ",plot sin window")
+        text = writing.output("(define (window x) (* x x))", ",plot sin window 0 1", ",plot sin window")
         assert text.count("* sin   + window") == 2
 
     def test_a_wrong_variable_of_the_environment(
         self, writing: Writing, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("VLAD_PLOT", "wall")
-        assert "$VLAD_PLOT is one of inline, window, text; not wall" in writing.says(",plot sin")
+        assert "$VLAD_PLOT is one of inline, window, text; not wall" in writing.output(",plot sin")
 
 
 class TestTerminalsThatShowPictures:
@@ -177,17 +177,17 @@ class TestTerminalsThatShowPictures:
 
 class TestPictures:
     def test_what_is_drawn(self, writing: Writing, pretended: None, tmp_path: Path) -> None:
-        assert writing.says(",plot sin 0 1 derivative out.pdf") == "; written: out.pdf\n"
+        assert writing.output(",plot sin 0 1 derivative out.pdf") == "; written: out.pdf\n"
         text = (tmp_path / "out.pdf").read_text()
         assert "[('sin', 240, ''), ('sin ′', 240, ''), ('legend', 0, '')]" in text
 
     def test_the_steps_of_a_way_are_marked(self, writing: Writing, pretended: None, tmp_path: Path) -> None:
-        writing.says(",plot '((0 . 1) (2 . 0) (1 . 0.5)) way.png", ",plot '(3 1 2) sequence.png")
+        writing.output(",plot '((0 . 1) (2 . 0) (1 . 0.5)) way.png", ",plot '(3 1 2) sequence.png")
         assert ", 3, '.')" in (tmp_path / "way.png").read_text()
         assert ", 3, '')" in (tmp_path / "sequence.png").read_text()
 
     def test_inline_where_the_terminal_cannot(self, writing: Writing, pretended: None) -> None:
-        assert "not known to show pictures" in writing.says(",plot sin inline")
+        assert "not known to show pictures" in writing.output(",plot sin inline")
 
     @pytest.mark.filterwarnings("default")
     def test_by_matplotlib_itself(self) -> None:

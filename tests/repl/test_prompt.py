@@ -94,7 +94,7 @@ class TestEditing:
     def test_paste_of_many_forms(self, keys: Keys) -> None:
         pasted = "(define (f x)\n\t(* x 2))\n; a comment\n(f 1)\n\n(f 2)\n"
         assert keys.typed(f"\x1b[200~{pasted}\x1b[201~", ENTER) == pasted
-        assert keys.writing.says(pasted) == "2\n4\n"
+        assert keys.writing.output(pasted) == "2\n4\n"
 
     @pytest.mark.parametrize(
         ("name", "begun", "result"),
@@ -166,7 +166,7 @@ class TestCompletion:
         return [candidate.text for candidate in candidates(writing.shell, before)]
 
     def test_names(self, writing: Writing) -> None:
-        writing.says("(define (squeeze x) x) (define-syntax square-of (syntax-rules () ((_ x) (* x x))))")
+        writing.output("(define (squeeze x) x) (define-syntax square-of (syntax-rules () ((_ x) (* x x))))")
         assert self.offered(writing, "(squ") == ["square", "square-of", "squeeze"]
         assert "let*" in self.offered(writing, "(le")
         assert self.offered(writing, "(map-ten") == ["map-tensor"]
@@ -264,8 +264,8 @@ class TestHistory:
 
     def test_the_command(self, writing: Writing, tmp_path: Path) -> None:
         Keys(writing, tmp_path / "history").typed("(sin 1)\r")
-        assert writing.says(",history sin") == "(sin 1)\n"
-        assert writing.says(",history cos") == ""
+        assert writing.output(",history sin") == "(sin 1)\n"
+        assert writing.output(",history cos") == ""
 
     def test_what_is_no_entry_is_passed_over(self, tmp_path: Path) -> None:
         path = tmp_path / "history"

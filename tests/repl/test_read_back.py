@@ -83,7 +83,7 @@ OWN = """
 def test_names_that_mean_something_else_than_the_systems() -> None:
     """The derivative of cos applies the sine of the system; the program's own one is another."""
     reader = Reader()
-    assert reader.prompt.says(OWN) == ""
+    assert reader.prompt.output(OWN) == ""
     reader.session.run_text(OWN)
     program = "(lambda (x y) (accumulate (* (cos (sin x)) |#zero|) (identity (record y))))"
     texts = reader.printed(program)
@@ -94,6 +94,6 @@ def test_names_that_mean_something_else_than_the_systems() -> None:
 def test_quoted_data_like_the_notation_of_core() -> None:
     reader = Reader()
     program = '(lambda (x y) (cons x \'(|#1=| (a b) |#zero| |#=1| (c) "#zero #1=(")))'
-    reader.prompt.says(f"(define f {program})")
+    reader.prompt.output(f"(define f {program})")
     reader.read(program, {"core": reader.printed(program)["core"]})
     assert answer(reader.session, "(f 1 2)") == '(1 |#1=| (a b) |#zero| |#=1| (c) "#zero #1=(")'

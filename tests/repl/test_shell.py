@@ -26,46 +26,48 @@ def value_of(text: str, session: Session | None = None) -> Value:
 
 class TestResults:
     def test_a_value_is_shown_and_kept(self, writing: Writing) -> None:
-        assert writing.says("(+ 1 2)", "(* _ 10)", "(- _2 _1)") == "3\n30\n27\n"
+        assert writing.output("(+ 1 2)", "(* _ 10)", "(- _2 _1)") == "3\n30\n27\n"
 
     def test_definitions_and_effects_show_nothing(self, writing: Writing) -> None:
-        assert writing.says("(define x 2)", '(display "hi")', "x") == "hi\n2\n"
+        assert writing.output("(define x 2)", '(display "hi")', "x") == "hi\n2\n"
 
     def test_a_definition_does_not_change_the_last_result(self, writing: Writing) -> None:
-        assert writing.says("7", "(define x 2)", "_") == "7\n7\n"
+        assert writing.output("7", "(define x 2)", "_") == "7\n7\n"
 
     def test_many_forms_in_one_input(self, writing: Writing) -> None:
-        assert writing.says("(define x 2) x\n(* x x)", "_1") == "2\n4\n4\n"
+        assert writing.output("(define x 2) x\n(* x x)", "_1") == "2\n4\n4\n"
 
     def test_the_forms_before_an_error_are_done(self, writing: Writing) -> None:
-        text = writing.says("(define x 2) x (car x) (define y 1)", "x", "y")
+        text = writing.output("(define x 2) x (car x) (define y 1)", "x", "y")
         assert text.startswith("2\n<input 1>:1:16: Error: Argument to car is invalid\n")
         assert "\n2\n<input 3>:1:1: Error: Unbound variable: y\n" in text
 
     def test_compiled_code_uses_the_new_result(self) -> None:
         writing = Writing("compile")
-        assert writing.says("1", "(define (f x) (* x _))", "(f 5)", "(f 2)") == "1\n5\n10\n"
+        assert writing.output("1", "(define (f x) (* x _))", "(f 5)", "(f 2)") == "1\n5\n10\n"
 
     def test_a_redefined_name_of_the_library_is_reported_once(self, writing: Writing) -> None:
         writing.shell.attended = True
         message = "; {} is your own from here on, no longer vlad's; `,reset` forgets your definitions\n"
-        assert writing.says("(define (mean l) 1) (define (car x) 2)") == message.format(
+        assert writing.output("(define (mean l) 1) (define (car x) 2)") == message.format(
             "mean"
         ) + message.format("car")
-        assert writing.says("(define (mean l) 3)", "(define (average l) 4)", "(mean 5)", "_") == "3\n3\n"
+        assert writing.output("(define (mean l) 3)", "(define (average l) 4)", "(mean 5)", "_") == "3\n3\n"
         writing.shell.attended = False
-        assert writing.says("(define (mean l) 3)", ",reset", "(mean #[1 2 3])") == "2\n"
+        assert writing.output("(define (mean l) 3)", ",reset", "(mean #[1 2 3])") == "2\n"
 
     def test_old_results_are_forgotten(self, writing: Writing) -> None:
-        writing.says(*[str(i) for i in range(MOST_RESULTS + 3)])
-        assert writing.says("_1").startswith(f"<input {MOST_RESULTS + 4}>:1:1: Error: Unbound variable: _1\n")
-        assert writing.says("_4") == "3\n"
+        writing.output(*[str(i) for i in range(MOST_RESULTS + 3)])
+        assert writing.output("_1").startswith(
+            f"<input {MOST_RESULTS + 4}>:1:1: Error: Unbound variable: _1\n"
+        )
+        assert writing.output("_4") == "3\n"
 
     def test_tensors_show_shape_and_kind(self, writing: Writing) -> None:
-        assert writing.says("#[[1 2] [3 4]]") == "#[[1 2] [3 4]]  ; tensor of 2×2 float64\n"
+        assert writing.output("#[[1 2] [3 4]]") == "#[[1 2] [3 4]]  ; tensor of 2×2 float64\n"
 
     def test_procedures_show_parameters_and_place(self, writing: Writing) -> None:
-        text = writing.says("(define (f x . y) x)", "f", "sin", "(lambda (a b) a)", "(derivative sin)")
+        text = writing.output("(define (f x . y) x)", "f", "sin", "(lambda (a b) a)", "(derivative sin)")
         assert text.splitlines() == [
             "f  ; procedure (f x . y), <input 1>:1",
             "sin  ; primitive (sin x)",
@@ -74,7 +76,7 @@ class TestResults:
         ]
 
     def test_transformed_values_are_readable(self, writing: Writing) -> None:
-        text = writing.says("(define (f x) x)", "(*j f)", "(*j '(1 2))", "(cdr ((J f) (J 2)))")
+        text = writing.output("(define (f x) x)", "(*j f)", "(*j '(1 2))", "(cdr ((J f) (J 2)))")
         assert text.splitlines() == [
             "(reverse f)  ; reverse of procedure (f x), <input 1>:1",
             "(reverse (1 2))  ; reverse of (1 2)",
@@ -85,7 +87,7 @@ class TestResults:
     def test_slow_inputs_are_timed(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
         writing.shell.attended = True
         monkeypatch.setattr("vlad.repl.shell.SLOW", 0.0)
-        assert writing.says("1").startswith("1\n; 0.0")
+        assert writing.output("1").startswith("1\n; 0.0")
 
 
 class TestLayout:
@@ -124,10 +126,10 @@ class TestLayout:
 
 class TestErrors:
     def test_an_error_is_shown_and_kept(self, writing: Writing) -> None:
-        text = writing.says("(car 5)")
+        text = writing.output("(car 5)")
         assert text.startswith("<input 1>:1:1: Error: Argument to car is invalid\n    1 | (car 5)\n")
-        assert writing.says("(string-length _error)") == f"{len(text) - 1}\n"
-        assert writing.says(",error") == text
+        assert writing.output("(string-length _error)") == f"{len(text) - 1}\n"
+        assert writing.output(",error") == text
 
     @pytest.mark.parametrize(
         "text",
@@ -135,8 +137,8 @@ class TestErrors:
          "(let loop ((i 0)) (+ 1 (loop i)))"],
     )  # fmt: skip
     def test_the_session_survives(self, writing: Writing, text: str) -> None:
-        assert "Error: " in writing.says(",limits depth 1000", text)
-        assert writing.says("(+ 1 2)") == "3\n"
+        assert "Error: " in writing.output(",limits depth 1000", text)
+        assert writing.output("(+ 1 2)") == "3\n"
 
     def test_internal_errors_are_reported_as_such(
         self, writing: Writing, monkeypatch: pytest.MonkeyPatch
@@ -152,14 +154,14 @@ class TestErrors:
     def test_an_interrupt_ends_only_the_evaluation(self, writing: Writing) -> None:
         with writing.shell.interrupts as interrupts:
             threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,)).start()
-            assert "Interrupted" in writing.says("(let loop ((i 0)) (loop (+ i 1)))")
+            assert "Interrupted" in writing.output("(let loop ((i 0)) (loop (+ i 1)))")
             signal.raise_signal(signal.SIGINT)  # before an input is read: it does not apply to the next one
             interrupts.expect()
-            assert writing.says("(+ 1 2)") == "3\n"
+            assert writing.output("(+ 1 2)") == "3\n"
             interrupts.expect()
             signal.raise_signal(signal.SIGINT)  # the input was read: it is
-            assert writing.says("(+ 1 2)") == "Interrupted\n"
-        assert writing.says("(+ 1 2)") == "3\n"
+            assert writing.output("(+ 1 2)") == "Interrupted\n"
+        assert writing.output("(+ 1 2)") == "3\n"
 
 
 class TestTheWayToAnError:
@@ -169,28 +171,28 @@ class TestTheWayToAnError:
     )
 
     def test_the_last_tail_calls_are_shown(self, writing: Writing) -> None:
-        text = writing.says(*self.PROGRAM, "(start 40)")
+        text = writing.output(*self.PROGRAM, "(start 40)")
         assert text.count("begun") == 1
         assert text.endswith(
             "\n  in down at <input 1>:1:30\n"
             "  the last 16 tail calls, the latest first:\n    down at <input 1>:1:38, 16 times\n"
         )
-        assert writing.says(",error") == text.partition("begun\n")[2]
-        assert writing.says("(+ 1 (start 1))").endswith(
+        assert writing.output(",error") == text.partition("begun\n")[2]
+        assert writing.output("(+ 1 (start 1))").endswith(
             "\n  reached by tail calls, the latest first:\n"
             "    down at <input 1>:1:38\n    start at <input 2>:1:37\n"
         )
 
     def test_not_the_form_that_was_just_entered(self, writing: Writing) -> None:
-        assert writing.says(*self.PROGRAM, "(down 0)").endswith("\n  in down at <input 1>:1:30\n")
-        assert writing.says("(car 5)").endswith("this is a real\n")
+        assert writing.output(*self.PROGRAM, "(down 0)").endswith("\n  in down at <input 1>:1:30\n")
+        assert writing.output("(car 5)").endswith("this is a real\n")
 
     def test_only_where_that_takes_a_moment(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("vlad.repl.shell.A_MOMENT", 0.01)
-        assert "tail calls" not in writing.says(*self.PROGRAM, "(start 300000)")
+        assert "tail calls" not in writing.output(*self.PROGRAM, "(start 300000)")
         answers = iter(["where\n", "quit\n"])
         writing.shell.read = lambda: next(answers)
-        assert "\n    down at <input 1>:1:38, 16 times\n" in writing.says(",debug")
+        assert "\n    down at <input 1>:1:38, 16 times\n" in writing.output(",debug")
 
     def test_ctrl_c_ends_the_search(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("vlad.repl.shell.A_MOMENT", 60.0)
@@ -202,8 +204,8 @@ class TestTheWayToAnError:
 
         monkeypatch.setattr(writing.shell.debugger.debugger, "retrace", interrupted)
         with writing.shell.interrupts:
-            assert "tail calls" not in writing.says(*self.PROGRAM, "(start 1000000)")
-        assert writing.says("(+ 1 2)") == "3\n"
+            assert "tail calls" not in writing.output(*self.PROGRAM, "(start 1000000)")
+        assert writing.output("(+ 1 2)") == "3\n"
         assert writing.shell.session.machine.instrument is None
 
 
@@ -214,8 +216,8 @@ class TestLeaving:
             enter(writing.shell, text)
 
     def test_not_when_they_mean_something(self, writing: Writing) -> None:
-        assert writing.says("(define (exit) 5)", "(exit)") == "5\n"
-        assert writing.says("(define help 7)", "help") == "7\n"
+        assert writing.output("(define (exit) 5)", "(exit)") == "5\n"
+        assert writing.output("(define help 7)", "help") == "7\n"
 
 
 def test_an_interrupt_in_a_finalizer_is_raised_again(capfd: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ class Writing:
         terminal.columns = 80
         self.shell = Shell(lambda write: Session(tier=tier, write=write), terminal, Interrupts())
 
-    def says(self, *inputs: str) -> str:
+    def output(self, *inputs: str) -> str:
         """The output for some inputs, one after the other."""
         self.stream.seek(0)
         self.stream.truncate()

@@ -293,7 +293,7 @@ def test_saddle_point_nests_and_differentiates() -> None:
 # Linear algebra and differential equations.
 
 
-@pytest.mark.patient
+@pytest.mark.slow_compiled
 def test_linear_algebra_agrees_with_itself() -> None:
     session = vlad.Session()
     session.eval("(define m '((0 2 1) (4 8 -1) (2 5 3)))")
@@ -400,15 +400,15 @@ PROGRAMS = [
 
 
 # Each derivative takes the compiler many seconds, if everything is compiled.
-PATIENT = (
+SLOW_COMPILED = (
     "(sort l", "solve-linear", "matrix-inverse", "(second (argmin", "saddle-point", "stream-scan", "(determinant (list",
     "(append* (list", "(cholesky-factor", "(stream-map2",
 )  # fmt: skip
 
 
 def marked(program: str) -> Any:
-    is_patient = any(word in program for word in PATIENT)
-    return pytest.param(program, marks=pytest.mark.patient if is_patient else ())
+    is_slow = any(word in program for word in SLOW_COMPILED)
+    return pytest.param(program, marks=pytest.mark.slow_compiled if is_slow else ())
 
 
 @pytest.mark.parametrize("program", [marked(program) for program in PROGRAMS])

@@ -58,7 +58,7 @@ def expect_slopes(slopes: Any) -> None:
     assert second[1:4] == pytest.approx([second[0]] * 3, rel=1e-9, abs=1e-11)
 
 
-@pytest.mark.patient
+@pytest.mark.slow_compiled
 @pytest.mark.parametrize("model", MODELS)
 def test_derivatives_by_a_model_that_is_a_procedure(session: vlad.Session, model: str) -> None:
     expect_slopes(session.eval(f"(all-slopes (lambda (m) {MODELS[model]}) {model})"))

@@ -132,7 +132,7 @@ def test_what_has_no_derivative_stays() -> None:
         assert after[4].dtype == np.int64 and list(after[4]) == [1, 2] and list(after[5]) == [False, True]
 
 
-@pytest.mark.patient
+@pytest.mark.slow_compiled
 def test_lbfgs_leaves_what_has_no_derivative_where_it_is() -> None:
     session = vlad.Session()
     session.eval("(define (f (list x k y)) (+ (square (- x 3)) (sum (square (- y (gather #[1 2 3 4] k))))))")
@@ -242,7 +242,7 @@ def test_lbfgs_on_rosenbrock(length: int, most: int) -> None:
     assert session.eval("(steps-to rosenbrock x 1e-8)") <= most
 
 
-@pytest.mark.patient
+@pytest.mark.slow_compiled
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), length=st.integers(1, 8), spread=st.floats(0, 2))
 def test_lbfgs_on_quadratics(seed: int, length: int, spread: float) -> None:
@@ -259,7 +259,7 @@ def test_lbfgs_on_quadratics(seed: int, length: int, spread: float) -> None:
     assert found == pytest.approx(np.linalg.solve(session["a"], session["b"]), rel=1e-7, abs=1e-6)
 
 
-@pytest.mark.patient
+@pytest.mark.slow_compiled
 def test_every_lbfgs_step_meets_the_strong_wolfe_conditions() -> None:
     session = vlad.Session()
     session.eval(ROSENBROCK)
@@ -318,7 +318,7 @@ def test_a_long_loop_of_training_takes_constant_memory() -> None:
     assert list(session.eval("(car done)")) == pytest.approx([0, 0], abs=1e-9)
 
 
-@pytest.mark.patient
+@pytest.mark.slow_compiled
 @pytest.mark.parametrize("optimizer", ["(momentum 1e-3 0.9)", "(adam 1e-3)", "(adamw 1e-3 0.1)"])
 def test_no_step_leaves_anything_behind(optimizer: str) -> None:
     """What 2,000 steps on a list and a closure allocate at their peak is what 100 steps do."""

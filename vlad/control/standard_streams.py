@@ -38,7 +38,7 @@ def read_line() -> str:
     return "" if sys.stdin is None else sys.stdin.readline()
 
 
-def say(message: str) -> None:
+def write_message(message: str) -> None:
     """Write a message to standard error; where that fails, it is lost."""
     stream = sys.stderr
     if stream is None:  # pythonw, or a host that closed it

@@ -250,8 +250,8 @@ def _derivative_lines(entry: Entry) -> Iterator[str]:
 def _kind_lines(kind: Kind) -> Iterator[str]:
     yield f"{kind.code}    kind of error: {kind.group}"
     yield from _part("", [line for line in kind.lines if not line.startswith("```")])
-    if any(line.startswith("tell(") for line in kind.lines):
-        yield from _part("", ["(`tell` calls what it is given, and prints the error.)"])
+    if any(line.startswith("report(") for line in kind.lines):
+        yield from _part("", ["(`report` calls its argument, and prints the error.)"])
 
 
 def _part(title: str, lines: Iterable[str]) -> Iterator[str]:

@@ -25,7 +25,7 @@ from vlad.primitives.arrays import array_of, constant, dimensions, reshaped_to, 
 from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.numbers import invalid
 from vlad.primitives.products import product
-from vlad.primitives.type_rules import asked_kind, is_number, kind_of, known, loops, shape_of, unfit
+from vlad.primitives.type_rules import is_number, kind_of, known, loops, result_kind, shape_of, unfit
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine
@@ -147,7 +147,7 @@ def _abstract_contract(w: AbstractMachine, a: Any, b: Any, labels: Any, like: An
     def kind(x: Any, term: str, other: str) -> str:
         """The kind of an operand of the product: None for a real, float64 if a tensor is first summed over axes of its own."""
         own, is_summed = kind_of(x) or "float64", any(label not in other + result for label in term)
-        return asked_kind(w.machine.table["sum"].value, (own,), -1.0, FALSE) if is_summed else own
+        return result_kind(w.machine.table["sum"].value, (own,), -1.0, FALSE) if is_summed else own
 
     return loops(
         w, extents, [a, b], accesses, dims, steps=[(w.machine.table["*"], (0, 1))],

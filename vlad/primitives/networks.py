@@ -41,13 +41,13 @@ from vlad.primitives.type_rules import (
     Shape,
     as_numbers,
     as_reals,
-    asked_kind,
     copied,
     is_number,
     kind_of,
     known,
     loops,
     put_together,
+    result_kind,
     shape_of,
 )
 
@@ -417,7 +417,7 @@ def _abstract_avg_pool(w: AbstractMachine, x: Any, *geometry: Any) -> Any:
     extents, image = _window_turns(shape_of(x), axes)
     shape, result = _results_of(extents)
     padded = _with_padding(w, as_numbers(w, x), axes)
-    kind = asked_kind(w.machine.table["sum"].value, (kind_of(padded),), -1.0, FALSE)
+    kind = result_kind(w.machine.table["sum"].value, (kind_of(padded),), -1.0, FALSE)
     total = loops(w, extents, [padded], [image], shape, write=result, combine="+", fill=0.0, kind=kind)
     return w.apply(w.machine.table["/"], [total, _counted(w, total, axes)])
 

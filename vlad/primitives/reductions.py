@@ -30,7 +30,6 @@ from vlad.primitives.type_rules import (
     as_kind,
     as_numbers,
     as_reals,
-    asked_kind,
     copied,
     filled,
     is_number,
@@ -40,6 +39,7 @@ from vlad.primitives.type_rules import (
     reduced,
     repeated,
     reshaped,
+    result_kind,
     shape_of,
     unfit,
 )
@@ -280,7 +280,7 @@ def _abstract_cumsum(w: AbstractMachine, t: Any, axis: Any, from_end: Any) -> An
         return w.invalid("cumsum")
     shape = shape_of(t)
     at = axis_of("cumsum", known(w, axis), len(shape))
-    kind = asked_kind(w.machine.table["cumsum"].value, (kind_of(t),), -1.0, FALSE)
+    kind = result_kind(w.machine.table["cumsum"].value, (kind_of(t),), -1.0, FALSE)
     if 0 in shape:
         return filled(w, shape, 0.0, kind)
     is_back = flag("cumsum", "from-end", known(w, from_end))

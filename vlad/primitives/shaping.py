@@ -40,7 +40,6 @@ from vlad.primitives.numbers import invalid
 from vlad.primitives.type_rules import (
     Shape,
     as_number,
-    asked_kind,
     broadcast_shape,
     copied,
     is_number,
@@ -50,6 +49,7 @@ from vlad.primitives.type_rules import (
     put_together,
     repeated,
     reshaped,
+    result_kind,
     shape_of,
     unfit,
 )
@@ -253,7 +253,7 @@ def row_of(w: AbstractMachine, parts: list[Any]) -> Any:
 
 def joined(w: AbstractMachine, parts: list[Any], axis: int) -> Any:
     """Concatenate parts along an axis."""
-    kind = asked_kind(_joined, tuple([kind_of(part) for part in parts]))
+    kind = result_kind(_joined, tuple([kind_of(part) for part in parts]))
     shape, begin, placed = shape_of(parts[0]), 0, []
     for part in parts:
         own = shape_of(part)

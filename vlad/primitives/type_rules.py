@@ -2,7 +2,7 @@
 
 A rule gives the shape and kind of the result and the loops that compute it (core/loop_nests.py). Shapes and axes are constants
 of a compiled program; shapes that depend on run-time values are left to tier 0. Mixing of kinds is not stated here:
-`asked_kind` applies the rows' own rules.
+`result_kind` applies the rows' own rules.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def kind_of(x: Any) -> Kind:
 
 
 @functools.cache
-def asked_kind(rule: Callable[..., Value], kinds: tuple[Kind, ...], *more: Value) -> str:
+def result_kind(rule: Callable[..., Value], kinds: tuple[Kind, ...], *more: Value) -> str:
     """The kind of the result of a row's rule for tensors of these kinds, and more operands: found by applying it to tensors
     without entries whose last axis has length 1. Operands that are all float64 or reals give float64.
     """
@@ -84,7 +84,7 @@ def asked_kind(rule: Callable[..., Value], kinds: tuple[Kind, ...], *more: Value
 def kind_of_step(w: AbstractMachine, row: Primitive, kinds: Sequence[Kind]) -> str:
     """The kind in which a row is applied: that of its result; a test's operands are converted like those of a sum."""
     is_test = row.type.result == "boolean"
-    return asked_kind((w.machine.table["+"] if is_test else row).value, tuple(kinds))
+    return result_kind((w.machine.table["+"] if is_test else row).value, tuple(kinds))
 
 
 def is_number(x: Any) -> bool:
@@ -338,7 +338,7 @@ def reduced(w: AbstractMachine, x: Any, axes: Sequence[int], keep: bool, combine
     write = Access(0, tuple(strides)) if result else None
     return loops(
         w, shape, [x], [Access(0, contiguous(shape))], result, write=write, combine=combine,
-        kind=asked_kind(rule, (kind_of(x),), -1.0, FALSE),
+        kind=result_kind(rule, (kind_of(x),), -1.0, FALSE),
     )  # fmt: skip
 
 

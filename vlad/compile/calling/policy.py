@@ -46,7 +46,7 @@ from vlad.control import debug
 from vlad.control.budget import NoTime
 from vlad.control.native_interrupts import Interruptible
 from vlad.control.safe_import import import_safely, package_of
-from vlad.control.standard_streams import say
+from vlad.control.standard_streams import write_message
 from vlad.data.errors import LimitExceeded, VladError, WrongOption
 from vlad.data.values import Code, Global, Value, is_procedure, look
 from vlad.evaluate.errors.explain import displayed_name
@@ -551,4 +551,4 @@ def warn_once(message: str) -> None:
     """One line on standard error; repetitions are suppressed."""
     if message not in _warned:
         _warned.add(message)
-        say(f"vlad: {message}")
+        write_message(f"vlad: {message}")

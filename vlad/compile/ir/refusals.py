@@ -31,7 +31,7 @@ class Unsettled(Unbounded):
 
 
 class NotWorthwhile(Unbounded):
-    """More patience bounds a program, but to more code than pays."""
+    """Following certain calls bounds a program, but leads to too much code."""
 
 
 class Unavailable(Exception):

@@ -87,18 +87,18 @@ def _search() -> Compiler:
         words = _words(named)
         if not words:
             raise Unavailable("$VLAD_CC names no compiler")
-        return _asked(tuple(words))
+        return _identified(tuple(words))
     trouble = "no C compiler was found (cc, gcc, clang, or the package vlad-lang[cc])"
     for name in COMMANDS:
         path = shutil.which(name)
         if path is not None:
             try:
-                return _asked((path,))
+                return _identified((path,))
             except Unavailable as error:
                 trouble = str(error)
     boxed = boxed_compiler()
     if boxed is not None:
-        return _asked((boxed,))
+        return _identified((boxed,))
     raise Unavailable(trouble)
 
 
@@ -122,7 +122,7 @@ def boxed_compiler() -> str | None:
     return None
 
 
-def _asked(command: tuple[str, ...]) -> Compiler:
+def _identified(command: tuple[str, ...]) -> Compiler:
     status, output = _run([*command, "--version"], VERSION_SECONDS, None)
     if status != 0:
         status, output = _run([*command, "-v"], VERSION_SECONDS, None)

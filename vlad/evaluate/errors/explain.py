@@ -76,7 +76,7 @@ def placed(machine: CodeMachine | None, counted: Counted, beginning: Beginning |
         if emission is None:
             continue
         operations = emission.sites.get(line, [])
-        if arrival is not None and machine is not None and _wants_place(found):
+        if arrival is not None and machine is not None and _needs_place(found):
             _add_lost_call(
                 machine, found, Replay(machine, emission, frame.f_locals).beginning(operations), arrival
             )
@@ -85,15 +85,15 @@ def placed(machine: CodeMachine | None, counted: Counted, beginning: Beginning |
             found.span = span
         _extend(found.backtrace, emission.code, span)
         arrival = Arrival(emission.code)
-    if arrival is not None and machine is not None and _wants_place(found):
+    if arrival is not None and machine is not None and _needs_place(found):
         _add_lost_call(machine, found, beginning, arrival)
-    if counted.otherwise is not None and _wants_place(found):
+    if counted.otherwise is not None and _needs_place(found):
         found.span = found.entered = counted.otherwise
     found.__traceback__ = None
     return found
 
 
-def _wants_place(found: VladError) -> bool:
+def _needs_place(found: VladError) -> bool:
     return found.span is None or in_library(found.span)
 
 
