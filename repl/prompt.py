@@ -261,7 +261,7 @@ def outlive(app: Application[str]) -> None:
 
     def give_up(error: BaseException | None) -> None:
         if app.is_running and not app.is_done:
-            app.exit(exception=error or RuntimeError("nobody knows what went wrong"))
+            app.exit(exception=error or RuntimeError("unknown error"))
 
     # prompt-toolkit has no public interface for this: an exception in a key binding ends the program with a traceback
     processor._call_handler = guarded  # type: ignore[method-assign]

@@ -93,7 +93,7 @@ def test_the_memory_limit_ends_a_growing_structure() -> None:
     text = "(let f ((l (quote ()))) (f (cons (cons l 1.5) l)))"
     code = f"""
 import vlad
-session = vlad.Session(limits=vlad.Limits(memory=300), tier="evaluate")  # compiled, the list that nobody reads is not made
+session = vlad.Session(limits=vlad.Limits(memory=300), tier="evaluate")  # compiled, the unused list is not made
 try:
     session.eval("{text}")
 except vlad.LimitExceeded as error:

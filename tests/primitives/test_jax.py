@@ -29,7 +29,7 @@ from vlad.primitives import (
 from vlad.primitives import random as primitives_random
 from vlad.primitives.random import INTEGER, NORMAL, PERMUTATION, SPLIT, UNIFORM
 
-jax = pytest.importorskip("jax", reason="JAX is there to compare with only where somebody installs it")
+jax = pytest.importorskip("jax", reason="JAX is not installed")
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_platforms", "cpu")
 jnp, jsp, lax, nn = jax.numpy, jax.scipy.special, jax.lax, jax.nn
