@@ -731,7 +731,9 @@ def resident_megabytes() -> float:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="only Linux reports the memory of a process")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/statm"), reason="only Linux reports the memory of a process"
+)
 def test_calls_leave_nothing_behind() -> None:
     """A million calls of machine code, and as many as take a second of calls with lists, text and errors."""
     printed: list[str] = []

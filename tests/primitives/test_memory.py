@@ -23,7 +23,9 @@ SAMPLE = {
     "compile": "softmax,variance,norm,cholesky,reshape",
 }
 
-linux = pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="the system does not report peaks")
+linux = pytest.mark.skipif(
+    not os.access("/proc/self/clear_refs", os.W_OK), reason="the system does not report peaks"
+)
 
 
 @linux
