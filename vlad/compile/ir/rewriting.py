@@ -238,6 +238,24 @@ class Copy:
         return slots if yields else None
 
 
+def operation(statement: Statement, operands: tuple[Leaf, ...]) -> object:
+    """A key, equal for statements that compute the same of equal operands; None if doing it once does not suffice."""
+    match statement:
+        case Compute():
+            return ("compute", statement.row.name, *same_operands(operands))
+        case Each():
+            return ("each", statement.work, *same_operands(operands))
+        case Invoke():
+            return ("invoke", statement.function, *same_operands(operands))
+        case Unbox():
+            return ("unbox", statement.member, *same_operands(operands))
+        case Load():
+            return ("load", id(statement.cell))
+        case Box():
+            return ("box", statement.member, *same_operands(operands))
+    return None
+
+
 def same_operands(leaves: tuple[Leaf, ...]) -> tuple[object, ...]:
     """A key, equal for equal leaves."""
     return tuple(

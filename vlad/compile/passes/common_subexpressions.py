@@ -13,13 +13,11 @@ from vlad.compile.ir.program import (
     Box,
     Branch,
     Compute,
-    Each,
     Fail,
     Function,
     Immediate,
     Invoke,
     Leaf,
-    Load,
     Program,
     Slot,
     Statement,
@@ -28,8 +26,10 @@ from vlad.compile.ir.program import (
     Unbox,
     Yield,
     inner_blocks,
+    leaves_read,
+    slots_bound,
 )
-from vlad.compile.ir.rewriting import replace_leaves, same_operands
+from vlad.compile.ir.rewriting import operation, replace_leaves
 from vlad.control.gil_yield import yield_gil
 from vlad.data.values import TRUE, Boolean
 
@@ -63,7 +63,7 @@ def _share(function: Function, acting: set[Function]) -> None:
                 if constant is not None:
                     replaced[statement.slot] = constant
                     continue
-            key, slots = _operation(statement)
+            key, slots = operation(statement, leaves_read(statement)), slots_bound(statement)
             if type(statement) is Invoke and statement.function in acting:
                 key = None
             found = known.get(key) if key is not None else None
@@ -139,24 +139,6 @@ def _folded(statement: Compute) -> Leaf | None:
         return not first if row.name == "not" else None
     value = row.value(*statement.operands)
     return value is TRUE if isinstance(value, Boolean) else float(value)
-
-
-def _operation(statement: Statement) -> tuple[object, tuple[Slot, ...]]:
-    """A key for the operation of a statement, if doing it once suffices, and its slots."""
-    match statement:
-        case Compute():
-            return ("compute", statement.row.name, *same_operands(statement.operands)), (statement.slot,)
-        case Each():
-            return ("each", statement.work, *same_operands(statement.operands)), statement.slots
-        case Invoke():
-            return ("invoke", statement.function, *same_operands(statement.operands)), statement.slots
-        case Unbox():
-            return ("unbox", statement.member, *same_operands((statement.pointer,))), statement.slots
-        case Load():
-            return ("load", id(statement.cell)), statement.slots
-        case Box():
-            return ("box", statement.member, *same_operands(statement.leaves)), (statement.slot,)
-    return None, ()
 
 
 def _settled(statement: Statement, boxes: dict[Slot, Box]) -> Block | None:

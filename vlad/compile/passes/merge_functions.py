@@ -43,8 +43,9 @@ def merge(program: Program) -> None:
     called: dict[Function, list[Function]] = {}
     for f in functions:
         kinds = "".join([slot.kind for slot in f.parameters])
+        cells = *f.parameter_cells, *f.result_cells  # where a collection looks for boxes
         body, called[f] = _shape(f)
-        group[f] = numbers.setdefault((kinds, f.results, entries.get(f, 0), body), len(numbers))
+        group[f] = numbers.setdefault((kinds, f.results, cells, entries.get(f, 0), body), len(numbers))
     while True:
         count, numbers = len(numbers), {}
         refined = {f: (group[f], *[group[callee] for callee in called[f]]) for f in functions}

@@ -6,7 +6,7 @@ programs/. core/passes.py runs them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from vlad.compile.ir.program import Each, Function, Program, check, statements
 from vlad.compile.ir.refusals import Unbounded
@@ -14,11 +14,13 @@ from vlad.compile.ir.representation import Representation
 from vlad.compile.ir.rewriting import repeated
 from vlad.compile.ir.text import program_text
 from vlad.compile.passes.common_subexpressions import share
+from vlad.compile.passes.congruence import find_congruences
 from vlad.compile.passes.dead_code import drop_dead
 from vlad.compile.passes.fuse_derivatives import fuse
 from vlad.compile.passes.fuse_loops import fuse_kernels
 from vlad.compile.passes.inlining import inline
 from vlad.compile.passes.merge_functions import merge
+from vlad.compile.passes.merge_unions import merge_unions
 from vlad.compile.passes.peel_invariants import hoist
 from vlad.compile.passes.reboxing import keep_boxed, reuse_boxes
 from vlad.compile.passes.rematerialization import rematerialize
@@ -43,6 +45,8 @@ REPEATED: dict[str, Pass] = {
     "scalar-replacement": dissolve,
 }
 ROUNDS = 4
+# After them, for equal values and types are found best in small code; if there are any, the others are repeated again.
+EQUAL: dict[str, Callable[[Program], bool]] = {"merge-unions": merge_unions, "congruence": find_congruences}
 LOOPS: dict[str, Pass] = {
     "sparse": add_in_places,
     "fuse-loops": fuse_kernels,
@@ -59,7 +63,13 @@ LAST: dict[str, Pass] = {
     "step-counts": coalesce_steps,
 }
 UNIQUENESS: dict[str, Pass] = {"uniqueness": own}
-PASSES = {**REPEATED, **LOOPS, **LAST, **UNIQUENESS}  # those that need no more than the program
+PASSES: dict[str, Pass] = {
+    **REPEATED,
+    **EQUAL,
+    **LOOPS,
+    **LAST,
+    **UNIQUENESS,
+}  # those that need no more than the program
 NAMES = (FUSE, *PASSES)
 
 MOST_ZEROS = 256  # in a sensitivity, per entry that is read of a tensor at a time
@@ -68,11 +78,9 @@ MOST_ZEROS = 256  # in a sensitivity, per entry that is read of a tensor at a ti
 def improved(program: Program, layout: Representation, writes_over: bool = True) -> Program:
     """A program after all passes. `writes_over`: whether arrays may reuse memory. Raises Unbounded."""
     _run({FUSE: lambda program: fuse(program, layout)}, program)
-    for _ in range(ROUNDS):
-        before = _size(program)
-        _run(REPEATED, program)
-        if _size(program) == before:
-            break
+    _repeat(program)
+    if any(_run(EQUAL, program)):
+        _repeat(program)
     _run({**LOOPS, **LAST}, program)
     if writes_over:
         _run(UNIQUENESS, program)
@@ -80,15 +88,26 @@ def improved(program: Program, layout: Representation, writes_over: bool = True)
     return program
 
 
-def _run(passes: dict[str, Pass], program: Program) -> None:
+def _repeat(program: Program) -> None:
+    for _ in range(ROUNDS):
+        before = _size(program)
+        _run(REPEATED, program)
+        if _size(program) == before:
+            break
+
+
+def _run(passes: Mapping[str, Pass], program: Program) -> list[object]:
+    """Run passes; returns what they return."""
+    returned: list[object] = []
     for name, change in passes.items():
 
         def changed(program: Program, change: Pass = change) -> Program:
-            change(program)
+            returned.append(change(program))
             return program
 
         run_pass(name, changed, program, check, program_text)
         yield_gil()
+    return returned
 
 
 def _size(program: Program) -> int:

@@ -54,7 +54,8 @@ class _Plan:
 
     def __init__(self, member: Member, boxes: list[Box], definitions: dict[Slot, Compute]) -> None:
         self.member = member
-        self.boxes = boxes
+        # a recipe is of the first box: where that has a constant, others may have another field
+        self.boxes = sorted(boxes, key=lambda box: sum([type(leaf) is float for leaf in box.leaves]))
         self.definitions = definitions
         self.kept = list(range(len(member.kinds)))
         self.dropped: dict[int, Recipe] = {}

@@ -1,0 +1,196 @@
+"""First-order code → first-order code: parameters, results and fields of equal values are found, across functions.
+
+In: a Program.  Out: the same, changed in place. Called by order.py. A loop that carries one value twice, as derivatives of
+derivatives carry several equal tapes, has two parameters that are equal if the results of the loop's body are, which only
+holds if the parameters are equal: so equality is assumed first, and refuted (the optimistic value numbering of Alpern, Wegman and
+Zadeck, POPL 1988, between functions and through boxes). The duplicates are then dead, and dead-code removes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vlad.compile.ir.acting import acting_functions
+from vlad.compile.ir.program import (
+    Block,
+    Box,
+    Branch,
+    Function,
+    Invoke,
+    Leaf,
+    Member,
+    Program,
+    Return,
+    Slot,
+    Statement,
+    Switch,
+    TailInvoke,
+    Unbox,
+    Yield,
+    blocks,
+    inner_blocks,
+    leaves_read,
+    slots_bound,
+)
+from vlad.compile.ir.rewriting import fixed_cells, operation, same_operands, substitute
+from vlad.control.gil_yield import yield_gil
+
+# For each of a function's parameters or results, or a member's fields: the first one of equal value.
+Classes = list[int]
+
+
+def find_congruences(program: Program) -> bool:
+    """Replace each leaf by the first one in its scope that has the same value. Returns whether there were any."""
+    found = _Congruences(program)
+    found.refute()
+    return found.replace()
+
+
+class _Congruences:
+    """The assumptions, and the leaves that they make equal."""
+
+    def __init__(self, program: Program) -> None:
+        self.functions = program.functions
+        self.acting = acting_functions(program.functions)
+        self.parameters: dict[Function, Classes] = {}
+        self.results: dict[Function, Classes] = {}
+        self.fields: dict[Member, Classes] = {}
+        self.equal: dict[Function, dict[Slot, Leaf]] = {}
+        self.callers: dict[Function, dict[Function, None]] = {f: {} for f in program.functions}
+        self.readers: dict[Member, dict[Function, None]] = {}
+        for f in program.functions:
+            self.parameters[f] = (
+                list(range(len(f.parameters)))
+                if f in program.entries
+                else _first_equal(zip([slot.kind for slot in f.parameters], f.parameter_cells, strict=True))
+            )
+            self.results[f] = _first_equal(zip(f.results, f.result_cells, strict=True))
+            for block in blocks(f.body):
+                for node in (*block.statements, block.end):
+                    if type(node) is Invoke or type(node) is TailInvoke:
+                        self.callers[node.function][f] = None
+                    elif type(node) is Unbox:
+                        self.readers.setdefault(node.member, {})[f] = None
+        fixed = fixed_cells(program)
+        for cell, members in program.members.items():
+            for member in members:
+                pointers = iter(member.cells)
+                kinds = [(kind, next(pointers) if kind == "p" else None) for kind in member.kinds]
+                self.fields[member] = list(range(len(kinds))) if cell in fixed else _first_equal(kinds)
+
+    def refute(self) -> None:
+        """Split classes until what is assumed of each function follows from what is assumed of the others."""
+        self.waiting = dict.fromkeys(self.functions)
+        while self.waiting:
+            function = next(iter(self.waiting))
+            del self.waiting[function]
+            yield_gil()
+            self.equal[function] = _Numbering(self, function).equal
+
+    def split(self, classes: Classes, leaves: Iterable[object]) -> bool:
+        """Separate members of a class for which there are different leaves. Returns whether there were any."""
+        refined = _first_equal(zip(classes, leaves, strict=True))
+        is_new = refined != classes
+        classes[:] = refined
+        return is_new
+
+    def call(self, node: Invoke | TailInvoke, operands: tuple[object, ...]) -> None:
+        if self.split(self.parameters[node.function], operands):
+            self.waiting[node.function] = None
+
+    def end(self, function: Function, results: Iterable[object]) -> None:
+        if self.split(self.results[function], results):
+            self.waiting.update(self.callers[function])
+
+    def box(self, member: Member, leaves: tuple[object, ...]) -> None:
+        if self.split(self.fields[member], leaves):
+            self.waiting.update(self.readers.get(member, {}))
+
+    def replace(self) -> bool:
+        for function, equal in self.equal.items():
+            substitute(function.body, equal)
+        return any(self.equal.values())
+
+
+class _Numbering:
+    """Numbers the values of one function under the assumptions, and refutes those that its calls, results and boxes contradict.
+    `equal`: the slots that can be replaced, each by the first leaf of equal value.
+    """
+
+    def __init__(self, all: _Congruences, function: Function) -> None:
+        self.all = all
+        self.function = function
+        self.equal: dict[Slot, Leaf] = {}
+        self.boxes: dict[Slot, Box] = {}
+        self.unite(tuple(function.parameters), all.parameters[function])
+        self.walk(function.body, {})
+
+    def first(self, leaf: Leaf) -> Leaf:
+        return self.equal.get(leaf, leaf) if type(leaf) is Slot else leaf
+
+    def read(self, leaves: Iterable[Leaf]) -> tuple[Leaf, ...]:
+        return tuple([self.first(leaf) for leaf in leaves])
+
+    def unite(self, slots: tuple[Slot, ...], classes: Classes) -> None:
+        for index, slot in enumerate(slots):
+            if classes[index] != index:
+                self.equal[slot] = slots[classes[index]]
+
+    def walk(self, block: Block, known: dict[object, tuple[Slot, ...]]) -> None:
+        """`known`: the operations whose results are in scope."""
+        for statement in block.statements:
+            self.number(statement, known)
+        end = block.end
+        if type(end) is Return:
+            self.all.end(self.function, same_operands(self.read(end.leaves)))
+        elif type(end) is TailInvoke:
+            self.all.call(end, same_operands(self.read(end.operands)))
+            self.all.end(self.function, self.all.results[end.function])
+
+    def number(self, statement: Statement, known: dict[object, tuple[Slot, ...]]) -> None:
+        operands = self.read(leaves_read(statement))
+        slots = slots_bound(statement)
+        if type(statement) is Invoke:
+            self.all.call(statement, same_operands(operands))
+        elif type(statement) is Box:
+            self.all.box(statement.member, same_operands(operands))
+            self.boxes[statement.slot] = statement
+        key = operation(statement, operands)
+        if key is not None and not (type(statement) is Invoke and statement.function in self.all.acting):
+            found = known.setdefault(key, slots)
+            if found is not slots and len(found) == len(slots):
+                self.equal.update(zip(slots, self.read(found), strict=True))
+                return
+        match statement:
+            case Invoke():
+                if slots:
+                    self.unite(slots, self.all.results[statement.function])
+            case Unbox():
+                made = self.boxes.get(operands[0]) if type(operands[0]) is Slot else None
+                if made is not None and made.member is statement.member:
+                    self.equal.update(zip(slots, self.read(made.leaves), strict=True))
+                else:
+                    self.unite(slots, self.all.fields[statement.member])
+            case Branch() | Switch():
+                for inner in inner_blocks(statement):
+                    self.walk(inner, dict(known))
+                self.join(statement)
+
+    def join(self, choice: Branch | Switch) -> None:
+        """Number the results of a choice: two are equal if they are equal in each arm, and one is a leaf that all arms yield."""
+        arms = [self.read(block.end.leaves) for block in inner_blocks(choice) if type(block.end) is Yield]
+        if not arms:
+            return
+        keys = list(zip(*[same_operands(leaves) for leaves in arms], strict=True))
+        kinds = [slot.kind for slot in choice.slots]
+        self.unite(choice.slots, _first_equal(zip(kinds, keys, strict=True)))
+        if len(arms) > 1:  # then no arm binds what all yield
+            for slot, leaf, key in zip(choice.slots, arms[0], keys, strict=True):
+                if len(set(key)) == 1:
+                    self.equal[slot] = leaf
+
+
+def _first_equal(keys: Iterable[object]) -> Classes:
+    """For each key the index of the first one equal to it."""
+    indices: dict[object, int] = {}
+    return [indices.setdefault(key, index) for index, key in enumerate(keys)]
