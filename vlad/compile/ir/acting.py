@@ -21,7 +21,7 @@ from vlad.compile.ir.program import (
     inner_blocks,
     statements,
 )
-from vlad.compile.ir.rewriting import callees
+from vlad.compile.ir.rewriting import calling
 
 
 def returns(block: Block) -> bool:
@@ -38,29 +38,25 @@ def has_effect(function: Function) -> bool:
 
 def acting_functions(functions: list[Function]) -> set[Function]:
     """Functions with observable behaviour other than their results."""
-    acting = {f for f in functions if has_effect(f)}
-    grown = bool(acting)
-    while grown:
-        more = {f for f in functions if f not in acting and not acting.isdisjoint(callees(f))}
-        acting |= more
-        grown = bool(more)
-    return acting
+    return calling([f for f in functions if has_effect(f)], functions)
 
 
 def returning_functions(functions: list[Function]) -> set[Function]:
     """Functions with some path to a return; an endless loop has none."""
-    ends = {f: [block.end for block in blocks(f.body)] for f in functions}
-    returning = {f for f in functions if any(type(end) is Return for end in ends[f])}
-    grown = True
-    while grown:
-        more = {
-            f
-            for f in functions
-            if f not in returning
-            and any(type(end) is TailInvoke and end.function in returning for end in ends[f])
-        }
-        returning |= more
-        grown = bool(more)
+    tail_callers: dict[Function, list[Function]] = {}
+    work: list[Function] = []
+    for f in functions:
+        for block in blocks(f.body):
+            if type(block.end) is Return:
+                work.append(f)
+            elif type(block.end) is TailInvoke:
+                tail_callers.setdefault(block.end.function, []).append(f)
+    returning = set(work)
+    while work:
+        for caller in tail_callers.get(work.pop(), ()):
+            if caller not in returning:
+                returning.add(caller)
+                work.append(caller)
     return returning
 
 
@@ -69,17 +65,12 @@ def total_functions(functions: list[Function]) -> set[Function]:
     return is not required: an unused result need not be waited for.
     """
     returning = returning_functions(functions)
-    total = {
+    partial = [
         f
         for f in functions
-        if not has_effect(f)
-        and f in returning
-        and returns(f.body)
-        and not any(type(block.end) is Fail for block in blocks(f.body))
-    }
-    shrunk = True
-    while shrunk:
-        less = {f for f in total if not total.issuperset(callees(f))}
-        total -= less
-        shrunk = bool(less)
-    return total
+        if has_effect(f)
+        or f not in returning
+        or not returns(f.body)
+        or any(type(block.end) is Fail for block in blocks(f.body))
+    ]
+    return set(functions) - calling(partial, functions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from vlad.compile.ir.program import (
     Block,
@@ -53,6 +53,22 @@ def reachable(program: Program) -> list[Function]:
 def callees(function: Function) -> list[Function]:
     found = [s.function for s in statements(function.body) if type(s) is Invoke]
     return found + [b.end.function for b in blocks(function.body) if type(b.end) is TailInvoke]
+
+
+def calling(found: Iterable[Function], functions: list[Function]) -> set[Function]:
+    """These functions, and those that call one of them, directly or not."""
+    callers: dict[Function, list[Function]] = {}
+    for function in functions:
+        for callee in callees(function):
+            callers.setdefault(callee, []).append(function)
+    all = set(found)
+    work = list(all)
+    while work:
+        for caller in callers.get(work.pop(), ()):
+            if caller not in all:
+                all.add(caller)
+                work.append(caller)
+    return all
 
 
 def looping(functions: list[Function]) -> dict[Function, int]:
@@ -109,21 +125,34 @@ def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:
             node.test = new(node.test)
 
 
-def put(block: Block, call: Invoke) -> bool:
-    """Inline a call. Returns whether the block continues after it; if not, the following statements are removed."""
-    yield_gil()
-    copy = Copy(dict(zip(call.function.parameters, call.operands, strict=True)))
-    at = block.statements.index(call)
-    made = Block()
-    results = copy.inlined(call.function.body, made)
-    rest = block.statements[at + 1 :]
-    block.statements[at:] = made.statements
-    if results is None:  # it never returns
-        block.end = made.end
-        return False
-    block.statements += rest
-    substitute(block, dict(zip(call.slots, results, strict=False)), at + len(made.statements))
-    return True
+def inline_calls(function: Function, is_chosen: Callable[[Invoke], bool]) -> None:
+    """Replace calls within a function by the bodies of their callees; not the calls within these bodies. Code after a call that
+    never returns is removed.
+    """
+    replaced: dict[Slot, Leaf] = {}
+
+    def new(leaf: Leaf) -> Leaf:
+        return replaced.get(leaf, leaf) if type(leaf) is Slot else leaf
+
+    for block in blocks(function.body):
+        made = Block()
+        for statement in block.statements:
+            if replaced:
+                replace_leaves(statement, new)
+            if type(statement) is not Invoke or not is_chosen(statement):
+                made.statements.append(statement)
+                continue
+            yield_gil()
+            called = statement.function
+            copy = Copy(dict(zip(called.parameters, statement.operands, strict=True)))
+            results = copy.inlined(called.body, made)
+            if results is None:
+                block.end = made.end
+                break
+            replaced.update(zip(statement.slots, results, strict=False))
+        else:
+            replace_leaves(block.end, new)
+        block.statements = made.statements
 
 
 def put_last(block: Block, call: TailInvoke) -> None:

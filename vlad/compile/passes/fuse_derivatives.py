@@ -8,6 +8,7 @@ this costs at most as much as a derivative.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
@@ -20,13 +21,12 @@ from vlad.compile.ir.program import (
     Program,
     Slot,
     Statement,
-    blocks,
     components,
     inner_blocks,
     statements,
 )
 from vlad.compile.ir.representation import Representation
-from vlad.compile.ir.rewriting import callees, looping, put, reachable, same_operands, substitute
+from vlad.compile.ir.rewriting import callees, inline_calls, looping, reachable, same_operands, substitute
 from vlad.compile.passes.inlining import LARGEST
 from vlad.core.types import Type
 from vlad.data.values import ZERO, Code
@@ -44,11 +44,11 @@ def fuse(program: Program, layout: Representation) -> Program:
     if not pairs:
         return program
     plain = {v for contained in pairs.values() for v, _ in contained}
-    _bring_up(program, pairs, plain)
     containing: Pairs = {}
     for f, contained in pairs.items():
         for v, places in contained:
             containing.setdefault(v, []).append((f, places))
+    _bring_up(program, pairs, containing, plain)
     for function in program.functions:
         _Fusion(pairs, plain, containing).walk(function)
     program.functions = reachable(program)
@@ -167,7 +167,7 @@ def _same_types(
 # Callers of both.
 
 
-def _bring_up(program: Program, pairs: Pairs, plain: set[Function]) -> None:
+def _bring_up(program: Program, pairs: Pairs, containing: Pairs, plain: set[Function]) -> None:
     """If a procedure calls one function of a pair, and the other through procedures around it, inline these, so
     that the two calls are in one function.
     """
@@ -175,20 +175,55 @@ def _bring_up(program: Program, pairs: Pairs, plain: set[Function]) -> None:
         reached = _reached(program, pairs, plain)
         changed = False
         for function in program.functions:
-            size = len(statements(function.body))
-            for block in blocks(function.body):
-                for statement in list(block.statements):
-                    if type(statement) is not Invoke or statement.function is function or size > LARGEST:
-                        continue
-                    inner = reached.get(statement.function)
-                    if inner and _meets(inner, _beside(function, statement, reached, pairs, plain), pairs):
-                        size += len(statements(statement.function.body))
-                        changed = True
-                        if not put(block, statement):
-                            break
+            if _bring_up_in(function, reached, pairs, containing, plain):
+                changed = True
         program.functions = reachable(program)
         if not changed:
             return
+
+
+def _bring_up_in(
+    function: Function,
+    reached: dict[Function, set[Function]],
+    pairs: Pairs,
+    containing: Pairs,
+    plain: set[Function],
+) -> bool:
+    """Inline such procedures in one function. Returns whether there were any."""
+
+    def targets(callee: Function) -> set[Function]:
+        """The functions of pairs that a call of this one reaches."""
+        return {callee} if callee in pairs or callee in plain else reached.get(callee, set())
+
+    calls = [statement for statement in statements(function.body) if type(statement) is Invoke]
+    if not any(reached.get(call.function) for call in calls):
+        return False
+    counts = Counter([target for call in calls for target in targets(call.function)])
+    size = len(statements(function.body))
+    found = False
+
+    def is_chosen(call: Invoke) -> bool:
+        nonlocal size, found
+        inner = reached.get(call.function)
+        if not inner or call.function is function or size > LARGEST:
+            return False
+
+        def is_beside(target: Function) -> bool:
+            """Whether another call reaches it."""
+            return counts[target] > (target in inner)
+
+        if not any(is_beside(v) for f in inner for v, _ in pairs.get(f, ())) and not any(
+            is_beside(f) for v in inner for f, _ in containing.get(v, ())
+        ):
+            return False
+        counts.subtract(inner)
+        counts.update([target for callee in callees(call.function) for target in targets(callee)])
+        size += len(statements(call.function.body))
+        found = True
+        return True
+
+    inline_calls(function, is_chosen)
+    return found
 
 
 def _reached(program: Program, pairs: Pairs, plain: set[Function]) -> dict[Function, set[Function]]:
@@ -210,30 +245,6 @@ def _reached(program: Program, pairs: Pairs, plain: set[Function]) -> dict[Funct
             else:
                 reached[f] |= reached.get(callee, set())
     return reached
-
-
-def _beside(
-    function: Function,
-    call: Invoke,
-    reached: dict[Function, set[Function]],
-    pairs: Pairs,
-    plain: set[Function],
-) -> set[Function]:
-    """The functions of pairs that a function reaches by its other calls."""
-    found: set[Function] = set()
-    for statement in statements(function.body):
-        if type(statement) is Invoke and statement is not call:
-            callee = statement.function
-            found |= {callee} if callee in pairs or callee in plain else reached.get(callee, set())
-    return found
-
-
-def _meets(some: set[Function], others: set[Function], pairs: Pairs) -> bool:
-    return _contain(some, others, pairs) or _contain(others, some, pairs)
-
-
-def _contain(larger: set[Function], smaller: set[Function], pairs: Pairs) -> bool:
-    return any(v in smaller for f in larger for v, _ in pairs.get(f, ()))
 
 
 class _Fusion:
