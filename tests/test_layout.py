@@ -47,7 +47,7 @@ ROOMS = (
     ("vlad.compile.analysis", "strategy static_operands abstract_interpreter fixpoint specialize"),
     (
         "vlad.compile.passes",
-        "dead_code merge_functions inlining common_subexpressions scalar_replacement reboxing "
+        "dead_code merge_functions merge_unions congruence inlining common_subexpressions scalar_replacement reboxing "
         "rematerialization step_counts peel_invariants fuse_derivatives "
         "fuse_loops sparse uniqueness buffer_reuse triangles order",
     ),
