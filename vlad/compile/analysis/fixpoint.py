@@ -264,12 +264,18 @@ class Analysis(AbstractInterpreter):
             return True
         if is_procedure and old.head == new.head and occurs_inside(new.of, new):
             return True  # around something that was joined with the earlier value
+        if old.kind == "union" and new.kind != "union" and self._is_around_member(new, old):
+            return True  # from another arm of an iteration, whose first one has widened the earlier value
         if types.contains(old, new) or old.kind == new.kind == "union":
             return False
         if old.head != new.head or not old.parts:
             return None
         turns = [self._turns(x, y) for x, y in zip(old.parts, new.parts, strict=True)]
         return None if None in turns else True in turns
+
+    def _is_around_member(self, new: Type, union: Type) -> bool:
+        """Whether a type contains a procedure or pair that is a member of a union."""
+        return any(member.parts and self.types.contains(new, member) for member in self.types.members(union))
 
     # The fixed point.
 

@@ -46,8 +46,9 @@ Places = tuple[Leaf, ...]
 def dissolve(program: Program) -> None:
     twins: dict[Member, Member] = {}
     for function in program.functions:
-        for boxes, choices in list(_sums(function)):
-            _Dissolving(boxes, choices, twins).walk(function.body)
+        sums = [_Sum(boxes, choices) for boxes, choices in _sums(function)]
+        if sums:
+            _Dissolving(sums, twins).walk(function.body)
 
 
 def _sums(function: Function) -> Iterator[tuple[dict[Slot, Box], dict[Slot, Choice]]]:
@@ -109,24 +110,20 @@ def _kinds(boxes: dict[Slot, Box]) -> str:
     return "".join([kind * max([m.kinds.count(kind) for m in members], default=0) for kind in NOTHING])
 
 
-class _Dissolving:
-    """Replaces one sum: each of its pointers becomes a number and positions."""
+class _Sum:
+    """One sum: each of its pointers becomes a number and positions."""
 
-    def __init__(
-        self, boxes: dict[Slot, Box], choices: dict[Slot, Choice], twins: dict[Member, Member]
-    ) -> None:
-        """`twins`: members without leaves that replace members whose boxes are removed."""
+    def __init__(self, boxes: dict[Slot, Box], choices: dict[Slot, Choice]) -> None:
         self.kinds = _kinds(boxes)
         self.members = {box.member for box in boxes.values()}
         self.choices = choices
-        self.twins = twins
         self.parts: dict[Slot, tuple[Leaf, Places]] = {}
         for slot, box in boxes.items():
-            self.parts[slot] = Immediate(box.member.index), self.placed(box)
+            self.parts[slot] = Immediate(box.member.index), self._placed(box)
         for slot in choices:
             self.parts[slot] = Slot("p", slot.name), tuple([Slot(kind, slot.name) for kind in self.kinds])
 
-    def places(self, member: Member) -> list[int]:
+    def _places(self, member: Member) -> list[int]:
         """The positions of a member's leaves."""
         free = {kind: self.kinds.index(kind) for kind in dict.fromkeys(member.kinds)}
         found = []
@@ -135,33 +132,59 @@ class _Dissolving:
             free[kind] += 1
         return found
 
-    def placed(self, box: Box) -> Places:
+    def _placed(self, box: Box) -> Places:
         leaves = [NOTHING[kind] for kind in self.kinds]
-        for place, leaf in zip(self.places(box.member), box.leaves, strict=True):
+        for place, leaf in zip(self._places(box.member), box.leaves, strict=True):
             leaves[place] = leaf
         return tuple(leaves)
 
-    def taken_out(self, member: Member, leaves: Places) -> list[Leaf]:
+    def taken_out(self, member: Member, slot: Slot) -> list[Leaf]:
         """The leaves of a member. A member without a box is never unboxed."""
         if member not in self.members:
             return [NOTHING[kind] for kind in member.kinds]
-        return [leaves[place] for place in self.places(member)]
+        _, leaves = self.parts[slot]
+        return [leaves[place] for place in self._places(member)]
+
+    def replacements(self, leaf: Leaf) -> list[Leaf]:
+        """The replacement of a leaf that is bound to one of its pointers."""
+        if type(leaf) is Immediate:
+            return [leaf, *[NOTHING[kind] for kind in self.kinds]]
+        number, leaves = self.parts[leaf]  # type: ignore[index]
+        return [number, *leaves]
+
+
+class _Dissolving:
+    """Replaces the sums of one function, all in one walk."""
+
+    def __init__(self, sums: list[_Sum], twins: dict[Member, Member]) -> None:
+        """`twins`: members without leaves that replace members whose boxes are removed."""
+        self.sums = {slot: one for one in sums for slot in one.parts}
+        self.choices = dict.fromkeys([choice for one in sums for choice in one.choices.values()])
+        self.twins = twins
 
     def walk(self, body: Block) -> None:
-        for choice in dict.fromkeys(self.choices.values()):
+        for choice in self.choices:
             self._yield_parts(choice)
         taken: dict[Slot, Leaf] = {}
         for block in blocks(body):
             kept = []
             for statement in block.statements:
-                if type(statement) is Box and statement.slot in self.parts:
+                if type(statement) is Box and statement.slot in self.sums:
                     continue
-                if type(statement) is Unbox and statement.pointer in self.parts:
-                    _, leaves = self.parts[statement.pointer]
-                    taken.update(zip(statement.slots, self.taken_out(statement.member, leaves), strict=True))
+                if (
+                    type(statement) is Unbox
+                    and type(statement.pointer) is Slot
+                    and statement.pointer in self.sums
+                ):
+                    leaves = self.sums[statement.pointer].taken_out(statement.member, statement.pointer)
+                    taken.update(zip(statement.slots, leaves, strict=True))
                     continue
-                if type(statement) is Switch and statement.pointer in self.parts:
-                    statement.pointer, _ = self.parts[statement.pointer]
+                if (
+                    type(statement) is Switch
+                    and type(statement.pointer) is Slot
+                    and statement.pointer in self.sums
+                ):
+                    statement.pointer, _ = self.sums[statement.pointer].parts[statement.pointer]
                     statement.cases = [(self.twin(member), case) for member, case in statement.cases]
                 kept.append(statement)
             block.statements = kept
@@ -184,12 +207,7 @@ class _Dissolving:
 
     def replacements(self, slot: Slot, leaf: Leaf) -> list[Leaf]:
         """The replacement of a leaf that is bound to a slot."""
-        if slot not in self.parts:
-            return [leaf]
-        if type(leaf) is Immediate:
-            return [leaf, *[NOTHING[kind] for kind in self.kinds]]
-        number, leaves = self.parts[leaf]  # type: ignore[index]
-        return [number, *leaves]
+        return self.sums[slot].replacements(leaf) if slot in self.sums else [leaf]
 
     def twin(self, member: Member) -> Member:
         if member not in self.twins:
