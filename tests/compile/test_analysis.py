@@ -107,6 +107,44 @@ def test_a_list_is_a_recursive_type() -> None:
     assert {str(member) for member in types.members(again)} == {"()", f"(real . #{again.of.serial})"}
 
 
+SEARCHES = """
+(define (bracket f a b k)
+  (let loop ((a a) (fa (f a)) (b b) (fb (f b)) (c (+ b (- b a))) (fc (f (+ b (- b a)))))
+    (if (< fb fc)
+        (k a fa b fb c fc)
+        (let ((d (+ c (* 2 (- c b)))) (e (/ (+ b c) 2)))
+          (if (> (* (- b e) (- e c)) 0)
+              (let ((fe (f e)))
+                (if (< fe fc)
+                    (k b fb e fe c fc)
+                    (if (> fe fb) (k a fa b fb e fe) (loop b fb c fc d (f d)))))
+              (if (< (* d e) 0) (loop b fb c fc e (f e)) (loop b fb c fc d (f d))))))))
+(define (narrow f a b k)
+  (let loop ((a a) (fa (f a)) (b b) (fb (f b)))
+    (if (< (abs (- b a)) 0.01)
+        (if (< fa fb) (k a fa) (k b fb))
+        (let ((m (* 0.5 (+ a b)))) (if (< fa fb) (loop a fa m (f m)) (loop m (f m) b fb))))))
+(define (argmin f) (bracket f 0 1 (lambda (a fa b fb c fc) (narrow f a c (lambda (m fm) m)))))
+(define (slope f x) ((derivative-R f) x))
+(define (step f x) (let ((d (slope f x))) (- x (* d (argmin (lambda (t) (f (- x (* t d)))))))))
+(define (outer y)
+  (let ((x (step (lambda (x) (+ (square (- x y)) (* 0.1 (square (square x))))) (real 1)))) (+ (square x) y)))
+"""
+
+
+def test_arms_that_continue_a_loop_are_one_loop() -> None:
+    """Each arm that calls the loop again has a longer chain of backpropagators; analysed one by one, loops of such loops
+    are as many as the sequences of arms.
+    """
+    session = vlad.Session(tier="evaluate")
+    session.eval(SEARCHES)
+    f = session.eval("(lambda (y) (step outer y))").value
+    made = Unit(session.machine, f[0], f[1 : 1 + len(f[0].environment)], (0.5,))
+    assert len(made.analysis.instances) < 320
+    compiled = compile_call(session.machine, f, (0.5,))
+    assert compiled(0.5) == pytest.approx(session.eval("(step outer 0.5)"), rel=1e-12)
+
+
 class TestWhatIsLeft:
     def test_pairs_and_tags_take_no_code(self) -> None:
         made = unit("(lambda (x) (car (*j-inverse (*j (cons (* x 2) 3)))))")
