@@ -141,7 +141,7 @@ def test_an_interactive_error_shows_its_code(
     assert "vlad doc" not in capsys.readouterr().err
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main(["-e", "(car 5)"]) == 1
-    assert capsys.readouterr().err.endswith("\n  `vlad doc invalid-argument` tells what that means\n")
+    assert capsys.readouterr().err.endswith("\n  `vlad doc invalid-argument` explains it\n")
 
 
 def test_the_kinds_have_texts() -> None:

@@ -532,7 +532,7 @@ def _guarded(words: list[str]) -> int:
     except VladError as error:
         _report("\n".join([str(error), *getattr(error, "__notes__", ())]))
         if sys.stderr is not None and sys.stderr.isatty():  # an interactive user may want details
-            _report(f"  `vlad doc {error.code}` tells what that means")
+            _report(f"  `vlad doc {error.code}` explains it")
         return PROGRAM_ERROR
     except MemoryError:
         _report("Error: The program needs more memory than there is")

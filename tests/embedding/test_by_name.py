@@ -73,7 +73,7 @@ def test_compiled_for_each() -> None:
 @pytest.mark.parametrize(
     ("call", "message", "hint"),
     [
-        (lambda s: s.sum(A, axes=0), "sum takes no argument by the name of axes", "it knows axis and keep"),
+        (lambda s: s.sum(A, axes=0), "sum takes no argument by the name of axes", "it takes axis and keep"),
         (lambda s: s.dot(A, axis=0), "dot takes no argument by the name of axis", "its arguments are given by place"),
         (lambda s: s.half(x=1.0), "half takes no argument by the name of x", "its arguments are given by place"),
         (lambda s: vlad.grad(s.half)(x=1.0), "gradient of half takes no argument by the name of x",

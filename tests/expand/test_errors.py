@@ -721,18 +721,18 @@ def test_operands_before_names_are_found_once() -> None:
         (
             "(total 1 2 #:axes 3)",
             12,
-            "total knows the operands #:axis #:keep, each once and before its value",
+            "total takes the operands #:axis #:keep, each once and before its value",
         ),
-        ("(total 1 2 #:axis)", 12, "total knows the operands #:axis #:keep, each once and before its value"),
+        ("(total 1 2 #:axis)", 12, "total takes the operands #:axis #:keep, each once and before its value"),
         (
             "(total 1 2 #:axis #:keep 1)",
             19,
-            "total knows the operands #:axis #:keep, each once and before its value",
+            "total takes the operands #:axis #:keep, each once and before its value",
         ),
         (
             "(total 1 2 #:axis 1 #:axis 2)",
             21,
-            "total knows the operands #:axis #:keep, each once and before its value",
+            "total takes the operands #:axis #:keep, each once and before its value",
         ),
         ("(total 1 #:axis 3)", 1, "its parameter list is (total a b #:axis … #:keep …)"),
         ("(let ((total 1)) (total 1 2 #:axis 3))", 29, "total takes no operand #:axis"),

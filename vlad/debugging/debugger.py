@@ -30,7 +30,7 @@ class Debugger(Instrument):
 
     write       called with the tracer's output, a line at a time
     found       called with the NaN finder's findings
-    watcher     called when the program stops; its result says how to continue
+    watcher     called when the program stops; its result selects how to continue
     error       the last error, as a Stop, once `keep_errors` was called
     """
 

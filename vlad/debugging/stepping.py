@@ -1,6 +1,6 @@
 """Stopping a running program: breakpoints, steps, and the state at a stop.
 
-In: the calls of instrumented code.  Out: `Stop`s, passed to a watcher, whose result says how to continue. A stop is
+In: the calls of instrumented code.  Out: `Stop`s, passed to a watcher, whose result selects how to continue. A stop is
 in the midst of the evaluation: its frames are those of Python's stack.
 """
 

@@ -264,7 +264,7 @@ class Expander:
             item = expected or form
         if row is None or item is not form:
             known = " ".join(["#:" + name for name in row.keywords]) if row is not None else ""
-            raise unknown_name(form, item, f"knows the operands {known}, each once and before its value")
+            raise unknown_name(form, item, f"takes the operands {known}, each once and before its value")
         taken = of_row(row)
         if len(operands) != taken.count:
             raise wrong_number(taken, len(operands), span=form.span)

@@ -196,7 +196,7 @@ def listing(width: int = WIDEST) -> str:
     for theme, names in themes().items():
         lines += [theme, *_filled(names, width), ""]
     lines += ["Python, after `import vlad`", *_filled(public_names(), width), ""]
-    lines += ["Kinds of error", *_filled(kinds(), width), "", "`vlad doc NAME` tells what one of them is."]
+    lines += ["Kinds of error", *_filled(kinds(), width), "", "`vlad doc NAME` explains one of them."]
     return "\n".join(lines)
 
 

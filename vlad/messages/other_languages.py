@@ -19,7 +19,7 @@ FORMAT = (
     "`(display x)` prints one value, `(newline)` ends a line; `string-append` and `number->string` make texts"
 )
 FUNCTIONS = "write `(lambda (PARAMETER ...) BODY)`"
-JIT = "what runs often is compiled by itself; in Python, `vlad.compile` sees to it"
+JIT = "what runs often is compiled automatically; in Python, `vlad.compile` does so at once"
 LOOPS = "a loop is a named `let` or a `do`; `map`, `for-each`, `filter` and `fold` go over a list, `(build-list n f)` makes one"
 NO_CHARACTERS = (
     "there are no characters: `(string-ref s i)` is a string of one, and `string->list` makes a list of these"
@@ -56,15 +56,15 @@ WORDS: dict[str, str] = {
     "order-of-magnitude": "write `(floor (/ (log x) (log 10)))`",
     "rsqrt": "write `(/ 1 (sqrt x))`",
     "symbol": "write `string->symbol`, or `'NAME`",
-    "negative": "write `(- x)`; `(negative? x)` asks",
-    "positive": "write `x` itself; `(positive? x)` asks",
+    "negative": "write `(- x)`; the test is `(negative? x)`",
+    "positive": "write `x` itself; the test is `(positive? x)`",
     "reversed": "write `(reverse l)`; `(flipped t)` is for tensors",
     "copy": "no value ever changes, so none is copied",
     "deepcopy": "no value ever changes, so none is copied",
     "kron": "`(outer a b)` has the same entries; `transpose` and `reshape` order them",
     "roll": "`slice` and `concatenate` turn a tensor round",
-    "nonzero": "`where` chooses entry by entry; which indices those are is not told",
-    "argwhere": "`where` chooses entry by entry; which indices those are is not told",
+    "nonzero": "`where` chooses entry by entry; the indices themselves are not available",
+    "argwhere": "`where` chooses entry by entry; the indices themselves are not available",
     "searchsorted": "`(sum (where (< t x) 1 0))` counts the entries below x",
     "digitize": "`(sum (where (< t x) 1 0))` counts the entries below x",
     "histogram": "`(sum (where (< t x) 1 0))` counts the entries below x",
@@ -83,15 +83,15 @@ WORDS: dict[str, str] = {
     "concat": "write `append` for lists, `string-append` for strings",
     "diag": "`(diagonal t)` takes the diagonal of a matrix; `(* v (eye n))` makes a matrix of one",
     "diff": "write `(derivative f)` or `(gradient f)`",
-    "doc": "`vlad doc NAME`, at a prompt `,doc NAME` or `?NAME`, tells what a name means",
+    "doc": "`vlad doc NAME`, at a prompt `,doc NAME` or `?NAME`, explains a name",
     "e": "write `(exp 1)`",
     "eig": "write `(eigh a)`, for a symmetric matrix: the pair of the eigenvalues and the eigenvectors",
     "eigenvalues": "write `(eigvalsh a)`, for a symmetric matrix",
     "elif": "write `(cond (TEST VALUE) ... (else VALUE))`",
     "else": "`else` begins the last clause of a `cond` or a `case`",
     "grad": "write `(gradient f)`",
-    "help": "`vlad doc NAME`, at a prompt `,doc NAME` or `?NAME`, tells what a name means; there, `,help` lists the commands",
-    "isnan": "`(nan? x)` asks that of a number; in a tensor `(= t t)` is false there",
+    "help": "`vlad doc NAME`, at a prompt `,doc NAME` or `?NAME`, explains a name; there, `,help` lists the commands",
+    "isnan": "`(nan? x)` tests a number; in a tensor `(= t t)` is false there",
     "len": "write `length` for lists, `size` or `shape` for tensors",
     "ln": "write `log`",
     "load": 'write `(import "FILE")`, or at a prompt `,load FILE`; `load-tensor` and `load-csv` read data',
@@ -143,7 +143,10 @@ SHARED: tuple[tuple[str, str], ...] = (
     ),
     (FORMAT, "format printf fprintf eprintf sprintf fmt terpri pr-str"),
     ("write `(display x)`", "write-char write-u8 write-bytevector flush-output flush-output-port"),
-    ("write `(write x)`, or `vlad show`; at a prompt `,help` lists what tells of values", "repr inspect dir"),
+    (
+        "write `(write x)`, or `vlad show`; at a prompt `,help` lists the commands that describe values",
+        "repr inspect dir",
+    ),
     ("a program ends with its last form; at a prompt press Ctrl-D", "exit quit emergency-exit halt"),
     (
         "write `(error MESSAGE VALUE ...)`",
@@ -298,7 +301,7 @@ SHARED: tuple[tuple[str, str], ...] = (
         "matrix matrix*",
     ),
     (
-        "names of macros are told by `syntax-rules`: `(define-syntax NAME (syntax-rules () (PATTERN TEMPLATE)))`",
+        "macros are defined by `syntax-rules`: `(define-syntax NAME (syntax-rules () (PATTERN TEMPLATE)))`",
         "define-macro defmacro syntax-case with-syntax define-syntax-rule define-syntax-parser syntax "
         "datum->syntax syntax->datum er-macro-transformer sc-macro-transformer rsc-macro-transformer "
         "gensym generate-temporary generate-temporaries begin-for-syntax macrolet macroexpand "
@@ -402,8 +405,8 @@ SHARED: tuple[tuple[str, str], ...] = (
     ("write `(min a b)`; `(minimum t)` is the smallest entry of a tensor", "fmin amin nanmin"),
     ("write `(/ 1 0)`", "inf infinity Infinity +inf Inf"),
     ("write `(/ 0 0)`", "nan NaN"),
-    ("`(infinite? x)` asks that of a number", "isinf"),
-    ("`(finite? x)` asks that of a number", "isfinite"),
+    ("`(infinite? x)` tests a number", "isinf"),
+    ("`(finite? x)` tests a number", "isfinite"),
     ("write `pi`", "pi.f M_PI PI"),
     (
         "there are no bits; `quotient` and `modulo` by powers of 2 take an integer apart",
@@ -472,7 +475,10 @@ SHARED: tuple[tuple[str, str], ...] = (
         "symbolic",
     ),
     ("write `(integrate f a b n)`", "integral quad quadrature trapz simpson"),
-    ("limits are not computed; `(taylor-coefficients f x n)` tells how f goes near x", "limit series taylor"),
+    (
+        "limits are not computed; `(taylor-coefficients f x n)` gives the expansion of f at x",
+        "limit series taylor",
+    ),
     # Tensors
     (
         "a tensor is written `#[1 2 3]`, or `(tensor '(1 2 3))`",

@@ -151,7 +151,7 @@ class Procedure:
         names = {} if row is None else {python_name(name): name for name in row.keywords}
         for name in named:
             if name not in names:
-                hint = f"it knows {' and '.join(names)}" if names else "its arguments are given by place"
+                hint = f"it takes {' and '.join(names)}" if names else "its arguments are given by place"
                 message = f"{self.__name__} takes no argument by the name of {name}"
                 raise VladError("unknown-keyword", message, self.place(), hint)
         if row is None or len(arguments) != taken.count:

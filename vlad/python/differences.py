@@ -119,7 +119,7 @@ class Points:
         return [point for point, _ in self.values()] if self.are_reals else self.given
 
 
-NO_POINTS = "`example=` says where: a tuple of operands, or a list of some"
+NO_POINTS = "`example=` gives the points: a tuple of operands, or a list of some"
 
 
 class Check:

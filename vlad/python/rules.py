@@ -165,7 +165,7 @@ class Statement:
             if strange:
                 raise wrong_rule(
                     self.name, f"{kind} have {'no rule' if strange[0] in self.varying else 'a rule'} for {strange[0]}",
-                    f'there is a rule for each of {" ".join(self.varying)}; "zero" says that it is constant',
+                    f'there is a rule for each of {" ".join(self.varying)}; "zero" marks it as constant',
                 )  # fmt: skip
             return {x: (part, None) for x, part in rule.items()}
         if len(self.varying) == 1:

@@ -43,7 +43,7 @@ CLOSED = Gone(
 )
 LOST = Gone(
     "The session was evaluating in another thread when this process was forked",
-    "that thread is not here, so nobody can tell what the session holds; make another one",
+    "that thread is not here, so the state of the session is unknown; make another one",
 )
 
 

@@ -73,7 +73,7 @@ class Namespace:
             if name not in self:
                 raise self._unknown(name)
             if self.module.is_inherited(name):
-                hint = "what every program knows stays; a definition of the same name goes before it"
+                hint = "names of the language stay; a definition of the same name takes precedence"
                 raise UnknownName("unbound-variable", f"Not defined by the program: {name}", hint=hint)
             self.unbind(name)
 

@@ -106,7 +106,7 @@ class SessionLock(RLock):  # type: ignore[misc]
                         raise VladError(
                             "deadlock",
                             "Sessions wait for each other",
-                            hint="each of several threads evaluates in a session that another one wants to call",
+                            hint="each of several threads evaluates in a session that another one calls",
                         )
         finally:
             _waiting.pop(me, None)

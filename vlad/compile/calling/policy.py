@@ -473,7 +473,7 @@ class Tiers:
                     raise VladError("not-compiled", what) from None
                 return result
             # tier 0 succeeds: the analysis joined unrelated types. Not compiled again
-            entry.reason = f"its types are not told apart: {failed.what}"
+            entry.reason = f"its types are not distinguished: {failed.what}"
             entry.disagrees = entry.lasts = True
             entry.forgotten()
             self.disagreements += 1
