@@ -17,7 +17,8 @@ import pytest
 
 import vlad
 from repl.display import Format, laid_out
-from vlad.core.nodes import DerivedName, Variable, WrittenName
+from vlad.core.names import operands
+from vlad.core.nodes import Atom, Binding, DerivedName, GlobalReference, Lambda, Variable, WrittenName
 from vlad.data.errors import VladError, parts
 from vlad.data.source import Source, Span, in_library
 from vlad.data.values import Code, PrimitiveType, Role, Value, look, primitive_type
@@ -173,6 +174,40 @@ def test_saving_and_loading_a_procedure_that_is_called_so(name: str) -> None:
     loaded = vlad.loads(text, vlad.Session(tier="evaluate"))
     assert code_in(loaded).name == name and code_in(loaded).backpropagator_of is None
     assert loaded(3.0) == 9.0 and vlad.grad(loaded)(3.0) == 6.0 and vlad.dumps(loaded) == text
+
+
+NUMBERED = ("g.5", "g.5.3", "g", ".5", "_", "", "g.", "5.g", "x y.2", "let.1", "sin.2")
+
+
+def test_saving_and_loading_keep_names_that_end_in_a_number() -> None:
+    """`x.1` in a text may be a second `x`, or the only variable or global `x.1`."""
+    session = vlad.Session(tier="evaluate")
+    definitions = [f"(define |{name}| {number})" for number, name in enumerate(NUMBERED)]
+    summed = "".join([f"(cons |{name}| " for name in NUMBERED]) + "'()" + ")" * len(NUMBERED)
+    text = vlad.dumps(session.eval("\n".join([*definitions, f"(lambda (|x.1| x |x.1.1|) {summed})"])))
+    loaded = vlad.loads(text, vlad.Session(tier="evaluate"))
+    core = loaded.session.machine.core_of(code_in(loaded))
+    found = [atom.cell.name for atom in atoms_in(core) if isinstance(atom, GlobalReference)]
+    assert found == list(reversed(NUMBERED))
+    assert [str(parameter.name) for parameter in core.parameters] == ["x.1", "x", "x.1.1"]
+    assert loaded(0.0, 0.0, 0.0) == [float(number) for number in range(len(NUMBERED))]
+    assert vlad.dumps(loaded) == text
+
+
+def atoms_in(lambda_: Lambda) -> list[Atom]:
+    return [
+        atom
+        for binding in lambda_.body.bindings
+        if isinstance(binding, Binding)
+        for atom in operands(binding.rhs)
+    ]
+
+
+def test_an_unbound_global_has_its_name_after_loading() -> None:
+    text = vlad.dumps(vlad.Session(tier="evaluate").eval("(lambda (x) (+ x g.5))"))
+    with pytest.raises(VladError) as caught:
+        vlad.loads(text, vlad.Session(tier="evaluate"))(1.0)
+    assert caught.value.name == "g.5"
 
 
 def test_a_transform_from_before_a_redefinition_travels_as_it_was_made() -> None:
