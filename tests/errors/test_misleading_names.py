@@ -18,14 +18,19 @@ import pytest
 import vlad
 from repl.display import Format, laid_out
 from vlad.core.names import operands
-from vlad.core.nodes import Atom, Binding, DerivedName, GlobalReference, Lambda, Variable, WrittenName
+from vlad.core.nodes import Atom, Binding, Body, DerivedName, GlobalReference, Lambda, Variable, WrittenName
+from vlad.core.text import read_core
 from vlad.data.errors import VladError, parts
 from vlad.data.source import Source, Span, in_library
-from vlad.data.values import Code, PrimitiveType, Role, Value, look, primitive_type
+from vlad.data.values import Code, Primitive, PrimitiveType, Role, Value, look, primitive_type
 from vlad.debugging.debugger import Debugger
 from vlad.debugging.finite import Finding
 from vlad.debugging.frames import is_shown
+from vlad.evaluate.emit_python import Template
+from vlad.evaluate.system_procedures import _parameters
 from vlad.expand.arity import Signature, wrong_number
+from vlad.primitives import elementwise
+from vlad.primitives.elementwise import formula
 
 TIERS = ("evaluate", "auto", "compile")
 NAMES = (
@@ -409,6 +414,68 @@ def test_the_type_of_a_primitive_is_read_once() -> None:
     for wrong in ("real", "real ->", ""):
         with pytest.raises(ValueError, match="not the type"):
             primitive_type(wrong)
+
+
+def row_of(**columns: Any) -> Primitive:
+    base = {"value": None, "type": "number number -> number", "forward": "zero", "reverse": {}}
+    return Primitive("row", "x is", "", **{**base, **columns})
+
+
+def test_a_row_s_python_form_is_parsed() -> None:
+    """Names, strings and attributes that look like operators or operands are none."""
+    form = Template(row_of(python="f(x.is_, 'x is < <', x=x) - isnt"))
+    assert (form.tests_identity, form.is_chain, form.takes_tuples, form.once) == (False, False, False, False)
+    assert form.fill({"x": "A", "is": "B"}) == "f(A.is_, 'x is < <', x=A) - isnt"
+    assert Template(row_of(python="g(1 < x, 2 < x)")).is_chain is False
+    assert Template(row_of(python="1 < x < 2")).is_chain is True
+    assert Template(row_of(python="x is not None")).tests_identity is True
+    assert Template(row_of(python="'+' if f(x) else x - 1")).takes_tuples is False
+
+
+def test_a_rule_reads_shapes_if_it_reads_the_variable() -> None:
+    rules = vlad.Session(tier="evaluate").machine.ad()[1]
+    actual: dict[str, Atom] = {"x": Variable("x"), "is": Variable("is")}
+    quoting = row_of(type="any -> any", reverse={"x": '(if (string? "~x") s s)'})
+    reading = row_of(type="any -> any", reverse={"x": "(sum-like s ~x)"})
+    assert not rules.needs_shapes(quoting, actual)
+    assert rules.needs_shapes(reading, actual)
+
+
+@pytest.mark.parametrize(("text", "several"), [("1 / x", False), ("sqrt", False), ("(u + x) ** -k", True)])
+def test_what_makes_intermediate_arrays(text: str, several: bool) -> None:
+    assert (formula(text, ("k", "u", "x")) in elementwise._several) is several
+    assert formula("(1 / x)", ("x",)) not in elementwise._several  # parentheses alone make none
+
+
+def test_the_parameters_of_a_text_of_the_basis() -> None:
+    assert _parameters(";;; (f a) (b\n ; (lambda (c) d)\n (lambda (x y z) x)") == 3
+
+
+@pytest.mark.parametrize("text", ["(lambda (x) x)", "; (let\n #1=(lambda (x) x)", "#| (x |# ( lambda (x) x)"])
+def test_the_text_of_a_lambda_is_read_as_one(text: str) -> None:
+    assert isinstance(read_core(text, None, {}), Lambda)
+    assert isinstance(read_core(f"(let ((lambda {text})) lambda)", None, {}), Body)
+
+
+def test_parentheses_around_a_type_in_a_signature(tmp_path: Path) -> None:
+    """A procedure whose name has the words of a definition of a union gets none."""
+    path = tmp_path / "p.vlad"
+    path.write_text(
+        "(define (|a  where  b| x) x) (define (twice f x) (f (f x)))"
+        "(define (longer n) (if (< n 1) '() (cons n (longer (- n 1))))) (define (first-of l) (car l))"
+        "(twice |a  where  b| 3) (first-of (longer 3))"
+    )
+    lines, _ = vlad.Session(tier="evaluate").check(str(path))
+    assert "twice : [a  where  b] real -> real" in lines
+    assert any(line.startswith("first-of : (#1  where  #1 = ") for line in lines)
+
+
+@pytest.mark.parametrize("name", ["perturbation", "sensitivity"])
+def test_a_procedure_called_like_a_tag(name: str) -> None:
+    session = vlad.Session(tier="evaluate")
+    session.eval(f"(define ({name} v) (lambda (x) (v x)))")
+    assert session.eval(f"(procedure? ({name} sin))") is True
+    assert session.eval("(procedure? (perturb sin))") is False
 
 
 # The sources.

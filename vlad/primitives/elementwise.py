@@ -6,6 +6,7 @@ the array library `xp`, or erf and erfc of `xp` and an array. The rule of a row 
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -48,9 +49,19 @@ def formula(text: str, operands: tuple[str, ...]) -> Formula:
         "sign": _sign, "larger": _larger, "smaller": _smaller,
     }  # fmt: skip
     function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", names)
-    if "(" in text:  # more than one call, or one operator
+    if not _is_one_operation(text):
         _several.add(function)
     return function
+
+
+def _is_one_operation(text: str) -> bool:
+    """A function of the library, or an operator on names and numbers? The functions above make intermediate arrays."""
+    match ast.parse(text, mode="eval").body:
+        case ast.Name():
+            return True
+        case ast.BinOp(left=ast.Name() | ast.Constant(), right=ast.Name() | ast.Constant()):
+            return True
+    return False
 
 
 _several: set[Formula] = set()  # formulas with intermediate arrays
