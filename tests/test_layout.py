@@ -55,7 +55,7 @@ ROOMS = (
     ("vlad.compile.emit", "functions"),
     (
         "vlad.compile.loops",
-        "ir text check values lower write_groups lower_parallel scaling quotients simd multiple_accumulators split roots "
+        "ir walking text check values lower write_groups lower_parallel scaling quotients simd multiple_accumulators split roots "
         "moved blocks vectorize order",
     ),
     (

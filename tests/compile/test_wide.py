@@ -21,10 +21,11 @@ from vlad.compile.calling.pipeline import Unit
 from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.functions import needed
 from vlad.compile.emit.needs import Needs
-from vlad.compile.loops.ir import Let, statements
+from vlad.compile.loops.ir import Let
 from vlad.compile.loops.order import loops
 from vlad.compile.loops.text import body_text
 from vlad.compile.loops.vectorize import FEWEST_WIDE, nonnegative
+from vlad.compile.loops.walking import statements
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write

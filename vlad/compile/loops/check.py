@@ -24,11 +24,8 @@ from vlad.compile.loops.ir import (
     Thread,
     Value,
     Variables,
-    inner_bodies,
-    is_innermost,
-    names_in,
-    values_of,
 )
+from vlad.compile.loops.walking import inner_bodies, is_innermost, names_in, values_of
 from vlad.core.expressions import Binary, Name, Unary
 
 OUTSIDE = ("pass", "blockIdx.x", "threadIdx.x")  # bound in every function for a GPU

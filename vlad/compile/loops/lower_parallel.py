@@ -34,9 +34,6 @@ from vlad.compile.loops.ir import (
     Value,
     Variables,
     counted,
-    statements,
-    values_of,
-    within,
 )
 from vlad.compile.loops.values import (
     combined_value,
@@ -49,6 +46,7 @@ from vlad.compile.loops.values import (
     step_value,
     value_name,
 )
+from vlad.compile.loops.walking import statements, values_of, within
 from vlad.compile.loops.write_groups import Unfit, WriteGroup, first_fill, is_part, write_groups
 from vlad.core.expressions import Binary, Conditional, Convert, Expression, Name, Number, Unary
 from vlad.core.loop_nests import Access, Box, Choice, Kernel, Step, Write

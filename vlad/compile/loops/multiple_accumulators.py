@@ -28,12 +28,9 @@ from vlad.compile.loops.ir import (
     Variables,
     Versions,
     counting,
-    is_innermost,
-    mapped,
-    retargeted,
-    statements,
 )
 from vlad.compile.loops.simd import FEWEST_SIMD, is_left_to_the_compiler
+from vlad.compile.loops.walking import is_innermost, mapped, retargeted, statements
 from vlad.core.expressions import Binary, Name, Number
 from vlad.core.loop_nests import SHORT
 from vlad.core.types import is_of_reals

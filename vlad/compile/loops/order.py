@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from vlad.compile.loops.check import check
-from vlad.compile.loops.ir import Nest, Speculate, statements
+from vlad.compile.loops.ir import Nest, Speculate
 from vlad.compile.loops.lower import Lowered, Operand, Place, lower, lower_pieces
 from vlad.compile.loops.lower_parallel import Parallel, lower_parallel
 from vlad.compile.loops.multiple_accumulators import accumulate_in_several
@@ -21,6 +21,7 @@ from vlad.compile.loops.simd import mark_parallel
 from vlad.compile.loops.split import split
 from vlad.compile.loops.text import nest_text
 from vlad.compile.loops.vectorize import WIDE, runs_twice_in_vectors, vectorize
+from vlad.compile.loops.walking import statements
 from vlad.core.loop_nests import SHORT, Kernel
 from vlad.core.passes import run_pass
 

@@ -15,21 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
-from vlad.compile.loops.ir import (
-    Accumulate,
-    Body,
-    For,
-    Let,
-    Nest,
-    Scope,
-    Speculate,
-    Statement,
-    Value,
-    is_innermost,
-    mapped,
-    statements,
-)
+from vlad.compile.loops.ir import Accumulate, Body, For, Let, Nest, Scope, Speculate, Statement, Value
 from vlad.compile.loops.scaling import constants, is_power_of_two, operand_name
+from vlad.compile.loops.walking import is_innermost, mapped, statements
 from vlad.core.expressions import Binary, Call, Expression, Name, Number, Unary
 from vlad.core.loop_nests import SHORT
 

@@ -22,11 +22,9 @@ from vlad.compile.loops.ir import (
     Statement,
     StoreElement,
     Value,
-    is_innermost,
-    mapped,
-    within,
 )
 from vlad.compile.loops.scaling import operand_name
+from vlad.compile.loops.walking import is_innermost, mapped, within
 from vlad.core.expressions import Binary, Call, Name, Number, Unary
 from vlad.core.loop_nests import SHORT
 

@@ -49,16 +49,13 @@ from vlad.compile.loops.ir import (
     Versions,
     counted,
     counting,
-    inner_bodies,
-    is_innermost,
-    statements,
-    with_bodies,
 )
 from vlad.compile.loops.moved import Moved
 from vlad.compile.loops.quotients import DIVIDED, FLAG, definitions_in, reciprocal_name
 from vlad.compile.loops.roots import is_root
 from vlad.compile.loops.scaling import constants, operand_name
 from vlad.compile.loops.simd import is_long_sum, is_sum
+from vlad.compile.loops.walking import inner_bodies, is_innermost, statements, with_bodies
 from vlad.core.expressions import Binary, Call, Conditional, Expression, Name, Number, Unary
 from vlad.core.loop_nests import SIZES, words
 
