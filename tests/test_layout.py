@@ -55,13 +55,13 @@ ROOMS = (
     ("vlad.compile.emit", "functions"),
     (
         "vlad.compile.loops",
-        "ir walking text check values lower write_groups lower_parallel scaling quotients simd multiple_accumulators split roots "
-        "moved blocks vectorize order",
+        "ir walking text check values lower write_groups lower_parallel scaling divide_once simd multiple_accumulators split "
+        "roots moved blocks vectorize order",
     ),
     (
         "vlad.compile.emit",
-        "needs c_numbers loop_text c_rules blas_calls c_loops "
-        "lapack_calls facts c_names c_text definitions c_function c_unit cuda_loops cuda_unit",
+        "needs c_numbers c_names c_text loop_text c_rules blas_calls c_loops "
+        "lapack_calls facts definitions c_function c_unit cuda_loops cuda_unit",
     ),
     (
         "vlad.compile.calling",

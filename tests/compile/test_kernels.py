@@ -647,7 +647,9 @@ def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
             kind = "double" if np.shape(operand) == () else "void *"
             lines.append(f"  {kind} a{index} = in[{index}].{'d' if kind == 'double' else 'p'};")
         names = [f"o{index}" for index in range(len(kernel.outputs))]
-        lines += kernel_lines(kernel, [Operand(f"a{index}") for index in range(len(operands))], names, needs)
+        lines += kernel_lines(
+            kernel, [Operand(index, f"a{index}") for index in range(len(operands))], names, needs
+        )
         for index, output in enumerate(kernel.outputs):
             lines.append(f"  out[{index}].{'d' if output.size is None else 'p'} = o{index};")
         bodies.append("\n".join([*lines, "}"]))

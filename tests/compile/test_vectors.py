@@ -73,9 +73,9 @@ def test_the_text() -> None:
         (Write(0, 3, ALONG), Write(1, 3, SAME, "+")),
     )
     lines = loop_lines(kernel, ["a", "b"], ["r", "s"])
-    begun = lines.index("where defined(VLAD_WIDE)")
+    begun = lines.index("where vectors")
     assert lines[begun : lines.index("s[0] := s__3")] == [
-        "where defined(VLAD_WIDE)",
+        "where vectors",
         "do",
         "var i0: index = 0",
         "start: index = vlad_wide_start(&r[i0])",

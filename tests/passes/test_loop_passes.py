@@ -21,7 +21,9 @@ from vlad.compile.loops.ir import (
     Array,
     Element,
     Let,
+    Loops,
     Nest,
+    Origin,
     Position,
     Simd,
     StoreElement,
@@ -59,19 +61,20 @@ def test_every_pass_has_a_case() -> None:
     assert {path.parent.name for path in CASES} == set(PASSES)
 
 
-X, ALONG = Array("x", "float64", True), Position(0, (("i0", 1),))
+X, ALONG = Array(Origin.OPERAND, 0, "float64"), Position(0, (("i0", 1),))
 READ, INNER = (
     Let("x0", "float64", Element(X, ALONG)),
     Let("x1", "float64", Binary("+", Name("x0"), Name("x0"))),
 )
 
 
-def loop(*body: Any, **marks: Any) -> Nest:
-    return Nest((counting("i0", 9, body, **marks),), 9, ("float64",))
+def loop(*body: Any, **marks: Any) -> Loops:
+    nest = Nest((counting("i0", 9, body, **marks),), 9, ("float64",))
+    return Loops((), (nest,), (), ("x",), ())
 
 
 @pytest.mark.parametrize(
-    "nest, is_allowed",
+    "loops, is_allowed",
     [
         (loop(READ, INNER), True),
         (loop(INNER), False),  # of a variable that is not there
@@ -85,9 +88,9 @@ def loop(*body: Any, **marks: Any) -> Nest:
         (loop(counting("i1", 9, [READ]), simd=Simd()), False),
     ],
 )
-def test_the_grammar(nest: Nest, is_allowed: bool) -> None:
+def test_the_grammar(loops: Loops, is_allowed: bool) -> None:
     if is_allowed:
-        check(nest, "a-pass")
+        check(loops, "a-pass")
     else:
         with pytest.raises(AssertionError, match="a-pass"):
-            check(nest, "a-pass")
+            check(loops, "a-pass")
