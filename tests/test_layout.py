@@ -52,11 +52,11 @@ ROOMS = (
         "fuse_loops sparse uniqueness buffer_reuse triangles order",
     ),
     ("vlad.compile.native", "abi call_words reserve cache toolchain blas vectors c_extension"),
-    ("vlad.compile.emit", "functions"),
+    ("vlad.compile.runtime", "functions sections"),
     (
         "vlad.compile.loops",
-        "ir walking text check values lower write_groups lower_parallel scaling divide_once simd multiple_accumulators split "
-        "roots moved blocks vectorize order",
+        "ir walking text check values lower write_groups lower_parallel scaling divide_once mark_parallel "
+        "multiple_accumulators split roots moved blocks vectorize order",
     ),
     (
         "vlad.compile.emit",

@@ -21,8 +21,6 @@ from hypothesis import strategies as st
 import vlad
 from vlad.compile.calling.pipeline import Unit
 from vlad.compile.emit.c_loops import kernel_lines
-from vlad.compile.emit.c_unit import products
-from vlad.compile.emit.functions import needed
 from vlad.compile.emit.needs import Needs
 from vlad.compile.ir import matrix_products
 from vlad.compile.ir.matrix_products import Matrix, Product, as_product
@@ -34,6 +32,8 @@ from vlad.compile.native import toolchain
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.blas import product as library_product
 from vlad.compile.passes import fuse_loops
+from vlad.compile.runtime.functions import MARKS, marked, needed
+from vlad.compile.runtime.sections import sections
 from vlad.core.loop_nests import (
     SIZES,
     Access,
@@ -655,19 +655,14 @@ def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
         bodies.append("\n".join([*lines, "}"]))
     cases = [f"    case {number}: kernel_{number}(in + 2, out); break;" for number in range(len(all_kernels))]
     return "\n".join([
-        needed(needs.functions, True), HEAD, *products(runtime_section("products"), ["float64", "float32"]), *bodies,
+        needed(needs.functions, True), HEAD, sections()["products"],
+        *[marked(sections()["product"], kind) for kind in MARKS], *bodies,
         "void vlad_use(void *gemm, void *gemmf, long is_wide) {",
         "  vlad_gemm = gemm; vlad_gemmf = gemmf; vlad_gemm_is_wide = is_wide;", "}",
         "int vlad_call(union vlad_word const *in, union vlad_word *out) {", "  vlad_top = in[1].p;",
         "  if (in[0].i < 0) { vlad_use(in[1].p, in[2].p, in[3].i); return 0; }", "  switch (in[0].i) {", *cases,
         "  }", "  return 0;", "}\n",
     ])  # fmt: skip
-
-
-def runtime_section(name: str) -> str:
-    from vlad.compile.emit.c_unit import _sections
-
-    return _sections()[name]
 
 
 def ran(library: Any, number: int, kernel: Kernel, operands: Sequence[Any]) -> list[Any]:

@@ -14,11 +14,11 @@ from loop_cases import loop_lines
 
 import vlad
 from vlad.compile.calling.pipeline import Unit
-from vlad.compile.emit.functions import needed
 from vlad.compile.loops.vectorize import FEWEST_WIDE
 from vlad.compile.native import vectors
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
+from vlad.compile.runtime.functions import needed
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 from vlad.python.convert import from_python

@@ -19,7 +19,6 @@ from loop_cases import loop_lines, nests
 import vlad
 from vlad.compile.calling.pipeline import Unit
 from vlad.compile.emit.c_loops import kernel_lines
-from vlad.compile.emit.functions import needed
 from vlad.compile.emit.needs import Needs
 from vlad.compile.loops.ir import Let
 from vlad.compile.loops.order import loops
@@ -28,6 +27,7 @@ from vlad.compile.loops.vectorize import FEWEST_WIDE, nonnegative
 from vlad.compile.loops.walking import statements
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
+from vlad.compile.runtime.functions import needed
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 from vlad.python.convert import from_python

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vlad.compile.emit.functions import definitions, is_for_hosts, uses_long_doubles
 from vlad.compile.emit.loop_text import C_KINDS, CStyle, LoopPrinter
 from vlad.compile.loops.ir import (
     BLOCK_INDEX,
@@ -31,6 +30,7 @@ from vlad.compile.loops.ir import (
 from vlad.compile.loops.order import parallel_loops
 from vlad.compile.loops.text import PEOPLE
 from vlad.compile.loops.write_groups import Unfit
+from vlad.compile.runtime.functions import definitions, is_for_hosts, uses_long_doubles
 from vlad.core.expressions import functions_called
 from vlad.core.loop_nests import Kernel, Step
 

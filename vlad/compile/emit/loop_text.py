@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from vlad.compile.emit.c_numbers import real_text, whole_text
-from vlad.compile.emit.functions import function_name
 from vlad.compile.loops.ir import (
     ENTRIES,
     VECTORS,
@@ -30,6 +29,7 @@ from vlad.compile.loops.ir import (
     counted,
 )
 from vlad.compile.loops.text import Style, power_text, text_of, with_level
+from vlad.compile.runtime.functions import function_name
 from vlad.core.expressions import UNARY, Binary, Call, Convert, Expression, Name, Number
 from vlad.core.loop_nests import is_whole
 

@@ -31,7 +31,7 @@ from vlad.compile.loops.ir import (
     Versions,
     counting,
 )
-from vlad.compile.loops.simd import FEWEST_SIMD, is_left_to_the_compiler
+from vlad.compile.loops.mark_parallel import FEWEST_SIMD, is_left_to_the_compiler
 from vlad.compile.loops.walking import is_innermost, mapped, retargeted, statements
 from vlad.core.expressions import Binary, Name, Number
 from vlad.core.loop_nests import SHORT

@@ -15,10 +15,10 @@ from vlad.compile.loops.divide_once import divide_once, divide_once_in_threads, 
 from vlad.compile.loops.ir import Condition, GridFunction, Loops, Nest, Speculate
 from vlad.compile.loops.lower import Operand, Place, lower, lower_pieces
 from vlad.compile.loops.lower_parallel import Parallel, lower_parallel
+from vlad.compile.loops.mark_parallel import mark_parallel
 from vlad.compile.loops.multiple_accumulators import accumulate_in_several
 from vlad.compile.loops.roots import take_roots
 from vlad.compile.loops.scaling import scale
-from vlad.compile.loops.simd import mark_parallel
 from vlad.compile.loops.split import split
 from vlad.compile.loops.text import function_text, loops_text
 from vlad.compile.loops.vectorize import vectorize

@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, final
 
-from vlad.compile.emit.functions import BETTER, OWN
 from vlad.compile.loops.blocks import LAST, in_blocks, kept_entry
 from vlad.compile.loops.divide_once import DIVIDED, FLAG, definitions_in
 from vlad.compile.loops.ir import (
@@ -52,11 +51,12 @@ from vlad.compile.loops.ir import (
     counted,
     counting,
 )
+from vlad.compile.loops.mark_parallel import is_long_sum, is_sum
 from vlad.compile.loops.moved import Moved
 from vlad.compile.loops.roots import is_root
 from vlad.compile.loops.scaling import constants, operand_name
-from vlad.compile.loops.simd import is_long_sum, is_sum
 from vlad.compile.loops.walking import inner_bodies, is_innermost, statements, with_bodies
+from vlad.compile.runtime.functions import BETTER, OWN
 from vlad.core.expressions import Binary, Call, Conditional, Expression, Name, Number, Unary
 from vlad.core.loop_nests import SIZES, words
 

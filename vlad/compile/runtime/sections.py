@@ -1,0 +1,20 @@
+"""The sections of runtime.c, the run-time of compiled programs, from which a unit takes those that it needs.
+
+In: runtime.c.  Out: C text by the name of its section.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+
+
+@cache
+def sections() -> Mapping[str, str]:
+    """The texts by name. Each section begins with a line that has its name, and ends where the next one begins."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtime.c")
+    with open(path, encoding="utf-8") as file:
+        _, *parts = file.read().split("\n/* section: ")
+    named = [part.split("\n", 1) for part in parts]
+    return {name: f"/* {text.strip()}\n" for name, text in named}
