@@ -67,7 +67,7 @@ ROOMS = (
         "vlad.compile.calling",
         "cache_key interface marshal fast_call pipeline executable background variants preemption effects policy",
     ),
-    ("vlad.compile.programs", "whole check build export"),
+    ("vlad.compile.programs", "whole uses check build export"),
     (
         "vlad.python",
         "procedure_docs call_errors convert dump load callables differences stating rules host derivatives "

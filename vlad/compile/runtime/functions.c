@@ -1,5 +1,6 @@
 /* Real functions of the primitive table that C lacks. Each is the row's Python rule, in doubles. A function that is as accurate for
-   floats when computed in floats is written for both: with the marks @real, @f and @d of functions.py. */
+   floats when computed in floats is written for both: with the marks @real, @f and @d of functions.py. Before each text stand the
+   functions that it defines, and those of the C library and of this file that it calls. */
 
 /* functions: vlad_max@f
    calls:
