@@ -67,9 +67,8 @@ MOST_TRANSFORMS = 32  # of one lambda
 MOST_WRITTEN = 64  # entries of a tensor that are written in readable form
 _NUMBERED = re.compile(r"(.+)\.[0-9]+", re.DOTALL)
 SHORT = 32  # characters of a string that is repeated at each occurrence
-KINDS = (
-    "float64", "float32", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool",
-)  # fmt: skip
+WHOLE_KINDS = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
+KINDS = ("float64", "float32", *WHOLE_KINDS, "bool")
 
 
 def dumps(value: Any) -> str:
@@ -627,7 +626,7 @@ def array_of(entries: list[Any], kind: str) -> Any:
 
     if any((type(entry) is bool) != (kind == "bool") for entry in entries):
         raise ValueError
-    if "int" in kind:
+    if kind in WHOLE_KINDS:
         if not all(entry.is_integer() for entry in entries):
             raise ValueError
         entries = [int(entry) for entry in entries]

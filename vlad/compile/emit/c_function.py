@@ -25,7 +25,7 @@ from vlad.compile.emit.c_text import (
 from vlad.compile.emit.definitions import Definitions
 from vlad.compile.emit.facts import grows_only
 from vlad.compile.emit.lapack_calls import BESIDE_LAPACK, WITHOUT_LAPACK, routine_lines
-from vlad.compile.emit.loop_text import expression_text
+from vlad.compile.emit.loop_text import Directive, expression_text
 from vlad.compile.ir.matrix_products import as_product
 from vlad.compile.ir.program import (
     Block,
@@ -177,16 +177,21 @@ class FunctionText:
             self.block(function.body, ())
             self.line("}")
         parameters = ["int which", *[self._parameters(f) for f in self.members if f.parameters]]
-        head = self._head(together, ", ".join(parameters), self.members[0])
-        prototype = f"{head.partition(' {')[0]};"
-        return "\n".join([prototype, *texts, head, *self.lines, "}"])
+        signature = self._signature(together, ", ".join(parameters), self.members[0])
+        head = f"{signature} {{{self._place(self.members[0])}"
+        return "\n".join([f"{signature};", *texts, head, *self.lines, "}"])
 
     def _parameters(self, function: Function) -> str:
         return ", ".join([f"{C_TYPES[s.kind]} {self.name(s)}" for s in function.parameters])
 
     def _head(self, name: str, parameters: str, function: Function) -> str:
-        where = f" /* {position(function.span)} */" if function.span else ""
-        return f"static {self.unit.result_type(function.results)} {name}({parameters or 'void'}) {{{where}"
+        return f"{self._signature(name, parameters, function)} {{{self._place(function)}"
+
+    def _signature(self, name: str, parameters: str, function: Function) -> str:
+        return f"static {self.unit.result_type(function.results)} {name}({parameters or 'void'})"
+
+    def _place(self, function: Function) -> str:
+        return f" /* {position(function.span)} */" if function.span else ""
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.indent + text)
@@ -382,7 +387,7 @@ class FunctionText:
             self.here = position(statement.span)
             self.line(f"/* {self.here} */")
         for line in self.work(statement, operands, outputs):
-            self.lines.append(line if line.startswith("#") else "  " * self.indent + line)
+            self.lines.append(line if isinstance(line, Directive) else "  " * self.indent + line)
 
     def work(self, statement: Each, operands: list[str], outputs: list[str]) -> list[str]:
         unit = self.unit

@@ -116,22 +116,22 @@ class _Printer(LoopPrinter):
 
     def versions(self, cases: Sequence[tuple[Condition, Body]], otherwise: Body) -> None:
         for number, (condition, body) in enumerate(cases):
-            self.line(f"#{'elif' if number else 'if'} {CONDITIONS[condition]}")
+            self.directive(f"#{'elif' if number else 'if'} {CONDITIONS[condition]}")
             self.body(body)
         if otherwise:
-            self.line("#else")
+            self.directive("#else")
             self.body(otherwise)
-        self.line("#endif")
+        self.directive("#endif")
 
     def speculate(self, statement: Speculate) -> None:
         flag = statement.flag
         self.line(f"int {flag} = {self.text(statement.far)};")
         for number, (condition, body) in enumerate(statement.attempts):
-            self.line(f"#{'elif' if number else 'if'} {CONDITIONS[condition]}")
+            self.directive(f"#{'elif' if number else 'if'} {CONDITIONS[condition]}")
             self.body(body)
-        self.line("#else")
+        self.directive("#else")
         self.line(f"{flag} = 1;")
-        self.line("#endif")
+        self.directive("#endif")
         self.within(f"if ({flag}) ", statement.otherwise)
 
     def mark(self, loop: For) -> None:
@@ -149,4 +149,4 @@ class _Printer(LoopPrinter):
         else:
             lines = [pragma]
         for line in lines:
-            self.line(line)
+            self.directive(line)

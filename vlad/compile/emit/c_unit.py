@@ -150,7 +150,7 @@ class CUnit(Definitions):
             parts.append(needed(self.needs.functions, self.has_kernels))
         if self.decomposes:
             parts.append(of["matrices"])
-        parts += self.structures.values()
+        parts += [structure.text for structure in self.structures.values()]
         parts += self.static_lines
         for cell, kinds in self.program.variables.items():
             names = self.variable_names(cell)

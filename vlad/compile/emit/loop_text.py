@@ -101,6 +101,10 @@ class CStyle(Style):
         return f"({text_of(spread.value, self)} - ({vector}){{0}})"
 
 
+class Directive(str):
+    """A line for the preprocessor, which is not indented."""
+
+
 class LoopPrinter:
     """Prints statements that are the same in both languages. `index`: the type of indices."""
 
@@ -111,7 +115,10 @@ class LoopPrinter:
         self.depth = 0
 
     def line(self, text: str) -> None:
-        self.lines.append(text if text.startswith("#") else "  " * self.depth + text)
+        self.lines.append("  " * self.depth + text)
+
+    def directive(self, text: str) -> None:
+        self.lines.append(Directive(text))
 
     def text(self, value: object) -> str:
         return text_of(value, self.style)  # type: ignore[arg-type]
@@ -199,7 +206,7 @@ class LoopPrinter:
 
     def loop(self, loop: For) -> None:
         if loop.unroll:
-            self.line(f"#pragma GCC unroll {loop.unroll}")
+            self.directive(f"#pragma GCC unroll {loop.unroll}")
         index, begin = loop.index, ""
         if loop.begin is not None:
             begin = f"{self.kinds['index'] + ' ' if loop.declares else ''}{index} = {self.text(loop.begin)}"

@@ -151,8 +151,7 @@ static inline void *vlad_array(long count) {
 static void *vlad_gemm, *vlad_gemmf;
 static long vlad_gemm_is_wide;
 
-/* section: product
-   Of one kind of numbers. */
+/* section: product */
 static void vlad_product@f(int ta, int tb, long m, long n, long k, const @real *a, long lda, const @real *b, long ldb, @real *c,
                          long ldc) {
   if (vlad_gemm@f && vlad_gemm_is_wide) {

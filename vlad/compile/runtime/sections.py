@@ -12,9 +12,14 @@ from functools import cache
 
 @cache
 def sections() -> Mapping[str, str]:
-    """The texts by name. Each section begins with a line that has its name, and ends where the next one begins."""
+    """The texts by name. Each section begins with a comment, whose first line has the name, and ends where the next one begins.
+    The rest of that comment, if there is any, is a part of the text."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtime.c")
     with open(path, encoding="utf-8") as file:
         _, *parts = file.read().split("\n/* section: ")
-    named = [part.split("\n", 1) for part in parts]
-    return {name: f"/* {text.strip()}\n" for name, text in named}
+    found = {}
+    for part in parts:
+        line, text = part.split("\n", 1)
+        name, end, _ = line.partition(" */")
+        found[name] = f"{'' if end else '/* '}{text.strip()}\n"
+    return found
