@@ -488,6 +488,7 @@ READERS = (
     "contractions.py",
 )  # of the types of primitives, and of what a program hands to `einsum`
 FACTLESS = {"message", "hint", "reason", "procedure", "derivation"}
+IN_TEXTS = {"startswith", "endswith", *CUTS} - {"split"}
 MATCHES = {"search", "match", "fullmatch", "findall", "finditer", "sub"}
 
 
@@ -515,6 +516,24 @@ def is_search(node: ast.AST) -> bool:
 
 def is_words(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr in FACTLESS
+
+
+TEXTS = frozenset({"c_text.py", "c_names.py"})  # names and comments of programs as C
+PRINTED = ("analysis", "passes", "loops", "emit")
+
+
+@pytest.mark.parametrize("room", PRINTED)
+def test_the_compiler_searches_no_text_that_it_prints(room: str) -> None:
+    """Facts about loops and C are fields: no regular expressions, and no searches in strings."""
+    folder = Path(inspect.getfile(vlad)).parent / "compile" / room
+    found = []
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            is_import = isinstance(node, ast.Import) and any(alias.name == "re" for alias in node.names)
+            searches = isinstance(node, ast.Attribute) and node.attr in IN_TEXTS
+            if path.name not in TEXTS and (is_import or searches):
+                found.append(f"{path.name}: {ast.unparse(node)}")
+    assert not found
 
 
 def test_the_search_itself() -> None:
