@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile.loops.check import check
+from vlad.compile.loops.check import check, check_function
 from vlad.compile.loops.ir import (
     VECTORS,
     Accumulate,
     Array,
     Element,
+    GridFunction,
     Let,
     Loops,
     Nest,
@@ -30,9 +31,13 @@ from vlad.compile.loops.ir import (
     Variables,
     counting,
 )
-from vlad.compile.loops.order import NAMES, PASSES
+from vlad.compile.loops.order import IN_THREADS, NAMES, PASSES, parallel_loops
+from vlad.compile.loops.text import function_text
 from vlad.core.expressions import Binary, Name
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
+from vlad.core.passes import observing
 from vlad.data.values import look
+from vlad.primitives.table import TABLE
 from vlad.python.convert import from_python
 
 CASES = sorted((Path(__file__).parent / "loops").glob("*/*.vlad"))
@@ -94,3 +99,27 @@ def test_the_grammar(loops: Loops, is_allowed: bool) -> None:
     else:
         with pytest.raises(AssertionError, match="a-pass"):
             check(loops, "a-pass")
+
+
+def test_a_function_for_a_gpu_is_shown_and_checked() -> None:
+    along = Access(0, (1,))
+    kernel = Kernel(
+        (40,),
+        (Read(0, along), Read(1, None)),
+        (Step(TABLE["*"], (0, 1)),),
+        (Output(None),),
+        (Write(0, 2, None, "+"),),
+    )
+    seen: list[GridFunction] = []
+    with observing(lambda name, result: seen.append(result) if type(result) is GridFunction else None):
+        (function,) = parallel_loops(kernel, "pd", "k").functions
+    assert seen[-1] == function and len(seen) == len(IN_THREADS)
+    check_function(function, "a-pass")
+    lines = function_text(function).splitlines()
+    assert lines[0] == "k_0: 1 blocks of 64 threads"
+    assert "    x0: float64 = a0[i0]" in lines and "  x1: float64 = a1" in lines
+    assert lines[-3:] == ["  together g0: + of 64 threads", "  first thread", "  o0[0] := float64(g0)"]
+    assert [one.array.is_given for one in function.parameters] == [True, True, False]
+    unbound = replace(function, nest=replace(function.nest, body=(READ, *function.nest.body)))
+    with pytest.raises(AssertionError, match="a-pass"):
+        check_function(unbound, "a-pass")

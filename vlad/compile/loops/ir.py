@@ -21,10 +21,8 @@ from vlad.core.expressions import Expression, Name, Number
 VECTORS = {"float64": "vector of float64", "float32": "vector of float32"}
 ENTRIES = {vector: kind for kind, vector in VECTORS.items()}
 WRAPPING = "uint64"  # the kind in which integers are computed
-BLOCK_INDEX, THREAD_INDEX = (
-    "block",
-    "thread",
-)  # variables of every function for a GPU: the numbers of the block, and of the thread in it
+# Variables of every function for a GPU: the numbers of the block, and of the thread in it.
+BLOCK_INDEX, THREAD_INDEX = "block", "thread"
 
 
 # Expressions.
