@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import vlad
 from vlad.compile.calling.pipeline import Unit
+from vlad.compile.emit.c_function import operands_of
 from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.needs import Needs
 from vlad.compile.ir import matrix_products
@@ -663,6 +664,16 @@ def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
         "  if (in[0].i < 0) { vlad_use(in[1].p, in[2].p, in[3].i); return 0; }", "  switch (in[0].i) {", *cases,
         "  }", "  return 0;", "}\n",
     ])  # fmt: skip
+
+
+def test_operands_that_are_the_same_have_one_number() -> None:
+    """Constants may be equal without being the same: zeros of both signs, 1.0 and true."""
+    x, y = Slot("p", "x"), Slot("p", "x")
+    leaves: list[Leaf] = [0.0, -0.0, 1.0, True, x, y, x, math.inf]
+    found = operands_of(leaves, [str(number) for number in range(len(leaves))])
+    assert [one.number for one in found] == [0, 1, 2, 3, 4, 5, 4, 7]
+    assert [one.known for one in found] == [0.0, 0.0, 1.0, None, None, None, None, None]
+    assert [math.copysign(1, one.known) for one in found[:2] if one.known is not None] == [1, -1]
 
 
 def ran(library: Any, number: int, kernel: Kernel, operands: Sequence[Any]) -> list[Any]:

@@ -62,16 +62,13 @@ from vlad.core.loop_nests import SIZES, Routine
 
 
 def operands_of(leaves: Sequence[Leaf], texts: Sequence[str]) -> list[Operand]:
-    """The operands of a kernel; `texts`: their C."""
+    """The operands of a kernel; `texts`: their C. Constants are not the same operand if they are equal: 0.0 equals -0.0."""
     first: dict[Leaf, int] = {}
-    return [
-        Operand(
-            first.setdefault(leaf, number),
-            text,
-            leaf if type(leaf) is float and math.isfinite(leaf) else None,
-        )
-        for number, (leaf, text) in enumerate(zip(leaves, texts, strict=True))
-    ]
+    found = []
+    for number, (leaf, text) in enumerate(zip(leaves, texts, strict=True)):
+        own = first.setdefault(leaf, number) if isinstance(leaf, Slot | Data | Static) else number
+        found.append(Operand(own, text, leaf if type(leaf) is float and math.isfinite(leaf) else None))
+    return found
 
 
 class FunctionText:
