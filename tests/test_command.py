@@ -766,6 +766,22 @@ class TestCompiling:
         text = printed("show", str(path), "--stage", "c", "--name", "twice")
         assert "static double v0_twice(double x_1)" in text and "p.vlad:1" in text
 
+    def test_loops_are_shown_for_the_tensors_of_expressions(self, tmp_path: Path) -> None:
+        path = tmp_path / "p.vlad"
+        definitions = "(define n 300) (define (dot a b) (sum (* a b))) (define (halves a) (* 0.5 a)) (define (same x) x)"
+        uses = "(dot (arange n) (ones (list n))) (halves (as-type (zeros '(3 4)) 'float32)) (halves 3) (display (car '()))"
+        path.write_text(f"{definitions}\n{uses}\n", encoding="utf-8")
+        text = printed("show", str(path), "--stage", "loops")
+        assert [line for line in text.splitlines() if line.startswith(";")] == [
+            "; dot : tensor (300) tensor (300)",
+            "; halves : tensor (3 4) float32",
+            "; same : real",
+        ]
+        assert "var result_1: float64 = 0.0\ndo\n  for i0 from 0 below 300" in text
+        assert "new result_1: float32, 6 words\ndo\n" in text
+        only = printed("show", str(path), "--stage", "loops", "--name", "halves", "--after", "scaling")
+        assert only.startswith("; halves : tensor (3 4) float32\n\nnew ") and "unrolled" not in only
+
     def test_the_cache_is_listed_and_cleared(self, tmp_path: Path) -> None:
         kept = str(tmp_path / "kept")
 

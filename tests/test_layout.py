@@ -52,22 +52,22 @@ ROOMS = (
         "fuse_loops sparse uniqueness buffer_reuse triangles order",
     ),
     ("vlad.compile.native", "abi call_words reserve cache toolchain blas vectors c_extension"),
-    ("vlad.compile.emit", "functions"),
+    ("vlad.compile.runtime", "functions sections"),
     (
         "vlad.compile.loops",
-        "ir text check values lower write_groups lower_parallel scaling quotients simd multiple_accumulators split roots "
-        "moved blocks vectorize order",
+        "ir walking text check values lower write_groups lower_parallel scaling divide_once mark_parallel "
+        "multiple_accumulators split roots moved blocks vectorize order",
     ),
     (
         "vlad.compile.emit",
-        "needs c_numbers loop_text c_rules blas_calls c_loops "
-        "lapack_calls facts c_names c_text definitions c_function c_unit cuda_loops cuda_unit",
+        "needs c_numbers c_names c_text loop_text c_rules blas_calls c_loops "
+        "lapack_calls facts definitions c_function c_unit cuda_loops cuda_unit",
     ),
     (
         "vlad.compile.calling",
         "cache_key interface marshal fast_call pipeline executable background variants preemption effects policy",
     ),
-    ("vlad.compile.programs", "whole check build export"),
+    ("vlad.compile.programs", "whole uses check build export"),
     (
         "vlad.python",
         "procedure_docs call_errors convert dump load callables differences stating rules host derivatives "

@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Mapping, Sequence
 
 from vlad.compile.loops import order
-from vlad.compile.loops.ir import Nest
+from vlad.compile.loops.ir import Loops, Nest
 from vlad.compile.loops.lower import Operand
-from vlad.compile.loops.text import nest_text
+from vlad.compile.loops.text import loops_text
 from vlad.core.loop_nests import Kernel
 from vlad.core.passes import observing
 
@@ -20,7 +20,7 @@ def given(texts: Sequence[str]) -> list[Operand]:
         known = None
         with contextlib.suppress(ValueError):
             known = float(text)
-        found.append(Operand(text, known))
+        found.append(Operand(texts.index(text), text, known))
     return found
 
 
@@ -31,11 +31,21 @@ def nests(
     after: str = order.LAST,
     taken: Mapping[int, int] | None = None,
 ) -> list[Nest]:
-    """The loops of a kernel as a pass leaves them."""
-    found: list[Nest] = []
+    """The nests of a kernel as a pass leaves them."""
+    return [nest for loops in _loops(kernel, operands, outputs, after, taken) for nest in loops.nests]
+
+
+def _loops(
+    kernel: Kernel,
+    operands: Sequence[str],
+    outputs: Sequence[str],
+    after: str,
+    taken: Mapping[int, int] | None = None,
+) -> list[Loops]:
+    found: list[Loops] = []
 
     def observe(name: str, result: object) -> None:
-        if name == after and type(result) is Nest:
+        if name == after and type(result) is Loops:
             found.append(result)
 
     with observing(observe):
@@ -47,5 +57,5 @@ def loop_lines(
     kernel: Kernel, operands: Sequence[str], outputs: Sequence[str], after: str = order.LAST
 ) -> list[str]:
     """Their text, line by line, without the spaces in front."""
-    texts = [nest_text(nest) for nest in nests(kernel, operands, outputs, after)]
+    texts = [loops_text(loops) for loops in _loops(kernel, operands, outputs, after)]
     return [line.strip() for line in "\n".join(texts).splitlines()]

@@ -17,11 +17,11 @@ from nvidia import ARCHITECTURES, compiled
 from test_kernels import COMBINED, a_product, answered, each, interpreted, made, same
 
 from vlad.compile.emit import cuda_loops, cuda_unit
-from vlad.compile.emit.functions import is_for_hosts
 from vlad.compile.ir import matrix_products
 from vlad.compile.ir.program import Block, Function, Program, Return, Slot
 from vlad.compile.loops import lower_parallel
 from vlad.compile.loops.write_groups import Unfit
+from vlad.compile.runtime.functions import is_for_hosts
 from vlad.core.expressions import functions_called
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write, contiguous
 from vlad.core.types import Types

@@ -8,10 +8,10 @@ import random
 import pytest
 
 from vlad.compile.emit.c_rules import read_expression
-from vlad.compile.emit.functions import ONE, TWO, needed
 from vlad.compile.emit.loop_text import expression_text
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
+from vlad.compile.runtime.functions import ONE, TWO, needed
 from vlad.core.expressions import read
 from vlad.data.errors import VladError
 

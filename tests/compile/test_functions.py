@@ -6,19 +6,45 @@ import itertools
 import math
 import random
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from vlad.compile.emit.functions import needed
 from vlad.compile.emit.loop_text import expression_text
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
+from vlad.compile.runtime import functions
+from vlad.compile.runtime.functions import needed
 from vlad.core.expressions import of_kind, read
 from vlad.data.values import TRUE, Boolean, Primitive
 from vlad.primitives.special import binary_scale
 from vlad.primitives.table import TABLE
+
+FILE = Path(functions.__file__).with_name("functions.c")
+HEAD = re.compile(r"/\* functions: (.*)\n   calls:(.*)\n")
+DEFINED = re.compile(r"^static inline [\w @]*? \*?(\w+(?:@f)?)\(", re.MULTILINE)
+CALLED = re.compile(r"\b([a-z_]\w*(?:@f)?)(?=\()")
+# Called by functions.c, but no functions that a unit declares: C, macros, and instructions of the processor.
+OTHERS = re.compile(r"_mm\w*|__\w+|sizeof|defined|vector_size|aligned|volatile|v|target")
+
+
+def test_the_file_of_functions_says_what_each_text_defines_and_calls() -> None:
+    _, *parts = re.split(r"\n(?=/\* functions: )", FILE.read_text(encoding="utf-8"))
+    heads = [HEAD.match(part) for part in parts]
+    assert all(heads)
+    known = {*functions.ONE, *functions.TWO, *functions.OTHER, *functions.HOSTS, "fma"}
+    known |= {name for head in heads if head for name in head[1].replace("@f", "").split()}
+    for head, part in zip(heads, parts, strict=True):
+        assert head is not None
+        code = re.sub(r'/\*.*?\*/|"[^"]*"', "", part, flags=re.DOTALL)
+        defined, called = head[1].split(), head[2].split()
+        assert DEFINED.findall(code) == defined
+        found = {name for name in CALLED.findall(code) if name not in defined and not OTHERS.fullmatch(name)}
+        assert sorted(found) == called
+        assert {name.replace("@f", "") for name in called} <= known, head[1]
+
 
 POINTS = 2_000
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -2.0, math.inf, -math.inf, math.nan, 5e-324, 1e-308, 1e308, -1e308,

@@ -20,9 +20,8 @@ from hypothesis import strategies as st
 
 import vlad
 from vlad.compile.calling.pipeline import Unit
+from vlad.compile.emit.c_function import operands_of
 from vlad.compile.emit.c_loops import kernel_lines
-from vlad.compile.emit.c_unit import products
-from vlad.compile.emit.functions import needed
 from vlad.compile.emit.needs import Needs
 from vlad.compile.ir import matrix_products
 from vlad.compile.ir.matrix_products import Matrix, Product, as_product
@@ -34,6 +33,8 @@ from vlad.compile.native import toolchain
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.blas import product as library_product
 from vlad.compile.passes import fuse_loops
+from vlad.compile.runtime.functions import MARKS, marked, needed
+from vlad.compile.runtime.sections import sections
 from vlad.core.loop_nests import (
     SIZES,
     Access,
@@ -647,13 +648,16 @@ def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
             kind = "double" if np.shape(operand) == () else "void *"
             lines.append(f"  {kind} a{index} = in[{index}].{'d' if kind == 'double' else 'p'};")
         names = [f"o{index}" for index in range(len(kernel.outputs))]
-        lines += kernel_lines(kernel, [Operand(f"a{index}") for index in range(len(operands))], names, needs)
+        lines += kernel_lines(
+            kernel, [Operand(index, f"a{index}") for index in range(len(operands))], names, needs
+        )
         for index, output in enumerate(kernel.outputs):
             lines.append(f"  out[{index}].{'d' if output.size is None else 'p'} = o{index};")
         bodies.append("\n".join([*lines, "}"]))
     cases = [f"    case {number}: kernel_{number}(in + 2, out); break;" for number in range(len(all_kernels))]
     return "\n".join([
-        needed(needs.functions, True), HEAD, *products(runtime_section("products"), ["float64", "float32"]), *bodies,
+        needed(needs.functions, True), HEAD, sections()["products"],
+        *[marked(sections()["product"], kind) for kind in MARKS], *bodies,
         "void vlad_use(void *gemm, void *gemmf, long is_wide) {",
         "  vlad_gemm = gemm; vlad_gemmf = gemmf; vlad_gemm_is_wide = is_wide;", "}",
         "int vlad_call(union vlad_word const *in, union vlad_word *out) {", "  vlad_top = in[1].p;",
@@ -662,10 +666,14 @@ def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
     ])  # fmt: skip
 
 
-def runtime_section(name: str) -> str:
-    from vlad.compile.emit.c_unit import _sections
-
-    return _sections()[name]
+def test_operands_that_are_the_same_have_one_number() -> None:
+    """Constants may be equal without being the same: zeros of both signs, 1.0 and true."""
+    x, y = Slot("p", "x"), Slot("p", "x")
+    leaves: list[Leaf] = [0.0, -0.0, 1.0, True, x, y, x, math.inf]
+    found = operands_of(leaves, [str(number) for number in range(len(leaves))])
+    assert [one.number for one in found] == [0, 1, 2, 3, 4, 5, 4, 7]
+    assert [one.known for one in found] == [0.0, 0.0, 1.0, None, None, None, None, None]
+    assert [math.copysign(1, one.known) for one in found[:2] if one.known is not None] == [1, -1]
 
 
 def ran(library: Any, number: int, kernel: Kernel, operands: Sequence[Any]) -> list[Any]:

@@ -14,14 +14,15 @@ from agreement import agree, answer
 from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_kernels import HEAD, compiler, runtime_section  # noqa: F401
+from test_kernels import HEAD, compiler  # noqa: F401
 
 import vlad
 from vlad.compile.calling.pipeline import Unit
-from vlad.compile.emit.functions import needed
 from vlad.compile.native import blas, toolchain
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.blas import Lapack, lapack
+from vlad.compile.runtime.functions import needed
+from vlad.compile.runtime.sections import sections
 from vlad.python.convert import from_python
 
 ROOT = Path(__file__).parents[2]
@@ -321,7 +322,7 @@ int vlad_call(union vlad_word const *in, union vlad_word *out) {
 def routines(kind: str) -> Callable[..., float]:
     """(number, n, m, arrays …) -> the real that it returns."""
     library = toolchain.build(
-        "\n".join([needed(["exp", "fabs", "log", "sqrt"]), HEAD, runtime_section("matrices"), NARROW, CALL])
+        "\n".join([needed(["exp", "fabs", "log", "sqrt"]), HEAD, sections()["matrices"], NARROW, CALL])
     )
     room, given, out = np.zeros(100_000), ffi.new("union vlad_word[]", 9), ffi.new("union vlad_word[]", 1)
     found = lapack()

@@ -11,8 +11,10 @@ import cffi
 import pytest
 
 import vlad
-from vlad.compile.emit import c_names, c_unit, cuda_unit
+from vlad.compile.emit import c_names, cuda_unit
 from vlad.compile.emit.c_text import comment, identifier, within_comment
+from vlad.compile.runtime.functions import MARKS, ONE, OTHER, TWO, _definitions, marked, needed
+from vlad.compile.runtime.sections import sections
 
 HOSTILE = [
     "*/ int evil; /*", "*/", "/*", "a*/", "/.", "*.", "//", "1", "2d", "--", "a\nb", "a\\", "??/", '"', "'", "%d", "λ", "∂x/∂y",
@@ -158,5 +160,17 @@ def test_compilers_take_the_header(library: Path, compiler: str, before: str) ->
 
 
 def test_no_name_of_a_unit_is_left_to_libraries() -> None:
-    assert not [name for name in c_unit.own_names() if name.startswith("vlad_") and identifier(name) == name]
+    """What the run-time declares outside functions: its own names, and those of the C library."""
+    names = [*ONE, *TWO, *OTHER, "fma"]
+    parts = [*sections().values(), needed([*names, *[f"{name}f" for name in names], *_definitions()])]
+    text = "\n".join([marked(part, kind) for part in parts for kind in MARKS])
+    heads = re.findall(r"^(?!typedef|static const|#|/|\s|\})[^{;\n]*", text, re.MULTILINE)
+    declared = {name for head in heads for name in re.findall(r"\b([a-z]\w*)\(", head)} - {"simd", "unused"}
+    assert {"munmap", "madvise", "vlad_fail", "exp", "expf"} <= declared
+    for name in declared:
+        assert identifier(name) != name if name.startswith("vlad_") else not c_names.may_be_exported(name)
     assert c_names.may_be_exported("f") and not c_names.may_be_exported("index")
+
+
+def test_words_in_the_run_time_that_are_no_declarations_are_free() -> None:
+    assert all(map(c_names.may_be_exported, ["routine", "procedure", "defined", "room", "words"]))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from loop_cases import loop_lines, nests
 
 import vlad
-from vlad.compile.loops.quotients import quotients
+from vlad.compile.loops.divide_once import quotients
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 from vlad.python.convert import from_python
@@ -42,7 +42,11 @@ def planned(kernel: Kernel, number: str = "1.0") -> Any:
     def numbered(names: Any) -> dict[int, Any]:
         return {int(name[1:]): int(one[1:]) if type(one) is str else one for name, one in names.items()}
 
-    return numbered(found.divisors), numbered(found.kept), numbered(found.dividends)
+    return (
+        numbered(found.divisors),
+        numbered({y: found.reciprocals[y] for y in found.kept}),
+        numbered(found.dividends),
+    )
 
 
 def test_a_division_alone_stays_one() -> None:
@@ -100,10 +104,11 @@ def test_what_may_not_run_twice_is_left_alone() -> None:
 def test_the_text() -> None:
     given = kernel(Step(DIVIDE, (2, 1)), Step(DIVIDE, (0, 1)), Step(ADD, (3, 4)))
     assert loop_lines(given, ["a", "b", "1.0"], ["r"], "mark-parallel") == [
+        "new r: float64, 200 words",
         "do",
         "x2: float64 = 1.0",
         "try, far where 0",
-        "where defined(__FP_FAST_FMA)",
+        "where fused multiply-add",
         "for i0 from 0 below 200; parallel | of far",
         "x0: float64 = a[i0]",
         "x1: float64 = b[i0]",

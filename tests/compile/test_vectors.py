@@ -14,11 +14,11 @@ from loop_cases import loop_lines
 
 import vlad
 from vlad.compile.calling.pipeline import Unit
-from vlad.compile.emit.functions import needed
 from vlad.compile.loops.vectorize import FEWEST_WIDE
 from vlad.compile.native import vectors
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
+from vlad.compile.runtime.functions import needed
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 from vlad.python.convert import from_python
@@ -73,9 +73,9 @@ def test_the_text() -> None:
         (Write(0, 3, ALONG), Write(1, 3, SAME, "+")),
     )
     lines = loop_lines(kernel, ["a", "b"], ["r", "s"])
-    begun = lines.index("where defined(VLAD_WIDE)")
+    begun = lines.index("where vectors")
     assert lines[begun : lines.index("s[0] := s__3")] == [
-        "where defined(VLAD_WIDE)",
+        "where vectors",
         "do",
         "var i0: index = 0",
         "start: index = vlad_wide_start(&r[i0])",

@@ -19,14 +19,15 @@ from loop_cases import loop_lines, nests
 import vlad
 from vlad.compile.calling.pipeline import Unit
 from vlad.compile.emit.c_loops import kernel_lines
-from vlad.compile.emit.functions import needed
 from vlad.compile.emit.needs import Needs
-from vlad.compile.loops.ir import Let, statements
+from vlad.compile.loops.ir import Let
 from vlad.compile.loops.order import loops
-from vlad.compile.loops.text import body_text
+from vlad.compile.loops.text import loops_text
 from vlad.compile.loops.vectorize import FEWEST_WIDE, nonnegative
+from vlad.compile.loops.walking import statements
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
+from vlad.compile.runtime.functions import needed
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
 from vlad.python.convert import from_python
@@ -60,9 +61,9 @@ def turn(*steps: tuple[str, tuple[int, ...]]) -> list[str]:
 
 def test_the_text() -> None:
     text = lines(kernel(("/", (2, 1)), ("/", (0, 1)), ("+", (3, 4))))
-    begun = text.index("where defined(VLAD_WIDE)")
-    assert text[begun : text.index("where defined(__FP_FAST_FMA)")] == [
-        "where defined(VLAD_WIDE)",
+    begun = text.index("where vectors")
+    assert text[begun : text.index("where fused multiply-add")] == [
+        "where vectors",
         "do",
         "var i0: index = 0",
         "start: index = 0",
@@ -125,7 +126,7 @@ SUMS = [
 
 def test_many_sums_and_products_need_no_notes() -> None:
     text = lines(kernel(*SUMS))
-    begun = text.index("where defined(VLAD_WIDE)")
+    begun = text.index("where vectors")
     assert text[begun + 1 : begun + 11] == [
         "do",
         "var i0: index = 0",
@@ -433,13 +434,14 @@ def test_to_the_same_bits_of_floats(
 def test_the_text_of_one_that_writes_over_what_it_divides() -> None:
     given = kernel(("/", (2, 1)), ("/", (0, 1)), ("*", (3, 4)))
     found = loops(given, operands_of(["a", "b", "1.0"]), ["r"], {0: 0}, {})
-    assert body_text(found.declared).splitlines() == [
-        "where defined(VLAD_WIDE)",
+    lines = loops_text(found).splitlines()
+    assert lines[:4] == [
+        "where vectors",
         "  r: float64 lies over a",
         "elsewhere",
         "  new r: float64, 300 words",
     ]
-    text = [line.strip() for line in body_text(found.nests[0].body).splitlines()]
+    text = [line.strip() for line in lines]
     begun = text.index("if !far")
     assert text[begun : begun + 13] == [
         "if !far",
@@ -458,7 +460,7 @@ def test_the_text_of_one_that_writes_over_what_it_divides() -> None:
     ]
     assert "kept0[i0 + -1 * first] as vector := x0" in text
     begun = text.index("if vlad_wide_end(before)")
-    assert text[begun : text.index("where defined(__FP_FAST_FMA)")] == [
+    assert text[begun : text.index("where fused multiply-add")] == [
         "if vlad_wide_end(before)",
         "for i0 from first below begin; parallel",
         "x0: float64 = kept0[i0 + -1 * first]",

@@ -17,14 +17,19 @@ import pytest
 
 import vlad
 from repl.display import Format, laid_out
-from vlad.core.nodes import DerivedName, Variable, WrittenName
+from vlad.core.names import operands
+from vlad.core.nodes import Atom, Binding, Body, DerivedName, GlobalReference, Lambda, Variable, WrittenName
+from vlad.core.text import read_core
 from vlad.data.errors import VladError, parts
 from vlad.data.source import Source, Span, in_library
-from vlad.data.values import Code, PrimitiveType, Role, Value, look, primitive_type
+from vlad.data.values import Code, Primitive, PrimitiveType, Role, Value, look, primitive_type
 from vlad.debugging.debugger import Debugger
 from vlad.debugging.finite import Finding
 from vlad.debugging.frames import is_shown
+from vlad.evaluate.emit_python import Template
+from vlad.evaluate.system_procedures import _parameters
 from vlad.expand.arity import Signature, wrong_number
+from vlad.primitives.elementwise import formula, makes_intermediates
 
 TIERS = ("evaluate", "auto", "compile")
 NAMES = (
@@ -173,6 +178,40 @@ def test_saving_and_loading_a_procedure_that_is_called_so(name: str) -> None:
     loaded = vlad.loads(text, vlad.Session(tier="evaluate"))
     assert code_in(loaded).name == name and code_in(loaded).backpropagator_of is None
     assert loaded(3.0) == 9.0 and vlad.grad(loaded)(3.0) == 6.0 and vlad.dumps(loaded) == text
+
+
+NUMBERED = ("g.5", "g.5.3", "g", ".5", "_", "", "g.", "5.g", "x y.2", "let.1", "sin.2")
+
+
+def test_saving_and_loading_keep_names_that_end_in_a_number() -> None:
+    """`x.1` in a text may be a second `x`, or the only variable or global `x.1`."""
+    session = vlad.Session(tier="evaluate")
+    definitions = [f"(define |{name}| {number})" for number, name in enumerate(NUMBERED)]
+    summed = "".join([f"(cons |{name}| " for name in NUMBERED]) + "'()" + ")" * len(NUMBERED)
+    text = vlad.dumps(session.eval("\n".join([*definitions, f"(lambda (|x.1| x |x.1.1|) {summed})"])))
+    loaded = vlad.loads(text, vlad.Session(tier="evaluate"))
+    core = loaded.session.machine.core_of(code_in(loaded))
+    found = [atom.cell.name for atom in atoms_in(core) if isinstance(atom, GlobalReference)]
+    assert found == list(reversed(NUMBERED))
+    assert [str(parameter.name) for parameter in core.parameters] == ["x.1", "x", "x.1.1"]
+    assert loaded(0.0, 0.0, 0.0) == [float(number) for number in range(len(NUMBERED))]
+    assert vlad.dumps(loaded) == text
+
+
+def atoms_in(lambda_: Lambda) -> list[Atom]:
+    return [
+        atom
+        for binding in lambda_.body.bindings
+        if isinstance(binding, Binding)
+        for atom in operands(binding.rhs)
+    ]
+
+
+def test_an_unbound_global_has_its_name_after_loading() -> None:
+    text = vlad.dumps(vlad.Session(tier="evaluate").eval("(lambda (x) (+ x g.5))"))
+    with pytest.raises(VladError) as caught:
+        vlad.loads(text, vlad.Session(tier="evaluate"))(1.0)
+    assert caught.value.name == "g.5"
 
 
 def test_a_transform_from_before_a_redefinition_travels_as_it_was_made() -> None:
@@ -376,6 +415,68 @@ def test_the_type_of_a_primitive_is_read_once() -> None:
             primitive_type(wrong)
 
 
+def row_of(**columns: Any) -> Primitive:
+    base = {"value": None, "type": "number number -> number", "forward": "zero", "reverse": {}}
+    return Primitive("row", "x is", "", **{**base, **columns})
+
+
+def test_a_row_s_python_form_is_parsed() -> None:
+    """Names, strings and attributes that look like operators or operands are none."""
+    form = Template(row_of(python="f(x.is_, 'x is < <', x=x) - isnt"))
+    assert (form.tests_identity, form.is_chain, form.takes_tuples, form.once) == (False, False, False, False)
+    assert form.fill({"x": "A", "is": "B"}) == "f(A.is_, 'x is < <', x=A) - isnt"
+    assert Template(row_of(python="g(1 < x, 2 < x)")).is_chain is False
+    assert Template(row_of(python="1 < x < 2")).is_chain is True
+    assert Template(row_of(python="x is not None")).tests_identity is True
+    assert Template(row_of(python="'+' if f(x) else x - 1")).takes_tuples is False
+
+
+def test_a_rule_reads_shapes_if_it_reads_the_variable() -> None:
+    rules = vlad.Session(tier="evaluate").machine.ad()[1]
+    actual: dict[str, Atom] = {"x": Variable("x"), "is": Variable("is")}
+    quoting = row_of(type="any -> any", reverse={"x": '(if (string? "~x") s s)'})
+    reading = row_of(type="any -> any", reverse={"x": "(sum-like s ~x)"})
+    assert not rules.needs_shapes(quoting, actual)
+    assert rules.needs_shapes(reading, actual)
+
+
+@pytest.mark.parametrize(("text", "several"), [("1 / x", False), ("sqrt", False), ("(u + x) ** -k", True)])
+def test_what_makes_intermediate_arrays(text: str, several: bool) -> None:
+    assert makes_intermediates(formula(text, ("k", "u", "x"))) is several
+    assert not makes_intermediates(formula("(1 / x)", ("x",)))  # parentheses alone make none
+
+
+def test_the_parameters_of_a_text_of_the_basis() -> None:
+    assert _parameters(";;; (f a) (b\n ; (lambda (c) d)\n (lambda (x y z) x)") == 3
+
+
+@pytest.mark.parametrize("text", ["(lambda (x) x)", "; (let\n #1=(lambda (x) x)", "#| (x |# ( lambda (x) x)"])
+def test_the_text_of_a_lambda_is_read_as_one(text: str) -> None:
+    assert isinstance(read_core(text, None, {}), Lambda)
+    assert isinstance(read_core(f"(let ((lambda {text})) lambda)", None, {}), Body)
+
+
+def test_parentheses_around_a_type_in_a_signature(tmp_path: Path) -> None:
+    """A procedure whose name has the words of a definition of a union gets none."""
+    path = tmp_path / "p.vlad"
+    path.write_text(
+        "(define (|a  where  b| x) x) (define (twice f x) (f (f x)))"
+        "(define (longer n) (if (< n 1) '() (cons n (longer (- n 1))))) (define (first-of l) (car l))"
+        "(twice |a  where  b| 3) (first-of (longer 3))"
+    )
+    lines, _ = vlad.Session(tier="evaluate").check(str(path))
+    assert "twice : [a  where  b] real -> real" in lines
+    assert any(line.startswith("first-of : (#1  where  #1 = ") for line in lines)
+
+
+@pytest.mark.parametrize("name", ["perturbation", "sensitivity"])
+def test_a_procedure_called_like_a_tag(name: str) -> None:
+    session = vlad.Session(tier="evaluate")
+    session.eval(f"(define ({name} v) (lambda (x) (v x)))")
+    assert session.eval(f"(procedure? ({name} sin))") is True
+    assert session.eval("(procedure? (perturb sin))") is False
+
+
 # The sources.
 
 CUTS = {"split", "partition", "rpartition", "removesuffix", "removeprefix"}
@@ -386,6 +487,7 @@ READERS = (
     "contractions.py",
 )  # of the types of primitives, and of what a program hands to `einsum`
 FACTLESS = {"message", "hint", "reason", "procedure", "derivation"}
+IN_TEXTS = {"startswith", "endswith", *CUTS} - {"split"}
 MATCHES = {"search", "match", "fullmatch", "findall", "finditer", "sub"}
 
 
@@ -413,6 +515,24 @@ def is_search(node: ast.AST) -> bool:
 
 def is_words(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr in FACTLESS
+
+
+TEXTS = frozenset({"c_text.py", "c_names.py"})  # names and comments of programs as C
+PRINTED = ("analysis", "passes", "loops", "emit")
+
+
+@pytest.mark.parametrize("room", PRINTED)
+def test_the_compiler_searches_no_text_that_it_prints(room: str) -> None:
+    """Facts about loops and C are fields: no regular expressions, and no searches in strings."""
+    folder = Path(inspect.getfile(vlad)).parent / "compile" / room
+    found = []
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            is_import = isinstance(node, ast.Import) and any(alias.name == "re" for alias in node.names)
+            searches = isinstance(node, ast.Attribute) and node.attr in IN_TEXTS
+            if path.name not in TEXTS and (is_import or searches):
+                found.append(f"{path.name}: {ast.unparse(node)}")
+    assert not found
 
 
 def test_the_search_itself() -> None:

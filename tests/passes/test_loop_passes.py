@@ -14,23 +14,30 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile.loops.check import check
+from vlad.compile.loops.check import check, check_function
 from vlad.compile.loops.ir import (
     VECTORS,
     Accumulate,
     Array,
     Element,
+    GridFunction,
     Let,
+    Loops,
     Nest,
+    Origin,
     Position,
     Simd,
     StoreElement,
     Variables,
     counting,
 )
-from vlad.compile.loops.order import NAMES, PASSES
+from vlad.compile.loops.order import IN_THREADS, NAMES, PASSES, parallel_loops
+from vlad.compile.loops.text import function_text
 from vlad.core.expressions import Binary, Name
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
+from vlad.core.passes import observing
 from vlad.data.values import look
+from vlad.primitives.table import TABLE
 from vlad.python.convert import from_python
 
 CASES = sorted((Path(__file__).parent / "loops").glob("*/*.vlad"))
@@ -59,19 +66,20 @@ def test_every_pass_has_a_case() -> None:
     assert {path.parent.name for path in CASES} == set(PASSES)
 
 
-X, ALONG = Array("x", "float64", True), Position(0, (("i0", 1),))
+X, ALONG = Array(Origin.OPERAND, 0, "float64"), Position(0, (("i0", 1),))
 READ, INNER = (
     Let("x0", "float64", Element(X, ALONG)),
     Let("x1", "float64", Binary("+", Name("x0"), Name("x0"))),
 )
 
 
-def loop(*body: Any, **marks: Any) -> Nest:
-    return Nest((counting("i0", 9, body, **marks),), 9, ("float64",))
+def loop(*body: Any, **marks: Any) -> Loops:
+    nest = Nest((counting("i0", 9, body, **marks),), 9, ("float64",))
+    return Loops((), (nest,), (), ("x",), ())
 
 
 @pytest.mark.parametrize(
-    "nest, is_allowed",
+    "loops, is_allowed",
     [
         (loop(READ, INNER), True),
         (loop(INNER), False),  # of a variable that is not there
@@ -85,9 +93,33 @@ def loop(*body: Any, **marks: Any) -> Nest:
         (loop(counting("i1", 9, [READ]), simd=Simd()), False),
     ],
 )
-def test_the_grammar(nest: Nest, is_allowed: bool) -> None:
+def test_the_grammar(loops: Loops, is_allowed: bool) -> None:
     if is_allowed:
-        check(nest, "a-pass")
+        check(loops, "a-pass")
     else:
         with pytest.raises(AssertionError, match="a-pass"):
-            check(nest, "a-pass")
+            check(loops, "a-pass")
+
+
+def test_a_function_for_a_gpu_is_shown_and_checked() -> None:
+    along = Access(0, (1,))
+    kernel = Kernel(
+        (40,),
+        (Read(0, along), Read(1, None)),
+        (Step(TABLE["*"], (0, 1)),),
+        (Output(None),),
+        (Write(0, 2, None, "+"),),
+    )
+    seen: list[GridFunction] = []
+    with observing(lambda name, result: seen.append(result) if type(result) is GridFunction else None):
+        (function,) = parallel_loops(kernel, "pd", "k").functions
+    assert seen[-1] == function and len(seen) == len(IN_THREADS)
+    check_function(function, "a-pass")
+    lines = function_text(function).splitlines()
+    assert lines[0] == "k_0: 1 blocks of 64 threads"
+    assert "    x0: float64 = a0[i0]" in lines and "  x1: float64 = a1" in lines
+    assert lines[-3:] == ["  together g0: + of 64 threads", "  first thread", "  o0[0] := float64(g0)"]
+    assert [one.array.is_given for one in function.parameters] == [True, True, False]
+    unbound = replace(function, nest=replace(function.nest, body=(READ, *function.nest.body)))
+    with pytest.raises(AssertionError, match="a-pass"):
+        check_function(unbound, "a-pass")

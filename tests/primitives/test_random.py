@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from running import TIERS, printed, refusal
 
 import vlad
-from vlad.compile.emit.functions import needed
 from vlad.compile.emit.lapack_calls import ROOM
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.toolchain import build
+from vlad.compile.runtime.functions import needed
 from vlad.data.devices import device_named
 from vlad.primitives import random
 from vlad.primitives.random import _normals, _scaled, philox

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from vlad.ad.rules import KNOWN_ZERO, Basis, Builder, Rules, needs_shapes
+from vlad.ad.rules import KNOWN_ZERO, Basis, Builder, Rules
 from vlad.core.names import free_in_body, make_lambda
 from vlad.core.nodes import (
     RESULT,
@@ -170,7 +170,7 @@ class _Reverse:
     def _keep_shapes(self, forward: Builder, rhs: Apply, variable: Variable) -> None:
         """Save the shapes of operands that broadcast, for the reverse phase. Of reals nothing is saved."""
         names = rhs.primitive.operands
-        if needs_shapes(rhs.primitive, dict(zip(names, rhs.operands, strict=True))):
+        if self.rules.needs_shapes(rhs.primitive, dict(zip(names, rhs.operands, strict=True))):
             for name, operand in zip(names, rhs.operands, strict=True):
                 if type(operand) is Variable:
                     witness = forward.apply(

@@ -53,11 +53,6 @@ class Basis:
         self.forward_entry = table["forward-entry"]
 
 
-def needs_shapes(row: Primitive, actual: Mapping[str, Atom]) -> bool:
-    """Whether the reverse rules use the shapes of the operands, as ~x."""
-    return may_spread(row, actual) or any("~" in text for text in (row.reverse or {}).values())
-
-
 def may_spread(row: Primitive, actual: Mapping[str, Atom]) -> bool:
     """Whether an operand's shape may differ from the result's: with two numbers, but not with a constant or the same operand
     twice.
@@ -123,8 +118,10 @@ class Rule:
     def __init__(self, text: str, names: tuple[str, ...], table: Mapping[str, Primitive]) -> None:
         self.formals = {name: Variable(name) for name in names}
         self.body = read_expression(text, self.formals, table)
-        multiplied = self.formals.get(MULTIPLIED)
-        self.is_product = multiplied is not None and multiplied in free_in_body(self.body)
+        self.read = frozenset(free_in_body(self.body))
+
+    def reads(self, name: str) -> bool:
+        return self.formals.get(name) in self.read
 
     def put(self, builder: Builder, actual: Mapping[str, Atom], span: Span | None) -> Atom:
         return builder.graft(self.body, {self.formals[n]: a for n, a in actual.items()}, span)
@@ -148,6 +145,13 @@ class Rules:
             known = {**self.basis.table, **row.rows} if row.rows else self.basis.table
             rule = self._rules[key] = Rule(text, names, known)
         return rule
+
+    def needs_shapes(self, row: Primitive, actual: Mapping[str, Atom]) -> bool:
+        """Whether the reverse rules read the shapes of the operands, as ~x."""
+        if may_spread(row, actual):
+            return True
+        rules = [self.rule(row, text) for text in (row.reverse or {}).values()]
+        return any(rule.reads("~" + name) for rule in rules for name in row.operands)
 
     def sensitivity(
         self, builder: Builder, row: Primitive, operand: str, actual: dict[str, Atom], span: Span | None
@@ -212,7 +216,7 @@ class Rules:
             if text in ("1", "-1"):
                 continue
             rule = self.rule(row, text)
-            if rule.is_product:
+            if rule.reads(MULTIPLIED):
                 factor = rule.put(builder, actual | {MULTIPLIED: factor}, span)
             else:
                 partial = rule.put(builder, actual, span)

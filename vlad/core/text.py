@@ -265,11 +265,14 @@ def read_core(
     """Read the text of a lambda, if it begins with `lambda`, or of a body. `owners` are those outside the text
     by name, `variables` the free ones; `marked` has the cells of marked names, if they differ from `cells`.
     """
-    body = read_expression(text, variables or {}, primitives, cells, owners, marked)
-    is_lambda = re.match(r"\s*(;[^\n]*\s+)*(#\d+=\s*)?\(lambda[\s(]", text) is not None
-    if is_lambda and isinstance(body.bindings[0], Binding) and isinstance(body.bindings[0].rhs, Lambda):
-        return body.bindings[0].rhs
-    return body
+    reader = _Reader(primitives, cells, marked or cells, dict(owners or {}))
+    syntax, scope = _one_expression(text), dict(variables or {})
+    head = syntax.items[0] if isinstance(syntax, Form) and syntax.items else None
+    if isinstance(head, Name) and head.symbol.name == "lambda" and "lambda" not in scope:
+        lambda_ = reader.rhs(syntax, scope, [], "")
+        assert isinstance(lambda_, Lambda)
+        return lambda_
+    return reader.body(syntax, scope)
 
 
 def read_expression(
@@ -281,10 +284,15 @@ def read_expression(
     marked: Cells | None = None,
 ) -> Body:
     """Read an expression over free variables, in A-normal form. `zero` as an operand is the known zero."""
+    reader = _Reader(primitives, cells, marked or cells, dict(owners or {}))
+    return reader.body(_one_expression(text), dict(variables))
+
+
+def _one_expression(text: str) -> Syntax:
     data = _labelled(read(Source("<core>", _MARK.sub(_as_symbol, text), Origin.SYSTEM)))
     if len(data) != 1:
         raise invalid_core("one expression is expected", None)
-    return _Reader(primitives, cells, marked or cells, dict(owners or {})).body(data[0], dict(variables))
+    return data[0]
 
 
 def _labelled(data: list[Syntax]) -> list[Syntax]:

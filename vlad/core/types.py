@@ -518,8 +518,9 @@ def cells_of(type_: Type) -> Iterator[Cell]:
             yield from cells_of(part)
 
 
-def described(type_: Type) -> str:
-    """A type with the definitions of its unions: `#1 where #1 = () | (real . #1)`."""
+def described(type_: Type, is_part: bool = False) -> str:
+    """A type with the definitions of its unions: `#1 where #1 = () | (real . #1)`; as a part of a longer text it is then in
+    parentheses."""
     cells: dict[Cell, None] = dict.fromkeys(
         [cell for cell in cells_of(type_) if cell.serial and cell.members]
     )
@@ -533,7 +534,10 @@ def described(type_: Type) -> str:
             if inner not in cells and inner.serial and inner.members:
                 cells[inner] = None
                 work.append(inner)
-    return shown(type_) + (f"  where  {',  '.join(lines)}" if lines else "")
+    if not lines:
+        return shown(type_)
+    text = f"{shown(type_)}  where  {',  '.join(lines)}"
+    return f"({text})" if is_part else text
 
 
 def shown(type_: Type, depth: int = 5) -> str:

@@ -15,7 +15,6 @@ from vlad.data.values import ZERO, Code, Deferred, Role, String, Symbol, Value, 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
 _BAR_ESCAPES = {"|": "\\|", **{character: text for character, text in _ESCAPES.items() if character != '"'}}
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!$%&*/:<=>?^_~+-.@")
-TAGS = {"reverse": 1, "perturbation": 1, "sensitivity": 1, "forward": 2}
 
 
 def written(value: Value, limit: int | None = None) -> str:
@@ -192,7 +191,8 @@ def _procedure(value: tuple[Value, ...], work: list[object]) -> str:
 def procedure_pieces(code: Code) -> list[str | int]:
     """The text of a procedure of this code: texts, and between them the indices of the environment's values that are shown."""
     if code.role is Role.TAG:
-        more: list[str | int] = [" (perturbation ", 2, ")"] if TAGS[code.name] == 2 else []
+        is_forward = len(code.environment) == 2  # it holds a primal and a perturbation
+        more: list[str | int] = [" (perturbation ", 2, ")"] if is_forward else []
         return [f"({code.name} ", 1, *more, ")"]
     if code.role is Role.BACKPROPAGATOR:
         return ["#<backpropagator of ", 1, ">"]

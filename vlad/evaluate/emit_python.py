@@ -17,9 +17,10 @@ The file is long because it is one dispatch over the nodes of core.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from vlad.core.names import make_lambda, operands
@@ -114,19 +115,41 @@ class _Pending:
         self.operations = operations
 
 
+class Target(NamedTuple):
+    """What a call calls: the expressions for the code and for the closure; how many operands an entry of the code takes; and
+    whether the procedure takes exactly the operands of the call, one by one."""
+
+    code: str
+    closure: str
+    operands: int
+    is_exact: bool
+
+    @property
+    def function(self) -> str:
+        return f"{self.code}.{'native' if self.is_exact else f'entry{self.operands}'}"
+
+
 class Template:
-    """A row's Python form, split at the operands' names. `once`: whether each occurs at most once."""
+    """A row's Python form, split at the operands' names. `once`: whether each occurs at most once; `tests_identity`: of objects,
+    so that it needs TRUE, not True; `is_chain`: of comparisons; `takes_tuples`: Python's sums and comparisons are defined for
+    tuples, too."""
 
     _cache: WeakKeyDictionary[Primitive, Template] = (
         WeakKeyDictionary()
     )  # weak: rows of Python functions are temporary
 
     def __init__(self, row: Primitive) -> None:
-        self.pieces = _cut(row.python, row.operands)
-        named = [piece for piece in self.pieces if piece in row.operands]
-        self.once = len(set(named)) == len(named)
-        self.tests_identity = "is" in self.pieces  # of objects, so it is handed TRUE, not True
-        self.is_chain = self.pieces.count("<") > 1  # of comparisons
+        form = ast.parse(row.python, mode="eval").body
+        nodes = [*ast.walk(form)]
+        named = [node for node in nodes if isinstance(node, ast.Name) and node.id in row.operands]
+        comparisons = [one for node in nodes if isinstance(node, ast.Compare) for one in node.ops]
+        identities = [one for one in comparisons if isinstance(one, ast.Is | ast.IsNot)]
+        self.pieces = _cut(row.python, named)
+        self.once = len({node.id for node in named}) == len(named)
+        self.tests_identity = bool(identities)
+        self.is_chain = isinstance(form, ast.Compare) and len(form.ops) > 1
+        sums = [node for node in nodes if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)]
+        self.takes_tuples = bool(sums) or len(comparisons) > len(identities)
 
     @classmethod
     def of(cls, row: Primitive) -> Template:
@@ -136,18 +159,18 @@ class Template:
         return found
 
     def fill(self, actual: dict[str, str]) -> str:
-        return "".join([actual.get(piece, piece) for piece in self.pieces])
+        pieces = [*self.pieces]
+        pieces[1::2] = [actual[name] for name in pieces[1::2]]
+        return "".join(pieces)
 
 
-def _cut(text: str, names: tuple[str, ...]) -> list[str]:
-    pieces, word = [], ""
-    for character in text + " ":
-        if character.isalnum() or character == "_" or (character == "." and word):
-            word += character
-            continue
-        pieces += [word, character] if word else [character]
-        word = ""
-    return pieces[:-1] if pieces[-1] == " " else pieces
+def _cut(text: str, names: list[ast.Name]) -> list[str]:
+    """A text in ASCII, cut before and after each of these names in it: every second piece is a name."""
+    pieces, end = [], 0
+    for node in sorted(names, key=lambda node: node.col_offset):
+        pieces += [text[end : node.col_offset], node.id]
+        end = node.col_offset + len(node.id)
+    return [*pieces, text[end:]]
 
 
 def accepts_only_numbers(row: Primitive) -> bool:
@@ -513,7 +536,7 @@ class Emitter:
     def guard(self, rhs: Apply) -> bool:
         """Whether Python's operator accepts operands that the language's does not: tuples add and compare."""
         row = rhs.primitive
-        if len(rhs.operands) < 2 or not accepts_only_numbers(row) or not any(c in row.python for c in "+<>="):
+        if len(rhs.operands) < 2 or not accepts_only_numbers(row) or not Template.of(row).takes_tuples:
             return False
         return not any(self.is_number(operand) for operand in rhs.operands)
 
@@ -572,8 +595,7 @@ class Emitter:
                 self.line(f"{self.local(member)} = {text}")
                 self.known[member] = code
 
-    def target(self, call: Call) -> tuple[str, str, bool]:
-        """For a call: the expression for the function, the one for the closure, and whether it takes exactly these operands."""
+    def target(self, call: Call) -> Target:
         kinds, operator = self.entered(call.operator)
         if kinds and type(call.operator) is Variable:
             self.operations += self.made[call.operator]
@@ -583,15 +605,13 @@ class Emitter:
             code = self.derived(code, kinds)
             name = self.family.name_of(code, "C")
             closure = "self" if operator in self.known and operator not in self.names else self.name(operator)
-            if code.arity == len(call.operands):
-                return f"{name}.native", closure, True
-            return f"{name}.entry{count}", closure, False
+            return Target(name, closure, count, code.arity == len(call.operands))
         closure = self.subscriptable(operator)
         behind = f"{closure}[0]"
         for index, kind in enumerate(kinds):
             maker = self.family.name_of(self.machine.makers[kind], "M")
             behind = f"{maker}({behind})" if index else f"({behind}.{kind} or {maker}({behind}))"
-        return f"{behind}.entry{count}", closure, False
+        return Target(behind, closure, count, False)
 
     def subscriptable(self, operator: Atom) -> str:
         """A name for an operator. Python warns about subscripted literals at compile time."""
@@ -624,14 +644,14 @@ class Emitter:
         return [*texts[: MOST_OPERANDS - 1], rest]
 
     def call(self, variable: Variable, call: Call) -> None:
-        function, closure, exact = self.target(call)
-        arguments = self.packed(call.operands, exact)
+        target = self.target(call)
+        arguments = self.packed(call.operands, target.is_exact)
         self.settle_all()
         self.operations.append((variable, call))
         name = self.local(variable)
         # via a variable: Python calls attributes as methods, which is slower here
         operations = self.operations
-        self.line(f"{name} = (e := {function})({', '.join([closure, *arguments])})")
+        self.line(f"{name} = (e := {target.function})({', '.join([target.closure, *arguments])})")
         self.operations = operations  # an error behind a tail call is attributed to this line
         self.line(f"if {name} is T: {name} = bounce()")
 
@@ -711,22 +731,25 @@ class Emitter:
         if self.is_itself(call) and len(call.operands) == self.code.arity:
             self.jump(call)
             return
-        function, closure, exact = self.target(call)
-        if exact and len(call.operands) > MOST_OPERANDS:
-            function, exact = function.replace(".native", f".entry{MOST_OPERANDS}"), False
+        target = self.target(call)
+        if len(call.operands) > MOST_OPERANDS:  # than T has registers for
+            target = target._replace(is_exact=False)
         if self.own_global(call):
             self.settle_all()
-            self.line(f"if {closure}[0] is {self.family.name_of(self.code.base, 'C')}:")
+            self.line(f"if {target.closure}[0] is {self.family.name_of(self.code.base, 'C')}:")
             self.indent += 1
             self.jump(call)
             self.indent -= 1
-        arguments = self.packed(call.operands, exact)
+        arguments = self.packed(call.operands, target.is_exact)
         self.settle_all()
         self.operations.append((None, call))
         registers = "".join(
-            [f"; T.{r} = {a}" for r, a in zip(("f", "a", "b", "c", "d"), [closure, *arguments], strict=False)]
+            [
+                f"; T.{r} = {a}"
+                for r, a in zip(("f", "a", "b", "c", "d"), [target.closure, *arguments], strict=False)
+            ]
         )
-        self.line(f"T.e = {function}{registers}; T.n = {len(arguments)}; return T")
+        self.line(f"T.e = {target.function}{registers}; T.n = {len(arguments)}; return T")
 
     def is_itself(self, call: Call) -> bool:
         kinds, operator = self.entered(call.operator)

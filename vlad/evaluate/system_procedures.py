@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from vlad.core.nodes import Lambda, Letrec, Variable
 from vlad.core.text import constant_text, read_expression
+from vlad.data.source import Origin, Source
 from vlad.data.values import UNSPECIFIED, Code, Global, Primitive, Role, Value, closure
+from vlad.reader.parser import Form, read
 
 if TYPE_CHECKING:
     from vlad.evaluate.code_machine import CodeMachine
@@ -58,10 +60,7 @@ class SystemProcedures:
         value = self._primitives.get(name)
         if value is None:
             text = self.texts[name]
-            while text.startswith(";"):  # a doc comment
-                text = text.partition("\n")[2].lstrip()
-            arity = len(text[len("(lambda (") : text.index(")")].split())
-            value = self._primitives[name] = self.procedure(text, name, arity)
+            value = self._primitives[name] = self.procedure(text, name, _parameters(text))
         return value
 
     def origin(self, code: Code) -> tuple[str, str] | None:
@@ -136,6 +135,15 @@ class SystemCodes(dict[str, Code]):
             )
             setattr(code, kind, derived_code)
         return code
+
+
+def _parameters(text: str) -> int:
+    """The number of parameters of a lambda, the rest of which is read when it is first called."""
+    (form,) = read(Source("<basis>", text, Origin.SYSTEM))
+    assert isinstance(form, Form)
+    parameters = form.items[1]
+    assert isinstance(parameters, Form)
+    return len(parameters.items)
 
 
 def _constant(lambda_: Lambda) -> Callable[[], Lambda]:

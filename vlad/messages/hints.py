@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from vlad.data.errors import Kind, VladError
 from vlad.data.source import Source, Span, in_library, in_stdlib
 from vlad.data.tensors import Tensor, shape_text
-from vlad.data.values import Backtrace, Value, look
+from vlad.data.values import Backtrace, Boolean, Opaque, String, Symbol, Value, look
 from vlad.data.write import written
 from vlad.expand.arity import FOR_TENSORS, Signature, Usage, takes_lists, wrong_number
 from vlad.messages.other_languages import other_language_hint
@@ -429,7 +429,7 @@ def is_short_list(value: Value) -> bool:
     return False
 
 
-_KINDS = {"Boolean": Kind.BOOLEAN, "Symbol": Kind.SYMBOL, "String": Kind.STRING, "Opaque": Kind.HOST}
+_KINDS = {Boolean: Kind.BOOLEAN, Symbol: Kind.SYMBOL, String: Kind.STRING, Opaque: Kind.HOST}
 
 
 def kind(value: Value) -> Kind:
@@ -439,7 +439,7 @@ def kind(value: Value) -> Kind:
     if type(value) is Tensor:
         return Kind.TENSOR
     if type(value) is not tuple:
-        return _KINDS.get(type(value).__name__, Kind.OTHER)
+        return _KINDS.get(type(value), Kind.OTHER)
     if not value:
         return Kind.NIL
     if is_short_list(value):

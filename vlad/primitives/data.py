@@ -18,6 +18,7 @@ from vlad.data.values import (
     TRUE,
     ZERO,
     Boolean,
+    Code,
     Deferred,
     Primitive,
     Role,
@@ -73,12 +74,8 @@ def _abstract_not(w: AbstractMachine, x: Any) -> Any:
 
 def _wraps_procedure_type(type_: Any) -> bool:
     while type_.kind == "closure" and type_.of.role is Role.TAG:
-        name, type_ = type_.of.name, type_.parts[0]
-        if (
-            name in ("perturbation", "sensitivity")
-            and type_.kind == "closure"
-            and type_.of.primitive is not None
-        ):
+        code, type_ = type_.of, type_.parts[0]
+        if _is_one_way(code) and type_.kind == "closure" and type_.of.primitive is not None:
             return False
     return bool(type_.kind == "closure")
 
@@ -239,13 +236,15 @@ def _wraps_procedure(value: Value) -> bool:
     value = look(value)
     while is_procedure(value) and value[0].role is Role.TAG:
         code, value = value[0], look(value[1])
-        if (
-            code.name in ("perturbation", "sensitivity")
-            and is_procedure(value)
-            and value[0].primitive is not None
-        ):
+        if _is_one_way(code) and is_procedure(value) and value[0].primitive is not None:
             return False
     return is_procedure(value)
+
+
+def _is_one_way(code: Code) -> bool:
+    """Is a tag that of perturbations or of sensitivities?"""
+    codes = code.machine.codes
+    return code is codes.get("perturbation") or code is codes.get("sensitivity")
 
 
 def _predicate(

@@ -6,6 +6,7 @@ the array library `xp`, or erf and erfc of `xp` and an array. The rule of a row 
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -48,12 +49,22 @@ def formula(text: str, operands: tuple[str, ...]) -> Formula:
         "sign": _sign, "larger": _larger, "smaller": _smaller,
     }  # fmt: skip
     function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", names)
-    if "(" in text:  # more than one call, or one operator
-        _several.add(function)
+    _texts[function] = text
     return function
 
 
-_several: set[Formula] = set()  # formulas with intermediate arrays
+_texts: dict[Formula, str] = {}  # of formulas
+
+
+@cache
+def makes_intermediates(function: Formula) -> bool:
+    """Does a formula make intermediate arrays: is it more than a function of the library, or an operator on names and numbers?"""
+    match ast.parse(_texts[function], mode="eval").body if function in _texts else None:
+        case None | ast.Name():
+            return False
+        case ast.BinOp(left=ast.Name() | ast.Constant(), right=ast.Name() | ast.Constant()):
+            return False
+    return True
 
 
 def _log_of_positive(xp: Any, x: Any) -> Any:
@@ -185,7 +196,7 @@ def _is_by_blocks(xp: Any, apply: Formula | None, arrays: Sequence[Any]) -> bool
     given = [array for array in arrays if type(array) is not float]
     if xp.__name__ != "numpy" or math.prod([array.size for array in given]) <= MANY:
         return False
-    return apply is None or apply in _several or any(SORT[array.dtype] != "f" for array in given)
+    return apply is None or makes_intermediates(apply) or any(SORT[array.dtype] != "f" for array in given)
 
 
 # Entries of a block: its intermediate results stay in the cache.

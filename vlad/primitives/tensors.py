@@ -329,7 +329,7 @@ def _as_type(t: Value, dtype: Value) -> Value:
     xp = namespace(array)
     kind, name = dtype_of("as-type", dtype, xp), kind_text(dtype)
     with quiet():
-        if name.startswith("int") and array.size and SORT[array.dtype] != "b":
+        if is_whole(name) and array.size and SORT[array.dtype] != "b":
             extremes = xp.stack([xp.min(array), xp.max(array)])  # nan where one is
             if bool(xp.any(_outside(extremes, kind))):
                 expect_arrays(2, array.size)

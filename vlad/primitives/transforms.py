@@ -584,15 +584,16 @@ def _machine_row(name: str, operands: str, doc: str, value: Any, **columns: Any)
     return Primitive(name, operands, doc, value=value, needs_machine=True, **columns)
 
 
-def _record_fields(name: str, maker: str, count: int) -> list[Primitive]:
-    """Rows for the fields of a closure's sensitivity, `name`-1 … ; `maker` constructs such a sensitivity."""
+def _record_fields(code: str, count: int) -> list[Primitive]:
+    """Rows for the fields of the sensitivity of a closure of a system code, CODE-field-1 … ; make-CODE constructs one."""
+    name, maker = f"{code}-field", f"make-{code}"
 
     def field(index: int) -> Primitive:
         others = " ".join(["s" if index == other else "zero" for other in range(1, count + 1)])
         return _machine_row(
             f"{name}-{index}", "b", "A field of a closure's sensitivity.", lambda machine, b: look(b)[index],
             type="procedure -> any", hidden=True, forward=f"({name}-{index} db)", reverse={"b": f"({maker} {others})"},
-            abstract=_abstract_field(index - 1, maker.removeprefix("make-")),
+            abstract=_abstract_field(index - 1, code),
         )  # fmt: skip
 
     return [field(index) for index in range(1, count + 1)]
@@ -687,8 +688,8 @@ ROWS: list[Primitive] = [
         },
         abstract=_abstract_wrap("backpropagator"),
     ),
-    *_record_fields("backpropagator-field", "make-backpropagator", 4),
-    *_record_fields("with-derivative-field", "make-with-derivative", 3),
+    *_record_fields("backpropagator", 4),
+    *_record_fields("with-derivative", 3),
     _machine_row(
         "make-with-derivative", "f forward reverse", "with-derivative, unchecked.", _make_with_derivative,
         type="any any any -> any", hidden=True, forward="(make-with-derivative df dforward dreverse)",

@@ -65,11 +65,10 @@ RESERVED = KEYWORDS | {"unspecified"}  # names not used for variables or globals
 TRANSFORMS = ("tail", "forward")
 MOST_TRANSFORMS = 32  # of one lambda
 MOST_WRITTEN = 64  # entries of a tensor that are written in readable form
-_NUMBERED = re.compile(r"(\.\d+)+$", re.ASCII)
+_NUMBERED = re.compile(r"(.+)\.[0-9]+", re.DOTALL)
 SHORT = 32  # characters of a string that is repeated at each occurrence
-KINDS = (
-    "float64", "float32", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool",
-)  # fmt: skip
+WHOLE_KINDS = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
+KINDS = ("float64", "float32", *WHOLE_KINDS, "bool")
 
 
 def dumps(value: Any) -> str:
@@ -105,8 +104,10 @@ def session_of(value: Any) -> Any:
 
 
 def plain_name(name: str) -> str:
-    """The name of a variable or global without the number that made it unique in a text."""
-    return _NUMBERED.sub("", name) or name or "_"
+    """The name of a variable or global from its name in a text, which may end in a number. The writer appends one to every name
+    that ends in a number of its own, so that `x.1` is a second `x`, and `x.1.1` the name `x.1`."""
+    numbered = _NUMBERED.fullmatch(name)
+    return numbered[1] if numbered else name
 
 
 def _cannot_save(what: str, hint: str | None = None) -> VladError:
@@ -341,7 +342,7 @@ class _Writer(Printer):
         self._labels: set[str] = set()
         self._counts: dict[tuple[int, str], int] = {}
         self.globals = {
-            cell: self._unused(plain_name(cell.name), self.taken)
+            cell: self._unused(cell.name, self.taken, plain_name(cell.name) != cell.name)
             for cell in dict.fromkeys(reached.cells.values())
         }
 
@@ -356,10 +357,11 @@ class _Writer(Printer):
         body = "".join([f"\n  {entry}" for entry in self.entries])
         return f"({HEAD} {VERSION}{body}\n  {self.value(value)})\n"
 
-    def _unused(self, base: str, taken: set[str]) -> str:
-        """The name, numbered if it is taken. Tries each number once."""
+    def _unused(self, base: str, taken: set[str], is_numbered: bool = False) -> str:
+        """The name, numbered if it is taken, or in any case. Tries each number once."""
         key, name = (id(taken), base), base
-        while name in taken:
+        while is_numbered or name in taken:
+            is_numbered = False
             self._counts[key] = self._counts.get(key, 0) + 1
             name = f"{base}.{self._counts[key]}"
         taken.add(name)
@@ -368,7 +370,8 @@ class _Writer(Printer):
     def name(self, variable: Variable) -> str:
         found = self.names.get(variable)
         if found is None:
-            found = self.names[variable] = self._unused(plain_name(variable.name), self.taken)
+            name = variable.name
+            found = self.names[variable] = self._unused(name, self.taken, plain_name(name) != name)
         return symbol_text(found)
 
     # Dependencies.
@@ -623,7 +626,7 @@ def array_of(entries: list[Any], kind: str) -> Any:
 
     if any((type(entry) is bool) != (kind == "bool") for entry in entries):
         raise ValueError
-    if "int" in kind:
+    if kind in WHOLE_KINDS:
         if not all(entry.is_integer() for entry in entries):
             raise ValueError
         entries = [int(entry) for entry in entries]

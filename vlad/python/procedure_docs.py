@@ -27,7 +27,7 @@ LONGEST_TEXT = 100  # characters of a procedure without a name
 
 def code_of(value: Value) -> Code:
     """The code of a procedure, or of the one passed to `with-derivative`."""
-    while value[0].name == "with-derivative" and value[0] is value[0].machine.codes.get("with-derivative"):
+    while value[0] is value[0].machine.codes.get("with-derivative"):
         inner = look(value[1])
         if not is_procedure(inner):  # a forged one
             break

@@ -392,8 +392,8 @@ class Session(Namespace):
         self, path: Path, stage: str, name: str | None = None, after: str | None = None
     ) -> Iterator[str]:
         """The code of a file's procedures at a stage: core, reverse, forward; types, first-order and c, compiled for real
-        operands. `after`: first-order code as the compiler's pass of that name leaves it. Raises WrongOption if there is no
-        such pass.
+        operands; loops, for operands with tensors as the file's expressions have them, or reals. `after`: first-order code or
+        loops as the compiler's pass of that name leaves them. Raises WrongOption if there is no such pass.
         """
         with self._lock:
             yield from showing.procedures_at(self._top_level, load(find(path, [""])), stage, name, after)

@@ -12,13 +12,14 @@ from vlad.core.nodes import Body, Lambda
 from vlad.core.text import print_core
 from vlad.data.errors import WrongOption
 from vlad.data.source import Source
-from vlad.data.values import Value, is_procedure, look
+from vlad.data.values import Code, Value, is_procedure, look
 from vlad.evaluate.machine import Machine
 from vlad.expand.items import Definition, Expression
 from vlad.session.top_level import TopLevel, only_lambda
 
 STAGES = ("core", "reverse", "forward", "types", "first-order", "loops", "c")
-OF_PASSES = ("first-order", "loops")
+LOOPS = "loops"
+OF_PASSES = ("first-order", LOOPS)
 
 
 def core_of_forms(top_level: TopLevel, source: Source) -> Iterator[str]:
@@ -36,14 +37,40 @@ def core_of_forms(top_level: TopLevel, source: Source) -> Iterator[str]:
 def procedures_at(
     top_level: TopLevel, source: Source, stage: str, wanted: str | None, after: str | None
 ) -> Iterator[str]:
-    """The code of each procedure that a text defines, or of the wanted one. Expressions are not evaluated."""
+    """The code of each procedure that a text defines, or of the wanted one. Expressions are not evaluated. Loops are for operands
+    like those with which the expressions call a procedure, where these have tensors."""
+    found: list[tuple[str, Value]] = []
+    expressions: list[Expression] = []
     for item in top_level.items(source, top_level.module):
-        if not isinstance(item, Expression):
-            top_level.execute(item, top_level.module, lambda value: None)
+        if isinstance(item, Expression):
+            expressions.append(item)
+            continue
+        top_level.execute(item, top_level.module, lambda value: None)
         if not isinstance(item, Definition) or wanted not in (None, item.cell.name):
             continue
         if is_procedure(item.cell.value):
-            yield procedure_at(top_level, item.cell.value, stage, item.cell.name, (), after)
+            if stage == LOOPS:
+                found.append((item.cell.name, item.cell.value))
+            else:
+                yield procedure_at(top_level, item.cell.value, stage, item.cell.name, (), after)
+    uses = _uses_of(top_level, [value for _, value in found], expressions) if found else {}
+    for name, value in found:
+        for operands in uses.get(look(value)[0], [()]):
+            yield procedure_at(top_level, value, stage, name, operands, after)
+
+
+def _uses_of(
+    top_level: TopLevel, values: list[Value], expressions: list[Expression]
+) -> dict[Code, list[tuple[Value, ...]]]:
+    """By code: the operands, with tensors, with which expressions call a procedure."""
+    from vlad.compile.programs.uses import uses_with_tensors  # the compiler's analysis
+    from vlad.compile.programs.whole import Step
+
+    steps = [
+        Step(None, top_level.thunk(item.body, item.span), item.span, False, False) for item in expressions
+    ]
+    codes = {look(value)[0] for value in values}
+    return top_level.suggesting(uses_with_tensors, top_level.machine, steps, codes)
 
 
 def procedure_at(

@@ -526,12 +526,8 @@ class AbstractInterpreter:
         """The tuple rule: destructure the last operand, or pack excess ones. `given`: the original number of operands."""
         count, arity = len(operands), code.arity
         given = given or count
-        if (
-            count == arity == 1
-            and not self.counting
-            and code.name == "identity"
-            and code is self.system("identity")
-        ):
+        is_identity = code is self.machine.codes.get("identity")
+        if count == arity == 1 and not self.counting and is_identity:
             return self.tail_result(operands[0]) if tail else operands[0]
         if count == arity:
             return self._by_shapes(code, tuple(fields), operands, tail)

@@ -43,7 +43,18 @@ from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.nodes import Variable
 from vlad.core.types import Known, Recursion, Type
 from vlad.data.source import Span
-from vlad.data.values import ZERO, Code, Deferred, Global, Primitive, String, Value, character_list, look
+from vlad.data.values import (
+    TRUE,
+    ZERO,
+    Code,
+    Deferred,
+    Global,
+    Primitive,
+    String,
+    Value,
+    character_list,
+    look,
+)
 from vlad.primitives.type_rules import filled, kind_of
 
 UNSOLVED = "A variable is used before it is defined"
@@ -366,7 +377,7 @@ class Specializer(AbstractInterpreter):
         if type_.kind == "real":
             return (float(look(value)),)
         if type_.kind == "boolean":
-            return (value.name == "#t",)
+            return (value is TRUE,)
         if not type_.mentions_cell and not self.layout.kinds(type_):
             return ()
         if type(value) is Deferred:

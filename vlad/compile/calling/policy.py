@@ -344,8 +344,8 @@ class Tiers:
         from vlad.compile.ir.program import Program
         from vlad.compile.ir.text import program_text
         from vlad.compile.loops import order as loop_order
-        from vlad.compile.loops.ir import Nest
-        from vlad.compile.loops.text import nest_text
+        from vlad.compile.loops.ir import GridFunction, Loops
+        from vlad.compile.loops.text import function_text, loops_text
         from vlad.compile.passes.order import NAMES
         from vlad.core.passes import observing
         from vlad.core.types import described
@@ -366,8 +366,11 @@ class Tiers:
                 nests.clear()  # of an attempt before
                 if name == after:
                     found[name] = program_text(result)
-            elif type(result) is Nest and name == (after or loop_order.LAST):
-                nests.append(nest_text(result))
+            elif name == (after or loop_order.LAST):
+                if type(result) is Loops:
+                    nests.append(loops_text(result))
+                elif type(result) is GridFunction:
+                    nests.append(function_text(result))
 
         try:
             with observing(observe):

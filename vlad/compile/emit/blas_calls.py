@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vlad.compile.emit.functions import marked
 from vlad.compile.emit.loop_text import C_KINDS
 from vlad.compile.emit.needs import Needs
 from vlad.compile.ir.matrix_products import Product
-from vlad.compile.loops.text import position_text
+from vlad.compile.loops.text import text_of
 from vlad.compile.loops.values import position
+from vlad.compile.runtime.functions import marked
 from vlad.core.loop_nests import Access, Kernel
 
 # After so many, a product polls `vlad_stop`: the library cannot be interrupted.
@@ -52,4 +52,4 @@ def product_lines(
 def _start(access: Access, batch: Sequence[int], kernel: Kernel) -> str:
     """The position of the first entry of a matrix."""
     kept = tuple([stride if axis in batch else 0 for axis, stride in enumerate(access.strides)])
-    return f"({position_text(position(Access(access.offset, kept), kernel.extents))})"
+    return f"({text_of(position(Access(access.offset, kept), kernel.extents))})"

@@ -7,7 +7,7 @@ of the program become labels and jumps; a kernel becomes a loop of C (c_loops.py
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from vlad.compile.emit.c_loops import kernel_lines, when_over
 from vlad.compile.emit.c_text import (
@@ -20,13 +20,12 @@ from vlad.compile.emit.c_text import (
     identifier,
     number_list,
     place_of,
-    place_of_result,
     position,
 )
 from vlad.compile.emit.definitions import Definitions
 from vlad.compile.emit.facts import grows_only
 from vlad.compile.emit.lapack_calls import BESIDE_LAPACK, WITHOUT_LAPACK, routine_lines
-from vlad.compile.emit.loop_text import expression_text
+from vlad.compile.emit.loop_text import Directive, expression_text
 from vlad.compile.ir.matrix_products import as_product
 from vlad.compile.ir.program import (
     Block,
@@ -55,15 +54,21 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.rewriting import leaf_kind
+from vlad.compile.loops.ir import Condition
 from vlad.compile.loops.lower import Operand, Place
 from vlad.compile.passes.buffer_reuse import places_taken
 from vlad.core.expressions import read
 from vlad.core.loop_nests import SIZES, Routine
 
 
-def operand_of(leaf: Leaf, text: str) -> Operand:
-    """An operand of a kernel, and its text in C."""
-    return Operand(text, leaf if type(leaf) is float and math.isfinite(leaf) else None)
+def operands_of(leaves: Sequence[Leaf], texts: Sequence[str]) -> list[Operand]:
+    """The operands of a kernel; `texts`: their C. Constants are not the same operand if they are equal: 0.0 equals -0.0."""
+    first: dict[Leaf, int] = {}
+    found = []
+    for number, (leaf, text) in enumerate(zip(leaves, texts, strict=True)):
+        own = first.setdefault(leaf, number) if isinstance(leaf, Slot | Data | Static) else number
+        found.append(Operand(own, text, leaf if type(leaf) is float and math.isfinite(leaf) else None))
+    return found
 
 
 class FunctionText:
@@ -89,7 +94,7 @@ class FunctionText:
         self.taken = {loop: taken for f in members for loop, taken in places_taken(f).items()}
         for loop, output in unit.owning.items():
             self.taken.setdefault(loop, {}).setdefault(output, loop.kernel.outputs[output].base or 0)
-        self.places = {slot: Place(place_of_result(index)) for slot, index in unit.places.items()}
+        self.places = {slot: Place(index) for slot, index in unit.places.items()}
         makers = {
             slot: (loop, number)
             for f in members
@@ -110,11 +115,13 @@ class FunctionText:
         if operand is None:
             return
         leaf, place = loop.operands[operand], self.places[slot]
-        condition = when_over(loop.kernel, [operand_of(one, "") for one in loop.operands])
+        condition = when_over(loop.kernel, operands_of(loop.operands, [""] * len(loop.operands)))
         if type(leaf) is not Slot or makers[leaf][0].kernel.outputs[makers[leaf][1]].base is not None:
             del self.taken[loop][output]
         elif condition is not None:
-            self.places[leaf] = place._replace(condition=condition or place.condition)
+            if condition is not Condition.ALWAYS:
+                place = place._replace(condition=condition)
+            self.places[leaf] = place
             self._lead_back(leaf, makers)
 
     def text(self) -> str:
@@ -167,16 +174,21 @@ class FunctionText:
             self.block(function.body, ())
             self.line("}")
         parameters = ["int which", *[self._parameters(f) for f in self.members if f.parameters]]
-        head = self._head(together, ", ".join(parameters), self.members[0])
-        prototype = f"{head.partition(' {')[0]};"
-        return "\n".join([prototype, *texts, head, *self.lines, "}"])
+        signature = self._signature(together, ", ".join(parameters), self.members[0])
+        head = f"{signature} {{{self._place(self.members[0])}"
+        return "\n".join([f"{signature};", *texts, head, *self.lines, "}"])
 
     def _parameters(self, function: Function) -> str:
         return ", ".join([f"{C_TYPES[s.kind]} {self.name(s)}" for s in function.parameters])
 
     def _head(self, name: str, parameters: str, function: Function) -> str:
-        where = f" /* {position(function.span)} */" if function.span else ""
-        return f"static {self.unit.result_type(function.results)} {name}({parameters or 'void'}) {{{where}"
+        return f"{self._signature(name, parameters, function)} {{{self._place(function)}"
+
+    def _signature(self, name: str, parameters: str, function: Function) -> str:
+        return f"static {self.unit.result_type(function.results)} {name}({parameters or 'void'})"
+
+    def _place(self, function: Function) -> str:
+        return f" /* {position(function.span)} */" if function.span else ""
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.indent + text)
@@ -372,7 +384,7 @@ class FunctionText:
             self.here = position(statement.span)
             self.line(f"/* {self.here} */")
         for line in self.work(statement, operands, outputs):
-            self.lines.append(line if line.startswith("#") else "  " * self.indent + line)
+            self.lines.append(line if isinstance(line, Directive) else "  " * self.indent + line)
 
     def work(self, statement: Each, operands: list[str], outputs: list[str]) -> list[str]:
         unit = self.unit
@@ -390,11 +402,11 @@ class FunctionText:
             unit.multiplies.add(product.kind)
         return kernel_lines(
             kernel,
-            [operand_of(leaf, text) for leaf, text in zip(statement.operands, operands, strict=True)],
+            operands_of(statement.operands, operands),
             outputs,
             unit.needs,
             self.taken.get(statement, {}),
-            {self.name(slot): self.places[slot] for slot in statement.slots if slot in self.places},
+            {at: self.places[slot] for at, slot in enumerate(statement.slots) if slot in self.places},
         )
 
     def invoke(self, statement: Invoke) -> None:

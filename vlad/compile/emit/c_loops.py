@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from vlad.compile.emit.blas_calls import product_lines
+from vlad.compile.emit.c_text import place_of_result
 from vlad.compile.emit.loop_text import CStyle, LoopPrinter
 from vlad.compile.emit.needs import Needs
 from vlad.compile.ir.matrix_products import as_product
@@ -17,8 +18,10 @@ from vlad.compile.loops.ir import (
     Allocate,
     Array,
     Body,
+    Condition,
     For,
     If,
+    Origin,
     Poll,
     Prefetch,
     Speculate,
@@ -30,7 +33,14 @@ from vlad.compile.loops.vectorize import HAS_VECTORS
 from vlad.core.loop_nests import Kernel
 
 SIMD = "#pragma omp simd"
-NOWHERE: Mapping[str, Place] = {}
+CONDITIONS = {
+    Condition.ALWAYS: "1",
+    Condition.VECTORS: "defined(VLAD_WIDE)",
+    Condition.FAST_MATH: "defined(VLAD_FAST_MATH)",
+    Condition.FUSED: "defined(__FP_FAST_FMA)",
+    Condition.FUSED_FLOATS: "defined(__FP_FAST_FMAF) && defined(__AVX512F__)",
+}
+NOWHERE: Mapping[int, Place] = {}
 NO_PLACES: Mapping[int, int] = {}
 
 
@@ -40,16 +50,16 @@ def kernel_lines(
     outputs: Sequence[str],
     needs: Needs,
     taken: Mapping[int, int] = NO_PLACES,
-    places: Mapping[str, Place] = NOWHERE,
+    places: Mapping[int, Place] = NOWHERE,
 ) -> list[str]:
     """The lines of a kernel. `needs` records what it uses of the run-time. `taken`, `places`: as in loops/lower.py."""
-    printer = _Printer(needs)
+    names = [operand.name for operand in operands]
+    printer = _Printer(names, outputs, needs)
     product = as_product(kernel)
     if product is not None:
         (output,), (name,) = kernel.outputs, outputs
-        printer.body(placed(Array(name, output.kind), output, places.get(name)))
-        texts = [operand.text for operand in operands]
-        return [*printer.lines, *product_lines(product, kernel, texts, name, needs)]
+        printer.body(placed(Array(Origin.OUTPUT, 0, output.kind), output, places.get(0)))
+        return [*printer.lines, *product_lines(product, kernel, names, name, needs)]
     found = order.loops(kernel, operands, outputs, taken, places)
     printer.body(found.declared)
     for nest in found.nests:
@@ -58,14 +68,14 @@ def kernel_lines(
     return printer.lines
 
 
-def when_over(kernel: Kernel, operands: Sequence[Operand]) -> str | None:
+def when_over(kernel: Kernel, operands: Sequence[Operand]) -> Condition | None:
     """The condition under which outputs overwrite operands; as in loops/order.py."""
     return None if as_product(kernel) is not None else order.when_over(kernel, operands)
 
 
 class _Printer(LoopPrinter):
-    def __init__(self, needs: Needs) -> None:
-        style = CStyle()
+    def __init__(self, operands: Sequence[str], outputs: Sequence[str], needs: Needs) -> None:
+        style = CStyle(operands, outputs)
         style.functions = needs.functions
         super().__init__(style)
         self.needs = needs
@@ -75,7 +85,8 @@ class _Printer(LoopPrinter):
             case Allocate():
                 self.allocate(statement)
             case Alias():
-                self.line(f"{self.kinds[statement.array.kind]} *{statement.array.name} = {statement.of};")
+                array, of = self.style.array(statement.array), self.style.array(statement.of)
+                self.line(f"{self.kinds[statement.array.kind]} *{array} = {of};")
             case For():
                 self.mark(statement)
                 self.loop(statement)
@@ -96,28 +107,31 @@ class _Printer(LoopPrinter):
 
     def allocate(self, statement: Allocate) -> None:
         new = self.needs.room(statement.words)
-        array, place = statement.array, statement.place
-        where = f"{place} ? {place} : {new}" if place else new
-        self.line(f"{self.kinds[array.kind]} *restrict {array.name} = {where};")
+        where = new
+        if statement.place is not None:
+            place = place_of_result(statement.place)
+            where = f"{place} ? {place} : {new}"
+        kind = self.kinds[statement.array.kind]
+        self.line(f"{kind} *restrict {self.style.array(statement.array)} = {where};")
 
-    def versions(self, cases: Sequence[tuple[str, Body]], otherwise: Body) -> None:
+    def versions(self, cases: Sequence[tuple[Condition, Body]], otherwise: Body) -> None:
         for number, (condition, body) in enumerate(cases):
-            self.line(f"#{'elif' if number else 'if'} {condition}")
+            self.directive(f"#{'elif' if number else 'if'} {CONDITIONS[condition]}")
             self.body(body)
         if otherwise:
-            self.line("#else")
+            self.directive("#else")
             self.body(otherwise)
-        self.line("#endif")
+        self.directive("#endif")
 
     def speculate(self, statement: Speculate) -> None:
         flag = statement.flag
         self.line(f"int {flag} = {self.text(statement.far)};")
         for number, (condition, body) in enumerate(statement.attempts):
-            self.line(f"#{'elif' if number else 'if'} {condition}")
+            self.directive(f"#{'elif' if number else 'if'} {CONDITIONS[condition]}")
             self.body(body)
-        self.line("#else")
+        self.directive("#else")
         self.line(f"{flag} = 1;")
-        self.line("#endif")
+        self.directive("#endif")
         self.within(f"if ({flag}) ", statement.otherwise)
 
     def mark(self, loop: For) -> None:
@@ -135,4 +149,4 @@ class _Printer(LoopPrinter):
         else:
             lines = [pragma]
         for line in lines:
-            self.line(line)
+            self.directive(line)

@@ -29,7 +29,8 @@ stdin stdout unix
 )
 
 # Names that cannot be declared together with the headers of ISO C and POSIX (as in GCC and the GNU C library), some older names
-# of that library, and `main`. A library that defined one of them would also replace it in the process that loads the library.
+# of that library, those that a unit declares, and `main`. A library that defined one of them would also replace it in the process
+# that loads the library.
 DECLARED = frozenset(
     """
 a64l abort abs accept access acos acosf acosh acoshf acoshl acosl active_reg_t aio_cancel aio_error aio_fsync aio_read
@@ -80,8 +81,8 @@ iswspace iswspace_l iswupper iswupper_l iswxdigit iswxdigit_l isxdigit isxdigit_
 killpg l64a labs lchown lcong48 ldexp ldexpf ldexpl ldiv ldiv_t lfind lgamma lgammaf lgammal link linkat lio_listio listen
 llabs lldiv lldiv_t llrint llrintf llrintl llround llroundf llroundl locale_t localeconv localtime localtime_r lockf log log10
 log10f log10l log1p log1pf log1pl log2 log2f log2l logb logbf logbl logf logl longjmp lrand48 lrint lrintf lrintl lround
-lroundf lroundl lsearch lseek lstat main malloc math_errhandling max_align_t mblen mbrlen mbrtoc16 mbrtoc32 mbrtowc mbsinit
-mbsnrtowcs mbsrtowcs mbstate_t mbstowcs mbtowc mcontext_t memccpy memchr memcmp memcpy memmove memory_order memset mkdir
+lroundf lroundl lsearch lseek lstat madvise main malloc math_errhandling max_align_t mblen mbrlen mbrtoc16 mbrtoc32 mbrtowc
+mbsinit mbsnrtowcs mbsrtowcs mbstate_t mbstowcs mbtowc mcontext_t memccpy memchr memcmp memcpy memmove memory_order memset mkdir
 mkdirat mkdtemp mkfifo mkfifoat mknod mknodat mkstemp mktime mlock mlockall mmap mode_t modf modff modfl mprotect mq_close
 mq_getattr mq_notify mq_open mq_receive mq_send mq_setattr mq_timedreceive mq_timedsend mq_unlink mqd_t mrand48 msgctl msgget
 msglen_t msgqnum_t msgrcv msgsnd msync munlock munlockall munmap nan nanf nanl nanosleep nearbyint nearbyintf nearbyintl

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from vlad.core.loop_nests import is_whole
 
 
-def real_text(number: float) -> str:
+def real_text(number: float, suffix: str = "") -> str:
+    """`suffix`: of constants of the kind."""
     if number != number:
-        return "(0.0 / 0.0)"
+        return f"(0.0 / 0.0{suffix})"
     if number in (float("inf"), float("-inf")):
-        return "(1.0 / 0.0)" if number > 0 else "(-1.0 / 0.0)"
-    text = repr(number)
-    return f"({text})" if text.startswith("-") else text
+        return f"(1.0 / 0.0{suffix})" if number > 0 else f"(-1.0 / 0.0{suffix})"
+    return f"({number!r}{suffix})" if math.copysign(1, number) < 0 else f"{number!r}{suffix}"
 
 
 def whole_text(number: float) -> str:

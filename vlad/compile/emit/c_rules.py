@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from vlad.compile.emit.functions import ONE, TWO
 from vlad.compile.emit.loop_text import expression_text
+from vlad.compile.runtime.functions import ONE, TWO
 from vlad.core.expressions import (
     Binary,
     Call,

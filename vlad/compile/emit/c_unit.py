@@ -10,10 +10,8 @@ A tail call within a loop is a jump; booleans are ints; the toolchain's flags ma
 
 from __future__ import annotations
 
-import os
-import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -26,7 +24,6 @@ from vlad.compile.emit.c_text import (
     place_of_result,
 )
 from vlad.compile.emit.definitions import Definitions
-from vlad.compile.emit.functions import MARKS, ONE, OTHER, TWO, marked, needed
 from vlad.compile.ir.program import (
     Fail,
     Function,
@@ -43,6 +40,8 @@ from vlad.compile.native.abi import (
     TOO_DEEP,
 )
 from vlad.compile.native.call_words import CallWords
+from vlad.compile.runtime.functions import marked, needed
+from vlad.compile.runtime.sections import sections
 from vlad.core.loop_nests import SIZES
 from vlad.data.tensors import Tensor
 from vlad.data.write import LONGEST_AXIS
@@ -98,23 +97,6 @@ def emit_library(program: Program, exports: list[Export], describe: Callable[[Fa
 
 
 @cache
-def _sections() -> Mapping[str, str]:
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runtime.c")
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    found = {}
-    for match in re.finditer(r"/\* section: (\w+)\n(.*?)(?=/\* section|/\* end)", text, re.DOTALL):
-        found[match.group(1)] = "/* " + match.group(2).strip() + "\n"
-    return found
-
-
-def products(section: str, kinds: Collection[str]) -> list[str]:
-    """The section of runtime.c for products of matrices with numbers of these kinds: the common part, and one part for each."""
-    shared, begin, rest = section.partition("static void vlad_product")
-    return [shared, *[marked(begin + rest, kind) for kind in sorted(kinds)]]
-
-
-@cache
 def printing() -> str:
     """The boundaries of the ranges of printable characters: their first characters, and the first ones after them."""
     found, prints = [], False
@@ -134,42 +116,41 @@ class CUnit(Definitions):
         ]
         facts = self.facts
         fails = bool(facts.fails) or self.alone
-        sections = _sections()
+        of = sections()
         parts = []
         if fails:
-            parts += [self._constants(), sections["fail"]]
+            parts += [self._constants(), of["fail"]]
         if facts.allocates or facts.recursive:
-            parts.append(sections["reserve"])
+            parts.append(of["reserve"])
         if facts.allocates:
-            parts.append(sections["arena"])
+            parts.append(of["arena"])
         if self.has_arrays:
-            parts.append(sections["arrays"])
+            parts.append(of["arrays"])
         if self.multiplies:
-            parts += products(sections["products"], self.multiplies)
+            parts.append(of["products"])
+            parts += [marked(of["product"], kind) for kind in sorted(self.multiplies)]
         if self.collects:
-            parts.append(sections["collect"] + self._tables())
+            parts.append(of["collect"] + self._tables())
         if facts.recursive:
-            parts.append(sections["deep"])
+            parts.append(of["deep"])
         if facts.counts:
-            parts.append(sections["fuel"])
+            parts.append(of["fuel"])
         if facts.acts or self.alone:
             parts.append(needed({*self.needs.functions, "vlad_real_text"}, self.has_kernels))
             # only quoting needs the table of printable characters, which takes 45 ms to compute
             prints = printing() if facts.quotes else "0"
             parts += [
-                sections["output"].replace("@printing@", prints),
-                sections["alone" if self.alone else "host"],
+                of["output"].replace("@printing@", prints),
+                of["alone" if self.alone else "host"],
             ]
             if facts.shows_tensors:
                 sizes = ", ".join(map(str, SIZES.values()))
-                parts.append(
-                    sections["tensors"].replace("@longest@", str(LONGEST_AXIS)).replace("@sizes@", sizes)
-                )
+                parts.append(of["tensors"].replace("@longest@", str(LONGEST_AXIS)).replace("@sizes@", sizes))
         else:
             parts.append(needed(self.needs.functions, self.has_kernels))
         if self.decomposes:
-            parts.append(sections["matrices"])
-        parts += self.structures.values()
+            parts.append(of["matrices"])
+        parts += [structure.text for structure in self.structures.values()]
         parts += self.static_lines
         for cell, kinds in self.program.variables.items():
             names = self.variable_names(cell)
@@ -314,7 +295,7 @@ static int vlad_begin_once(void) {
         texts = [describe(fail) for fail in self.failures]
         lines = [f"  {c_string(text.encode('utf-8', 'surrogatepass'))}," for text in texts]
         return "\n".join(
-            ["static const char *const vlad_messages[] = {", *lines, "  0};", _sections()["messages"]]
+            ["static const char *const vlad_messages[] = {", *lines, "  0};", sections()["messages"]]
         )
 
     def _enter(self, entry: Function, name: str) -> list[str]:
@@ -393,12 +374,3 @@ static int vlad_begin_once(void) {
         lines.append("  return 0;")
         lines.append("}")
         return lines
-
-
-@cache
-def own_names() -> frozenset[str]:
-    """The names that a unit declares; a procedure of a library must not have one of them."""
-    names = [*ONE, *TWO, *OTHER, "fma"]
-    sections = [marked(section, kind) for section in _sections().values() for kind in MARKS]
-    text = "\n".join([*sections, needed([*names, *[f"{name}f" for name in names]])])
-    return frozenset(re.findall(r"\b([a-z_]\w*)\(", text)) | {"main"}

@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vlad.compile.emit.functions import definitions, is_for_hosts, uses_long_doubles
 from vlad.compile.emit.loop_text import C_KINDS, CStyle, LoopPrinter
 from vlad.compile.loops.ir import (
+    BLOCK_INDEX,
+    THREAD_INDEX,
     Accumulate,
     Array,
     Element,
+    GridFunction,
     Leader,
+    Origin,
+    Parameter,
     Position,
     Scalar,
     Speculate,
@@ -23,9 +27,10 @@ from vlad.compile.loops.ir import (
     Thread,
     Together,
 )
-from vlad.compile.loops.lower_parallel import GridFunction, Parameter
 from vlad.compile.loops.order import parallel_loops
+from vlad.compile.loops.text import PEOPLE
 from vlad.compile.loops.write_groups import Unfit
+from vlad.compile.runtime.functions import definitions, is_for_hosts, uses_long_doubles
 from vlad.core.expressions import functions_called
 from vlad.core.loop_nests import Kernel, Step
 
@@ -36,6 +41,7 @@ HEAD = """\
 #define cosl(x) cos((double)(x))
 #define sinl(x) sin((double)(x))
 """  # a GPU has no long doubles
+OWN = {BLOCK_INDEX: "blockIdx.x", THREAD_INDEX: "threadIdx.x"}  # CUDA's names for variables
 ATOMIC = {"int64": "unsigned long long", "int32": "unsigned int"}  # types with an atomic addition in CUDA
 
 
@@ -95,10 +101,10 @@ def _launch(function: GridFunction, functions: set[str]) -> Launch:
 
 
 def _parameter(parameter: Parameter) -> str:
-    kind = C_KINDS[parameter.kind]
+    array, name = parameter.array, PEOPLE.array(parameter.array)
     if not parameter.is_array:
-        return f"double {parameter.name}"
-    return f"{'' if parameter.is_written else 'const '}{kind} *__restrict__ {parameter.name}"
+        return f"double {name}"
+    return f"{'const ' if array.is_given else ''}{C_KINDS[array.kind]} *__restrict__ {name}"
 
 
 class _Style(CStyle):
@@ -106,11 +112,14 @@ class _Style(CStyle):
         super().__init__()
         self.kinds = {**C_KINDS, "index": index}
 
-    def array(self, entry: Element) -> str:
-        return entry.array.name
+    def name(self, name: str) -> str:
+        return OWN.get(name, name)
+
+    def address(self, array: Array) -> str:
+        return self.array(array)
 
     def scalar(self, scalar: Scalar) -> str:
-        return f"*{scalar.name}" if scalar.is_there else scalar.name
+        return f"*{super().scalar(scalar)}" if scalar.is_there else super().scalar(scalar)
 
 
 class _Printer(LoopPrinter):
@@ -142,15 +151,16 @@ class _Printer(LoopPrinter):
                 super().statement(statement)
 
     def together(self, statement: Together) -> None:
-        name, shared, half = statement.name, f"shared_{statement.name}", statement.threads // 2
+        array = Array(Origin.SHARED, statement.name, statement.kind)
+        name, shared, half = statement.name, self.style.array(array), statement.threads // 2
         self.line(f"__shared__ {self.kinds[statement.kind]} {shared}[{statement.threads}];")
         self.line(f"{shared}[threadIdx.x] = {name};")
         self.line("__syncthreads();")
         self.line(f"for (int half = {half}; half > 0; half /= 2) {{")
         self.line("if (threadIdx.x < half) {")
         own, other = [
-            Element(Array(shared, statement.kind), Position(0, indices))
-            for indices in ((("threadIdx.x", 1),), (("threadIdx.x", 1), ("half", 1)))
+            Element(array, Position(0, indices))
+            for indices in (((THREAD_INDEX, 1),), ((THREAD_INDEX, 1), ("half", 1)))
         ]
         self.accumulate(Accumulate(own, other, statement.combine, statement.gathering))
         self.line("}")

@@ -39,9 +39,9 @@ from vlad.compile.ir.program import (
     TailInvoke,
     Yield,
     blocks,
-    inner_blocks,
     leaves_read,
-    statements,
+    leaves_within,
+    slots_bound,
 )
 from vlad.compile.ir.refusals import Failed, Unbounded
 from vlad.compile.ir.rewriting import leaf_kind
@@ -424,22 +424,11 @@ class _Body:
 
 def _idle(done: list[Statement], block: Block) -> list[list[Slot]]:
     """For each statement of a block, the arrays made in the block that are not read after it."""
-    made = {slot for statement in done for slot in getattr(statement, "slots", ()) if slot.kind == "p"}
+    made = {slot for statement in done for slot in slots_bound(statement) if slot.kind == "p"}
     read: set[Leaf] = set(leaves_read(block.end))
     found: list[list[Slot]] = []
     for statement in reversed(done):
-        own = _all_read(statement)
+        own = leaves_within(statement)
         found.append([leaf for leaf in own - read if type(leaf) is Slot and leaf in made])
         read |= own
     return found[::-1]
-
-
-def _all_read(statement: Statement) -> set[Leaf]:
-    """The leaves that a statement reads, inner blocks included."""
-    found = set(leaves_read(statement))
-    for block in inner_blocks(statement):
-        for inner in blocks(block):
-            found |= set(leaves_read(inner.end))
-        for one in statements(block):
-            found |= set(leaves_read(one))
-    return found

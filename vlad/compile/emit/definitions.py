@@ -7,6 +7,8 @@ in the unit (c_unit.py).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vlad.compile.analysis.static_operands import MOST_WRITTEN
 from vlad.compile.emit.c_numbers import number_text
 from vlad.compile.emit.c_text import C_TYPES, LONGEST_NAME, constant_text, identifier, place_of_result
@@ -34,6 +36,13 @@ from vlad.data.values import Global
 LARGE_RESULT = 4096  # entries of an array that is written to an address from the caller
 
 
+class Structure(NamedTuple):
+    """A structure of C: the type, and its definition."""
+
+    name: str
+    text: str
+
+
 class Definitions:
     """The definitions of one unit."""
 
@@ -43,7 +52,7 @@ class Definitions:
         self.facts = Facts(program.functions)
         self.owning = owning(program)
         self.failures: list[Fail] = []
-        self.structures: dict[str, str] = {}
+        self.structures: dict[str, Structure] = {}  # by the kinds of their fields
         self.statics: dict[int, tuple[Static, str]] = {}
         self.static_lines: list[str] = []
         self.needs = Needs()
@@ -74,8 +83,8 @@ class Definitions:
         if kinds not in self.structures:
             name = f"struct vlad_{kinds}" if len(kinds) < 40 else f"struct vlad_{len(self.structures)}"
             fields = " ".join([f"{C_TYPES[kind]} _{index};" for index, kind in enumerate(kinds)])
-            self.structures[kinds] = f"{name} {{ {fields} }};"
-        return self.structures[kinds].split(" {")[0]
+            self.structures[kinds] = Structure(name, f"{name} {{ {fields} }};")
+        return self.structures[kinds].name
 
     def box_type(self, member: Member) -> str:
         kinds = ("t" if member.tagged else "") + member.kinds
@@ -85,8 +94,8 @@ class Definitions:
             tag = "long tag; " if member.tagged else ""
             words = {"d": "double", "b": "long", "p": "void *"}
             fields = " ".join([f"{words[kind]} _{index};" for index, kind in enumerate(member.kinds)])
-            self.structures[key] = f"{name} {{ {tag}{fields} }};"
-        return self.structures[key].split(" {")[0]
+            self.structures[key] = Structure(name, f"{name} {{ {tag}{fields} }};")
+        return self.structures[key].name
 
     def box_tag(self, member: Member) -> int:
         """The index of a member among the boxed members of its union."""

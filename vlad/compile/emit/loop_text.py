@@ -6,13 +6,14 @@ record the functions that are called.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from vlad.compile.emit.c_numbers import real_text, whole_text
-from vlad.compile.emit.functions import function_name
 from vlad.compile.loops.ir import (
     ENTRIES,
+    VECTORS,
     Accumulate,
+    Array,
     Assign,
     Body,
     Element,
@@ -25,9 +26,11 @@ from vlad.compile.loops.ir import (
     Statement,
     StoreElement,
     Variables,
+    counted,
 )
-from vlad.compile.loops.text import Style, position_text, power_text, text_of, with_level
-from vlad.core.expressions import UNARY, Call, Convert, Expression, Name, Number
+from vlad.compile.loops.text import Style, power_text, text_of, with_level
+from vlad.compile.runtime.functions import function_name
+from vlad.core.expressions import UNARY, Binary, Call, Convert, Expression, Name, Number
 from vlad.core.loop_nests import is_whole
 
 C_KINDS = {
@@ -50,7 +53,8 @@ class CStyle(Style):
 
     kinds: Mapping[str, str] = C_KINDS
 
-    def __init__(self) -> None:
+    def __init__(self, operands: Sequence[str] = (), outputs: Sequence[str] = ()) -> None:
+        super().__init__(operands, outputs)
         self.functions: set[str] = set()
 
     def number(self, number: Number) -> str:
@@ -58,14 +62,14 @@ class CStyle(Style):
             return str(int(number.value))
         if is_whole(number.kind):
             return whole_text(number.value)
-        text = power_text(number.value) or real_text(number.value)
-        if number.kind != "float32":
-            return text
-        return f"{text[:-1]}f)" if text.endswith(")") else f"{text}f"
+        suffix = "f" if number.kind == "float32" else ""
+        power = power_text(number.value)
+        return f"{power}{suffix}" if power else real_text(number.value, suffix)
 
-    def array(self, entry: Element) -> str:
-        array = entry.array
-        return f"((const {self.kinds[array.kind]} *){array.name})" if array.is_given else array.name
+    def address(self, array: Array) -> str:
+        """The address of an array's first entry."""
+        name = self.array(array)
+        return f"((const {self.kinds[array.kind]} *){name})" if array.is_given else name
 
     def entry(self, entry: Element) -> str:
         place = self.place(entry)
@@ -74,10 +78,10 @@ class CStyle(Style):
         return f"{self.called('vlad_wide_at', entry.array.kind)}(&{place})"
 
     def place(self, entry: Element) -> str:
-        return f"{self.array(entry)}[{position_text(entry.position, self)}]"
+        return f"{self.address(entry.array)}[{text_of(entry.position, self)}]"
 
-    def at(self, name: str, stride: int) -> str:
-        return f"{stride} * (long){name}"
+    def at(self, name: str, stride: int) -> Expression:
+        return Binary("*", counted(stride), Convert("int64", Name(name)))
 
     def called(self, function: str, kind: str) -> str:
         name = function_name(function, kind)
@@ -97,6 +101,10 @@ class CStyle(Style):
         return f"({text_of(spread.value, self)} - ({vector}){{0}})"
 
 
+class Directive(str):
+    """A line for the preprocessor, which is not indented."""
+
+
 class LoopPrinter:
     """Prints statements that are the same in both languages. `index`: the type of indices."""
 
@@ -107,7 +115,10 @@ class LoopPrinter:
         self.depth = 0
 
     def line(self, text: str) -> None:
-        self.lines.append(text if text.startswith("#") else "  " * self.depth + text)
+        self.lines.append("  " * self.depth + text)
+
+    def directive(self, text: str) -> None:
+        self.lines.append(Directive(text))
 
     def text(self, value: object) -> str:
         return text_of(value, self.style)  # type: ignore[arg-type]
@@ -162,12 +173,13 @@ class LoopPrinter:
         if local.start is not None:
             start = f" = {{{', '.join([self.text(local.start)] * local.size)}}}"
         keeps = "static " if local.keeps else ""
-        self.line(f"{keeps}{self.kinds[local.array.kind]} {local.array.name}[{local.size}]{start};")
+        name = self.style.array(local.array)
+        self.line(f"{keeps}{self.kinds[local.array.kind]} {name}[{local.size}]{start};")
 
     def store(self, store: StoreElement) -> None:
         place = self.style.place(store.entry)
         if store.entry.is_vector:
-            vector = self.kinds[f"vector of {store.entry.array.kind}"]
+            vector = self.kinds[VECTORS[store.entry.array.kind]]
             place = f"*({vector} *)&{place}"
         self.line(f"{place} = {self.text(store.value)};")
 
@@ -194,7 +206,7 @@ class LoopPrinter:
 
     def loop(self, loop: For) -> None:
         if loop.unroll:
-            self.line(f"#pragma GCC unroll {loop.unroll}")
+            self.directive(f"#pragma GCC unroll {loop.unroll}")
         index, begin = loop.index, ""
         if loop.begin is not None:
             begin = f"{self.kinds['index'] + ' ' if loop.declares else ''}{index} = {self.text(loop.begin)}"

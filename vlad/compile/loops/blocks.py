@@ -15,7 +15,9 @@ from vlad.compile.loops.ir import (
     Element,
     For,
     If,
+    Let,
     Local,
+    Origin,
     Position,
     Simd,
     Statement,
@@ -31,14 +33,14 @@ BLOCK = 1024
 FIRST, LAST = "first", "last"
 
 
-def kept_entry(name: str, kind: str, index: str, is_vector: bool = False) -> Element:
-    """The copy of an entry of this block that was read, and may have been overwritten."""
-    return Element(Array(f"kept{name[1:]}", kind), Position(0, ((index, 1), (FIRST, -1))), is_vector)
+def kept_entry(let: Let, index: str, is_vector: bool = False) -> Element:
+    """The copy of an entry of this block that a variable reads, and that may have been overwritten."""
+    copy = Array(Origin.COPY, let.number, let.kind)
+    return Element(copy, Position(0, ((index, 1), (FIRST, -1))), is_vector)
 
 
 def in_blocks(
-    turns: Sequence[Statement], failed: Value, again: Body, index: str, kept: Sequence[str], kind: str, last: int, taken: int,
-    begin: str,
+    turns: Sequence[Statement], failed: Value, again: Body, index: str, kept: Sequence[Let], last: int, taken: int, begin: str,
 ) -> list[Statement]:  # fmt: skip
     """`turns`: the loop from `begin` up to LAST; `failed`: does a block have to be repeated, by `again`? `kept`: the variables
     that are read; `last`: the start of the last whole turn, which has `taken` entries."""
@@ -52,6 +54,6 @@ def in_blocks(
         If(failed, (once_more,)),
     ]
     return [
-        *[Local(kept_entry(name, kind, index).array, BLOCK, keeps=True) for name in kept],
+        *[Local(kept_entry(let, index).array, BLOCK, keeps=True) for let in kept],
         For(begin, None, counted(last), tuple(within), step=0, is_closed=True),
     ]

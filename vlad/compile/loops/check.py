@@ -1,7 +1,8 @@
 """Checks the grammar of the loop language, which the result of every pass satisfies.
 
-In: a nest.  Out: nothing, or AssertionError. Every variable is bound where it is read, and only `Variables` are changed; reals
-are computed from reals of their kind; operands are not written to; loops marked as parallel are innermost.
+In: the loops of a kernel, or a function for a GPU.  Out: nothing, or AssertionError. Every variable is bound where it is read,
+and only `Variables` are changed; reals are computed from reals of their kind; operands are not written to; loops marked as
+parallel are innermost.
 """
 
 from __future__ import annotations
@@ -9,36 +10,40 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from vlad.compile.loops.ir import (
+    BLOCK_INDEX,
     COMBINES,
     ENTRIES,
+    THREAD_INDEX,
     VECTORS,
     Accumulate,
     Assign,
     Body,
     For,
+    GridFunction,
     Let,
-    Nest,
+    Loops,
+    Scope,
     Speculate,
     Statement,
     StoreElement,
     Thread,
     Value,
     Variables,
-    inner_bodies,
-    is_innermost,
-    names_in,
-    values_of,
 )
+from vlad.compile.loops.walking import inner_bodies, is_innermost, names_in, values_of
 from vlad.core.expressions import Binary, Name, Unary
 
-OUTSIDE = ("pass", "blockIdx.x", "threadIdx.x")  # bound in every function for a GPU
 
-
-def check(nest: Nest, name: str) -> None:
+def check(loops: Loops, name: str) -> None:
     """`name`: the name of the pass whose result this is."""
-    changing = {variable for variable, _ in nest.gathered}
-    kinds = dict.fromkeys(OUTSIDE, "index") | dict(nest.gathered)
-    _check_body(nest.body, kinds, changing, name)
+    nests = [Scope(nest.body) for nest in loops.nests]
+    _check_body((*loops.declared, *nests, *loops.converted), {}, set(), name)
+
+
+def check_function(function: GridFunction, name: str) -> None:
+    """The same for a function for a GPU; `pass` is the number of the run."""
+    kinds = dict.fromkeys((BLOCK_INDEX, THREAD_INDEX, "pass"), "index")
+    _check_body(function.nest.body, kinds, set(), name)
 
 
 def _check_body(body: Body, known: dict[str, str], changing: set[str], name: str) -> None:

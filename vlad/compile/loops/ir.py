@@ -11,29 +11,46 @@ emit/c_loops.py and emit/cuda_loops.py print them and make no decisions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, TypeAlias, final
 
-from vlad.core.expressions import Expression, Name, Number, parts, with_parts
+from vlad.core.expressions import Expression, Name, Number
 
 VECTORS = {"float64": "vector of float64", "float32": "vector of float32"}
 ENTRIES = {vector: kind for kind, vector in VECTORS.items()}
 WRAPPING = "uint64"  # the kind in which integers are computed
+# Variables of every function for a GPU: the numbers of the block, and of the thread in it.
+BLOCK_INDEX, THREAD_INDEX = "block", "thread"
 
 
 # Expressions.
 
 
+class Origin(Enum):
+    """What an array is; the values are for display."""
+
+    OPERAND = "a"  # of the kernel, by number; it is only read
+    OUTPUT = "o"  # of the kernel, by number
+    PART = "p"  # a temporary array of a GPU, by number
+    COPY = "kept"  # of the entries of an operand in a block, by the number of the kernel's value
+    LANES = "lanes"  # accumulators, by the variable into which they are combined
+    SHARED = "shared"  # by the threads of a block, by the variable that is reduced
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Array:
-    """`name`: the C for its address; `is_given`: an operand, which is only read; `number`: of the parameter, on a GPU."""
+    """`of`: a number or a variable, as its origin says."""
 
-    name: str
+    origin: Origin
+    of: int | str
     kind: str
-    is_given: bool = False
-    number: int = -1
+
+    @property
+    def is_given(self) -> bool:
+        return self.origin is Origin.OPERAND
 
 
 @final
@@ -62,10 +79,9 @@ class Element:
 @final
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A real operand: its C; on a GPU a parameter, and `is_there` if that is an address in the GPU's memory."""
+    """A real operand, by number. `is_there`: on a GPU, where that is an address in its memory."""
 
-    name: str
-    number: int = -1
+    number: int
     is_there: bool = False
 
 
@@ -105,11 +121,12 @@ LEAVES = (Position, Element, Scalar, Spread, Lane, Address)
 @final
 @dataclass(frozen=True, slots=True)
 class Let:
-    """A variable that does not change."""
+    """A variable that does not change. `number`: of the kernel's value that it holds, if it does."""
 
     name: str
     kind: str
     value: Any
+    number: int = -1
 
 
 @final
@@ -136,11 +153,11 @@ class Local:
 @final
 @dataclass(frozen=True, slots=True)
 class Allocate:
-    """A new array of so many words; at `place`, if that is not null."""
+    """A new array of so many words; if the caller requests the entries of result `place`, at the address that it passes."""
 
     array: Array
     words: int
-    place: str = ""
+    place: int | None = None
 
 
 @final
@@ -149,7 +166,7 @@ class Alias:
     """An array at the address of another one."""
 
     array: Array
-    of: str
+    of: Array
 
 
 @final
@@ -230,24 +247,37 @@ class If:
     alternative: tuple[Statement, ...] = ()
 
 
+class Condition(Enum):
+    """What the C compiler or its preprocessor tests to choose a version; the values are for display."""
+
+    ALWAYS = "always"
+    VECTORS = (
+        "vectors"  # the explicit vectors and the functions on them, which begin with vlad_wide in functions.c
+    )
+    FAST_MATH = "fast math"  # sums may be reordered
+    # A fused multiply-add that is not a call; for floats, also the widest vectors.
+    FUSED = "fused multiply-add"
+    FUSED_FLOATS = "fused multiply-add of floats"
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The first case whose condition is true in the C preprocessor, or `otherwise`."""
+    """The first case whose condition is true, or `otherwise`."""
 
-    cases: tuple[tuple[str, tuple[Statement, ...]], ...]
+    cases: tuple[tuple[Condition, tuple[Statement, ...]], ...]
     otherwise: tuple[Statement, ...] = ()
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Speculate:
-    """The flag starts as `far`. The first attempt whose condition is true in the C preprocessor ("" is always true) runs, and may
-    set the flag; if there is none, the flag is set. If it is set, `otherwise` runs, and replaces all results of the attempt."""
+    """The flag starts as `far`. The first attempt whose condition is true runs, and may set the flag; if there is none, the flag
+    is set. If it is set, `otherwise` runs, and replaces all results of the attempt."""
 
     flag: str
     far: Any
-    attempts: tuple[tuple[str, tuple[Statement, ...]], ...]
+    attempts: tuple[tuple[Condition, tuple[Statement, ...]], ...]
     otherwise: tuple[Statement, ...]
 
 
@@ -309,173 +339,62 @@ Body: TypeAlias = "tuple[Statement, ...]"
 class Nest:
     """Loops over one piece of a kernel. `turns`: their total number; `outputs`: the kinds of all arrays and reals that are
     results of the kernel; `in_place`: does any of them start from another array? `gathered`: the variables outside in which reals
-    are accumulated, and their kinds; `over`: the operands that outputs overwrite although a loop may be repeated; `steps`: the
-    number of values that a turn computes."""
+    are accumulated, and their kinds; `over`: the numbers of operands that outputs overwrite although a loop may be repeated;
+    `steps`: the number of values that a turn computes."""
 
     body: Body
     turns: int
     outputs: tuple[str, ...]
     in_place: bool = False
     gathered: tuple[tuple[str, str], ...] = ()
-    over: frozenset[str] = field(default_factory=frozenset)
+    over: frozenset[int] = field(default_factory=frozenset)
     steps: int = 0
 
 
-# Walking.
+@final
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """The loops of a kernel for a processor. `declared`: its outputs, with their initial values; `converted`: assigns the reals
+    that were accumulated as numbers of another kind. `operands`, `outputs`: their names, for printers only."""
+
+    declared: Body
+    nests: tuple[Nest, ...]
+    converted: Body
+    operands: tuple[str, ...]
+    outputs: tuple[str, ...]
 
 
-NESTING = frozenset({For, Scope, If, Versions, Speculate})  # statements that contain others
+@final
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An array, or a real that is passed by value. `number`: the kernel's operands, then its outputs, then the temporary arrays
+    for parts."""
+
+    number: int
+    array: Array
+    is_array: bool = True
+
+    @property
+    def is_written(self) -> bool:
+        return not self.array.is_given
 
 
-def inner_bodies(statement: Statement) -> Sequence[Body]:
-    if type(statement) not in NESTING:
-        return ()
-    match statement:
-        case For() | Scope():
-            return (statement.body,)
-        case If():
-            return statement.consequent, statement.alternative
-        case Versions():
-            return *[body for _, body in statement.cases], statement.otherwise
-        case Speculate():
-            return *[body for _, body in statement.attempts], statement.otherwise
-    return ()
+@final
+@dataclass(frozen=True, slots=True)
+class GridFunction:
+    """A function that is run in so many blocks of threads, `passes` times in sequence; if that is more than once, the number of
+    the run is its last argument. `is_long`: its indices need more than 32 bits."""
+
+    name: str
+    nest: Nest
+    blocks: int
+    threads: int
+    parameters: tuple[Parameter, ...]
+    passes: int
+    is_long: bool
 
 
-def with_bodies(statement: Statement, found: Sequence[Body]) -> Statement:
-    """The statement with other bodies; itself if these are its own."""
-    if all(one is other for one, other in zip(inner_bodies(statement), found, strict=True)):
-        return statement
-    match statement:
-        case For() | Scope():
-            return replace(statement, body=found[0])
-        case If():
-            return If(statement.test, *found)
-        case Versions():
-            cases = zip([condition for condition, _ in statement.cases], found, strict=False)
-            return Versions(tuple(cases), found[-1])
-        case Speculate():
-            attempts = zip([condition for condition, _ in statement.attempts], found, strict=False)
-            return replace(statement, attempts=tuple(attempts), otherwise=found[-1])
-    return statement
-
-
-def statements(body: Body) -> Iterator[Statement]:
-    """All statements, nested ones included, in the order of the text."""
-    for statement in body:
-        yield statement
-        if type(statement) in NESTING:
-            for inner in inner_bodies(statement):
-                yield from statements(inner)
-
-
-def mapped(body: Body, change: Callable[[Statement], Sequence[Statement]]) -> Body:
-    """Each statement replaced by others, the inner ones first."""
-    found: list[Statement] = []
-    for statement in body:
-        inner = inner_bodies(statement)
-        changed = with_bodies(statement, [mapped(one, change) for one in inner]) if inner else statement
-        found += change(changed)
-    is_same = len(found) == len(body) and all(one is other for one, other in zip(found, body, strict=True))
-    return body if is_same else tuple(found)
-
-
-def is_innermost(statement: Statement) -> bool:
-    return type(statement) is For and not any(type(one) is For for one in statements(statement.body))
-
-
-def values_of(statement: Statement) -> Sequence[Value]:
-    """The expressions of a statement itself."""
-    match statement:
-        case Let():
-            return (statement.value,)
-        case Variables():
-            return () if statement.start is None else (statement.start,)
-        case Local():
-            return () if statement.start is None else (statement.start,)
-        case Assign():
-            return (statement.value,)
-        case StoreElement():
-            return statement.entry, statement.value
-        case Accumulate():
-            return statement.target, statement.value
-        case For():
-            ends = [statement.begin, statement.end, statement.step]
-            return [one for one in ends if one is not None and type(one) is not int]
-        case If():
-            return (statement.test,)
-        case Speculate():
-            return (statement.far,)
-        case Prefetch():
-            return (statement.entry,)
-    return ()
-
-
-def within(value: Value) -> Iterator[Value]:
-    """A value and all its parts."""
-    yield value
-    match value:
-        case Element():
-            yield value.position
-        case Spread():
-            yield from within(value.value)
-        case Address():
-            yield from within(value.entry)
-        case Position() | Scalar() | Lane():
-            pass
-        case _:
-            for part in parts(value):
-                yield from within(part)
-
-
-def operands_of(value: Value) -> Sequence[Expression]:
-    """The operands of an operation; none for other values."""
-    return () if isinstance(value, LEAVES) else parts(value)
-
-
-def names_in(value: Value) -> Iterator[str]:
-    """The variables in a value."""
-    for one in within(value):
-        match one:
-            case Name():
-                yield one.name
-            case Position():
-                yield from [name for name, _ in (*one.strides, *one.at)]
-            case Lane():
-                yield from (one.vector, one.index)
-
-
-def replaced(value: Any, instead: Callable[[Any], Any]) -> Any:
-    """A value with some parts replaced: `instead` returns None for those that stay."""
-    found = instead(value)
-    if found is not None:
-        return found
-    match value:
-        case Element() | Position() | Scalar() | Lane() | Address():
-            return value
-        case Spread():
-            return replace(value, value=replaced(value.value, instead))
-    inner = parts(value)
-    return with_parts(value, [replaced(part, instead) for part in inner]) if inner else value
-
-
-def retargeted(body: Body, targets: Mapping[str, Name | Element]) -> Body:
-    """A body that accumulates elsewhere what it accumulated in some variables."""
-
-    def change(statement: Statement) -> Sequence[Statement]:
-        if (
-            type(statement) is Accumulate
-            and type(statement.target) is Name
-            and statement.target.name in targets
-        ):
-            return [replace(statement, target=targets[statement.target.name])]
-        return [statement]
-
-    return mapped(body, change)
-
-
-def definitions(body: Body) -> dict[str, Let]:
-    return {one.name: one for one in statements(body) if type(one) is Let}
+# Constructors.
 
 
 def counted(number: int) -> Number:

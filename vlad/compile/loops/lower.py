@@ -1,6 +1,6 @@
 """A kernel → loops of the loop language for a processor: the order of loops, the values computed outside each, accumulators.
 
-In: a kernel, the names of its operands and outputs in C.  Out: `Lowered`, with a nest for each piece of a kernel with choices
+In: a kernel, the names of its operands and outputs.  Out: `Loops`, with a nest for each piece of a kernel with choices
 (reindex.py). Reductions over the innermost loops are accumulated in a local variable, sums of floats in a double.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, final
 
 from vlad.compile.ir.reindex import pieces
@@ -19,10 +18,13 @@ from vlad.compile.loops.ir import (
     Array,
     Assign,
     Body,
+    Condition,
     Element,
     If,
     Let,
+    Loops,
     Nest,
+    Origin,
     Poll,
     Position,
     Scalar,
@@ -58,29 +60,20 @@ NAN = Number(math.nan, "float64")
 
 
 class Place(NamedTuple):
-    """The C for the address at which to store an array, unless that is null; and the condition of the preprocessor for storing it
-    there, "" for always."""
+    """The number of the result whose entries an array may be, stored at the address that the caller passes; and the condition
+    for storing it there."""
 
-    text: str
-    condition: str = ""
+    result: int
+    condition: Condition = Condition.ALWAYS
 
 
 class Operand(NamedTuple):
-    """An operand of a kernel: its C, and its value if that is known."""
+    """An operand of a kernel: its number, which is that of the first one that is the same; its name, for printers only; and its
+    value if that is known."""
 
-    text: str
+    number: int
+    name: str = ""
     known: float | None = None
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    """The declarations of the outputs, with their initial values; the loops; conversions of reals that were accumulated as
-    numbers of another kind."""
-
-    declared: Body
-    nests: tuple[Nest, ...]
-    converted: Body
 
 
 def polls(kernel: Kernel) -> bool:
@@ -97,39 +90,45 @@ def lower(
     kernel: Kernel,
     operands: Sequence[Operand],
     outputs: Sequence[str],
-    over: str | None,
+    over: Condition | None,
     taken: Mapping[int, int],
-    places: Mapping[str, Place],
-) -> Lowered:
-    """`over`: the condition under which outputs may overwrite operands (`when_over` in order.py); `taken`: by output, an operand
-    that is dead afterwards, whose buffer it may reuse (buffer_reuse.py). `places`: the addresses at which to store outputs."""
+    places: Mapping[int, Place],
+) -> Loops:
+    """`outputs`: their names. `over`: the condition under which outputs may overwrite operands (`when_over` in order.py);
+    `taken`: by output, an operand that is dead afterwards, whose buffer it may reuse (buffer_reuse.py). `places`: where to store
+    outputs, by number."""
     lowerings = lower_pieces(kernel, operands, outputs)
     first = lowerings[0]
     declared: list[Statement] = []
-    for number, (output, name) in enumerate(zip(kernel.outputs, outputs, strict=True)):
+    for number, output in enumerate(kernel.outputs):
         if output.size is None:
             declared += first.declared_real(number)
             continue
-        base = None if output.base is None else operands[output.base].text
-        array = Array(name, output.kind)
+        base = None if output.base is None else _given(operands[output.base], output.kind)
+        array = Array(Origin.OUTPUT, number, output.kind)
         if number in taken and base is not None:
             declared.append(Alias(array, base))
             continue
-        new = placed(array, output, places.get(name))
+        new = placed(array, output, places.get(number))
         if number in taken and over is not None:
-            alias = Alias(array, operands[taken[number]].text)
+            alias = Alias(array, _given(operands[taken[number]], output.kind))
             declared += _where(over, (alias,), new)
             continue
         declared += new
         combine = next((write.combine for write in kernel.writes if write.output == number), "")
         if base is not None:
-            declared.append(_filled(array, output.size, Array(base, output.kind, True)))
+            declared.append(_filled(array, output.size, base))
         elif combine and not (kernel.turns and first.gathers_all(number)):
             declared.append(_filled(array, output.size, first_value(combine, output.kind)))
         elif output.fill is not None:
             declared.append(_filled(array, output.size, constant(output.fill, output.kind)))
     nests = tuple([lowering.nest() for lowering in lowerings])
-    return Lowered(tuple(declared), nests, tuple(first.converted()))
+    names = tuple([operand.name for operand in operands])
+    return Loops(tuple(declared), nests, tuple(first.converted()), names, tuple(outputs))
+
+
+def _given(operand: Operand, kind: str) -> Array:
+    return Array(Origin.OPERAND, operand.number, kind)
 
 
 def placed(array: Array, output: Output, place: Place | None) -> Body:
@@ -138,11 +137,11 @@ def placed(array: Array, output: Output, place: Place | None) -> Body:
     new = Allocate(array, count)
     if place is None:
         return (new,)
-    return _where(place.condition, (Allocate(array, count, place.text),), (new,))
+    return _where(place.condition, (Allocate(array, count, place.result),), (new,))
 
 
-def _where(condition: str, body: Body, others: Body) -> Body:
-    return (Versions(((condition, body),), others),) if condition else body
+def _where(condition: Condition, body: Body, others: Body) -> Body:
+    return body if condition is Condition.ALWAYS else (Versions(((condition, body),), others),)
 
 
 def _filled(array: Array, size: int, value: Number | Array) -> Statement:
@@ -202,15 +201,19 @@ class _Lowering:
         if not write.combine:
             return [real]
         own = Variables((gathered,), self._kind_gathered(write), self._start(write))
-        return [own] if gathered == name else [real, own]
+        return [real, own] if self._is_converted(write) else [own]
 
     def converted(self) -> list[Statement]:
         """Conversions of reals that were accumulated as numbers of another kind."""
         return [
             Assign(self.outputs[write.output], Convert(self._kind_of(write), Name(self._gathered(write))))
             for write in self.kernel.writes
-            if write.combine and write.access is None and self._gathered(write) != self.outputs[write.output]
+            if self._is_converted(write)
         ]
+
+    def _is_converted(self, write: Write) -> bool:
+        """Is a real accumulated as a number of another kind, and so in a variable of its own?"""
+        return bool(write.combine) and write.access is None and self._kind_gathered(write) != "float64"
 
     def _inside(self, depth: int) -> int:
         """The number of turns of the loops inside the loop at this depth."""
@@ -283,11 +286,11 @@ class _Lowering:
         found: list[Statement] = []
         for number, read in enumerate(kernel.reads):
             if self.levels[number] == level:
-                found.append(Let(value_name(number), read.kind, self._read(read)))
+                found.append(Let(value_name(number), read.kind, self._read(read), number))
         for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
             assert type(step) is Step
             if self.levels[number] == level:
-                found.append(Let(value_name(number), step.kind, step_value(kernel, step)))
+                found.append(Let(value_name(number), step.kind, step_value(kernel, step), number))
         return found
 
     def _read(self, read: Read) -> Value:
@@ -296,8 +299,8 @@ class _Lowering:
             return Convert(read.kind, position(read.access, self.kernel.extents))  # type: ignore[arg-type]
         operand = self.operands[read.operand]
         if read.access is None:
-            return Scalar(operand.text) if operand.known is None else Number(operand.known, "float64")
-        return entry(Array(operand.text, read.kind, True), read.access, self.kernel.extents)
+            return Scalar(operand.number) if operand.known is None else Number(operand.known, "float64")
+        return entry(_given(operand, read.kind), read.access, self.kernel.extents)
 
     def _writes(self) -> list[Statement]:
         kernel = self.kernel
@@ -324,14 +327,14 @@ class _Lowering:
         return found
 
     def _output(self, write: Write) -> Array:
-        return Array(self.outputs[write.output], self._kind_of(write))
+        return Array(Origin.OUTPUT, write.output, self._kind_of(write))
 
     def _gathered(self, write: Write) -> str:
         """The accumulator of a write. No other name has two underscores in a row."""
         output = self.outputs[write.output]
         if write.access is not None:
             return f"{output}__{write.value}"
-        return output if self._kind_gathered(write) == "float64" else f"{output}__all"
+        return f"{output}__all" if self._is_converted(write) else output
 
     def _kind_of(self, write: Write) -> str:
         return self.kernel.outputs[write.output].kind

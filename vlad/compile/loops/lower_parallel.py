@@ -16,14 +16,19 @@ from dataclasses import dataclass, field
 from typing import final
 
 from vlad.compile.loops.ir import (
+    BLOCK_INDEX,
+    THREAD_INDEX,
     Accumulate,
     Array,
     Body,
     Element,
     For,
+    GridFunction,
     Leader,
     Let,
     Nest,
+    Origin,
+    Parameter,
     Position,
     Scalar,
     Scope,
@@ -34,9 +39,6 @@ from vlad.compile.loops.ir import (
     Value,
     Variables,
     counted,
-    statements,
-    values_of,
-    within,
 )
 from vlad.compile.loops.values import (
     combined_value,
@@ -49,6 +51,7 @@ from vlad.compile.loops.values import (
     step_value,
     value_name,
 )
+from vlad.compile.loops.walking import statements, values_of, within
 from vlad.compile.loops.write_groups import Unfit, WriteGroup, first_fill, is_part, write_groups
 from vlad.core.expressions import Binary, Conditional, Convert, Expression, Name, Number, Unary
 from vlad.core.loop_nests import Access, Box, Choice, Kernel, Step, Write
@@ -60,34 +63,6 @@ FEWEST_TERMS = {"thread": 64, "block": 8}  # for each thread, before a sum is sp
 LARGEST_INT = (1 << 31) - 1
 MOST_PARAMETERS = 500  # of a function: its parameters may take 4 KiB
 TRUE = Number(1, "int")
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """An array, or a real that is passed by value. `number`: the kernel's operands, then its outputs, then the temporary arrays
-    for parts."""
-
-    number: int
-    name: str
-    kind: str
-    is_array: bool = True
-    is_written: bool = False
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class GridFunction:
-    """A function that is run in so many blocks of threads, `passes` times in sequence; if that is more than once, the number of
-    the run is its last argument. `is_long`: its indices need more than 32 bits."""
-
-    name: str
-    nest: Nest
-    blocks: int
-    threads: int
-    parameters: tuple[Parameter, ...]
-    passes: int
-    is_long: bool
 
 
 @final
@@ -131,7 +106,6 @@ class _ParallelLowering:
         self.name = name
         self.found: list[GridFunction] = []
         self.rooms: list[int] = []
-        self.gathering: list[str] = []  # the kind of the numbers in each temporary array
         self.is_long = self._reach() >= LARGEST_INT - THREADS
 
     def _reach(self) -> int:
@@ -160,11 +134,8 @@ class _ParallelLowering:
         if parts == 1:
             self._gather(group, threads, places, terms, 1, [])
             return
-        rooms = [
-            len(self.kinds) + len(self.kernel.outputs) + len(self.rooms) + n for n in range(len(group.writes))
-        ]
+        rooms = range(len(self.rooms), len(self.rooms) + len(group.writes))
         self.rooms += [places * parts] * len(group.writes)
-        self.gathering += [self._gathers(write) for write in group.writes]
         self._gather(group, threads, places, terms, parts, rooms)
         self._gather_parts(group, places, parts, rooms)
 
@@ -182,14 +153,14 @@ class _ParallelLowering:
             *before,
             Scope((*turn, *stores)),
         ]
-        self._finish(group, body, [], _quotient(turns, THREADS), THREADS)
+        self._finish(group, body, _quotient(turns, THREADS), THREADS)
 
     def _gather(
         self, group: WriteGroup, threads: int, places: int, terms: int, parts: int, rooms: Sequence[int]
     ) -> None:
         """A function in which a thread or a block accumulates the terms of each place, or of each part of one."""
         own = places * parts
-        number: Expression = Name("own" if threads == 1 else "blockIdx.x")
+        number: Expression = Name("own" if threads == 1 else BLOCK_INDEX)
         body: list[Statement] = [Thread("own", own)] if threads == 1 else []
         if parts == 1:
             body.append(Let("place", "index", number))
@@ -202,7 +173,7 @@ class _ParallelLowering:
         body += [*self._indices(group.kept, Name("place")), *self._passed_indices(group)]
         body += [self._begun(name, write) for name, write in group.gathering()]
         length = _quotient(terms, parts)
-        begin: Expression | None = Name("threadIdx.x") if threads > 1 else None
+        begin: Expression | None = Name(THREAD_INDEX) if threads > 1 else None
         end: Expression = counted(terms)
         if parts > 1:
             first = Binary("*", Name("part"), counted(length))
@@ -226,23 +197,23 @@ class _ParallelLowering:
             part = Binary("+", Binary("*", Name("place"), counted(parts)), Name("part"))
         body += self._stored(group, part, rooms)
         blocks = own if threads > 1 else _quotient(own, THREADS)
-        self._finish(group, body, rooms, blocks, threads if threads > 1 else THREADS)
+        self._finish(group, body, blocks, threads if threads > 1 else THREADS)
 
     def _gather_parts(self, group: WriteGroup, places: int, parts: int, rooms: Sequence[int]) -> None:
         """A function in which a block combines the parts of each place."""
         threads = _power_of_two(parts)
-        body: list[Statement] = [Let("place", "index", Name("blockIdx.x"))]
+        body: list[Statement] = [Let("place", "index", Name(BLOCK_INDEX))]
         body += [*self._indices(group.kept, Name("place")), *self._passed_indices(group)]
         for (name, write), room in zip(group.gathering(), rooms, strict=True):
-            array = self._array(room, self._gathers(write), False)
+            array = Array(Origin.PART, room, self._gathers(write))
             given = Element(array, Position(0, (("place", parts), ("part", 1))))
             combined = Accumulate(Name(name), Name("x"), write.combine, self._kind(write))
             turn = (Let("x", self._gathers(write), given), combined)
             body.append(self._begun(name, write))
-            body.append(For("part", Name("threadIdx.x"), counted(parts), turn, step=threads))
+            body.append(For("part", Name(THREAD_INDEX), counted(parts), turn, step=threads))
         body += self._together(group, threads)
         body += self._stored(group, None, [])
-        self._finish(group, body, rooms, places, threads)
+        self._finish(group, body, places, threads)
 
     def _together(self, group: WriteGroup, threads: int) -> list[Statement]:
         """The reduction over the threads of a block; then its first thread continues alone."""
@@ -268,7 +239,7 @@ class _ParallelLowering:
         found: list[Statement] = []
         for number, (name, write) in enumerate(group.gathering()):
             if rooms:
-                array = self._array(rooms[number], self._gathers(write), False)
+                array = Array(Origin.PART, rooms[number], self._gathers(write))
                 found += [
                     Let(f"at{number}", "index", part),
                     StoreElement(Element(array, Position(0, ((f"at{number}", 1),))), Name(name)),
@@ -277,41 +248,42 @@ class _ParallelLowering:
                 found.append(self._store(write, Name(name)))
         return found
 
-    def _finish(
-        self, group: WriteGroup, body: Sequence[Statement], rooms: Sequence[int], blocks: int, threads: int
-    ) -> None:
+    def _finish(self, group: WriteGroup, body: Sequence[Statement], blocks: int, threads: int) -> None:
         passes = math.prod([self.kernel.extents[axis] for axis in group.passed])
         outputs = tuple([output.kind for output in self.kernel.outputs])
         nest = Nest(tuple(body), self.kernel.turns, outputs, steps=len(self.kernel.steps))
-        numbers = sorted(_arrays(nest.body))
-        if len(numbers) > MOST_PARAMETERS:
+        parameters = self._parameters(nest.body)
+        if len(parameters) > MOST_PARAMETERS:
             raise Unfit("an operation of so many operands")
-        parameters = tuple([self._parameter(number) for number in numbers])
         name = f"{self.name}_{len(self.found)}"
         self.found.append(GridFunction(name, nest, blocks, threads, parameters, passes, self.is_long))
 
     # Parameters.
 
-    def _variable(self, number: int) -> str:
-        outputs = len(self.kinds), len(self.kinds) + len(self.kernel.outputs)
-        if number < outputs[0]:
-            return f"a{number}"
-        return f"o{number - outputs[0]}" if number < outputs[1] else f"p{number - outputs[1]}"
+    def _parameters(self, body: Body) -> tuple[Parameter, ...]:
+        """The operands, outputs and temporary arrays that a function uses."""
+        found: dict[int, Parameter] = {}
+        for statement in statements(body):
+            for value in values_of(statement):
+                for one in within(value):
+                    if type(one) is Element:
+                        array, is_array = one.array, True
+                    elif type(one) is Scalar:
+                        array, is_array = Array(Origin.OPERAND, one.number, "float64"), one.is_there
+                    else:
+                        continue
+                    number = self._number(array)
+                    found[number] = Parameter(number, array, is_array)
+        return tuple([found[number] for number in sorted(found)])
 
-    def _parameter(self, number: int) -> Parameter:
-        outputs, name = number - len(self.kinds), self._variable(number)
-        if outputs >= len(self.kernel.outputs):
-            kind = self.gathering[outputs - len(self.kernel.outputs)]
-            return Parameter(number, name, kind, is_written=True)
-        if outputs >= 0:
-            output = self.kernel.outputs[outputs]
-            kind = "float64" if output.size is None else output.kind
-            return Parameter(number, name, kind, is_written=True)
-        kind = next((read.kind for read in self.kernel.reads if read.operand == number), "float64")
-        return Parameter(number, name, kind, is_array=self.kinds[number] != "d")
-
-    def _array(self, number: int, kind: str, is_given: bool) -> Array:
-        return Array(self._variable(number), kind, is_given, number)
+    def _number(self, array: Array) -> int:
+        """The number of a parameter."""
+        assert type(array.of) is int
+        operands, outputs = len(self.kinds), len(self.kernel.outputs)
+        return (
+            array.of
+            + {Origin.OPERAND: 0, Origin.OUTPUT: operands, Origin.PART: operands + outputs}[array.origin]
+        )
 
     # Indices and values.
 
@@ -409,13 +381,13 @@ class _ParallelLowering:
             is_inner = not values.axes[number].isdisjoint(within)
             if number < first:
                 is_inner |= bool(taken) and not on[taken].isdisjoint(within)
-                let = Let(value_name(number), kernel.reads[number].kind, self._read(number, taken))
+                let = Let(value_name(number), kernel.reads[number].kind, self._read(number, taken), number)
                 access = kernel.reads[number].access
                 is_inner |= access is not None and any(value in inner for value, _ in access.at)
             else:
                 step = kernel.steps[number - first]
                 is_inner |= any(value in inner for value in step.values)
-                let = Let(value_name(number), kernel.kind_of(number), self._computed(number, step))
+                let = Let(value_name(number), kernel.kind_of(number), self._computed(number, step), number)
             if is_inner:
                 inner.add(number)
             found[is_inner].append(let)
@@ -427,8 +399,8 @@ class _ParallelLowering:
             assert read.access is not None
             return Convert(read.kind, position(read.access, extents))  # type: ignore[arg-type]
         if read.access is None:
-            return Scalar(self._variable(read.operand), read.operand, self.kinds[read.operand] != "d")
-        value: Value = entry(self._array(read.operand, read.kind, True), read.access, extents)
+            return Scalar(read.operand, self.kinds[read.operand] != "d")
+        value: Value = entry(Array(Origin.OPERAND, read.operand, read.kind), read.access, extents)
         return Conditional(Name(taken), value, counted(0)) if taken else value  # type: ignore[arg-type]
 
     def _computed(self, number: int, step: Step | Choice) -> Value:
@@ -441,8 +413,7 @@ class _ParallelLowering:
     def _store(self, write: Write, value: Expression) -> Statement:
         access = Access(0, (0,) * len(self.kernel.extents)) if write.access is None else write.access
         kind, is_real = self._kind(write), write.access is None
-        number = len(self.kinds) + write.output
-        array = self._array(number, "float64" if is_real else kind, False)
+        array = Array(Origin.OUTPUT, write.output, "float64" if is_real else kind)
         place = entry(array, access, self.kernel.extents)
         if access.at and write.combine:
             return Accumulate(place, value, "add", kind, is_atomic=True)
@@ -475,19 +446,6 @@ def _inside(box: Box, extents: Sequence[int]) -> Expression:
         tests += [Binary(">=", index, counted(begin))] if begin > 0 else []
         tests += [Binary("<", index, counted(end))] if end < extent else []
     return _joined("&&", tests)
-
-
-def _arrays(body: Body) -> set[int]:
-    """The numbers of the parameters of a function."""
-    found: set[int] = set()
-    for statement in statements(body):
-        for value in values_of(statement):
-            for one in within(value):
-                if type(one) is Element and one.array.number >= 0:
-                    found.add(one.array.number)
-                elif type(one) is Scalar:
-                    found.add(one.number)
-    return found
 
 
 def _quotient(a: int, b: int) -> int:

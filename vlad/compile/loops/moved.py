@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import final
 
-from vlad.compile.loops.ir import Element, Let, Value, operands_of
+from vlad.compile.loops.ir import Element, Let, Value
 from vlad.compile.loops.scaling import operand_name
+from vlad.compile.loops.walking import operands_of
 from vlad.core.expressions import Binary, Call, Convert, Expression, Name, Number, Unary
 
 ODD = ("*", "/")  # negating one operand negates the result, to the last bit

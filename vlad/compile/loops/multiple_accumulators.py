@@ -15,11 +15,13 @@ from vlad.compile.loops.ir import (
     Accumulate,
     Array,
     Body,
+    Condition,
     Element,
     For,
     Let,
     Local,
     Nest,
+    Origin,
     Position,
     Scope,
     Simd,
@@ -28,12 +30,9 @@ from vlad.compile.loops.ir import (
     Variables,
     Versions,
     counting,
-    is_innermost,
-    mapped,
-    retargeted,
-    statements,
 )
-from vlad.compile.loops.simd import FEWEST_SIMD, is_left_to_the_compiler
+from vlad.compile.loops.mark_parallel import FEWEST_SIMD, is_left_to_the_compiler
+from vlad.compile.loops.walking import is_innermost, mapped, retargeted, statements
 from vlad.core.expressions import Binary, Name, Number
 from vlad.core.loop_nests import SHORT
 from vlad.core.types import is_of_reals
@@ -46,7 +45,6 @@ PARTS, FEWEST_IN_PART, MOST_STEPS_IN_PART = 4, 16, 4
 # which for rows of twenty takes longer than the rest of the loop.
 LANES, MOST_IN_LANES = 8, 64
 IN_ORDER = ("greater", "less")
-FAST_MATH = "defined(VLAD_FAST_MATH)"
 
 
 class Gathered(NamedTuple):
@@ -79,7 +77,7 @@ def accumulate_in_several(nest: Nest) -> Nest:
             gathered = _gathered(statement.body, kinds)
             lanes = _in_lanes(statement, gathered)
             if all(one.combine == "+" for one in gathered) and is_left_to_the_compiler(statement.body):
-                return [Versions(((FAST_MATH, (replace(statement, simd=None),)),), (lanes,))]
+                return [Versions(((Condition.FAST_MATH, (replace(statement, simd=None),)),), (lanes,))]
             return [lanes]
         return [statement]
 
@@ -160,7 +158,7 @@ def _in_parts(loop: For, gathered: Sequence[Gathered]) -> Scope:
 
 def _in_lanes(loop: For, gathered: Sequence[Gathered]) -> Scope:
     """The sums, maxima or minima of a short row."""
-    arrays = {one.name: Array(f"{one.name}__lanes", one.kind) for one in gathered}
+    arrays = {one.name: Array(Origin.LANES, one.name, one.kind) for one in gathered}
     lines: list[Statement] = [Local(arrays[one.name], LANES, one.start) for one in gathered]
     whole, left = loop.extent // LANES, loop.extent % LANES
 

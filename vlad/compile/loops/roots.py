@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from vlad.compile.loops.ir import Let, Nest, Statement, Value, mapped
+from vlad.compile.loops.ir import Let, Nest, Statement, Value
 from vlad.compile.loops.scaling import constants, operand_name
+from vlad.compile.loops.walking import mapped
 from vlad.core.expressions import Call
 
 POWER, ROOT = "pow", "vlad_root"

@@ -14,7 +14,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vlad.compile.loops.ir import Let, Nest, Statement, Value, mapped, statements
+from vlad.compile.loops.ir import Let, Nest, Statement, Value
+from vlad.compile.loops.walking import mapped, statements
 from vlad.core.expressions import Binary, Convert, Name, Number, Unary
 
 # By kind: the limit up to which all whole numbers are represented.

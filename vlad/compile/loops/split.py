@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vlad.compile.loops.ir import For, Nest, Statement, counted, is_innermost, mapped
+from vlad.compile.loops.ir import For, Nest, Statement, counted
+from vlad.compile.loops.mark_parallel import calls_vectors
 from vlad.compile.loops.multiple_accumulators import LANES, MOST_IN_LANES, is_short_row
-from vlad.compile.loops.simd import calls_vectors
+from vlad.compile.loops.walking import is_innermost, mapped
 from vlad.core.loop_nests import SHORT
 
 FEWEST_LEFT = {"float32": 4, "float64": 2}  # the entries of the smallest vector

@@ -1,7 +1,7 @@
 """Explicit vectors of C for innermost loops of sums, products and quotients, four vectors per turn, each of eight reals or
 sixteen floats; and for loops that call functions with faster versions than the C library's (functions.py), and sum their results.
 
-In: a nest, in which common divisors are inverted once (quotients.py).  Out: the same, with another version of such loops.
+In: a nest, in which common divisors are inverted once (divide_once.py).  Out: the same, with another version of such loops.
 
 The reciprocal in every fourth vector is computed by products and sums, while the processor divides for the others: it has one
 divider, which is slow, and two units that multiply and add.
@@ -24,14 +24,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, final
 
-from vlad.compile.emit.functions import BETTER, OWN
 from vlad.compile.loops.blocks import LAST, in_blocks, kept_entry
+from vlad.compile.loops.divide_once import DIVIDED, FLAG, definitions_in
 from vlad.compile.loops.ir import (
     VECTORS,
     Accumulate,
     Address,
     Assign,
     Body,
+    Condition,
     Element,
     For,
     If,
@@ -49,20 +50,16 @@ from vlad.compile.loops.ir import (
     Versions,
     counted,
     counting,
-    inner_bodies,
-    is_innermost,
-    statements,
-    with_bodies,
 )
+from vlad.compile.loops.mark_parallel import is_long_sum, is_sum
 from vlad.compile.loops.moved import Moved
-from vlad.compile.loops.quotients import DIVIDED, FLAG, definitions_in, reciprocal_name
 from vlad.compile.loops.roots import is_root
 from vlad.compile.loops.scaling import constants, operand_name
-from vlad.compile.loops.simd import is_long_sum, is_sum
+from vlad.compile.loops.walking import inner_bodies, is_innermost, statements, with_bodies
+from vlad.compile.runtime.functions import BETTER, OWN
 from vlad.core.expressions import Binary, Call, Conditional, Expression, Name, Number, Unary
 from vlad.core.loop_nests import SIZES, words
 
-WIDE = "defined(VLAD_WIDE)"
 LENGTH, VECTORS_IN_TURN = 64, 4  # bytes of a vector, vectors in a turn of the loop
 # The following are in words of 8 bytes: reals, or two floats.
 FEWEST_WIDE = 256  # in a row: reading the processor's flags takes as long as some vectors
@@ -83,7 +80,7 @@ class Quotient(NamedTuple):
 
 
 class Division(NamedTuple):
-    """The quotients of a turn; `kept`: the variables of the turn that are reciprocals, by divisor."""
+    """The quotients of a turn; `kept`: the reciprocals that the kernel itself computes, by divisor."""
 
     quotients: Mapping[str, Quotient]
     kept: Mapping[str, str]
@@ -95,32 +92,23 @@ NO_DIVISION = Division({}, {})
 
 def vectorize(nest: Nest) -> Nest:
     outer = list(_outer(nest.body))
+    lets = {one.name: one for one in statements(nest.body) if type(one) is Let}
 
     def change(statement: Statement) -> Sequence[Statement]:
         if type(statement) is Speculate:
             (plain,) = statement.otherwise
             (_, (attempt,)), *_ = statement.attempts
             if type(plain) is For and type(attempt) is For:
-                division = _division(attempt.body, definitions_in(plain.body))
+                division = _division(attempt.body, lets)
                 if _fits(nest, plain, outer, division):
                     wide = _Wide(nest, plain, division).loops()
                     body: Body = (If(Unary("!", Name(FLAG)), (wide,)),) if nest.over else (wide,)
-                    return [replace(statement, attempts=((WIDE, body), *statement.attempts))]
+                    return [replace(statement, attempts=((Condition.VECTORS, body), *statement.attempts))]
         elif type(statement) is For and is_innermost(statement):
             return _versions(nest, statement, outer)
         return [statement]
 
     return replace(nest, body=_loops_mapped(nest.body, change))
-
-
-def runs_twice_in_vectors(nest: Nest) -> bool:
-    """Does a loop that may be repeated have a vector version, which keeps the entries that it overwrites?"""
-    return any(
-        condition == WIDE
-        for one in statements(nest.body)
-        if type(one) is Speculate
-        for condition, _ in one.attempts
-    )
 
 
 def _loops_mapped(body: Body, change: Callable[[Statement], Sequence[Statement]]) -> Body:
@@ -147,8 +135,8 @@ def _outer(body: Body) -> Iterator[Let]:
                 yield from _outer(inner)
 
 
-def _division(attempt: Body, plain: Mapping[str, Let]) -> Division:
-    """The quotients in a loop from quotients.py."""
+def _division(attempt: Body, lets: Mapping[str, Let]) -> Division:
+    """The quotients in a loop from divide_once.py."""
     quotients: dict[str, Quotient] = {}
     kept: dict[str, str] = {}
     kind = ""
@@ -157,21 +145,21 @@ def _division(attempt: Body, plain: Mapping[str, Let]) -> Division:
             dividend, divisor, reciprocal = let.value.operands
             one = Quotient(dividend, operand_name(divisor), operand_name(reciprocal))
             quotients[let.name], kind = one, let.kind
-            if one.reciprocal != reciprocal_name(one.divisor):
+            if lets[one.reciprocal].number >= 0:
                 kept[one.divisor] = one.reciprocal
     return Division(quotients, kept, kind)
 
 
 def _versions(nest: Nest, loop: For, outer: Sequence[Let]) -> list[Statement]:
     if is_long_sum(loop) and _fits(nest, loop, outer):
-        return [Versions(((WIDE, (_Wide(nest, loop).loops(),)),), (loop,))]
+        return [Versions(((Condition.VECTORS, (_Wide(nest, loop).loops(),)),), (loop,))]
     known = constants(nest)
     steps = [let for let in loop.body if type(let) is Let]
     if any(called(let.value) and not is_root(let.value, known) for let in steps) and _fits(nest, loop, outer):
         wide: Body = (_Wide(nest, loop).loops(),)
         if any(is_of_host(let.value) for let in steps):
             wide = (If(HAS_VECTORS, wide, (Scope((loop,)),)),)
-        return [Versions(((WIDE, wide),), (loop,))]
+        return [Versions(((Condition.VECTORS, wide),), (loop,))]
     return [loop]
 
 
@@ -275,8 +263,10 @@ class _Wide:
     stores: list[StoreElement] = field(init=False)
     sums: list[Accumulate] = field(init=False)
     positive: set[str] = field(init=False)
-    kept: list[str] = field(init=False)  # overwritten although the loop may be repeated
+    kept: dict[str, Let] = field(init=False)  # overwritten although the loop may be repeated
     moved: Moved = field(init=False)
+    # variables of a turn that are vectors: its own, and the reciprocals of those
+    lanes: set[str] = field(init=False)
     # in a turn: one if it calls functions, since the entries left over at both ends are computed one by one
     vectors: int = field(init=False)
     # variables that hold the negative of their value
@@ -289,7 +279,9 @@ class _Wide:
         self.stores = [one for one in self.plain.body if type(one) is StoreElement]
         self.sums = [one for one in self.plain.body if type(one) is Accumulate]
         self.positive = nonnegative([*_outer(self.nest.body), *self.inner.values()])
-        self.kept = [name for name, let in self.inner.items() if self._is_over(let.value)]
+        self.kept = {name: let for name, let in self.inner.items() if self._is_over(let.value)}
+        quotients = self.division.quotients.values()
+        self.lanes = {*self.inner, *[one.reciprocal for one in quotients if one.divisor in self.inner]}
         writes = [
             operand_name(one.value) for one in self.plain.body if isinstance(one, StoreElement | Accumulate)
         ]
@@ -321,7 +313,7 @@ class _Wide:
             turns = [Let("before", "unsigned", Call("vlad_wide_begin", ())), *turns]
             if self.kept:
                 again = tuple([self._from_kept(one) for one in self.plain.body])
-                turns = in_blocks(turns, noted, again, index, self.kept, self.kind, last, taken, "begin")
+                turns = in_blocks(turns, noted, again, index, [*self.kept.values()], last, taken, "begin")
             else:
                 turns.append(Accumulate(Name(FLAG), noted, "or", "flag"))
         next_one = Binary("+", Name(index), counted(1))
@@ -354,11 +346,11 @@ class _Wide:
         )
 
     def _is_over(self, value: Value) -> bool:
-        return type(value) is Element and value.array.name in self.nest.over
+        return type(value) is Element and value.array.is_given and value.array.of in self.nest.over
 
     def _from_kept(self, statement: Statement) -> Statement:
         if type(statement) is Let and statement.name in self.kept:
-            return replace(statement, value=kept_entry(statement.name, self.kind, self.index))
+            return replace(statement, value=kept_entry(self.kept[statement.name], self.index))
         return statement
 
     def _turn(self) -> list[Statement]:
@@ -373,12 +365,12 @@ class _Wide:
             value = self.inner[name].value
             if name in self.moved.sources:
                 source, _ = self.moved.sources[name]
-                operands = Name(_before_name(source)), Name(source)
+                operands = Name(self._before_name(source)), Name(source)
                 self._find(name, Call("vlad_wide_moved", operands, self.kind), self._is_moved_negated(name))
             elif type(value) is Element:
                 self._find(name, replace(value, is_vector=True))
                 if name in self.kept:
-                    self.found.append(StoreElement(kept_entry(name, self.kind, self.index, True), Name(name)))
+                    self.found.append(StoreElement(kept_entry(self.kept[name], self.index, True), Name(name)))
             else:
                 self._find(name, *self._step(name, value))
         for store in self.stores:
@@ -388,8 +380,12 @@ class _Wide:
             name = operand_name(one.value)
             combine = "subtract" if name in self.negated else "add"
             self.found.append(Accumulate(Name(f"sum{number}"), Name(name), combine, vector))
-        self.found += [Assign(_before_name(source), Name(source)) for source in self._sources()]
+        self.found += [Assign(self._before_name(source), Name(source)) for source in self._sources()]
         return self.found
+
+    def _before_name(self, source: str) -> str:
+        """The variable for the previous vector of one."""
+        return f"before{self.inner[source].number}"
 
     def _signed(self, name: str) -> Expression:
         return Unary("-", Name(name)) if name in self.negated else Name(name)
@@ -402,14 +398,14 @@ class _Wide:
         """The values of the vector before the first one, of which only the last lane is used."""
         if not self.moved.sources:
             return []
-        names = tuple([_before_name(source) for source in self._sources()])
+        names = tuple([self._before_name(source) for source in self._sources()])
         found: list[Statement] = [Let(self.index, "index", Name("begin"))]
         found += [one for one in self.plain.body if type(one) is Let]
         for name, (source, _) in self.moved.sources.items():
             whole: Value = Spread(Name(name), self.kind)
             if self._is_moved_negated(name):
                 whole = Unary("-", whole)  # type: ignore[arg-type]
-            found.append(Assign(_before_name(source), whole))
+            found.append(Assign(self._before_name(source), whole))
         return [Variables(names, VECTORS[self.kind]), Scope(tuple(found))]
 
     def _is_moved_negated(self, name: str) -> bool:
@@ -470,18 +466,12 @@ class _Wide:
         is_positive = quotient.divisor in self.positive
         function = "vlad_wide_divided_by_positive" if is_positive else "vlad_wide_divided"
         given = quotient.dividend, Name(quotient.divisor), Name(quotient.reciprocal)
-        return Call(function, tuple([self._vector(one, quotient.divisor) for one in given]), self.kind)
+        return Call(function, tuple([self._vector(one) for one in given]), self.kind)
 
     def _with_sign(self, value: Expression) -> Expression:
         return Unary("-", value) if operand_name(value) in self.negated else value
 
-    def _vector(self, value: Expression, like: str = "") -> Expression:
-        """A value as a vector: numbers that are the same in all turns are spread. `like`: the divisor; its reciprocal is a vector
-        only if it is one itself."""
+    def _vector(self, value: Expression) -> Expression:
+        """A value as a vector: numbers that are the same in all turns are spread."""
         name = operand_name(value.operand) if type(value) is Unary else operand_name(value)
-        is_vector = name in self.inner or (name == reciprocal_name(like) and like in self.inner)
-        return value if is_vector else Spread(value, self.kind)  # type: ignore[return-value]
-
-
-def _before_name(source: str) -> str:
-    return f"before{source[1:]}"
+        return value if name in self.lanes else Spread(value, self.kind)  # type: ignore[return-value]

@@ -20,8 +20,15 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-SYMBOLS = ("scipy_cblas_dgemm64_", "cblas_dgemm64_", "cblas_dgemm_64", "scipy_cblas_dgemm", "cblas_dgemm")
-WIDE = ("64_", "_64")  # suffixes of OpenBLAS and MKL
+# The spellings of functions in OpenBLAS and MKL, and whether those take lengths of 64 bits.
+OF_BLAS = {
+    "scipy_cblas_{}64_": True,
+    "cblas_{}64_": True,
+    "cblas_{}_64": True,
+    "scipy_cblas_{}": False,
+    "cblas_{}": False,
+}
+OF_LAPACK = {"scipy_{}_64_": True, "{}_64_": True, "scipy_{}_": False, "{}_": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +44,10 @@ class Product:
 @functools.cache
 def product() -> Product:
     for library in _libraries([*_mkl(), *_numpys()] if _is_intels() else [*_numpys(), *_mkl()]):
-        for symbol in SYMBOLS:
-            if hasattr(library, symbol):
-                single = _address(library, symbol.replace("dgemm", "sgemm"))
-                return Product(
-                    _address(library, symbol), single, symbol.endswith(WIDE), os.path.basename(library._name)
-                )
+        for spelling, is_wide in OF_BLAS.items():
+            if hasattr(library, spelling.format("dgemm")):
+                double, single = [_address(library, spelling.format(name)) for name in ("dgemm", "sgemm")]
+                return Product(double, single, is_wide, os.path.basename(library._name))
     return Product(0, 0, False)
 
 
@@ -56,7 +61,6 @@ ROUTINES = (
     "dgeqrf",
     "dorgqr",
 )  # in the order of runtime.c
-SPELLINGS = ("scipy_{}_64_", "{}_64_", "scipy_{}_", "{}_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +74,11 @@ class Lapack:
 @functools.cache
 def lapack() -> Lapack:
     for library in _libraries(_numpys()):
-        for spelling in SPELLINGS:
+        for spelling, is_wide in OF_LAPACK.items():
             symbols = [spelling.format(name) for name in ROUTINES]
             if all(hasattr(library, symbol) for symbol in symbols):
                 addresses = tuple([_address(library, symbol) for symbol in symbols])
-                return Lapack(addresses, spelling.endswith("64_"))
+                return Lapack(addresses, is_wide)
     return Lapack((), False)
 
 

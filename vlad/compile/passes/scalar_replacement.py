@@ -29,6 +29,7 @@ from vlad.compile.ir.program import (
     blocks,
     inner_blocks,
     leaves_read,
+    slots_bound,
 )
 from vlad.compile.ir.rewriting import substitute
 
@@ -81,7 +82,7 @@ def _sums(function: Function) -> Iterator[tuple[dict[Slot, Box], dict[Slot, Choi
                 case Compute():
                     pass  # of numbers
                 case _:
-                    escaping.update(leaves_read(statement), getattr(statement, "slots", ()))
+                    escaping.update(leaves_read(statement), slots_bound(statement))
         if type(block.end) is not Yield:
             escaping.update(leaves_read(block.end))
     groups: dict[Slot, list[Slot]] = {}

@@ -39,7 +39,7 @@ from vlad.compile.programs.whole import Defined, Step, Steps, Whole, check_order
 from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
 from vlad.core.nodes import Result as CoreResult
-from vlad.core.types import FROM_ALL, Type, described
+from vlad.core.types import FROM_ALL, described
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_library
 from vlad.data.values import NIL, UNSPECIFIED, Code
@@ -146,7 +146,9 @@ def _signatures(whole: Whole, defined: Defined, used: list[Instance]) -> Iterato
     found = [instance for instance in used if instance.callee is code]
     texts: dict[str, None] = {}
     for instance in found:
-        takes = " ".join([_short(types.canonical(types.general(operand))) for operand in instance.operands])
+        takes = " ".join(
+            [described(types.canonical(types.general(operand)), True) for operand in instance.operands]
+        )
         result = (
             "never returns"
             if instance.result is None
@@ -160,11 +162,6 @@ def _signatures(whole: Whole, defined: Defined, used: list[Instance]) -> Iterato
             f"{defined.cell.name} : {names} -> {'only its derivatives are used' if derived else 'not used'}"
         ] = None
     yield from texts
-
-
-def _short(type_: Type) -> str:
-    text = described(type_)
-    return f"({text})" if "  where  " in text else text
 
 
 def _unbound(machine: Machine, steps: Steps) -> Iterator[VladError]:

@@ -115,7 +115,7 @@ def _exported_name(wanted: Wanted, taken: set[str]) -> tuple[str, set[str]]:
     base = identifier(wanted.name)[:LONGEST_EXPORT]
     while True:
         own = {base + suffix + rows for suffix in suffixes for rows in ("", "_rows")}
-        if own.isdisjoint(taken | _UNIT | c_unit.own_names()) and all(map(may_be_exported, own)):
+        if own.isdisjoint(taken | _UNIT) and all(map(may_be_exported, own)):
             return base, own
         base += "_"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vlad.compile.emit.functions import function_name, is_vectored
 from vlad.compile.loops.ir import (
     Accumulate,
     Body,
@@ -22,11 +21,10 @@ from vlad.compile.loops.ir import (
     Statement,
     StoreElement,
     Value,
-    is_innermost,
-    mapped,
-    within,
 )
 from vlad.compile.loops.scaling import operand_name
+from vlad.compile.loops.walking import is_innermost, mapped, within
+from vlad.compile.runtime.functions import function_name, is_vectored
 from vlad.core.expressions import Binary, Call, Name, Number, Unary
 from vlad.core.loop_nests import SHORT
 

@@ -1,28 +1,39 @@
 /* Real functions of the primitive table that C lacks. Each is the row's Python rule, in doubles. A function that is as accurate for
-   floats when computed in floats is written for both: with the marks @real, @f and @d of functions.py. */
+   floats when computed in floats is written for both: with the marks @real, @f and @d of functions.py. Before each text stand the
+   functions that it defines, and those of the C library and of this file that it calls. */
 
-/* The larger; nan if either is; of 0 and -0 it is 0. */
+/* functions: vlad_max@f
+   calls:
+   The larger; nan if either is; of 0 and -0 it is 0. */
 static inline @real vlad_max@f(@real x, @real y) {
   if (x > y || x != x) return x;
   return x < y || y != y ? y : x == 0 ? x + y : x;
 }
 
-/* The smaller; nan if either is; of 0 and -0 it is -0. */
+/* functions: vlad_min@f
+   calls:
+   The smaller; nan if either is; of 0 and -0 it is -0. */
 static inline @real vlad_min@f(@real x, @real y) {
   if (x < y || x != x) return x;
   return x > y || y != y ? y : x == 0 ? -(-x - y) : x;
 }
 
-/* x, hidden from constant folding by the C compiler. */
+/* functions: vlad_unknown_real
+   calls:
+   x, hidden from constant folding by the C compiler. */
 static inline double vlad_unknown_real(double x) {
   double volatile hidden = x;
   return hidden;
 }
 
-/* -1, 0 or 1; keeps the sign of zero, and nan. */
+/* functions: vlad_sign@f
+   calls: copysign@f
+   -1, 0 or 1; keeps the sign of zero, and nan. */
 static inline @real vlad_sign@f(@real x) { return x == 0 || x != x ? x : copysign@f(1.0@f, x); }
 
-/* x - y floor(x/y), with the sign of y, as in Python. */
+/* functions: vlad_modulo
+   calls: copysign fmod
+   x - y floor(x/y), with the sign of y, as in Python. */
 static inline double vlad_modulo(double x, double y) {
   if (y == 0 || x - x != 0 || y != y) return 0.0 / 0.0;
   if (y - y != 0) return x == 0 || (x < 0) == (y < 0) ? x : y;
@@ -31,52 +42,72 @@ static inline double vlad_modulo(double x, double y) {
   return (r < 0) != (y < 0) ? r + y : r;
 }
 
-/* The same for integers; 0 for a divisor of 0, as in NumPy. */
+/* functions: vlad_whole_modulo
+   calls:
+   The same for integers; 0 for a divisor of 0, as in NumPy. */
 static inline long vlad_whole_modulo(long x, long y) {
   if (y == 0 || y == -1) return 0;
   long r = x % y;
   return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
-/* A real without its fraction; the least integer if it is not in range, as on the processors on which NumPy is mostly used. */
+/* functions: vlad_as_int64
+   calls:
+   A real without its fraction; the least integer if it is not in range, as on the processors on which NumPy is mostly used. */
 static inline long vlad_as_int64(double x) {
   return x >= -0x1p63 && x < 0x1p63 ? (long)x : -0x7fffffffffffffffL - 1;
 }
 
-/* The same. */
+/* functions: vlad_as_int32
+   calls:
+   The same. */
 static inline long vlad_as_int32(double x) { return x > -0x1.00000002p31 && x < 0x1p31 ? (long)x : -0x80000000L; }
 
-/* truncate(x/y) of the exact quotient. */
+/* functions: vlad_quotient
+   calls: fmod rint trunc
+   truncate(x/y) of the exact quotient. */
 static inline double vlad_quotient(double x, double y) {
   if (x - x == 0 && y - y == 0 && y != 0) return trunc(rint((x - fmod(x, y)) / y) + 0.0);
   return trunc(x / y);
 }
 
-/* The rounding error of x + y (Knuth's two-sum). */
+/* functions: vlad_sum_error@f
+   calls:
+   The rounding error of x + y (Knuth's two-sum). */
 static inline @real vlad_sum_error@f(@real x, @real y) {
   @real total = x + y, back = total - x;
   return (x - (total - back)) + (y - back);
 }
 
-/* x / (total + error), rounded about once. */
+/* functions: vlad_ratio@f
+   calls: fma@f
+   x / (total + error), rounded about once. */
 static inline @real vlad_ratio@f(@real x, @real total, @real error) {
   @real quotient = x / total;
   return quotient + (fma@f(-quotient, total, x) - quotient * error) / total;
 }
 
-/* x to the 1/2. In vectors, gcc 12 computes pow(x, 0.5) by a root, which is nan for -inf, and -0 for -0. */
+/* functions: vlad_root@f
+   calls: sqrt@f
+   x to the 1/2. In vectors, gcc 12 computes pow(x, 0.5) by a root, which is nan for -inf, and -0 for -0. */
 static inline @real vlad_root@f(@real x) { return x == -1.0@f / 0.0@f ? -x : sqrt@f(x + 0.0@f); }
 
-/* 1 / (2 sqrt x): for -0 as for 0. */
+/* functions: vlad_half_over_root@f
+   calls: fabs@f sqrt@f
+   1 / (2 sqrt x): for -0 as for 0. */
 static inline @real vlad_half_over_root@f(@real x) { return 0.5@f * fabs@f(1 / sqrt@f(x)); }
 
-/* 1 / cosh(x)^2 as 4e / (1 + e)^2 with e = exp -2|x|: nothing overflows. */
+/* functions: vlad_sech_squared@f
+   calls: exp@f fabs@f fma@f vlad_ratio@f vlad_sum_error@f
+   1 / cosh(x)^2 as 4e / (1 + e)^2 with e = exp -2|x|: nothing overflows. */
 static inline @real vlad_sech_squared@f(@real x) {
   @real e = exp@f(-2.0@f * fabs@f(x)), total = 1.0@f + e, rounding = vlad_sum_error@f(1.0@f, e), square = total * total;
   return vlad_ratio@f(4.0@f * e, square, fma@f(total, total, -square) + 2.0@f * total * rounding);
 }
 
-/* tanh x to the last place. */
+/* functions: vlad_sharp_tanh@f
+   calls: copysign@f exp@f expm1@f fabs@f fma@f vlad_ratio@f vlad_sum_error@f
+   tanh x to the last place. */
 static inline @real vlad_sharp_tanh@f(@real x) {
   if (fabs@f(x) < 0.4@f) {
     @real m = expm1@f(2.0@f * fabs@f(x));
@@ -88,72 +119,96 @@ static inline @real vlad_sharp_tanh@f(@real x) {
   return copysign@f(quotient + (vlad_sum_error@f(1.0@f, -square) - error) / total, x);
 }
 
-/* The second derivative of tanh. */
+/* functions: vlad_tanh_second
+   calls: vlad_sech_squared vlad_sharp_tanh
+   The second derivative of tanh. */
 static inline double vlad_tanh_second(double x) { return -2.0 * (vlad_sech_squared(x) * vlad_sharp_tanh(x)); }
 
-/* The third derivative of tanh. */
+/* functions: vlad_tanh_third
+   calls: fabs fma vlad_sech_squared vlad_sharp_tanh
+   The third derivative of tanh. */
 static inline double vlad_tanh_third(double x) {
   double slope = vlad_sech_squared(x), value = vlad_sharp_tanh(x), square = value * value;
   if (fabs(x) < 1.0) return 2.0 * slope * ((3.0 * square - 1.0) + 3.0 * fma(value, value, -square));
   return 2.0 * slope * (2.0 - 3.0 * slope);
 }
 
-/* exp(-x x), corrected for the rounding of x x. */
+/* functions: vlad_gaussian@f
+   calls: exp@f fma@f
+   exp(-x x), corrected for the rounding of x x. */
 static inline @real vlad_gaussian@f(@real x) {
   @real square = x * x, result = exp@f(-square);
   return square < 800.0@f ? result - result * fma@f(x, x, -square) : result;
 }
 
-/* -2 x exp(-x x). */
+/* functions: vlad_gaussian_slope
+   calls: copysign vlad_gaussian
+   -2 x exp(-x x). */
 static inline double vlad_gaussian_slope(double x) {
   double density = vlad_gaussian(x);
   return density != 0 ? -2.0 * (x * density) : copysign(0.0, -x);
 }
 
-/* (4 x x - 2) exp(-x x). */
+/* functions: vlad_gaussian_curve
+   calls: fma vlad_gaussian
+   (4 x x - 2) exp(-x x). */
 static inline double vlad_gaussian_curve(double x) {
   double density = vlad_gaussian(x), square = x * x;
   return density == 0 ? 0.0 : ((4.0 * square - 2.0) + 4.0 * fma(x, x, -square)) * density;
 }
 
-/* x / hypot(x, y) where the latter is infinite, or so small that it is rounded. */
+/* functions: vlad_far
+   calls: copysign hypot
+   x / hypot(x, y) where the latter is infinite, or so small that it is rounded. */
 static inline double vlad_far(double x, double y) {
   if (x - x != 0 && x == x) return y - y != 0 && y == y ? 0.0 / 0.0 : copysign(1.0, x);
   return y - y != 0 && y == y ? copysign(0.0, x) : x * 0.5 / hypot(0.5 * x, 0.5 * y);
 }
 
-/* The binary exponent of a number, from its bits. */
+/* functions: vlad_exponent
+   calls:
+   The binary exponent of a number, from its bits. */
 static inline long vlad_exponent(double x) {
   union { double d; unsigned long i; } word = {x};
   return word.i >> 52 & 2047;
 }
 
-/* The power of two that scales the larger of |x| and |y| to between 1 and 2, or as near as such a power can; 1 if both are 0. */
+/* functions: vlad_binary_scale
+   calls: vlad_exponent
+   The power of two that scales the larger of |x| and |y| to between 1 and 2, or as near as such a power can; 1 if both are 0. */
 static inline double vlad_binary_scale(double x, double y) {
   long a = vlad_exponent(x), b = vlad_exponent(y), opposite = 2046 - (a > b ? a : b);
   union { unsigned long i; double d; } word = {(unsigned long)(opposite < 1 ? 1 : opposite > 2045 ? 2045 : opposite) << 52};
   return x == 0 && y == 0 ? 1.0 : word.d;
 }
 
-/* The same for floats. */
+/* functions: vlad_binary_scalef
+   calls: fabs vlad_binary_scale
+   The same for floats. */
 static inline float vlad_binary_scalef(float x, float y) {
   return vlad_binary_scale(fabs(x) < 0x1p-126 ? x == 0 ? 0 : 0x1p-126 : fabs(x) < 0x1p127 ? x : 0x1p126,
                            fabs(y) < 0x1p-126 ? y == 0 ? 0 : 0x1p-126 : fabs(y) < 0x1p127 ? y : 0x1p126);
 }
 
-/* The power of two that scales |x| to between 1 and 2, if y is below -1 and x to the y may be too small or too large even for a float;
+/* functions: vlad_power_scale
+   calls: fabs vlad_binary_scale vlad_exponent
+   The power of two that scales |x| to between 1 and 2, if y is below -1 and x to the y may be too small or too large even for a float;
    otherwise 1. */
 static inline double vlad_power_scale(double x, double y) {
   if (!(y < -1) || fabs(y * (vlad_exponent(x) - 1023)) <= 40) return 1.0;
   return x == 0 || x - x != 0 ? 1.0 : vlad_binary_scale(x, 0);
 }
 
-/* The same for floats. */
+/* functions: vlad_power_scalef
+   calls: vlad_binary_scalef vlad_power_scale
+   The same for floats. */
 static inline float vlad_power_scalef(float x, float y) {
   return vlad_power_scale(x, y) == 1 ? 1 : vlad_binary_scalef(x, 0);
 }
 
-/* x / hypot(x, y), corrected for the rounding of hypot; 0 at the origin. */
+/* functions: vlad_direction
+   calls: fma hypot vlad_binary_scale vlad_far vlad_ratio vlad_sum_error
+   x / hypot(x, y), corrected for the rounding of hypot; 0 at the origin. */
 static inline double vlad_direction(double x, double y) {
   double distance = hypot(x, y);
   if (distance == 0) return x;
@@ -165,7 +220,9 @@ static inline double vlad_direction(double x, double y) {
   return vlad_ratio(x, distance, 0.5 * ((total - square) + (error - fma(distance, distance, -square))) / distance);
 }
 
-/* x / (x x + y y); nan at the origin. */
+/* functions: vlad_inversion
+   calls: fma hypot vlad_binary_scale vlad_far vlad_ratio vlad_sum_error
+   x / (x x + y y); nan at the origin. */
 static inline double vlad_inversion(double x, double y) {
   if (x == 0 && y == 0) return 0.0 / 0.0;
   if (x - x != 0 || y - y != 0) return vlad_far(x, y) / hypot(x, y);
@@ -176,7 +233,9 @@ static inline double vlad_inversion(double x, double y) {
   return vlad_ratio(x, xx + yy, error) * scale;
 }
 
-/* (y y - x x) / (x x + y y)^2: the derivative of inversion by x. */
+/* functions: vlad_inversion_slope
+   calls: vlad_binary_scale
+   (y y - x x) / (x x + y y)^2: the derivative of inversion by x. */
 static inline double vlad_inversion_slope(double x, double y) {
   if ((x == 0 && y == 0) || x - x != 0 || y - y != 0) return 0.0 / 0.0;
   double scale = vlad_binary_scale(x, y);
@@ -185,7 +244,9 @@ static inline double vlad_inversion_slope(double x, double y) {
   return y == x || y == -x ? 0.0 : (y - x) / square * ((y + x) / square) * scale * scale;
 }
 
-/* -2 x y / (x x + y y)^2: the derivative of inversion by y. */
+/* functions: vlad_inversion_cross
+   calls: vlad_binary_scale
+   -2 x y / (x x + y y)^2: the derivative of inversion by y. */
 static inline double vlad_inversion_cross(double x, double y) {
   if ((x == 0 && y == 0) || x - x != 0 || y - y != 0) return 0.0 / 0.0;
   if (x == 0 || y == 0) return 0.0;
@@ -195,7 +256,9 @@ static inline double vlad_inversion_cross(double x, double y) {
   return -2.0 * (x / square) * (y / square) * scale * scale;
 }
 
-/* 2 x (x x - 3 y y) / (x x + y y)^3. */
+/* functions: vlad_inversion_curve
+   calls: fma vlad_binary_scale
+   2 x (x x - 3 y y) / (x x + y y)^3. */
 static inline double vlad_inversion_curve(double x, double y) {
   if ((x == 0 && y == 0) || x - x != 0 || y - y != 0) return 0.0 / 0.0;
   if (x == 0) return 0.0;
@@ -206,7 +269,9 @@ static inline double vlad_inversion_curve(double x, double y) {
   return difference == 0 ? 0.0 : 2.0 * x * difference / (square * square * square) * scale * scale * scale;
 }
 
-/* x to the whole power n >= 0, in few steps. */
+/* functions: vlad_whole_power
+   calls:
+   x to the whole power n >= 0, in few steps. */
 static inline double vlad_whole_power(double x, double n) {
   double result = 1.0;
   for (long i = (long)n; i > 0; i >>= 1) {
@@ -216,7 +281,9 @@ static inline double vlad_whole_power(double x, double n) {
   return result;
 }
 
-/* (c + d x x)^(-k/2), the sum unrounded, for d = 1 or -1; c is 1 or -1, or less if x is scaled down. */
+/* functions: vlad_conic_root
+   calls: fma pow vlad_sum_error
+   (c + d x x)^(-k/2), the sum unrounded, for d = 1 or -1; c is 1 or -1, or less if x is scaled down. */
 static inline double vlad_conic_root(double c, double d, double k, double x) {
   double square = x * x, total = c + d * square;
   double error = vlad_sum_error(c, d * square) + d * fma(x, x, -square);
@@ -225,7 +292,9 @@ static inline double vlad_conic_root(double c, double d, double k, double x) {
   return result - result * (0.5 * k * ((total - exact) + error) / exact);
 }
 
-/* x^j (c + d x x)^(-k/2) for such c and d, whole j below k. */
+/* functions: vlad_conic
+   calls: copysign fabs fmod pow vlad_conic_root vlad_whole_power
+   x^j (c + d x x)^(-k/2) for such c and d, whole j below k. */
 static inline double vlad_conic(double c, double d, double j, double k, double x) {
   if (fabs(x) < 1e-10 && fabs(c) == 1) return pow(c, -0.5 * k) * vlad_whole_power(x, j);
   if (!(fabs(x) < 1e10)) return pow(d, -0.5 * k) * copysign(pow(fabs(x), j - k), fmod(j, 2) == 1 ? x : 1.0);
@@ -233,7 +302,9 @@ static inline double vlad_conic(double c, double d, double j, double k, double x
   return vlad_whole_power(x, j) * vlad_conic_root(c, d, k, x);
 }
 
-/* The derivative of conic by x, for j >= 1. */
+/* functions: vlad_conic_slope
+   calls: fabs fma vlad_conic vlad_sum_error
+   The derivative of conic by x, for j >= 1. */
 static inline double vlad_conic_slope(double c, double d, double j, double k, double x) {
   if (!(fabs(x) < 1e10)) return (j - k) * d * vlad_conic(c, d, j + 1, k + 2, x);
   double square = x * x, factor = (j - k) * d, scaled = factor * square;
@@ -241,7 +312,9 @@ static inline double vlad_conic_slope(double c, double d, double j, double k, do
   return vlad_conic(c, d, j - 1, k + 2, x) * last;
 }
 
-/* (u + x)^-k, the sum unrounded. */
+/* functions: vlad_one_plus_power
+   calls: pow vlad_ratio vlad_sum_error
+   (u + x)^-k, the sum unrounded. */
 static inline double vlad_one_plus_power(double k, double u, double x) {
   double total = u + x, error = vlad_sum_error(u, x);
   if (k == 1 && total != 0 && total - total == 0) return vlad_ratio(1.0, total, error);
@@ -250,7 +323,9 @@ static inline double vlad_one_plus_power(double k, double u, double x) {
   return correct ? result - result * (k * error / total) : result;
 }
 
-/* x^(y - n) (log x)^m, with the exact difference. */
+/* functions: vlad_plain_power_log
+   calls: log pow vlad_sum_error
+   x^(y - n) (log x)^m, with the exact difference. */
 static inline double vlad_plain_power_log(double x, double y, double n, double m) {
   double exponent = y - n, error = vlad_sum_error(y, -n), result = pow(x, exponent);
   if (!(x > 0 && x - x == 0)) return m == 0 ? result : 0.0 / 0.0;
@@ -258,7 +333,9 @@ static inline double vlad_plain_power_log(double x, double y, double n, double m
   return m == 0 ? result : result * pow(log(x), m);
 }
 
-/* The same times v^-w, where w is whole and v a power of two that scales x to near 1. */
+/* functions: vlad_power_log
+   calls: fabs pow vlad_plain_power_log
+   The same times v^-w, where w is whole and v a power of two that scales x to near 1. */
 static inline double vlad_power_log(double x, double y, double n, double m, double w, double v) {
   double result = vlad_plain_power_log(x, y, n, m);
   if (v == 1) return result;
@@ -272,7 +349,9 @@ static inline double vlad_power_log(double x, double y, double n, double m, doub
   return result;
 }
 
-/* 1 / cos(x)^2. */
+/* functions: vlad_sec_squared
+   calls: cos fabs fma tan vlad_sum_error
+   1 / cos(x)^2. */
 static inline double vlad_sec_squared(double x) {
   double t = tan(x), square = t * t;
   if (fabs(t) < 2.0) return (1.0 + square) + (vlad_sum_error(1.0, square) + fma(t, t, -square));
@@ -280,7 +359,9 @@ static inline double vlad_sec_squared(double x) {
   return 1.0 / (c * c);
 }
 
-/* The n-th derivative of digamma, as in special.py, in the precision of long double: a sum up to where the series converges; for
+/* functions: vlad_psi
+   calls: copysign cosl fabs floor logl powl rint sinl
+   The n-th derivative of digamma, as in special.py, in the precision of long double: a sum up to where the series converges; for
    negative x by reflection, where the derivatives of cot are polynomials in cot. */
 static inline long double vlad_psi(double n, double x) {
   static const long double bernoulli[] = {1.0L / 6, -1.0L / 30, 1.0L / 42, -1.0L / 30, 5.0L / 66, -691.0L / 2730, 7.0L / 6,
@@ -317,29 +398,41 @@ static inline long double vlad_psi(double n, double x) {
   return (order % 2 ? -result : result) - slope * scale;
 }
 
-/* The same. */
+/* functions: vlad_polygamma
+   calls: vlad_psi
+   The same. */
 static inline double vlad_polygamma(double n, double x) { return (double)vlad_psi(n, x); }
 
-/* The derivative of gamma. */
+/* functions: vlad_gamma_slope
+   calls: tgamma vlad_polygamma
+   The derivative of gamma. */
 static inline double vlad_gamma_slope(double x) { return tgamma(x) * vlad_polygamma(0, x); }
 
-/* Gamma (psi^2 + psi'). */
+/* functions: vlad_gamma_curve
+   calls: tgamma vlad_polygamma
+   Gamma (psi^2 + psi'). */
 static inline double vlad_gamma_curve(double x) {
   double psi = vlad_polygamma(0, x);
   return tgamma(x) * (psi * psi + vlad_polygamma(1, x));
 }
 
-/* Gamma (psi^3 + 3 psi psi' + psi''): the sum has zeros. */
+/* functions: vlad_gamma_third
+   calls: fabs tgamma vlad_psi
+   Gamma (psi^3 + 3 psi psi' + psi''): the sum has zeros. */
 static inline double vlad_gamma_third(double x) {
   if (x >= 172.0) return 1.0 / 0.0;
   long double a = vlad_psi(0, x), b = vlad_psi(1, x), c = vlad_psi(2, x);
   return x != 0 && fabs(x) < 1e-20 ? -6.0 / x / x / x / x : tgamma(x) * (double)((a * a * a + 3 * (a * b)) + c);
 }
 
-/* How many parts of Laplace's continued fraction the n-th derivative needs (primitives/erfc_tails.py explains the method). */
+/* functions: vlad_tail_terms
+   calls:
+   How many parts of Laplace's continued fraction the n-th derivative needs (primitives/erfc_tails.py explains the method). */
 static inline long vlad_tail_terms(double n, double x) { return 24 + 8 * (long)n + (long)((180.0 + 40.0 * n) / (x * x)); }
 
-/* exp(x x) erfc(x). */
+/* functions: vlad_erfcx
+   calls: erfc exp fma sqrt vlad_tail_terms
+   exp(x x) erfc(x). */
 static inline double vlad_erfcx(double x) {
   if (x != x) return x;
   if (x < 2.0) {
@@ -352,7 +445,9 @@ static inline double vlad_erfcx(double x) {
   return 0.5641895835477563 / (x + p);
 }
 
-/* The n-th derivative of that. */
+/* functions: vlad_erfcx_derivative
+   calls: floor sqrt vlad_erfcx vlad_tail_terms
+   The n-th derivative of that. */
 static inline double vlad_erfcx_derivative(double n, double x) {
   if (x != x || !(n >= 0 && n <= 60 && n == floor(n))) return 0.0 / 0.0;
   double value = vlad_erfcx(x);
@@ -374,13 +469,17 @@ static inline double vlad_erfcx_derivative(double n, double x) {
   return value * product;
 }
 
-/* exp(-x x / 2), corrected for the rounding of x x. */
+/* functions: vlad_half_gaussian
+   calls: exp fma
+   exp(-x x / 2), corrected for the rounding of x x. */
 static inline double vlad_half_gaussian(double x) {
   double square = x * x, result = exp(-0.5 * square);
   return square < 1600.0 ? result - result * (0.5 * fma(x, x, -square)) : result;
 }
 
-/* The n-th derivative of log erfc, where density is exp(-x x): below 1/2 from a quotient of series, above from the fraction. */
+/* functions: vlad_tail
+   calls: erfc floor sqrt vlad_tail_terms
+   The n-th derivative of log erfc, where density is exp(-x x): below 1/2 from a quotient of series, above from the fraction. */
 static inline double vlad_tail(double n, double x, double density) {
   if (x != x || !(n >= 1 && n <= 60 && n == floor(n))) return 0.0 / 0.0;
   double a[60], b[60], c[60], factorial = 1.0;
@@ -419,23 +518,31 @@ static inline double vlad_tail(double n, double x, double density) {
   return factorial * c[order - 1];
 }
 
-/* log erfc(x). */
+/* functions: vlad_log_erfc
+   calls: erf log log1p vlad_erfcx
+   log erfc(x). */
 static inline double vlad_log_erfc(double x) {
   if (x < 0.5) return log1p(-erf(x));
   return x - x == 0 ? log(vlad_erfcx(x)) - x * x : -x;
 }
 
-/* The n-th derivative of that. */
+/* functions: vlad_log_erfc_derivative
+   calls: vlad_gaussian vlad_tail
+   The n-th derivative of that. */
 static inline double vlad_log_erfc_derivative(double n, double x) { return vlad_tail(n, x, vlad_gaussian(x)); }
 
-/* The logarithm of the cumulative normal distribution. */
+/* functions: vlad_log_normal_cdf
+   calls: fabs log log1p vlad_erfcx vlad_half_gaussian
+   The logarithm of the cumulative normal distribution. */
 static inline double vlad_log_normal_cdf(double x) {
   if (x - x != 0) return x > 0 ? 0.0 : x;
   double tail = 0.5 * vlad_erfcx(fabs(x) * 0.7071067811865476);
   return x < 0 ? log(tail) - 0.5 * (x * x) : log1p(-tail * vlad_half_gaussian(x));
 }
 
-/* The n-th derivative of that. */
+/* functions: vlad_log_normal_cdf_derivative
+   calls: floor ldexp vlad_half_gaussian vlad_tail
+   The n-th derivative of that. */
 static inline double vlad_log_normal_cdf_derivative(double n, double x) {
   if (!(n >= 1 && n <= 60 && n == floor(n))) return 0.0 / 0.0;
   long order = (long)n;
@@ -443,7 +550,9 @@ static inline double vlad_log_normal_cdf_derivative(double n, double x) {
   return scale * vlad_tail(n, -0.7071067811865476 * x, vlad_half_gaussian(x));
 }
 
-/* The shortest decimal that is read back as the same number, and its length. A decimal of 15 digits survives the round trip; of
+/* functions: vlad_real_text
+   calls: snprintf strtod
+   The shortest decimal that is read back as the same number, and its length. A decimal of 15 digits survives the round trip; of
    subnormal numbers, fewer digits do. */
 static inline int vlad_real_text(double x, char *out) {
   if (x != x || x - x != 0) {
@@ -489,14 +598,18 @@ static inline int vlad_real_text(double x, char *out) {
   return filled;
 }
 
-/* A character of this text; -1 after its end. */
+/* functions: vlad_real_character
+   calls: vlad_real_text
+   A character of this text; -1 after its end. */
 static inline double vlad_real_character(double x, double i) {
   char text[40];
   int length = vlad_real_text(x, text);
   return i >= 0 && i < length ? text[(int)i] : -1;
 }
 
-/* The state after one more character of a numeral: the table is in primitives/numerals.py. */
+/* functions: vlad_numeral_state
+   calls:
+   The state after one more character of a numeral: the table is in primitives/numerals.py. */
 static inline double vlad_numeral_state(double state, double c) {
   int at = state >= 0 && state < 20 ? (int)state : -1;
   switch (at == state && c >= 0 && c < 128 && c == (int)c ? (int)c : 0) {
@@ -520,37 +633,49 @@ static inline double vlad_numeral_state(double state, double c) {
   return -1;
 }
 
-/* May a numeral end here? */
+/* functions: vlad_is_numeral
+   calls:
+   May a numeral end here? */
 static inline int vlad_is_numeral(double state) {
   return state == 2 || state == 4 || state == 8 || state == 9 || state == 14 || state == 19;
 }
 
-/* The first fifteen digits of a numeral. */
+/* functions: vlad_numeral_high
+   calls:
+   The first fifteen digits of a numeral. */
 static inline double vlad_numeral_high(double state, double c, double high) {
   return (state == 2 || state == 4) && high < 1e14 && c != '.' ? 10 * high + c - '0' : high;
 }
 
-/* The next fifteen, after a 1; and a half, if further digits were dropped. */
+/* functions: vlad_numeral_low
+   calls: floor
+   The next fifteen, after a 1; and a half, if further digits were dropped. */
 static inline double vlad_numeral_low(double state, double c, double high, double low) {
   if ((state != 2 && state != 4) || high < 1e14 || c == '.') return low;
   if (low < 1e15) return 10 * low + c - '0';
   return c != '0' ? floor(low) + 0.5 : low;
 }
 
-/* The power of ten of a numeral's last digit. */
+/* functions: vlad_numeral_places
+   calls:
+   The power of ten of a numeral's last digit. */
 static inline double vlad_numeral_places(double state, double c, double high, double low, double places) {
   if ((state != 2 && state != 4) || c == '.') return places;
   return places + (high >= 1e14 && low >= 1e15) - (state == 4);
 }
 
-/* The power of ten that a numeral writes. */
+/* functions: vlad_numeral_power
+   calls:
+   The power of ten that a numeral writes. */
 static inline double vlad_numeral_power(double state, double c, double power) {
   if ((state != 8 && state != 9) || c < '0') return power;
   power = 10 * power + (state == 8 ? c - '0' : '0' - c);
   return power > 1e9 ? 1e9 : power < -1e9 ? -1e9 : power;
 }
 
-/* The real nearest to a numeral. */
+/* functions: vlad_numeral_real
+   calls: fabs snprintf strtod trunc
+   The real nearest to a numeral. */
 static inline double vlad_numeral_real(double state, double high, double low, double places, double power) {
   if (state == 14 || state == 19) return state == 14 ? 1e999 : 1e999 - 1e999;
   if (!(high >= 0 && high < 1e15 && low >= 1 && low < 1e16 && fabs(places) <= 1e10 && fabs(power) <= 1e9)) return 1e999 - 1e999;
@@ -561,7 +686,9 @@ static inline double vlad_numeral_real(double state, double high, double low, do
   return strtod(text, 0);
 }
 
-/* A character of a word of the command line: -1 after its end, -2 if there is no such word. Bytes that are not UTF-8 are surrogates,
+/* functions: vlad_argument_character
+   calls:
+   A character of a word of the command line: -1 after its end, -2 if there is no such word. Bytes that are not UTF-8 are surrogates,
    as in Python. */
 static int vlad_word_count;
 static unsigned char **vlad_words;
@@ -590,7 +717,9 @@ static inline double vlad_argument_character(double i, double j) {
   }
 }
 
-/* Part of word i under a key, by Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): part 0 is its first 53 bits as a fraction of 1,
+/* functions: vlad_random_word
+   calls:
+   Part of word i under a key, by Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): part 0 is its first 53 bits as a fraction of 1,
    part 1 its upper half, part 2 its lower half. */
 static inline double vlad_random_word(double k, double m, double i, double purpose, double part) {
   if (!(k >= 0 && k <= 4294967295.0 && m >= 0 && m <= 4294967295.0 && i >= 0 && i < 9007199254740992.0 && purpose >= 0 && purpose <= 4294967295.0))
@@ -610,7 +739,9 @@ static inline double vlad_random_word(double k, double m, double i, double purpo
   return part == 1.0 ? (long)high : (long)low;
 }
 
-/* A word as a whole number below a count: the upper half of their product. */
+/* functions: vlad_random_below
+   calls:
+   A word as a whole number below a count: the upper half of their product. */
 static inline double vlad_random_below(double high, double low, double count) {
   if (!(high >= 0 && high <= 4294967295.0 && low >= 0 && low <= 4294967295.0 && count >= 0 && count <= 18014398509481984.0))
     return 0.0 / 0.0;
@@ -619,14 +750,18 @@ static inline double vlad_random_below(double high, double low, double count) {
   return (long)(a * c + (upper >> 32) + (lower >> 32));
 }
 
-/* A quotient of polynomials of degree 7, with the coefficients from the lowest power up. */
+/* functions: vlad_rational
+   calls:
+   A quotient of polynomials of degree 7, with the coefficients from the lowest power up. */
 static inline double vlad_rational(double x, const double (*of)[8]) {
   double above = of[0][7] * x, below = of[1][7] * x;
   for (int i = 6; i > 0; i--) above = (above + of[0][i]) * x, below = (below + of[1][i]) * x;
   return (above + of[0][0]) / (below + of[1][0]);
 }
 
-/* The inverse of the cumulative normal distribution, at a fraction of 1 plus half a step of 2^-53, by PPND16 (Wichura 1988, AS 241). */
+/* functions: vlad_normal_quantile
+   calls: fabs log sqrt vlad_rational
+   The inverse of the cumulative normal distribution, at a fraction of 1 plus half a step of 2^-53, by PPND16 (Wichura 1988, AS 241). */
 static inline double vlad_normal_quantile(double fraction) {
   static const double middle[2][8] = {{3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
       1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4,
@@ -648,7 +783,9 @@ static inline double vlad_normal_quantile(double fraction) {
   return q < 0 ? -found : found;
 }
 
-/* a / y, to the last bit, where q is 1 / y and neither is far from 1 (compile/loops/quotients.py). The division is by |y|: then the
+/* functions: vlad_divided@f
+   calls: copysign@f fabs@f fma@f
+   a / y, to the last bit, where q is 1 / y and neither is far from 1 (compile/loops/divide_once.py). The division is by |y|: then the
    remainder 0 of an exact t does not change the sign of a zero t. (C compilers omit the absolute value of a sum of squares. Selecting t
    by a comparison instead took a tenth longer.) */
 static inline @real vlad_divided@f(@real a, @real y, @real q) {
@@ -659,7 +796,9 @@ static inline @real vlad_divided@f(@real a, @real y, @real q) {
   return fma@f(fma@f(t, fabs@f(y), -b), -size, t);
 }
 
-/* Is a divisor larger than a limit, smaller than its reciprocal, or nan? Uses only operations that can be vectorized. */
+/* functions: vlad_is_far_divisor@f
+   calls: fabs@f
+   Is a divisor larger than a limit, smaller than its reciprocal, or nan? Uses only operations that can be vectorized. */
 static inline int vlad_is_far_divisor@f(@real y, @real limit) {
 #ifdef VLAD_FAST_MATH
   return 0;
@@ -668,7 +807,9 @@ static inline int vlad_is_far_divisor@f(@real y, @real limit) {
   return !(size < limit) | !(size > 1.0@f / limit);
 }
 
-/* The same for a dividend, which may be a zero. */
+/* functions: vlad_is_far@f
+   calls: fabs@f
+   The same for a dividend, which may be a zero. */
 static inline int vlad_is_far@f(@real a, @real limit) {
 #ifdef VLAD_FAST_MATH
   return 0;
@@ -677,7 +818,9 @@ static inline int vlad_is_far@f(@real a, @real limit) {
   return !(size < limit) | (!(size > 1.0@f / limit) & (size != 0));
 }
 
-/* The positions of n words in increasing order, stable. `room` begins with the words, and is four times as large; returns the index at
+/* functions: vlad_places_in
+   calls:
+   The positions of n words in increasing order, stable. `room` begins with the words, and is four times as large; returns the index at
    which the positions begin in it. Few words are sorted by insertion; others by radix, eight bits at a time from the lowest, skipping
    bits that all words have in common. If `stop` is set, it returns early, and the positions are arbitrary. */
 static inline long vlad_places_in(unsigned long *room, long n, const volatile int *stop) {
@@ -711,7 +854,9 @@ static inline long vlad_places_in(unsigned long *room, long n, const volatile in
   return places - (long *)room;
 }
 
-/* The order of words whose upper halves are in one array, and lower halves in another. */
+/* functions: vlad_order
+   calls: vlad_places_in
+   The order of words whose upper halves are in one array, and lower halves in another. */
 static inline long vlad_order(
     long n, const double *high, const double *low, long *order, unsigned long *room, const volatile int *stop) {
   for (long i = 0; i < n; i++) /* via signed integers: otherwise tcc emits a library call */
@@ -721,7 +866,9 @@ static inline long vlad_order(
   return n;
 }
 
-/* The positions of numbers, reals or integers, in increasing order; numbers and positions are stored `stride` apart. They are sorted as
+/* functions: vlad_places
+   calls: vlad_places_in
+   The positions of numbers, reals or integers, in increasing order; numbers and positions are stored `stride` apart. They are sorted as
    words in the same order: zeros of both signs are the same word, and nan is the largest. */
 static inline long vlad_places(
     long n, long stride, int is_real, const void *numbers, long *order, unsigned long *room, const volatile int *stop) {
@@ -740,14 +887,18 @@ static inline long vlad_places(
   return n;
 }
 
-/* Eight reals that begin at an address (compile/loops/vectorize.py); all of this is as accurate for sixteen floats. */
+/* functions: vlad_wide_at@f
+   calls:
+   Eight reals that begin at an address (compile/loops/vectorize.py); all of this is as accurate for sixteen floats. */
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
 #define VLAD_WIDE
 typedef @real vlad_wide@f __attribute__((vector_size(64), aligned(sizeof(@real)), may_alias));
 static inline vlad_wide@f vlad_wide_at@f(const @real *place) { return *(const vlad_wide@f *)place; }
 #endif
 
-/* The last of eight reals, and the first seven of the next eight. */
+/* functions: vlad_wide_moved@f
+   calls:
+   The last of eight reals, and the first seven of the next eight. */
 #ifdef VLAD_WIDE
 static inline vlad_wide@f vlad_wide_moved@f(vlad_wide@f before, vlad_wide@f x) {
   vlad_wide@f moved;
@@ -757,14 +908,18 @@ static inline vlad_wide@f vlad_wide_moved@f(vlad_wide@f before, vlad_wide@f x) {
 }
 #endif
 
-/* The number of reals from an address up to the next line of the cache. */
+/* functions: vlad_wide_start@f
+   calls:
+   The number of reals from an address up to the next line of the cache. */
 #ifdef VLAD_WIDE
 static inline long vlad_wide_start@f(const @real *place) {
   return -((long)place / (long)sizeof *place) & (long)(sizeof(vlad_wide@f) / sizeof *place) - 1;
 }
 #endif
 
-/* Fused products and sums of vectors: x y + z, x y - z, z - x y. */
+/* functions: vlad_wide_add@f vlad_wide_less@f vlad_wide_rest@f
+   calls:
+   Fused products and sums of vectors: x y + z, x y - z, z - x y. */
 #ifdef VLAD_WIDE
 static inline vlad_wide@f vlad_wide_add@f(vlad_wide@f x, vlad_wide@f y, vlad_wide@f z) {
   __asm__("vfmadd231p@d %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
@@ -780,7 +935,9 @@ static inline vlad_wide@f vlad_wide_rest@f(vlad_wide@f x, vlad_wide@f y, vlad_wi
 }
 #endif
 
-/* 1 / y to the last bit, by a division or, for y > 0, in Newton's steps. These do not pay for sixteen floats to a division, nor on AMD's
+/* functions: vlad_wide_reciprocal_of_positive@f
+   calls: vlad_wide_add@f vlad_wide_rest@f
+   1 / y to the last bit, by a division or, for y > 0, in Newton's steps. These do not pay for sixteen floats to a division, nor on AMD's
    processors, which alone have SSE4a (the benchmark element-wise 10^5 takes a twelfth longer with them on Zen 4). */
 #ifdef VLAD_WIDE
 static inline vlad_wide@f vlad_wide_reciprocal_of_positive@f(vlad_wide@f y, int in_steps) {
@@ -798,7 +955,9 @@ static inline vlad_wide@f vlad_wide_reciprocal_of_positive@f(vlad_wide@f y, int 
 }
 #endif
 
-/* a / y to the last bit, for y > 0, where q is 1 / y. */
+/* functions: vlad_wide_divided_by_positive@f
+   calls: vlad_wide_less@f vlad_wide_rest@f
+   a / y to the last bit, for y > 0, where q is 1 / y. */
 #ifdef VLAD_WIDE
 static inline vlad_wide@f vlad_wide_divided_by_positive@f(vlad_wide@f a, vlad_wide@f y, vlad_wide@f q) {
   vlad_wide@f t = a * q;
@@ -809,7 +968,9 @@ static inline vlad_wide@f vlad_wide_divided_by_positive@f(vlad_wide@f a, vlad_wi
 }
 #endif
 
-/* x, negated where y has the sign bit. */
+/* functions: vlad_wide_signed@f
+   calls:
+   x, negated where y has the sign bit. */
 #ifdef VLAD_WIDE
 static inline vlad_wide@f vlad_wide_signed@f(vlad_wide@f x, vlad_wide@f y) {
   typedef long bits __attribute__((vector_size(64)));
@@ -818,7 +979,9 @@ static inline vlad_wide@f vlad_wide_signed@f(vlad_wide@f x, vlad_wide@f y) {
 }
 #endif
 
-/* The same two functions for divisors of either sign. */
+/* functions: vlad_wide_reciprocal@f vlad_wide_divided@f
+   calls: vlad_wide_divided_by_positive@f vlad_wide_reciprocal_of_positive@f vlad_wide_signed@f
+   The same two functions for divisors of either sign. */
 #ifdef VLAD_WIDE
 static inline vlad_wide@f vlad_wide_reciprocal@f(vlad_wide@f y, int in_steps) {
   if (!in_steps) return vlad_wide_reciprocal_of_positive@f(y, 0);
@@ -829,7 +992,9 @@ static inline vlad_wide@f vlad_wide_divided@f(vlad_wide@f a, vlad_wide@f y, vlad
 }
 #endif
 
-/* The exponentials of eight reals: of a million tried, off by at most 0.65 units in the last place, or 0.81 for subnormal results. With
+/* functions: vlad_wide_exp
+   calls: vlad_wide_add vlad_wide_at vlad_wide_rest
+   The exponentials of eight reals: of a million tried, off by at most 0.65 units in the last place, or 0.81 for subnormal results. With
    x = (16 n + j) log 2 / 16 + r, for the nearest n and j: 2^n times 2^(j/16), from a table, times e^r, a polynomial of degree 6 with an
    error of a twentieth of a unit (P. T. P. Tang, Table-driven implementation of the exponential function, 1989). Beyond the range of
    reals the result is infinite, or 0; nan stays nan. A host's functions took half as long again (compile/native/vectors.py; Zen 4). */
@@ -865,11 +1030,15 @@ static inline vlad_wide vlad_wide_exp(vlad_wide x) {
 }
 #endif
 
-/* Has the host found vector functions? In the order of compile/native/vectors.py. */
+/* functions: vlad_has_vectors
+   calls:
+   Has the host found vector functions? In the order of compile/native/vectors.py. */
 static void **vlad_vectors;
 static inline int vlad_has_vectors(void) { return vlad_vectors != 0; }
 
-/* Those of them that exist for reals and for floats. */
+/* functions: vlad_wide_log@f vlad_wide_pow@f
+   calls:
+   Those of them that exist for reals and for floats. */
 #ifdef VLAD_WIDE
 static inline vlad_wide@f vlad_wide_log@f(vlad_wide@f x) {
   return ((vlad_wide@f (*)(vlad_wide@f))vlad_vectors[sizeof(@real) == 8 ? 0 : 3])(x);
@@ -879,12 +1048,16 @@ static inline vlad_wide@f vlad_wide_pow@f(vlad_wide@f x, vlad_wide@f y) {
 }
 #endif
 
-/* The one for floats only. */
+/* functions: vlad_wide_expf
+   calls:
+   The one for floats only. */
 #ifdef VLAD_WIDE
 static inline vlad_widef vlad_wide_expf(vlad_widef x) { return ((vlad_widef (*)(vlad_widef))vlad_vectors[2])(x); }
 #endif
 
-/* The processor's floating-point flags for invalid operations, division by zero, overflow and underflow: they are saved and cleared, and
+/* functions: vlad_wide_begin vlad_wide_end
+   calls:
+   The processor's floating-point flags for invalid operations, division by zero, overflow and underflow: they are saved and cleared, and
    later restored, with the result whether any was set in between. Loads and stores are not moved across either. */
 #ifdef VLAD_WIDE
 static inline unsigned vlad_wide_begin(void) {

@@ -1,7 +1,8 @@
 """The C definitions that calls need: prototypes of the C library, and functions from functions.c.
 
 In: the names of functions that are called.  Out: C text. functions.c has marks in code that exists for doubles and floats
-(MARKS).
+(MARKS), and states before each text the functions that it defines and calls; tests/compile/test_functions.py compares that with
+the text.
 
 A unit includes no header, since reading headers costs more than compiling a small program.
 """
@@ -9,7 +10,6 @@ A unit includes no header, since reading headers costs more than compiling a sma
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
@@ -28,10 +28,6 @@ OTHER = {
 }
 LONG_DOUBLES = {"logl", "powl", "cosl", "sinl"}
 HOSTS = {"snprintf", "strtod", "vlad_argument_character"}
-_DEFINED = re.compile(
-    r"static inline (?:long double|double|float|int|long|unsigned|vlad_widef?|@real|vlad_wide@f) (vlad_\w+)(@f)?\("
-)
-_CALLED = re.compile(r"\b[a-z_][a-z_0-9]*(?=\()")
 # The marks in C that exists for doubles and for floats: the type, the suffix of functions and constants, and the suffix of
 # instructions.
 MARKS = {
@@ -56,21 +52,17 @@ def marked(text: str, kind: str) -> str:
 
 @cache
 def _definitions() -> dict[str, Definition]:
-    """The functions of functions.c, in order, each with those that share its comment."""
+    """The functions of functions.c, in order, each with those that share its text."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "functions.c")
     with open(path, encoding="utf-8") as file:
-        text = file.read()
+        _, *parts = file.read().split("\n/* functions: ")
     found: dict[str, Definition] = {}
-    for part in re.split(r"\n(?=/\*)", text)[1:]:
-        defined = _DEFINED.findall(part)
-        names = [name for name, _ in defined]
-        assert names and found.keys().isdisjoint(names), part
-        kinds = ("float64", "float32") if all(mark for _, mark in defined) else ("float64",)
-        for kind in kinds:
-            own = marked(part.strip(), kind)
-            ending = MARKS[kind]["@f"]
-            definition = Definition(own, frozenset(_CALLED.findall(own)))
-            found.update(dict.fromkeys([f"{name}{ending}" for name in names], definition))
+    for part in parts:
+        for kind in MARKS:
+            defined, called, text = marked(part, kind).split("\n", 2)
+            if found.keys().isdisjoint(defined.split()):  # otherwise they exist for doubles only
+                calls = frozenset(called.removeprefix("   calls:").split())
+                found.update(dict.fromkeys(defined.split(), Definition(f"/* {text.strip()}", calls)))
     return found
 
 

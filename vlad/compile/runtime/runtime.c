@@ -1,4 +1,4 @@
-/* The run-time of compiled programs. c_unit.py selects the sections that a program needs; no header is included, since reading
+/* The run-time of compiled programs. emit/c_unit.py selects the sections that a program needs; no header is included, since reading
    headers costs more than compiling a small program. */
 
 /* section: fail
@@ -150,6 +150,8 @@ static inline void *vlad_array(long count) {
    whose cblas_dgemm and cblas_sgemm the host has found, if any. */
 static void *vlad_gemm, *vlad_gemmf;
 static long vlad_gemm_is_wide;
+
+/* section: product */
 static void vlad_product@f(int ta, int tb, long m, long n, long k, const @real *a, long lda, const @real *b, long ldb, @real *c,
                          long ldc) {
   if (vlad_gemm@f && vlad_gemm_is_wide) {
@@ -960,4 +962,3 @@ static long vlad_message(int status, char *out) {
   out[n] = 0;
   return n;
 }
-/* end */

@@ -18,6 +18,7 @@ from typing import final
 from vlad.compile.loops.ir import (
     Accumulate,
     Body,
+    Condition,
     For,
     Let,
     Nest,
@@ -25,20 +26,17 @@ from vlad.compile.loops.ir import (
     Speculate,
     Statement,
     Value,
-    is_innermost,
-    mapped,
-    statements,
 )
 from vlad.compile.loops.scaling import constants, is_power_of_two, operand_name
+from vlad.compile.loops.walking import is_innermost, mapped, statements
 from vlad.core.expressions import Binary, Call, Expression, Name, Number, Unary
 from vlad.core.loop_nests import SHORT
 
 FEWEST_TURNS = 64  # of an innermost loop that is worth emitting twice
 # By kind, as powers of two: how far from 1 a divisor, and a dividend, may be.
 FAR = {"float64": (100, 900), "float32": (24, 100)}
-# Where it pays: with a fused multiply-add that is not a call, and for floats, of which more are divided at a time, the widest
-# vectors.
-PAYS = {"float64": "defined(__FP_FAST_FMA)", "float32": "defined(__FP_FAST_FMAF) && defined(__AVX512F__)"}
+# Where it pays: floats, of which more are divided at a time, need the widest vectors as well.
+PAYS = {"float64": Condition.FUSED, "float32": Condition.FUSED_FLOATS}
 DIVIDED, IS_FAR, IS_FAR_DIVISOR = "vlad_divided", "vlad_is_far", "vlad_is_far_divisor"  # in functions.c
 FLAG = "far"
 
@@ -46,21 +44,15 @@ FLAG = "far"
 @final
 @dataclass(frozen=True, slots=True)
 class Quotients:
-    """`divisors`: the divisor of each variable that is a quotient. `kept`: existing variables 1/y, by divisor. `dividends`: how
-    far from 1 a dividend may be that is not such a quotient itself, by the name of the quotient."""
+    """`divisors`: the divisor of each variable that is a quotient. `reciprocals`: the variables 1/y, by divisor y; for those in
+    `kept` they exist already. `dividends`: how far from 1 a dividend may be that is not such a quotient itself, by the name of
+    the quotient."""
 
     divisors: Mapping[str, str]
-    kept: Mapping[str, str]
+    reciprocals: Mapping[str, str]
+    kept: frozenset[str]
     dividends: Mapping[str, int]
     kind: str
-
-    def reciprocal(self, divisor: str) -> str:
-        return self.kept[divisor] if divisor in self.kept else reciprocal_name(divisor)
-
-
-def reciprocal_name(divisor: str) -> str:
-    """The variable for the reciprocal of a divisor, if no variable of the loop is that reciprocal."""
-    return f"q{divisor[1:]}"
 
 
 def divide_once(nest: Nest) -> Nest:
@@ -76,7 +68,7 @@ def divide_once_in_threads(nest: Nest) -> Nest:
     if turn is None or nest.in_place or _combines(nest):
         return nest
     found = _chosen(nest, definitions_in(turn.body), True)
-    return nest if found is None else _speculating(nest, turn, found, "")
+    return nest if found is None else _speculating(nest, turn, found, Condition.ALWAYS)
 
 
 def quotients(nest: Nest) -> Quotients | None:
@@ -131,7 +123,8 @@ def _chosen(nest: Nest, inner: Mapping[str, Let], in_each: bool) -> Quotients | 
         dividends = _dividends(inner, chosen, *FAR[kind])
         if dividends:
             divisors = set(chosen.values())
-            return Quotients(chosen, {y: one for y, one in kept.items() if y in divisors}, dividends, kind)
+            reciprocals = {y: kept.get(y, f"q{lets[y].number}") for y in divisors}
+            return Quotients(chosen, reciprocals, frozenset(kept) & divisors, dividends, kind)
     return None
 
 
@@ -149,7 +142,7 @@ def _dividends(
     return found if min(found.values(), default=0) > 0 else {}
 
 
-def _speculating(nest: Nest, turn: For | Scope, found: Quotients, condition: str) -> Nest:
+def _speculating(nest: Nest, turn: For | Scope, found: Quotients, condition: Condition) -> Nest:
     """The nest with a loop or turn that is first tried with products."""
     inner = definitions_in(turn.body)
     before = dict.fromkeys([y for y in _ordered(nest) if y in found.divisors.values() and y not in inner])
@@ -163,7 +156,7 @@ def _speculating(nest: Nest, turn: For | Scope, found: Quotients, condition: str
         if statement is turn:
             return [Speculate(FLAG, far, ((condition, (attempt,)),), (turn,))]
         if type(statement) is Let and statement.name in before and statement.name not in found.kept:
-            return [statement, _reciprocal(statement.name, found.kind)]
+            return [statement, _reciprocal(statement.name, found)]
         return [statement]
 
     return replace(nest, body=mapped(nest.body, change))
@@ -173,8 +166,8 @@ def _ordered(nest: Nest) -> list[str]:
     return [one.name for one in statements(nest.body) if type(one) is Let]
 
 
-def _reciprocal(divisor: str, kind: str) -> Let:
-    return Let(reciprocal_name(divisor), kind, Binary("/", Number(1, "int"), Name(divisor)))
+def _reciprocal(divisor: str, found: Quotients) -> Let:
+    return Let(found.reciprocals[divisor], found.kind, Binary("/", Number(1, "int"), Name(divisor)))
 
 
 def _multiplying(body: Body, found: Quotients) -> Iterator[Statement]:
@@ -189,12 +182,12 @@ def _multiplying(body: Body, found: Quotients) -> Iterator[Statement]:
             if name in found.dividends:
                 yield _notes(Call(IS_FAR, (dividend, _power(found.dividends[name], found.kind)), found.kind))
             divisor = found.divisors[name]
-            operands = dividend, Name(divisor), Name(found.reciprocal(divisor))
+            operands = dividend, Name(divisor), Name(found.reciprocals[divisor])
             statement = replace(statement, value=Call(DIVIDED, operands, found.kind))
         yield statement
         if name in divisors:
             if name not in found.kept:
-                yield _reciprocal(name, found.kind)
+                yield _reciprocal(name, found)
             yield _notes(_is_far_divisor(name, found.kind))
 
 
