@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from vlad.compile.loops import order
 from vlad.compile.loops.ir import Loops, Nest
 from vlad.compile.loops.lower import Operand
 from vlad.compile.loops.text import loops_text
+from vlad.compile.loops.walking import statements
 from vlad.core.loop_nests import Kernel
 from vlad.core.passes import observing
 
@@ -51,6 +53,25 @@ def _loops(
     with observing(observe):
         order.loops(kernel, given(operands), outputs, taken or {}, {})
     return found
+
+
+def loops_of(make: Callable[[], object]) -> list[Loops]:
+    """The loops that are emitted while a unit is made."""
+    found: list[Loops] = []
+
+    def observe(name: str, result: object) -> None:
+        if name == order.LAST and type(result) is Loops:
+            found.append(result)
+
+    with observing(observe):
+        make()
+    return found
+
+
+def of_type(loops: Sequence[Loops], kind: type) -> list[Any]:
+    """Their declarations and statements of one type."""
+    bodies = [body for one in loops for body in (one.declared, *[nest.body for nest in one.nests])]
+    return [statement for body in bodies for statement in statements(body) if type(statement) is kind]
 
 
 def loop_lines(

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from loop_cases import loops_of, of_type
 
 import vlad
 from vlad.compile.calling.pipeline import Unit
+from vlad.compile.loops.ir import Alias
 from vlad.python.convert import from_python
 
 M = np.cos(np.arange(128.0 * 128)).reshape(128, 128)
-_OVER = re.compile(r"^ *(?:double|float|long) \*(\w+) = (\w+);$", re.MULTILINE)
 
 
 def unit(text: str, *operands: Any) -> Unit:
@@ -27,7 +27,7 @@ def unit(text: str, *operands: Any) -> Unit:
 
 def over(text: str, *operands: Any) -> int:
     """How many arrays lie over others."""
-    return len(_OVER.findall(unit(text, *operands).text))
+    return len(of_type(loops_of(lambda: unit(text, *operands)), Alias))
 
 
 # A product of the library makes the array, and something that is no loop over its entries alone comes after.
