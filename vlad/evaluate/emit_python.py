@@ -17,8 +17,9 @@ The file is long because it is one dispatch over the nodes of core.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -167,6 +168,13 @@ def is_pure(row: Primitive) -> bool:
     return not row.effect
 
 
+@functools.lru_cache(maxsize=2048)
+def _compiled(text: str) -> CodeType:
+    """The code of a function from its Python text. Other sessions emit the same text for a procedure of the library."""
+    (found,) = [part for part in compile(text, "<vlad>", "exec").co_consts if type(part) is CodeType]
+    return found
+
+
 def emit(code: Code) -> Callable[..., Value]:
     """Compile a code's lambda. The function's globals are its family's names."""
     return Emitter(code).function()
@@ -220,9 +228,8 @@ class Emitter:
         lines = self._assemble(top + head, body)
         self.emission.text = "\n".join(lines)
         self.emission.locals, self.emission.aliases = self.names, self.aliases
-        exec(compile(self.emission.text, "<vlad>", "exec"), self.family.names)
-        function: Callable[..., Value] = self.family.names.pop(name)
-        return function
+        # a copy, as Python adapts the instructions of a code object to the globals of its function
+        return FunctionType(_compiled(self.emission.text).replace(), self.family.names, name)
 
     def _assemble(self, head: list[str], body: list[str]) -> list[str]:
         """Head, steps, loop and body. The sites were recorded as lines of the body and move with it."""
