@@ -37,6 +37,10 @@ os.environ.setdefault("VLAD_TIER", "evaluate")
 _kept = tempfile.TemporaryDirectory(prefix="vlad-tests-")
 os.environ.setdefault("VLAD_CACHE_DIR", os.path.join(_kept.name, "cache"))
 
+# Without bytecode each of the many processes that tests start compiles what it imports, and each worker rewrites all tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # The C compiler of tests marked with `any_compiler`, if $VLAD_CC names none.
 QUICKEST = toolchain.boxed_compiler()
 
