@@ -10,11 +10,13 @@ import gc
 import os
 import sys
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from vlad.compile.native import toolchain
 from vlad.control import debug
 from vlad.control.frame_stack import with_room
 
@@ -35,6 +37,13 @@ os.environ.setdefault("VLAD_TIER", "evaluate")
 _kept = tempfile.TemporaryDirectory(prefix="vlad-tests-")
 os.environ.setdefault("VLAD_CACHE_DIR", os.path.join(_kept.name, "cache"))
 
+# Without bytecode each of the many processes that tests start compiles what it imports, and each worker rewrites all tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# The C compiler of tests marked with `any_compiler`, if $VLAD_CC names none.
+QUICKEST = toolchain.boxed_compiler()
+
 settings.register_profile("search", derandomize=False)
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
@@ -54,6 +63,19 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(5_000, 20, 20)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Select the C compiler before the fixtures of any scope compile."""
+    is_any = item.get_closest_marker("any_compiler") and not item.get_closest_marker("system_compiler")
+    if QUICKEST is None or "VLAD_CC" in os.environ or not is_any:
+        return (yield)
+    os.environ["VLAD_CC"] = QUICKEST
+    try:
+        return (yield)
+    finally:
+        del os.environ["VLAD_CC"]
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from amounts import THOROUGH
+from commands import command
 from shipped import EXAMPLES, NEED_TIER_0, ROOT
 
 EMBEDDING = sorted((ROOT / "examples" / "embedding").glob("*.py"))
@@ -29,10 +30,7 @@ RUNS = [
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(("path", "tier"), RUNS)
 def test_example(path: Path, tier: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "vlad", "--tier", tier, str(path.relative_to(ROOT))],
-        cwd=ROOT, capture_output=True, text=True, encoding="utf-8", timeout=100,
-    )  # fmt: skip
+    done = command("--tier", tier, path.relative_to(ROOT))
     assert done.stderr == ""
     assert done.returncode == 0
     assert done.stdout == path.with_suffix(".expected").read_text(encoding="utf-8")

@@ -19,6 +19,8 @@ from vlad.core.types import LONGEST_CHAIN
 from vlad.data.write import written
 from vlad.python.convert import from_python
 
+pytestmark = pytest.mark.any_compiler
+
 PROGRAM = """
 (define scale 3)
 (define (twice f) (lambda (x) (f (f x))))

@@ -705,9 +705,7 @@ def ran(library: Any, number: int, kernel: Kernel, operands: Sequence[Any]) -> l
 @pytest.fixture(params=COMPILERS, ids=lambda path: str(path).rpartition("/")[2])
 def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("VLAD_CC", request.param)
-    toolchain.forget()
     yield request.param
-    toolchain.forget()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 import vlad
 
+pytestmark = pytest.mark.any_compiler
+
 DEAD = [  # slopes that are infinite at 0, of branches that do not contribute there
     "(sqrt (if (= x 0) 0 x))", "(sqrt (where (= x 0) 0 x))", "(if (= x 0) 0 (sqrt x))", "(where (= x 0) 0 (* 2 (sqrt x)))",
     "(sqrt (fold (lambda (e total) (if (> e 5) (* e x) total)) 0 (list x x)))",

@@ -25,6 +25,8 @@ from vlad.compile.runtime.functions import needed
 from vlad.compile.runtime.sections import sections
 from vlad.python.convert import from_python
 
+pytestmark = pytest.mark.any_compiler
+
 ROOT = Path(__file__).parents[2]
 
 # Of one or several square matrices `a`, and `b` of as many rows: with derivatives to the third.
@@ -213,6 +215,7 @@ ALONE = """
 """
 
 
+@pytest.mark.system_compiler
 def test_a_standalone_program_decomposes_matrices_itself(tmp_path: Path) -> None:
     path, command = tmp_path / "alone.vlad", [sys.executable, "-m", "vlad"]
     path.write_text(ALONE)

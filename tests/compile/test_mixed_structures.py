@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import mixed_structures
@@ -14,7 +13,7 @@ import pytest
 from agreement import agree
 from amounts import THOROUGH
 
-from vlad.compile.native import toolchain
+pytestmark = pytest.mark.any_compiler
 
 ROOT = Path(__file__).parents[2]
 FIRST, COUNT = (0, 20_000) if THOROUGH else (23, 11)  # programs of each kind; a few quick ones by default
@@ -63,6 +62,7 @@ def test_the_zero_of_a_text_stands_for_nothing() -> None:
     )
 
 
+@pytest.mark.system_compiler
 def test_a_standalone_program_reports_no_false_error(tmp_path: Path) -> None:
     (tmp_path / "it.vlad").write_text(
         f"{TURNS} {OF_REALS} (map (lambda (n) ((gradient of-reals) (turns n (lambda (n) (if (> n 1) (list n) n))))) '(0 1 3))"
@@ -85,19 +85,8 @@ def test_a_standalone_program_reports_no_false_error(tmp_path: Path) -> None:
     assert outputs[-1].stdout == "(() (2) ((0) (0) 2))\n"
 
 
-@pytest.fixture
-def quickest_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The compiled code runs once."""
-    compiler = toolchain.boxed_compiler()
-    if compiler:
-        monkeypatch.setenv("VLAD_CC", compiler)
-    toolchain.forget()
-    yield
-    toolchain.forget()
-
-
 @pytest.mark.parametrize("loops", [False, True], ids=["structures", "loops"])
-def test_random_programs(loops: bool, quickest_compiler: None) -> None:
+def test_random_programs(loops: bool) -> None:
     reported: list[str] = []
     ends = mixed_structures.run(COUNT, FIRST, loops, reported.append)
     assert not reported, "\n".join(reported)

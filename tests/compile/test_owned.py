@@ -23,6 +23,8 @@ from vlad.compile.native.reserve import reserve
 from vlad.compile.passes.uniqueness import owning
 from vlad.python.convert import from_python
 
+pytestmark = pytest.mark.any_compiler
+
 
 def unit(text: str, *operands: Any) -> Unit:
     session = vlad.Session(tier="evaluate")

@@ -14,6 +14,8 @@ from vlad.compile.calling.pipeline import Unit
 from vlad.core.types import Types, described
 from vlad.python.convert import from_python
 
+pytestmark = pytest.mark.any_compiler
+
 R = np.random.default_rng(3)
 X, Y = R.normal(size=(23, 4)), R.integers(0, 3, 23).astype(float)
 IMAGES = R.normal(size=(11, 1, 6, 6))

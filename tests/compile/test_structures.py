@@ -14,6 +14,8 @@ import pytest
 
 import vlad
 
+pytestmark = pytest.mark.any_compiler
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -174,6 +176,7 @@ def test_derivatives_of_what_is_of_another_kind_each_turn(case: str) -> None:
     assert {entry.reason for entry in sessions[1].tiers.entries.values()} == {None}
 
 
+@pytest.mark.system_compiler
 @pytest.mark.parametrize("case", ["number, copies", "(), list"])
 def test_standalone_without_tier_0(case: str, tmp_path: Path) -> None:
     """A standalone program raises no spurious error, nor does `vlad check` report one."""

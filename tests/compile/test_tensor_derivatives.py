@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 import vlad
 
+pytestmark = pytest.mark.any_compiler
+
 
 def a_convolution(pick: random.Random) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
     """Of images x with filters w, and the shapes of both."""
@@ -44,6 +46,7 @@ def test_convolutions_and_their_derivatives(seed: int) -> None:
     agree(f"(lambda ({' '.join(names)}) (list {' '.join(parts)}))", *operands)
 
 
+@pytest.mark.system_compiler
 @pytest.mark.parametrize("optimize", [2, 3])
 def test_convolutions_that_are_written_out(optimize: int) -> None:
     """Out of eight numbers in a vector gcc 12 took the wrong ones for one of these sums, from -O2 on."""

@@ -16,6 +16,8 @@ from vlad.compile.native.blas import product
 from vlad.data.tensors import Tensor, same_numbers
 from vlad.data.values import FALSE, ZERO
 
+pytestmark = pytest.mark.any_compiler
+
 OF_ANY_KIND = [
     "(lambda (x) x)", "(lambda (x) (list x (dtype x) (shape x)))", "(lambda (x) (transpose x))", "(lambda (x) (slice x 0 1))",
     "(lambda (x) (tensor-ref x 0))", "(lambda (x) (tensor-ref x 0 1))", "(lambda (x) (reshape x '(3 2)))",

@@ -12,6 +12,7 @@ from pathlib import Path
 import cffi
 import numpy
 import pytest
+from commands import command
 from shipped import EXAMPLES, NEED_TIER_0, ROOT
 
 import vlad
@@ -60,17 +61,6 @@ pairs
 (hvp g #[1 2] #[1 0])
 """,
 }
-
-
-def command(*words: str, cwd: Path = ROOT, text: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "vlad", *words],
-        cwd=cwd,
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
 
 
 def built(path: Path, folder: Path) -> Path:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import command
 
 import vlad
 from vlad.debugging.commands import HELP, Commands
@@ -174,14 +173,7 @@ def test_the_end_of_the_input_ends_the_evaluation() -> None:
 
 
 def shell(folder: Path, *words: str, typed: str = "") -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "vlad", *words],
-        cwd=folder,
-        input=typed,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = command(*words, cwd=folder, text=typed, timeout=120)
     return done.returncode, done.stdout, done.stderr
 
 

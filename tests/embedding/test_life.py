@@ -222,19 +222,15 @@ def test_the_compiler_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setenv("VLAD_CC", str(compiler))
     monkeypatch.setenv("VLAD_CACHE", "off")
     monkeypatch.setattr(policy, "warn_once", lambda message: pytest.fail(message))
-    toolchain.forget()
-    try:
-        session = session_of("auto")
-        while not (tmp_path / "pid").exists():
-            session.eval("(turns 1000000)")
-        while not toolchain._running:
-            time.sleep(0.01)
-        begun = time.monotonic()
-        session.close()
-        assert time.monotonic() - begun < 30
-        assert not toolchain._running
-    finally:
-        toolchain.forget()
+    session = session_of("auto")
+    while not (tmp_path / "pid").exists():
+        session.eval("(turns 1000000)")
+    while not toolchain._running:
+        time.sleep(0.01)
+    begun = time.monotonic()
+    session.close()
+    assert time.monotonic() - begun < 30
+    assert not toolchain._running
 
 
 # Processes that are forked: one that is alone, for pytest has threads.

@@ -13,6 +13,8 @@ from slopes import at_shapes, lengths, only_once, random, seeds
 import vlad
 from vlad.primitives.linear_algebra import parts_of
 
+pytestmark = pytest.mark.any_compiler
+
 
 def several(draw: st.DrawFn, *matrix: int) -> tuple[int, ...]:
     """The shape of one or several matrices."""

@@ -14,7 +14,7 @@ from slopes import at_shapes, check, lengths, only_once, operand, procedure, ran
 import vlad
 from vlad import VladError
 
-pytestmark = pytest.mark.slow_compiled
+pytestmark = [pytest.mark.slow_compiled, pytest.mark.any_compiler]
 Pads = list[tuple[int, int]]
 
 

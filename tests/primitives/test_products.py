@@ -16,6 +16,8 @@ from vlad.control.budget import Budget, NoRoom, NoTime, expect_seconds, using_bu
 from vlad.primitives import products
 from vlad.python.convert import from_python
 
+pytestmark = pytest.mark.any_compiler
+
 LENGTHS = st.integers(1, 6)
 BATCHES = st.sampled_from([((), ()), ((3,), (3,)), ((2, 1), (4,)), ((1,), (2, 3)), ((5,), ())])
 

@@ -26,6 +26,8 @@ from vlad.data.devices import device_named
 from vlad.primitives import random
 from vlad.primitives.random import _normals, _scaled, philox
 
+pytestmark = pytest.mark.any_compiler
+
 WORD = 1 << 64
 words = st.integers(0, WORD - 1)
 halves = st.integers(0, (1 << 32) - 1)

@@ -38,6 +38,8 @@ from series import (
 
 import vlad
 
+pytestmark = pytest.mark.any_compiler
+
 SETUP = """
 (define (along-F h) (lambda (v) (cdr (jvp-F h v (+ (* 0 v) 1)))))
 (define (along-R h) (lambda (v) ((gradient-R (lambda (v) (sum (h v)))) v)))

@@ -37,6 +37,8 @@ from vlad.primitives.elementwise import formula
 from vlad.primitives.numbers import ROWS
 from vlad.primitives.table import TABLE
 
+pytestmark = pytest.mark.any_compiler
+
 # Functions of x, and of c if there is one; with the shapes of x and c, or generators of them, and their ranges.
 UNARY = {
     **dict.fromkeys(["sigmoid", "softplus", "gelu"], (-3.0, 3.0)),

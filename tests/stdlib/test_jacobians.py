@@ -9,6 +9,8 @@ import pytest
 
 import vlad
 
+pytestmark = pytest.mark.any_compiler
+
 TIERS = ["evaluate", "compile"]
 MODES = ["", "-R", "-F"]
 STEP = 1e-6

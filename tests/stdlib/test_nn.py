@@ -10,6 +10,8 @@ import pytest
 import vlad
 from vlad import VladError
 
+pytestmark = pytest.mark.any_compiler
+
 # Along a direction in a structure of any kind: the derivative in both modes, and the second one in all four mixtures.
 SETUP = """
 (define (random-like seed x) (map-reals (lambda (x) (if (real? x) 0.7 (normal (random-key seed) (shape x)))) x))

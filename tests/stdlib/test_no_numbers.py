@@ -12,6 +12,8 @@ import pytest
 import vlad
 from vlad.session.session import Session
 
+pytestmark = pytest.mark.any_compiler
+
 OF_NUMBERS = [
     "derivative",
     "derivative-F",

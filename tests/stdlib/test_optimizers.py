@@ -15,6 +15,8 @@ import vlad
 from vlad import VladError
 from vlad.evaluate.limits import resident_megabytes
 
+pytestmark = pytest.mark.any_compiler
+
 LOSS = """
 (define (loss (list a b))
   (let ((off (- (* a b) #[1 2 3])))

@@ -18,8 +18,9 @@ The file is long because it is one dispatch over the nodes of core.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -41,6 +42,7 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
+from vlad.data.source import in_library
 from vlad.data.values import FALSE, NIL, NUMBERS, TRUE, ZERO, Code, Primitive, Value
 
 if TYPE_CHECKING:
@@ -190,6 +192,20 @@ def is_pure(row: Primitive) -> bool:
     return not row.effect
 
 
+def _compiled(text: str) -> CodeType:
+    """The code of a function from its Python text."""
+    (found,) = [part for part in compile(text, "<vlad>", "exec").co_consts if type(part) is CodeType]
+    return found
+
+
+@functools.lru_cache(maxsize=2048)
+def _of_library(text: str) -> CodeType:
+    """The same for a procedure of the library: other sessions emit the same text. Texts of users' programs are not kept, as
+    they may be large.
+    """
+    return _compiled(text)
+
+
 def emit(code: Code) -> Callable[..., Value]:
     """Compile a code's lambda. The function's globals are its family's names."""
     return Emitter(code).function()
@@ -243,9 +259,12 @@ class Emitter:
         lines = self._assemble(top + head, body)
         self.emission.text = "\n".join(lines)
         self.emission.locals, self.emission.aliases = self.names, self.aliases
-        exec(compile(self.emission.text, "<vlad>", "exec"), self.family.names)
-        function: Callable[..., Value] = self.family.names.pop(name)
-        return function
+        if lambda_.span is not None and in_library(lambda_.span):
+            # a copy, as Python adapts the instructions of a code object to the globals of its function
+            compiled = _of_library(self.emission.text).replace()
+        else:
+            compiled = _compiled(self.emission.text)
+        return FunctionType(compiled, self.family.names, name)
 
     def _assemble(self, head: list[str], body: list[str]) -> list[str]:
         """Head, steps, loop and body. The sites were recorded as lines of the body and move with it."""

@@ -1,7 +1,7 @@
 """The standard library's files. A definition is read when its name is first used.
 
-Out: texts, by the names that they define. Called by top_level.py and suggestions.py. One index serves all sessions of a process:
-the files are read once, by the first thread that needs them.
+Out: texts and data, by the names that they define. Called by top_level.py and suggestions.py. One index serves all sessions
+of a process: the files are read once, by the first thread that needs them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from vlad.data.source import Origin, Source
 from vlad.expand.arity import Usage, usage
+from vlad.reader.parser import Syntax, read
 
 _DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
 Place = tuple[str, int, int]  # a file, and the extent of a definition in it
@@ -22,6 +23,7 @@ class Library:
     def __init__(self) -> None:
         self._index: dict[str, Place] | None = None
         self._texts: dict[str, str] = {}
+        self._data: dict[str, list[Syntax]] = {}
         # beside this package in a checkout, inside it when installed; importlib.resources would cost 10 ms
         parent = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         beside = os.path.join(os.path.dirname(parent), "stdlib")
@@ -57,6 +59,14 @@ class Library:
             start = line
         lines = "\n" * text.count("\n", 0, start)
         return Source(f"stdlib/{file}", lines + text[start:end], Origin.LIBRARY)
+
+    def data(self, name: str) -> list[Syntax]:
+        """The data of a definition with a text, which is read once in a process."""
+        found = self._data.get(name)
+        if found is None:
+            source = self.definition(name)
+            found = self._data[name] = [] if source is None else read(source)
+        return found
 
     def usage(self, name: str) -> Usage | None:
         """How a procedure is called: the first line of its doc comment."""

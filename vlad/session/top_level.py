@@ -98,13 +98,13 @@ class TopLevel:
     def _load_library(self, name: str) -> bool:
         if name in self._loading:
             return False
-        source = self._stdlib.definition(name)
-        if source is None:
+        data = self._stdlib.data(name)
+        if not data:
             return self._load_hidden(name)
         self._loading.add(name)
         note, self.note = self.note, None
         try:
-            for syntax in read(source):
+            for syntax in data:
                 for item in expand_form(syntax, self.library):
                     self.execute(item, self.library, None)
             if name in KEYWORDS:  # `list` as a value; the keyword keeps its meaning in texts read from now on

