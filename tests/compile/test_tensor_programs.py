@@ -65,6 +65,7 @@ TURNS = """(lambda (x first end)
           ((derivative-F (lambda (t) ((gradient (lambda (x) (sum (* (g x) (cos x))))) (* t x)))) 1))))"""
 
 
+@pytest.mark.any_compiler
 @pytest.mark.parametrize("part", SLICED)
 @settings(max_examples=drawn(8), deadline=None)
 @given(
@@ -308,6 +309,7 @@ class Parts:
         return f"(lambda (x) (let* ({' '.join(self.bindings)}) {answer}))"
 
 
+@pytest.mark.any_compiler
 @pytest.mark.parametrize("seed", range(40))
 def test_tensors_put_together_of_parts(seed: int) -> None:
     parts = Parts(seed)

@@ -279,3 +279,33 @@ while not toolchain._running or not toolchain._folders:
     assert (done.returncode, done.stderr) == (0, "")
     assert list((fresh / "tmp").iterdir()) == []
     assert nap(fresh) not in processes()
+
+
+IS_GIVEN = "VLAD_CC" in os.environ  # when the tests are collected
+
+
+@pytest.mark.any_compiler
+@pytest.mark.skipif(
+    IS_GIVEN or toolchain.boxed_compiler() is None, reason="a compiler is given, or there is one only"
+)
+def test_any_compiler_is_the_quickest() -> None:
+    assert toolchain.find_compiler().kind == "tcc"
+
+
+@pytest.mark.any_compiler
+@pytest.mark.system_compiler
+@pytest.mark.skipif(IS_GIVEN, reason="a compiler is given")
+def test_the_system_compiler_is_the_exception() -> None:
+    assert "VLAD_CC" not in os.environ
+
+
+def test_a_compiler_is_found_by_the_environment(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the names of compiled calls depend on it: signature()."""
+    monkeypatch.setattr(toolchain, "VERSION_SECONDS", 60.0)
+    monkeypatch.setenv("VLAD_CC", pretend(fresh, "exit 1"))
+    assert toolchain.find_compiler().version == "gcc pretended 1.0"
+    monkeypatch.setenv("VLAD_CC", "/nowhere/cc")
+    with pytest.raises(Unavailable):
+        toolchain.find_compiler()
+    monkeypatch.delenv("VLAD_CC")
+    assert toolchain.find_compiler().version != "gcc pretended 1.0"

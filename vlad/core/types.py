@@ -247,6 +247,14 @@ class Types:
         now.epoch, now.now = self.epoch, now
         return now
 
+    def all_canonical(self, types: tuple[Type, ...]) -> tuple[Type, ...]:
+        """The present forms of types. Most are known: only for the others it calls `canonical`."""
+        epoch, canonical = self.epoch, self.canonical
+        return tuple([
+            type_ if not type_.mentions_cell else type_.now if type_.epoch == epoch else canonical(type_)
+            for type_ in types
+        ])  # fmt: skip
+
     # The lattice.
 
     def join(self, a: Type | None, b: Type | None) -> Type | None:

@@ -140,8 +140,7 @@ class Analysis(AbstractInterpreter):
     def _now(self, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> tuple[Any, Any]:
         if self._key_epoch != self.types.epoch:
             self._rekey()
-        canonical = self.types.canonical
-        return tuple([canonical(field) for field in fields]), tuple([canonical(o) for o in operands])
+        return self.types.all_canonical(fields), self.types.all_canonical(operands)
 
     def _new(self, callee: Callee, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance:
         instance = Instance(callee, fields, operands, len(self.instances) + 1)
@@ -153,16 +152,14 @@ class Analysis(AbstractInterpreter):
         """Make the keys again after cells were unified; of two instances that became equal, the first stays."""
         while self._key_epoch != self.types.epoch:
             self._key_epoch = self.types.epoch
-            canonical = self.types.canonical
+            all_canonical = self.types.all_canonical
             table: dict[Any, Instance] = {}
             for (callee, fields, operands), instance in self._of_key.items():
-                fields = tuple([canonical(field) for field in fields])
-                operands = tuple([canonical(operand) for operand in operands])
-                table.setdefault((callee, fields, operands), instance)
+                table.setdefault((callee, all_canonical(fields), all_canonical(operands)), instance)
             self._of_key = table
             for instance in self.instances:
-                instance.fields = tuple([canonical(field) for field in instance.fields])
-                instance.operands = tuple([canonical(operand) for operand in instance.operands])
+                instance.fields = all_canonical(instance.fields)
+                instance.operands = all_canonical(instance.operands)
 
     def _generalised(
         self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]

@@ -319,13 +319,18 @@ class Program:
 
 def statements(block: Block) -> list[Statement]:
     """All statements of a block, including those of its inner blocks, in order."""
-    found: list[Statement] = []
+    found: list[Statement] = []  # almost every pass asks for them, of every function: no call for each branch
+    append = found.append
     work = [iter(block.statements)]
     while work:
         for statement in work[-1]:
-            found.append(statement)
-            if type(statement) is Branch or type(statement) is Switch:
-                work += [iter(inner.statements) for inner in reversed(inner_blocks(statement))]
+            append(statement)
+            if type(statement) is Branch:
+                work.append(iter(statement.alternative.statements))
+                work.append(iter(statement.consequent.statements))
+                break
+            if type(statement) is Switch:
+                work += [iter(inner.statements) for _, inner in reversed(statement.cases)]
                 break
         else:
             work.pop()
@@ -345,8 +350,10 @@ def blocks(block: Block) -> list[Block]:
     found = [block]
     for one in found:
         for statement in one.statements:
-            if type(statement) is Branch or type(statement) is Switch:
-                found += inner_blocks(statement)
+            if type(statement) is Branch:
+                found += (statement.consequent, statement.alternative)
+            elif type(statement) is Switch:
+                found += [inner for _, inner in statement.cases]
     return found
 
 
