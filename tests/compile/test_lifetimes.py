@@ -14,6 +14,8 @@ import vlad
 from vlad.compile.calling.pipeline import Unit
 from vlad.python.convert import from_python
 
+pytestmark = pytest.mark.any_compiler
+
 M = np.cos(np.arange(128.0 * 128)).reshape(128, 128)
 _OVER = re.compile(r"^ *(?:double|float|long) \*(\w+) = (\w+);$", re.MULTILINE)
 
