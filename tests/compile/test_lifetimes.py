@@ -15,6 +15,8 @@ from vlad.compile.calling.pipeline import Unit
 from vlad.compile.loops.ir import Alias
 from vlad.python.convert import from_python
 
+pytestmark = pytest.mark.any_compiler
+
 M = np.cos(np.arange(128.0 * 128)).reshape(128, 128)
 
 

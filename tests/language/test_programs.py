@@ -17,6 +17,8 @@ import vlad
 from vlad.data.source import Source
 from vlad.reader.parser import read
 
+pytestmark = pytest.mark.any_compiler
+
 HERE = Path(__file__).parent
 PLENTY = vlad.Limits(fuel=1_000_000_000)
 NOTE = re.compile(r";\s*(=>|error:|counts:)\s?(.*)")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from running import TIERS, printed
 
+pytestmark = pytest.mark.any_compiler
+
 EMPTY = {
     "(logsumexp (zeros 0))": "-inf.0",
     "(logsumexp (zeros '(0 3)))": "-inf.0",
