@@ -74,7 +74,7 @@ def scaled(row: Primitive, partial: str | tuple[str, ...], actual: dict[str, Any
             continue
         step = rule(row, text)
         value = evaluate(step, actual | {MULTIPLIED: along})
-        along = value if step.is_product else apply(TABLE["*"], along, value)
+        along = value if step.reads(MULTIPLIED) else apply(TABLE["*"], along, value)
     return apply(TABLE["negate"], along) if "-1" in steps else along
 
 
