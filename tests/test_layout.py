@@ -42,7 +42,7 @@ ROOMS = (
     ("vlad.evaluate", "entries system_procedures machine overtaking"),
     (
         "vlad.compile.ir",
-        "refusals program text parse representation rewriting acting matrix_products reindex",
+        "refusals program check text parse representation rewriting acting matrix_products reindex",
     ),
     ("vlad.compile.analysis", "strategy static_operands abstract_interpreter fixpoint specialize"),
     (

@@ -1,13 +1,14 @@
-"""Kernels as loops: what the passes over the loop language make of them, as text."""
+"""Kernels as loops: what the passes over the loop language make of them, as text; and what is emitted for programs."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from vlad.compile.loops import order
-from vlad.compile.loops.ir import Loops, Nest
+from vlad.compile.loops.ir import Body, GridFunction, Loops, Nest
 from vlad.compile.loops.lower import Operand
 from vlad.compile.loops.text import loops_text
 from vlad.compile.loops.walking import statements
@@ -57,10 +58,19 @@ def _loops(
 
 def loops_of(make: Callable[[], object]) -> list[Loops]:
     """The loops that are emitted while a unit is made."""
-    found: list[Loops] = []
+    return _emitted(make, Loops)
+
+
+def functions_of(make: Callable[[], object]) -> list[GridFunction]:
+    """The functions for a GPU that are emitted while a unit is made."""
+    return _emitted(make, GridFunction)
+
+
+def _emitted(make: Callable[[], object], kind: type) -> list[Any]:
+    found: list[Any] = []
 
     def observe(name: str, result: object) -> None:
-        if name == order.LAST and type(result) is Loops:
+        if name == order.LAST and type(result) is kind:
             found.append(result)
 
     with observing(observe):
@@ -70,8 +80,23 @@ def loops_of(make: Callable[[], object]) -> list[Loops]:
 
 def of_type(loops: Sequence[Loops], kind: type) -> list[Any]:
     """Their declarations and statements of one type."""
-    bodies = [body for one in loops for body in (one.declared, *[nest.body for nest in one.nests])]
-    return [statement for body in bodies for statement in statements(body) if type(statement) is kind]
+    return [
+        one
+        for loop in loops
+        for body in (loop.declared, *[nest.body for nest in loop.nests])
+        for one in within(body, kind)
+    ]
+
+
+def within(body: Body, kind: type) -> list[Any]:
+    """The statements of one type."""
+    return [one for one in statements(body) if type(one) is kind]
+
+
+def host_calls(host: str) -> list[str]:
+    """The names of the functions and methods that the host's text calls."""
+    calls = [node.func for node in ast.walk(ast.parse(host)) if type(node) is ast.Call]
+    return [call.attr if type(call) is ast.Attribute else ast.unparse(call) for call in calls]
 
 
 def loop_lines(

@@ -13,16 +13,19 @@ from typing import Any
 import numpy as np
 import pretended_cupy
 import pytest
+from loop_cases import functions_of, host_calls, within
 from nvidia import ARCHITECTURES, compiled
 from test_kernels import COMBINED, a_product, answered, each, interpreted, made, same
 
 from vlad.compile.emit import cuda_loops, cuda_unit
 from vlad.compile.ir import matrix_products
 from vlad.compile.ir.program import Block, Function, Program, Return, Slot
-from vlad.compile.loops import lower_parallel
+from vlad.compile.loops import lower_parallel, order
+from vlad.compile.loops.ir import For, Let, Together
+from vlad.compile.loops.text import text_of
 from vlad.compile.loops.write_groups import Unfit
 from vlad.compile.runtime.functions import is_for_hosts
-from vlad.core.expressions import functions_called
+from vlad.core.expressions import Call, all_parts, functions_called
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write, contiguous
 from vlad.core.types import Types
 from vlad.data.tensors import on_host
@@ -145,8 +148,10 @@ def test_reductions_of_every_shape(parts: bool, cupy: Any, monkeypatch: pytest.M
         for order in (None, list(reversed(range(len(shape)))))
     ]
     check(cases, cupy)
-    text = emitted(cases)[0].cuda
-    assert text.count("__shared__") > 20 and (text.count("part < ") > 20) is parts
+    functions = functions_of(lambda: emitted(cases))
+    together = [one for function in functions for one in within(function.nest.body, Together)]
+    loops = [one for function in functions for one in within(function.nest.body, For)]
+    assert len(together) > 20 and (len([one for one in loops if one.index == "part"]) > 20) is parts
 
 
 def test_what_is_not_a_number_stays_in_a_maximum(cupy: Any) -> None:
@@ -198,7 +203,11 @@ def test_a_thread_divides_once_by_a_number_to_the_same_bits(kind: str, cupy: Any
             for _ in range(3)
         ]
         expected = a / y, -(b / y)
-    assert emitted([(kernel, [a, b, y])])[0].cuda.count("= vlad_divided") == 3
+    (function,) = functions_of(lambda: emitted([(kernel, [a, b, y])]))
+    calls = [
+        call for let in within(function.nest.body, Let) for call in all_parts(let.value) if type(call) is Call
+    ]
+    assert [call.function for call in calls] == ["vlad_divided"] * 3
     for found, wanted in zip(launched([(kernel, [a, b, y])], cupy), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
         np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(wanted[wanted == 0]))
@@ -212,11 +221,17 @@ def test_what_all_terms_have_in_common_is_found_before_them() -> None:
         (9, 80), (Read(0, rows), Read(1, along), Read(2, along)), steps, (Output(9), Output(720)),
         (Write(0, 4, rows, "+"), Write(1, 5, along)),
     )  # fmt: skip
-    first, second = cuda_loops.launches(kernel, "ppp", "k", set()).launches
-    before, _, within = first.text.partition("for (int term")
-    assert "double x3 = exp(x0);" in before and "double x4 = x1 * x3;" in within
-    assert "sin" not in first.text and "exp" not in second.text
-    assert (first.parameters, second.parameters) == ((0, 1, 3), (1, 4))
+    first, second = order.parallel_loops(kernel, "ppp", "k").functions
+    (loop,) = within(first.nest.body, For)
+    before = {text_of(let.value) for let in first.nest.body if type(let) is Let}
+    inside = {text_of(let.value) for let in within(loop.body, Let)}
+    after = {text_of(let.value) for let in within(second.nest.body, Let)}
+    assert "exp(x0)" in before and "x1 * x3" in inside
+    assert "sin(x1)" not in before | inside and "sin(x1)" in after and "exp(x0)" not in after
+    assert [[one.number for one in function.parameters] for function in (first, second)] == [
+        [0, 1, 3],
+        [1, 4],
+    ]
 
 
 def large(shape: tuple[int, int]) -> Kernel:
@@ -242,7 +257,7 @@ def test_library_products_at_random(cupy: Any, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(matrix_products, "FEWEST", 1)
     pick = random.Random(5).choice
     cases = [a_product(lambda choices: pick(list(choices))) for _ in range(200)]
-    assert emitted(cases)[0].host.count("matmul(") > 20
+    assert host_calls(emitted(cases)[0].host).count("matmul") > 20
     check(cases, cupy)
 
 

@@ -13,8 +13,9 @@ import pytest
 
 import vlad
 from vlad.compile.emit import c_unit
+from vlad.compile.ir.check import check
 from vlad.compile.ir.parse import read_program
-from vlad.compile.ir.program import Program, check
+from vlad.compile.ir.program import Program
 from vlad.compile.ir.text import program_text
 from vlad.compile.native import toolchain
 from vlad.compile.native.abi import FIRST_FAILURE, ffi

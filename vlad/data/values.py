@@ -474,9 +474,9 @@ class Primitive:
     c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean.
                 core/expressions.py reads it; for floats it is the same, with functions and constants of floats
     whole       the same for integers, over {operand}s of type unsigned long, if it differs from `c`
-    with_zero   for a row with `c`: the abstract result if an operand is the known zero (the AbstractInterpreter is the first
+    with_zero   for a row with `c`: the abstract result if an operand is the known zero (the AbstractMachine is the first
                 argument); None if nothing is known
-    abstract    for a row whose operands are not only reals: its rule on abstract operands, AbstractInterpreter first
+    abstract    for a row whose operands are not only reals: its rule on abstract operands, AbstractMachine first
     array       for a function of numbers: the function entry by entry (primitives/elementwise.py)
     rows        for a row that is made when a program runs (host.py) and has its own texts: the rows, by name, that they may use
                 besides those of the table

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from vlad.evaluate.code_machine import CodeMachine
 
 MOST_OPERANDS = 4  # of an entry; more are packed into the last. T has as many registers
-DEEPEST_EXPRESSION = 20
+LONGEST_EXPRESSION = 20, 2000  # operations, characters
 DEEPEST_BLOCK = 60  # Python allows 100
 Operation = tuple[Variable | None, Rhs]  # what a line computes, for explaining its errors
 
@@ -110,10 +110,9 @@ class Emission:
 class _Pending:
     """An expression that is not emitted yet, as its value is used once, further down."""
 
-    def __init__(self, text: str, value: str, depth: int, operations: list[Operation]) -> None:
+    def __init__(self, text: str, value: str, operations: list[Operation]) -> None:
         self.text = text  # for a test: a Python bool
         self.value = value  # for a test: TRUE or FALSE, or the tensor that results from tensors
-        self.depth = depth
         self.operations = operations
 
 
@@ -477,9 +476,9 @@ class Emitter:
     def keep(self, variable: Variable, text: str, rhs: Rhs, value: str = "") -> None:
         """A pure value: pending if it is used once, else a line of its own. `value`: the value of a test."""
         operations, self.operations = [*self.operations, (variable, rhs)], []
-        depth = text.count("(")
-        self.pending[variable] = _Pending(text, value, depth, operations)
-        if self.uses.get(variable, 0) != 1 or depth > DEEPEST_EXPRESSION or len(text) > 2000:
+        self.pending[variable] = _Pending(text, value, operations)
+        most, longest = LONGEST_EXPRESSION
+        if self.uses.get(variable, 0) != 1 or len(operations) > most or len(text) > longest:
             self.settle(variable)
 
     # Primitives.

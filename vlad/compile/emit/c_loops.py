@@ -54,7 +54,7 @@ def kernel_lines(
 ) -> list[str]:
     """The lines of a kernel. `needs` records what it uses of the run-time. `taken`, `places`: as in loops/lower.py."""
     names = [operand.name for operand in operands]
-    printer = _Printer(names, outputs, needs)
+    printer = CLoopPrinter(names, outputs, needs)
     product = as_product(kernel)
     if product is not None:
         (output,), (name,) = kernel.outputs, outputs
@@ -73,7 +73,7 @@ def when_over(kernel: Kernel, operands: Sequence[Operand]) -> Condition | None:
     return None if as_product(kernel) is not None else order.when_over(kernel, operands)
 
 
-class _Printer(LoopPrinter):
+class CLoopPrinter(LoopPrinter):
     def __init__(self, operands: Sequence[str], outputs: Sequence[str], needs: Needs) -> None:
         style = CStyle(operands, outputs)
         style.functions = needs.functions

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from vlad.compile.ir.program import Each, Function, Program, check, statements
+from vlad.compile.ir.check import check
+from vlad.compile.ir.program import Each, Function, Program, statements
 from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.ir.representation import Representation
 from vlad.compile.ir.rewriting import repeated
