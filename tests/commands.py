@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -23,15 +24,20 @@ MOST = 100  # bytes of a message
 
 
 def command(
-    *words: str | Path, cwd: Path = ROOT, text: str = "", timeout: float = 100
+    *words: str | Path,
+    cwd: Path = ROOT,
+    text: str | bytes = "",
+    timeout: float = 100,
+    environment: Mapping[str, str] = os.environ,
 ) -> subprocess.CompletedProcess[str]:
-    """The result of `vlad WORD ...` in a folder, in the environment of the test, with a text as its input."""
+    """The result of `vlad WORD ...` in a folder, with a text as its input. Variables of the environment that Python reads when
+    it starts have no effect."""
     line = [os.fspath(word) for word in words]
-    request = {"words": line, "cwd": str(cwd), "environment": dict(os.environ)}
+    request = {"words": line, "cwd": str(cwd), "environment": dict(environment)}
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(4)]
         for file, contents in zip(files, (text, "", "", json.dumps(request)), strict=True):
-            file.write(contents.encode())
+            file.write(contents.encode() if isinstance(contents, str) else contents)
             file.seek(0)
         status = _server().run([file.fileno() for file in files], timeout)
         out, err = [

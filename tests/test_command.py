@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import command
 from vlad.repl.interrupts import Interrupts
 from vlad.repl.shell import Shell
 from vlad.repl.terminal import Terminal
@@ -32,17 +33,9 @@ def environment(**changes: str) -> dict[str, str]:
 def vlad(
     *words: str, stdin: str | bytes = "", folder: Path | None = None, **changes: str
 ) -> subprocess.CompletedProcess[str]:
-    data = stdin.encode() if isinstance(stdin, str) else stdin
-    done = subprocess.run(
-        [*COMMAND, *words],
-        input=data,
-        capture_output=True,
-        cwd=folder,
-        env=environment(**changes),
-        timeout=120,
-    )
-    assert b"Traceback" not in done.stderr or "VLAD_DEBUG" in changes, done.stderr.decode()
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+    done = command(*words, text=stdin, cwd=folder or ROOT, environment=environment(**changes), timeout=120)
+    assert "Traceback" not in done.stderr or "VLAD_DEBUG" in changes, done.stderr
+    return done
 
 
 def printed(*words: str, stdin: str | bytes = "", folder: Path | None = None, **changes: str) -> str:
@@ -198,15 +191,12 @@ class TestLooking:
 
     def test_what_is_shown_does_not_depend_on_hash_seed_locale_or_folder(self, program: Path) -> None:
         texts = {
-            printed(
-                "show", str(program), "--stage", "reverse", PYTHONHASHSEED=seed, LC_ALL=locale, folder=folder
-            )
-            for seed, locale, folder in (
-                ("0", "C", ROOT),
-                ("1", "C.UTF-8", program.parent),
-                ("77", "POSIX", ROOT),
-            )
-        }
+            subprocess.run(
+                [*COMMAND, "show", str(program), "--stage", "reverse"], capture_output=True, cwd=folder, check=True,
+                env=environment(PYTHONHASHSEED=seed, LC_ALL=locale), timeout=60,
+            ).stdout
+            for seed, locale, folder in (("0", "C", ROOT), ("1", "C.UTF-8", program.parent), ("77", "POSIX", ROOT))
+        }  # fmt: skip
         assert len(texts) == 1
 
 

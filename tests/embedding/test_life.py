@@ -155,7 +155,7 @@ def test_libraries_are_unloaded(ending: str) -> None:
 
     areas, megabytes, files = sessions(3)
     for _ in range(2):
-        more_areas, more_megabytes, more_files = sessions(20)
+        more_areas, more_megabytes, more_files = sessions(8)
     # the allocator of C may map an area for itself; a library has five
     assert more_areas <= areas + 4 and more_megabytes < megabytes + 100 and more_files == files
 
@@ -300,7 +300,7 @@ def test_a_session_that_another_thread_evaluates_in_is_lost_to_a_fork(tier: str)
         other = vlad.Session()
         def work():
             try:
-                session.eval("(begin (begin-it) (turns 1e12))", limits=vlad.Limits(seconds=3))
+                session.eval("(begin (begin-it) (turns 1e12))", limits=vlad.Limits(seconds=1.5))
             except vlad.LimitExceeded as error:
                 print(error.code)
         thread = threading.Thread(target=work)

@@ -201,12 +201,12 @@ def test_redefinitions_are_seen_by_old_code() -> None:
 @pytest.mark.slow_compiled
 def test_deep_source_and_deep_data() -> None:
     session = vlad.Session()
-    depth = 100_000
+    depth = 50_000
     assert session.eval("(+ 1 " * depth + "0" + ")" * depth) == depth
     assert session.eval(f"(length '({'1 ' * depth}))") == depth
     session.eval("(define (nest n x) (if (= n 0) x (nest (- n 1) (cons x '()))))")
-    assert session.eval("(equal? (nest 1000000 1) (nest 1000000 1))") is True
-    assert session.eval("(equal? (plus (nest 300000 1) (zero (nest 300000 1))) (nest 300000 1))") is True
+    assert session.eval("(equal? (nest 500000 1) (nest 500000 1))") is True
+    assert session.eval("(equal? (plus (nest 100000 1) (zero (nest 100000 1))) (nest 100000 1))") is True
 
 
 def test_frames_of_the_systems_own_text_are_not_shown() -> None:

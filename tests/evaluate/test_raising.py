@@ -16,6 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 import pytest
+from amounts import drawn
 
 import vlad
 from vlad.control.async_exceptions import (
@@ -98,7 +99,7 @@ class Gone:
     pass
 
 
-LEVELS, ENOUGH = 200, 300
+LEVELS, ENOUGH = 200, drawn(600)
 
 
 def test_nothing_is_raised_in_the_callback_of_a_weak_reference(monkeypatch: pytest.MonkeyPatch) -> None:
