@@ -20,7 +20,9 @@ EMBEDDING = sorted((ROOT / "examples" / "embedding").glob("*.py"))
 # Each example on each tier. Those that can be compiled whole run in tests/compile/test_whole.py, which compiles
 # them; repeating that here is left to a thorough run.
 RUNS = [
-    pytest.param(path, tier, id=f"{path.stem}-{tier}")
+    pytest.param(
+        path, tier, id=f"{path.stem}-{tier}", marks=[pytest.mark.any_compiler] if tier == "compile" else []
+    )
     for path in EXAMPLES
     for tier in ("auto", "compile", "evaluate")
     if THOROUGH or tier != "compile" or path.stem in NEED_TIER_0

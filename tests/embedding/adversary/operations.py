@@ -61,9 +61,9 @@ TENSORS = {
         "(let loop ((l '()) (i 0)) (if (= i 1e9) (length l) (loop (cons (+ i (ones 100000)) l) (+ i 1))))"
     ),
     "the product of all others": script(
-        "(sum ((gradient (lambda (t) (prod t))) (ones 100000)))",
+        "(sum ((gradient (lambda (t) (prod t))) (ones 10000)))",
         "none|out-of-memory",
-        value=1e5,
+        value=1e4,
         memory=40,
         seconds=20,
     ),
