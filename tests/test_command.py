@@ -184,6 +184,15 @@ class TestLooking:
         assert len(texts) == 3
         assert printed("show", str(program)) == printed("show", str(program), "--stage=core")
 
+    def test_a_file_beside_the_program_is_found(self, tmp_path: Path) -> None:
+        """By every command that executes definitions."""
+        (tmp_path / "part").mkdir()
+        (tmp_path / "part" / "numbers.csv").write_text("1,2\n3,4\n")
+        path = tmp_path / "part" / "sums.vlad"
+        path.write_text('(define table (load-csv "numbers.csv"))\n(define (f x) (* x (sum table)))\n(f 1)\n')
+        for words in (["run", path], ["check", path], ["show", path], ["show", path, "--stage", "loops"]):
+            assert printed(*map(str, words), folder=tmp_path) != ""
+
     def test_a_procedure_that_is_not_there(self, program: Path) -> None:
         done = vlad("show", str(program), "--name", "cube")
         assert done.returncode == 1

@@ -395,8 +395,9 @@ class Session(Namespace):
         operands; loops, for operands with tensors as the file's expressions have them, or reals. `after`: first-order code or
         loops as the compiler's pass of that name leaves them. Raises WrongOption if there is no such pass.
         """
-        with self._lock:
-            yield from showing.procedures_at(self._top_level, load(find(path, [""])), stage, name, after)
+        file = find(path, [""])
+        with self._lock, self._top_level.within(file):
+            yield from showing.procedures_at(self._top_level, load(file), stage, name, after)
 
     def stage(self, value: Value, stage: str, name: str = "", operands: tuple[Value, ...] = ()) -> str:
         """The code of a procedure at a stage, as a definition if `name` is given; types, first-order and c for operands
