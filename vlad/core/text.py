@@ -36,7 +36,7 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.data.errors import VladError
+from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Origin, Source, Span
 from vlad.data.values import NIL, UNSPECIFIED, ZERO, Boolean, Global, Primitive, String, Value, is_procedure
 from vlad.data.write import symbol_text, written
@@ -368,7 +368,7 @@ class _Reader:
         cells = self.marked if name.startswith(_TOP) else self.cells
         name = name.removeprefix(_TOP)
         if cells is None:
-            raise VladError("unbound-variable", f"Unbound variable: {name}", syntax.span, name=name)
+            raise unbound_variable(name, syntax.span)
         return GlobalReference(cells(name), syntax.span)
 
     def special(self, name: str, form: Form, scope: Scope, out: list[Binding | Letrec]) -> Rhs:

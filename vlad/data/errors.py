@@ -8,7 +8,7 @@ from typing import Any
 
 from vlad.data.source import Span
 from vlad.data.values import Backtrace, Value
-from vlad.data.write import written
+from vlad.data.write import symbol_text, written
 
 
 class Kind(Enum):
@@ -115,6 +115,14 @@ def unsuitable(
     error = VladError("invalid-argument", wording.format(name), hint=hint, irritants=irritants, name=name)
     error.wording, error.names_itself = wording, names_itself
     return error
+
+
+def unbound_variable(name: str, span: Span | None = None, hint: str | None = None) -> VladError:
+    return VladError("unbound-variable", unbound_message(name), span, hint=hint, name=name)
+
+
+def unbound_message(name: str) -> str:
+    return f"Unbound variable: {symbol_text(name)}"
 
 
 class Incomplete(VladError):

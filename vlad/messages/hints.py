@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from vlad.data.errors import Kind, VladError
+from vlad.data.errors import Kind, VladError, unbound_message
 from vlad.data.source import Source, Span, in_library, in_stdlib
 from vlad.data.tensors import Tensor, shape_text
 from vlad.data.values import Backtrace, Boolean, Opaque, String, Symbol, Value, look
@@ -61,7 +61,7 @@ def clarify(
     head = None if error.span is None else _meant_as_keyword(error.span, keywords, is_bound)
     if head is not None:
         error.code, error.name = "unbound-variable", head.symbol.name
-        error.reword(f"Unbound variable: {error.name}")
+        error.reword(unbound_message(error.name))
         error.span, error.hint, error.irritants = head.span, suggestion(head.symbol.name, keywords), []
     elif error.code == "unbound-variable" and error.name is not None:
         name = error.name

@@ -44,6 +44,7 @@ WORDS: dict[str, str] = {
     "normalize": "`unit-vector` gives a vector the length 1; `standardized` gives a tensor the mean 0 and the variance 1",
     "%": "write `(modulo a b)`",
     "&&": "write `(and a b)`",
+    "": "write `(or a b)`",  # ||
     "**": "write `(expt x y)`",
     "->": "a procedure is `(lambda (x) BODY)`",
     "<-": "write `(define NAME VALUE)`, or `(let ((NAME VALUE)) BODY)` for a local name",

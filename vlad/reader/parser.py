@@ -74,6 +74,11 @@ Syntax: TypeAlias = Name | Literal | Form | Keyword | TensorLiteral
 
 _QUOTES = {"'": "quote", "`": "quasiquote", ",": "unquote", ",@": "unquote-splicing"}
 _BOOLEANS = {"#t": TRUE, "#true": TRUE, "#f": FALSE, "#false": FALSE}
+_STEPS = {
+    "1+": "write `(+ x 1)`",
+    "1-": "write `(- x 1)`",
+    "-1+": "write `(- x 1)`",
+}  # procedures of other Lisps
 _SPECIAL_REALS = {"+inf.0": math.inf, "-inf.0": -math.inf, "+nan.0": math.nan, "-nan.0": math.nan}
 _LINE_END = re.compile(r"[ \t\r]*\n[ \t]*")  # after a backslash: the string continues on the next line
 NO_DATUM = 'put a datum behind it; a text stands in double quotes, "so"'
@@ -247,7 +252,7 @@ class _Parser:
             raise self._wrong(
                 token,
                 f"Not a number of this language: {shortened(text)}",
-                "write integers and decimals, 1 2.5 1e-3",
+                _STEPS.get(text, "write integers and decimals, 1 2.5 1e-3"),
             )
         else:
             self._datum(Name(symbol(text), self._span(token)))

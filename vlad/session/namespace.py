@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from vlad.data.errors import NoCounterpart, UnknownAttribute, UnknownName
+from vlad.data.errors import NoCounterpart, UnknownAttribute, UnknownName, unbound_message
 from vlad.data.values import Primitive, Value, is_pair, is_procedure, look
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.forms import refuse_keyword
@@ -112,7 +112,7 @@ class Namespace:
 
     def _unknown(self, name: object) -> UnknownName:
         hint = hint_for(name, self.known_names()) if isinstance(name, str) else "a name is a string"
-        return UnknownName("unbound-variable", f"Unbound variable: {name}", hint=hint, name=str(name))
+        return UnknownName("unbound-variable", unbound_message(str(name)), hint=hint, name=str(name))
 
     # Attributes.
 

@@ -19,7 +19,7 @@ from vlad.control.frame_stack import with_room
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, Call, GlobalReference, Lambda, Letrec, Variable
 from vlad.data.devices import CURRENT
-from vlad.data.errors import VladError
+from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Source, Span, is_internal
 from vlad.data.values import NIL, UNSPECIFIED, Global, Value, symbol
 from vlad.data.write import written
@@ -342,13 +342,7 @@ class TopLevel:
 def _exported(module: Module, name: str, span: Span) -> Value:
     cell = module.cells.get(name)
     if cell is None or not hasattr(cell, "value"):
-        raise VladError(
-            "unbound-variable",
-            f"Unbound variable: {name}",
-            span,
-            hint="the module exports it",
-            name=name,
-        )
+        raise unbound_variable(name, span, "the module exports it")
     return cell.value
 
 

@@ -43,7 +43,7 @@ from vlad.core.types import (
     is_tensor,
 )
 from vlad.data.devices import COMPILED, name_of
-from vlad.data.errors import VladError
+from vlad.data.errors import VladError, unbound_message
 from vlad.data.source import Span
 from vlad.data.tensors import Tensor, is_on_host, kind_name, shape_text
 from vlad.data.values import (
@@ -67,7 +67,6 @@ from vlad.primitives.type_rules import drawn, entry_by_entry
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
-UNBOUND = "Unbound variable: "
 MISFITS = ("invalid-argument", "wrong-shape")  # codes of errors
 MOST_SHAPES = 4  # of the operands of a call, for each of which it is specialised separately
 
@@ -375,7 +374,7 @@ class AbstractInterpreter:
         if is_variable:
             return self.load(atom.cell)
         if not hasattr(atom.cell, "value"):
-            return self.fail(f"{UNBOUND}{atom.cell.name}", Failure.UNBOUND, atom.cell.name)
+            return self.fail(unbound_message(atom.cell.name), Failure.UNBOUND, atom.cell.name)
         self.relied_on(atom.cell)
         return self.value(atom.cell.value)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vlad.compile.analysis.abstract_interpreter import UNBOUND, Instance
+from vlad.compile.analysis.abstract_interpreter import Instance
 from vlad.compile.analysis.strategy import Settled, Strategy, best
 from vlad.compile.ir.program import (
     Block,
@@ -40,7 +40,7 @@ from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
 from vlad.core.nodes import Result as CoreResult
 from vlad.core.types import FROM_ALL, described
-from vlad.data.errors import VladError
+from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Span, in_library
 from vlad.data.values import NIL, UNSPECIFIED, Code
 from vlad.data.write import real_text
@@ -190,9 +190,7 @@ def _unbound(machine: Machine, steps: Steps) -> Iterator[VladError]:
                     and not hasattr(atom.cell, "value")
                     and atom.cell not in known
                 ):
-                    yield VladError(
-                        "unbound-variable", f"{UNBOUND}{atom.cell.name}", atom.span, name=atom.cell.name
-                    )
+                    yield unbound_variable(atom.cell.name, atom.span)
 
 
 def _mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:

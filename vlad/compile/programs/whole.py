@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vlad.compile.analysis.abstract_interpreter import UNBOUND, AbstractInterpreter, Instance, Result
+from vlad.compile.analysis.abstract_interpreter import AbstractInterpreter, Instance, Result
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.analysis.strategy import Made, Settled, Strategy, best
@@ -20,7 +20,7 @@ from vlad.compile.ir.refusals import CALL, Unbounded, Unsettled
 from vlad.compile.ir.rewriting import callees
 from vlad.control.frame_stack import with_room
 from vlad.core.types import Known, Recursion, TooLarge, Type
-from vlad.data.errors import VladError
+from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Span, in_library
 from vlad.data.values import NIL, UNSPECIFIED, Code, Global, Value
 from vlad.evaluate.limits import deep_recursion
@@ -199,13 +199,8 @@ def check_order(program: Program, stored: Iterable[Global] = ()) -> None:
         for one in work:
             for statement in statements(one.body):
                 if type(statement) is Load and statement.cell not in stored:
-                    raise VladError(
-                        "unbound-variable",
-                        f"{UNBOUND}{statement.cell.name}",
-                        statement.span,
-                        hint="it is used here before the place where it is defined",
-                        name=statement.cell.name,
-                    )
+                    hint = "it is used here before the place where it is defined"
+                    raise unbound_variable(statement.cell.name, statement.span, hint)
             for callee in callees(one):
                 if callee not in reached:
                     reached[callee] = None

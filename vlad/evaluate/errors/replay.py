@@ -9,7 +9,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from vlad.core.nodes import Apply, Call, Constant, GlobalReference, Variable
-from vlad.data.errors import VladError
+from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Span
 from vlad.data.values import Global, Primitive, Value, is_procedure
 from vlad.evaluate.emit_python import Emission, Operation, is_emitted
@@ -62,7 +62,7 @@ def not_a_procedure(value: Value, span: Span | None = None) -> VladError:
 
 
 def unbound(cell: Global, span: Span | None) -> VladError:
-    return VladError("unbound-variable", f"Unbound variable: {cell.name}", span, name=cell.name)
+    return unbound_variable(cell.name, span)
 
 
 def _is_quick(row: Primitive) -> bool:
