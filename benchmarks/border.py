@@ -27,6 +27,7 @@ DEFINITIONS = """
 (define (f x) (sin (cos x)))
 (define (g x y) (* x (sin y)))
 (define (turns x) (let loop ((i 0) (x x)) (if (= i 3) x (loop (+ i 1) (* x 0.5)))))
+(define (scaled x l) (* x (car l) (cadr l)))
 (define (loss w x) (sum (square (- (* w x) 1))))
 (define (same x) x)
 (define (call-python n) (let loop ((i 0) (x 0.5)) (if (= i n) x (loop (+ i 1) (python x)))))
@@ -76,6 +77,8 @@ def rows() -> Iterator[tuple[str, float, str]]:
         "value and gradient": (vlad.value_and_grad(g), (0.8, 0.3), "1000"),
         "compiled, two arrays of 3": (loss, (w, x), ""),
         "gradient, two arrays of 3": (vlad.grad(loss), (w, x), ""),
+        "compiled, a real and a list of two": (session["scaled"], (0.8, [1.0, 9.8]), ""),
+        "gradient, a real and a list of two": (vlad.grad(session["scaled"]), (0.8, [1.0, 9.8]), ""),
         "Hessian times a vector": (lambda a: vlad.hvp(f, a, 1.0), (0.8,), ""),
     }
     for name, (procedure, arguments, aim) in compiled.items():

@@ -11,7 +11,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,9 +33,20 @@ PROGRAM = """
 (define (places a b) (list (+ a b) a (* (as-type a 'float32) 2)))
 (define (first-of a) (tensor-ref a 0 0))
 (define (refused a) (if (> (sum a) 0) (* 2 a) (error "too small:" (sum a))))
+(define (nothing) 3)
+(define (halves (cons a b)) (list (* a b) (list a (cons b (list 7 a))) '(5)))
+(define (both x l) (cons (list (* x (car l))) (cons (cadr l) x)))
+(define (mixed (list a t) (list (cons x y)) z) (list (* a t) (* x y z)))
 (define (turns n) (let loop ((i 0) (s 0)) (if (< i n) (loop (+ i 1) (+ s (sin i))) s)))
 """
 A = np.arange(6.0).reshape(2, 3)
+Two = namedtuple("Two", ["a", "b"])
+
+
+@dataclass(frozen=True)
+class Point:
+    x: float
+    y: float
 
 
 @pytest.fixture
@@ -72,6 +85,14 @@ CALLS: list[tuple[str, tuple[Any, ...]]] = [
     ("places", (np.float32(1) * np.arange(3, dtype="float32"), np.arange(3, dtype="float32"))),
     ("first-of", (A,)),
     ("first-of", (np.array([[True, False]]),)),
+    ("nothing", ()),
+    ("halves", (2.0, 3.0)),
+    ("halves", ((2.0, -0.0),)),
+    ("halves", (Two(2.0, np.float64(3)),)),
+    ("halves", (Point(2.0, 3),)),
+    ("both", (0.5, [2.0, 3.0])),
+    ("mixed", ([2.0, A], [(3.0, 4)], 5.0)),
+    ("mixed", ([2, A], [Point(3.0, 4.0)], math.inf)),
 ]
 
 
@@ -217,6 +238,82 @@ def test_derivatives_have_their_forms(session: vlad.Session, make: Callable[...,
     same(found(0.5, np.float64(0.25)), expected)
 
 
+STRUCTURED: list[tuple[str, tuple[Any, ...]]] = [
+    ("(lambda (x l) (* x x (car l) (cadr l)))", (2.0, [3.0, 4.0])),
+    ("(lambda ((cons a b)) (* a a b))", ((3.0, 4.0),)),
+    ("(lambda ((cons a b)) (* a a b))", (Point(3.0, 4.0),)),
+    ("(lambda ((cons a b)) (* a a b))", (Two(3.0, 4.0),)),
+    ("(lambda ((list a t) x) (* a a x (sum (* t t))))", ([2.0, A], 3.0)),
+    ("(lambda (l) (* (car l) (cadr l) (caddr l)))", ([2.0, 3.0, 4.0],)),
+]
+
+
+@pytest.mark.parametrize("text, arguments", STRUCTURED, ids=range(len(STRUCTURED)))
+@pytest.mark.parametrize("make", [vlad.grad, vlad.value_and_grad, vlad.jacobian, vlad.hessian])
+def test_derivatives_have_the_structure_of_the_arguments(
+    make: Callable[..., Any], text: str, arguments: tuple[Any, ...]
+) -> None:
+    expected = make(vlad.Session(tier="evaluate").eval(text))(*arguments)
+    found = make(vlad.Session(tier="compile").eval(text))
+    for _ in range(3):
+        assert repr(found(*arguments)) == repr(expected)
+    assert is_in_c(found) == (border() is not None)
+
+
+class Backwards(list):  # type: ignore[type-arg]
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self[::-1])
+
+
+@dataclass
+class Emptying:
+    """Reading its field empties a list."""
+
+    y: Any
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "y":
+            GIVEN.clear()
+            return 4.0
+        return object.__getattribute__(self, name)
+
+
+GIVEN: list[Any] = []
+
+
+def test_arguments_of_other_structures_take_the_usual_way(session: vlad.Session) -> None:
+    both, halves, mixed = session["both"], session["halves"], session["mixed"]
+    for _ in range(3):
+        assert both(0.5, [2.0, 3.0]) == ([1.0], (3.0, 0.5))
+        assert both(0.5, Backwards([2.0, 3.0])) == ([1.5], (2.0, 0.5))
+        assert halves(2.0, 3.0) == halves((2.0, 3.0)) == [6.0, [2.0, [3.0, 7.0, 2.0]], [5.0]]
+        assert both(0.5, [2.0, 3.0, 4.0]) == ([1.0], (3.0, 0.5))
+        mixed([2.0, A], [(3.0, 4.0)], 5.0)
+    for _ in range(3):
+        GIVEN[:] = [Emptying(4.0), 3.0]
+        with pytest.raises(vlad.VladError):
+            both(0.5, GIVEN)
+        nested: Any = 1.0
+        for _ in range(100_000):
+            nested = (nested,)
+        assert both(nested, [2.0, 3.0]) == ([2.0], (3.0, 1.0))
+        around: list[Any] = [2.0]
+        around.append(around)
+        with pytest.raises(vlad.VladError):
+            both(0.5, around)
+        for wrong in (
+            (),
+            (0.5,),
+            (0.5, [2.0]),
+            (0.5, []),
+            (0.5, (2.0, 3.0)),
+            (0.5, ["a", "b"]),
+            ([2.0, 3.0], 0.5),
+        ):
+            with pytest.raises(vlad.VladError):
+                both(*wrong)
+
+
 def test_what_it_is_not_made_for_takes_the_usual_way(session: vlad.Session) -> None:
     wave, places, refused = session["wave"], session["places"], session["refused"]
     for _ in range(3):
@@ -255,7 +352,10 @@ def test_nothing_is_left_behind(session: vlad.Session) -> None:
     """Reference counts of operands, results, constants and dtypes are balanced, even if a call is refused."""
     parts, places, dtype, turns = session["parts"], session["places"], A.dtype, session["turns"]
     twice, many = session.eval("(lambda (a) (* 2 a))"), np.ones(MOST_ENTRIES)
-    parts(0.5, A), places(A, A), turns(2.0), twice(many)
+    mixed, point, pair = session["mixed"], Point(3.0, 4.0), [2.0, A]
+    parts(0.5, A), places(A, A), turns(2.0), twice(many), mixed(pair, [point], 5.0)
+    with pytest.raises(vlad.VladError):
+        mixed(pair, [point, 2.0], 5.0)
     gc.collect()
     watched = (
         A,
@@ -266,6 +366,9 @@ def test_nothing_is_left_behind(session: vlad.Session) -> None:
         Interruptible,
         Interruptible._writer,
         Interruptible._stops,
+        point,
+        pair,
+        Point,
     )
     before = [sys.getrefcount(one) for one in watched]
     for _ in range(1000):
@@ -273,8 +376,11 @@ def test_nothing_is_left_behind(session: vlad.Session) -> None:
         places(A, A)
         turns(2.0)
         twice(many)
+        mixed(pair, [point], 5.0)
         with pytest.raises(vlad.VladError):
             parts()
+        with pytest.raises(vlad.VladError):
+            mixed(pair, [point, 2.0], 5.0)
     gc.collect()
     after = [sys.getrefcount(one) for one in watched]
     assert max([abs(one - other) for one, other in zip(before, after, strict=True)]) < 50

@@ -91,6 +91,7 @@ class Procedure:
     __slots__ = ("_apply", "options", "quicks", "value", "__weakref__")
 
     reshapes = False  # does the result depend on more than the type of its leaves?
+    restructures = False  # is it determined by the leaves, the structure of the result, and the arguments?
 
     def __init__(self, value: Value, apply: Apply, options: Options | None = None) -> None:
         self.value = value
@@ -201,6 +202,12 @@ class Procedure:
         """
         raise NotImplementedError
 
+    def _restructured(self, leaves: tuple[Any, ...], form: bytes, arguments: tuple[Any, ...]) -> Any:
+        """The result for arguments with a structure, from the leaves of the language's value, of that structure
+        (c_extension.c). Called only if `restructures` is set.
+        """
+        raise NotImplementedError
+
     def packed(self, arguments: Sequence[Any]) -> Value:
         """The arguments as one value of the language."""
         values = []
@@ -287,7 +294,8 @@ def _by_c() -> None:
 
     def install(kind: Any) -> None:
         if kind is Procedure or "reshapes" in vars(kind):
-            kind.__call__ = in_c.method(kind, vars(Procedure)["quicks"], kind.reshapes)
+            how = kind.reshapes, kind.restructures, _values_of_fields
+            kind.__call__ = in_c.method(kind, vars(Procedure)["quicks"], *how)
 
     kinds: list[Any] = [Procedure]
     for kind in kinds:
@@ -421,7 +429,7 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
     if is_array(value):
         return tensor_of(value)
     if hasattr(kind, "__dataclass_fields__"):
-        return _from_python(tuple(_fields(value).values()), apply)
+        return _from_python(_values_of_fields(value), apply)
     if isinstance(value, Opaque):
         return value
     if callable(value) and apply is not None:
@@ -476,6 +484,10 @@ def _fields(record: Any) -> dict[str, Any]:
     from dataclasses import fields  # 10 ms, already imported if there is a dataclass
 
     return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def _values_of_fields(record: Any) -> tuple[Any, ...]:
+    return tuple(_fields(record).values())
 
 
 def parts_of(value: Value, count: int) -> list[Value]:

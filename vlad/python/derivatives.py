@@ -88,7 +88,7 @@ class Gradient(Derived):
 
     __slots__ = ("by",)
 
-    reshapes = True
+    reshapes = restructures = True
 
     def __init__(
         self, value: Value, of: Procedure, noun: str, options: Options | None = None, by: Which = None
@@ -104,7 +104,16 @@ class Gradient(Derived):
         return again, (*facts, self.by)
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
-        return self._sensitivities(arguments, self.run(self.packed(arguments)))
+        return self._like_arguments(self.run(self.packed(arguments)), arguments)
+
+    def _like_arguments(self, value: Value, arguments: tuple[Any, ...]) -> Any:
+        """A result of the language in the structure of the arguments."""
+        return self._sensitivities(arguments, value)
+
+    def _restructured(self, leaves: tuple[Any, ...], form: bytes, arguments: tuple[Any, ...]) -> Any:
+        from vlad.compile.calling.fast_call import value_of  # which has been imported to make the call
+
+        return self._like_arguments(value_of(form, leaves), arguments)
 
     def _sensitivities(self, arguments: tuple[Any, ...], value: Value, leaf: Leaf | None = None) -> Any:
         return Gradient._shaped(self, _like_each(self._chosen(arguments), value, self, leaf))
@@ -129,8 +138,8 @@ class ValueAndGradient(Gradient):
 
     __slots__ = ()
 
-    def _call(self, arguments: tuple[Any, ...]) -> Any:
-        value, gradient = parts_of(self.run(self.packed(arguments)), 2)
+    def _like_arguments(self, value: Value, arguments: tuple[Any, ...]) -> Any:
+        value, gradient = parts_of(value, 2)
         return to_python(value, self._apply), self._sensitivities(arguments, gradient)
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
@@ -172,8 +181,8 @@ class Jacobian(Gradient):
 
     __slots__ = ()
 
-    def _call(self, arguments: tuple[Any, ...]) -> Any:
-        value, rows = parts_of(self.run(self.packed(arguments)), 2)
+    def _like_arguments(self, value: Value, arguments: tuple[Any, ...]) -> Any:
+        value, rows = parts_of(value, 2)
         return self._over(value, rows, arguments)
 
     def _over(self, value: Value, rows: Value, arguments: tuple[Any, ...]) -> Any:
@@ -207,16 +216,16 @@ class Hessian(Gradient):
 
     __slots__ = ()
 
-    def _call(self, arguments: tuple[Any, ...]) -> Any:
+    def _like_arguments(self, value: Value, arguments: tuple[Any, ...]) -> Any:
         def row(model: Any, part: Value) -> Any:
             point = from_python(model, self._apply)
             has_tangents = type(point) is float or (type(point) is Tensor and point.is_real)
             return self._sensitivities(arguments, part) if has_tangents else to_python(part, self._apply)
 
-        rows, chosen = self.run(self.packed(arguments)), self._chosen(arguments)
+        chosen = self._chosen(arguments)
         if len(chosen) == 1 and (type(chosen[0]) is float or is_array(chosen[0])):
-            return self._shaped((to_python(rows, self._apply),))
-        return self._sensitivities(arguments, rows, row)
+            return self._shaped((to_python(value, self._apply),))
+        return self._sensitivities(arguments, value, row)
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
         if len(leaves) != 1:

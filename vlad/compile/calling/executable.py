@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
 from vlad.compile.analysis.strategy import Strategy, lengths, with_and_without_unrolling
 from vlad.compile.calling.cache_key import Nameless, identity
-from vlad.compile.calling.fast_call import Quick, arguments_of, is_fixed, quick
+from vlad.compile.calling.fast_call import Quick, is_fixed, quick, structure_of_operands
 from vlad.compile.calling.interface import Interface, Unwritable, read_interface
 from vlad.compile.calling.marshal import Crossing, is_tensor_of
 from vlad.compile.ir.refusals import Failed, Mismatch, Narrow, Unbounded, Unsupported
@@ -163,9 +163,8 @@ class Compiled(Crossing):
         self.handle = handle
         self.stop: Callable[[], object] | None = _stopper(handle) if interface.stops else None
         self.entry: Any = None  # from reals and entries of tensors to a real, without state
-        arguments = arguments_of(interface)
-        if arguments is not None:
-            arguments = [type_ for type_ in arguments if not is_fixed(type_)]
+        taken = structure_of_operands(interface)
+        arguments = None if taken is None else [type_ for type_ in taken.leaves if not is_fixed(type_)]
         result = interface.result
         # machine code also returns a real for a pair with one constant half
         is_real = result is not None and interface.layout.types.canonical(result).kind == "real"

@@ -1,11 +1,11 @@
 """The fast path: arrays and floats of Python directly to machine code, and back.
 
-In: a compiled procedure whose operands are reals and tensors, and whose result is one of these, or a list or a tuple of them. An
+In: a compiled procedure whose operands are reals and tensors, or lists, tuples and dataclasses of them, and so is its result. An
 operand that determines a shape (static_operands.py) must be the same number.
 Out: `Quick`, which Python's `Procedure` tries first. Its `leaves` returns NotImplemented for any other arguments, and for errors:
 then the general path converts the arguments, selects a variant and raises errors. Only that path enforces limits of time and
 memory (policy.py checks them). Calls go through C, in c_extension.py, or, without it, through Python code generated here. The
-interpreter's lock is released during calls, except short ones.
+interpreter's lock is released during calls, except short ones. Python code passes reals and tensors only.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ import itertools
 import math
 import struct
 from collections.abc import Callable, Sequence
-from operator import itemgetter
+from functools import partial
 from typing import Any, NamedTuple
 
 from vlad.compile.calling.interface import Interface
 from vlad.compile.native.abi import ffi
-from vlad.compile.native.c_extension import ALONE, CONSTANT, LIST, NOWHERE, REAL, TENSOR, TUPLE, border
+from vlad.compile.native.c_extension import CONSTANT, EMPTY, LEAF, LIST, NOWHERE, PAIR, REAL, TENSOR, border
 from vlad.control.native_interrupts import Interruptible
 from vlad.core.loop_nests import SIZES
 from vlad.core.types import Type, is_tensor
+from vlad.data.tensors import Tensor
+from vlad.data.values import Value, list_of
 
 Leaves = Callable[[tuple[Any, ...]], Any]
 # Limits of calls through C: entries of the operands, the result and the largest array between; parts of both.
@@ -41,17 +43,19 @@ def quick(compiled: Any, words: Any, results: Any) -> Quick | None:
     interface = compiled.interface
     if interface.acts or interface.words.counts or interface.result is None:
         return None
-    arguments = arguments_of(interface)
-    spine = _spine(interface.layout.types, interface.result)
-    if spine is None or arguments is None:
+    types = interface.layout.types
+    given, result = structure_of_operands(interface), structure(types, interface.result)
+    if given is None or result is None or not result.leaves:
         return None
-    elements, form = spine
-    in_c = border() if len(arguments) + len(elements) <= MOST_PARTS else None
-    if in_c is None:
-        leaves = _Writer(compiled, words, results, arguments, elements).leaves()
+    form = _form_in_python(result.form)
+    in_c = border() if len(given.leaves) + len(result.leaves) <= MOST_PARTS else None
+    if in_c is not None:
+        leaves = in_c.call(*_described(compiled, words, results, given, result.leaves, form))
+    elif given.is_flat and (result.is_flat or result.is_list):
+        leaves = _Writer(compiled, words, results, given.leaves, result.leaves).leaves()
     else:
-        leaves = in_c.call(*_described(compiled, words, results, arguments, elements, form))
-    return Quick(leaves, SHAPES[form])
+        return None
+    return Quick(leaves, partial(built, form))
 
 
 def _ends_soon(compiled: Any, types: Sequence[Type]) -> bool:
@@ -62,9 +66,10 @@ def _ends_soon(compiled: Any, types: Sequence[Type]) -> bool:
 
 
 def _described(
-    compiled: Any, words: Any, results: Any, types: Sequence[Type], elements: Sequence[Type], form: int
+    compiled: Any, words: Any, results: Any, given: Structure, elements: Sequence[Type], form: bytes
 ) -> tuple[Any, ...]:
     """The description of a call for c_extension.c."""
+    types = given.leaves
     numbers = itertools.count()
     parts = []
     for type_ in elements:
@@ -77,7 +82,7 @@ def _described(
     rest = ffi.NULL if compiled.rest is None else ffi.addressof(compiled.handle, "vlad_rest")
     addresses = [ffi.addressof(compiled.handle, "vlad_call"), rest, words, results]
     return (
-        *[int(ffi.cast("long", address)) for address in addresses], compiled.busy, form,
+        *[int(ffi.cast("long", address)) for address in addresses], compiled.busy, given.form, form,
         tuple([_operand(type_) for type_ in types]), tuple(parts),
         (compiled.handle, words, results, *compiled.held), () if _ends_soon(compiled, [*types, *elements]) else _turn(compiled),
     )  # fmt: skip
@@ -103,16 +108,101 @@ def _part(type_: Type) -> tuple[Any, ...]:
     return TENSOR, numpy.dtype(type_.of.kind), type_.of.shape
 
 
-def arguments_of(interface: Interface) -> list[Type] | None:
-    """The types of Python's arguments, which are reals and tensors, one word each, and fixed numbers; by the tuple rule the last
-    operand may be several arguments. None if there are others.
-    """
-    *found, last = [interface.layout.types.canonical(type_) for type_ in interface.operands]
-    while last.kind == "pair":
-        found.append(interface.layout.types.canonical(last.parts[0]))
-        last = interface.layout.types.canonical(last.parts[1])
-    found.append(last)
-    return found if all(_is_number(type_) or is_fixed(type_) for type_ in found) else None
+class Structure(NamedTuple):
+    """The structure of a value, as c_extension.c describes it, and the types of its reals, tensors and constants, in order."""
+
+    form: bytes
+    leaves: list[Type]
+
+    @property
+    def is_flat(self) -> bool:
+        """Is it (a . (b . c))?"""
+        return self.form == bytes([PAIR, LEAF] * (len(self.leaves) - 1) + [LEAF])
+
+    @property
+    def is_list(self) -> bool:
+        """Is it a list without structures in it?"""
+        return self.form == bytes([PAIR, LEAF] * len(self.leaves) + [EMPTY])
+
+
+def structure(types: Any, *operands: Type) -> Structure | None:
+    """That of a value of a type, or of operands by the tuple rule. None if it has other parts than numbers."""
+    form, leaves, work = (
+        bytearray(),
+        list[Type](),
+        [(type_, at) for at, type_ in enumerate(operands, 1)][::-1],
+    )
+    while work:
+        type_, at = work.pop()
+        type_ = types.canonical(type_)
+        if 0 < at < len(operands):
+            form.append(PAIR)  # of the operand and the others
+        if type_.kind == "pair":
+            form.append(PAIR)
+            work += [(part, 0) for part in reversed(type_.parts)]
+        elif type_.kind == "constant" and type_.of == ():
+            form.append(EMPTY)
+        elif _is_number(type_) or _is_constant(type_):
+            form.append(LEAF)
+            leaves.append(type_)
+        else:
+            return None
+    return Structure(bytes(form), leaves)
+
+
+def structure_of_operands(interface: Interface) -> Structure | None:
+    """The structure of Python's arguments, if they consist of reals, tensors and fixed numbers."""
+    found = structure(interface.layout.types, *interface.operands)
+    if found is None or not all(_is_number(type_) or is_fixed(type_) for type_ in found.leaves):
+        return None
+    return found
+
+
+def _form_in_python(form: bytes) -> bytes:
+    """A structure of which each list has its length in front, as for results."""
+    found: list[bytes] = []  # from the end to the beginning: what follows is made before
+    lengths: list[int | None] = []  # of what they make, if it is a list
+    for kind in reversed(form):
+        if kind == PAIR:
+            first, rest, length = found.pop(), found.pop(), (lengths.pop(), lengths.pop())[1]
+            if length is None:
+                found.append(bytes([PAIR]) + first + rest)
+            else:
+                length += 1
+                found.append(bytes([LIST, length >> 8, length & 255]) + first + rest[3:])
+            lengths.append(length)
+        else:
+            found.append(bytes([LIST, 0, 0]) if kind == EMPTY else bytes([kind]))
+            lengths.append(0 if kind == EMPTY else None)
+    (whole,) = found
+    return whole
+
+
+def built(form: bytes, leaves: Sequence[Any]) -> Any:
+    """A result of such a structure in Python: lists, and tuples of two."""
+    return _built(form, leaves, list)
+
+
+def value_of(form: bytes, leaves: Sequence[Any]) -> Value:
+    """The same as a value of the language."""
+    return _built(form, [x if type(x) is float else Tensor(x) for x in leaves], list_of)
+
+
+def _built(form: bytes, leaves: Sequence[Any], make_list: Callable[[list[Any]], Any]) -> Any:
+    kinds, at = [], 0
+    while at < len(form):
+        is_list = form[at] == LIST
+        kinds.append((form[at], form[at + 1] << 8 | form[at + 2] if is_list else 2))
+        at += 3 if is_list else 1
+    found: list[Any] = []  # from the end to the beginning
+    left = list(leaves)
+    for kind, length in reversed(kinds):
+        if kind == LEAF:
+            found.append(left.pop())
+        else:
+            parts = [found.pop() for _ in range(length)]
+            found.append(make_list(parts) if kind == LIST else tuple(parts))
+    return found[0]
 
 
 def is_fixed(type_: Type) -> bool:
@@ -272,34 +362,6 @@ def _caller(compiled: Any) -> Callable[[Any, Any], int]:
             return call(words, results)
 
     return stoppable
-
-
-def _spine(types: Any, type_: Type) -> tuple[list[Type], int] | None:
-    """The types of the reals and tensors of a result, and its form: a single one, a list, or a tuple by the tuple rule. None if
-    it contains other types.
-    """
-    found: list[Type] = []
-    type_ = types.canonical(type_)
-    while type_.kind == "pair":
-        found.append(types.canonical(type_.parts[0]))
-        type_ = types.canonical(type_.parts[1])
-    is_list = type_.kind == "constant" and type_.of == ()
-    if not is_list:
-        found.append(type_)
-    if not found or not all(_is_number(one) or _is_constant(one) for one in found):
-        return None
-    return found, LIST if is_list else ALONE if len(found) == 1 else TUPLE
-
-
-def _nested(leaves: Sequence[Any]) -> Any:
-    """(a, (b, c)): the form of a tuple in Python."""
-    result = leaves[-1]
-    for leaf in reversed(leaves[:-1]):
-        result = (leaf, result)
-    return result
-
-
-SHAPES: dict[int, Callable[[Sequence[Any]], Any]] = {ALONE: itemgetter(0), LIST: list, TUPLE: _nested}
 
 
 def _is_number(type_: Type) -> bool:

@@ -1,5 +1,5 @@
-/* Python's calls of machine code: from floats and arrays to words, and back to objects. fast_call.py does the same in Python, where this
-   cannot be compiled. Short calls (fast_call.py decides which are) hold Python's lock (GIL), and create no object that Python's collector
+/* Python's calls of machine code: from floats and arrays, and lists, tuples and dataclasses of them, to words, and back to objects.
+   fast_call.py does the same in Python for floats and arrays, where this cannot be compiled. Short calls (fast_call.py decides which are) hold Python's lock (GIL), and create no object that Python's collector
    tracks between the first word that is written and the last one that is read: no other code accesses the words meanwhile. Longer calls
    take a separate lock, and release the GIL while they run. */
 
@@ -16,8 +16,10 @@
 
 union word { double d; long i; void *p; };
 
-enum { CONSTANT, REAL, TENSOR };      /* kinds of parts, of the operands or of the result */
-enum { ALONE, LIST, TUPLE, LEAVES };  /* forms of results: the only part itself, a list, (a, (b, c)), a flat tuple */
+enum { CONSTANT, REAL, TENSOR };  /* kinds of parts, of the operands or of the result */
+/* Structures in preorder: a pair, followed by its halves; the empty list; a part; a list, followed by two bytes, its length, and its
+   elements (of results only). */
+enum { PAIR, EMPTY, LEAF, LIST };
 
 struct part {
   int kind, rank;
@@ -40,7 +42,8 @@ typedef struct {
   PyObject *interruptible;     /* the class of native_interrupts.py */
   PyObject *stop;              /* a function that ends the call, from any thread; NULL if there is none, */
   int volatile *stopped;       /* and the variable that it sets */
-  int form;
+  PyObject *given, *form;      /* the structures of the arguments and of the result: bytes */
+  int is_flat, is_row;         /* may each argument be a part? is the result a part, or a list or a tuple of parts? */
   Py_ssize_t operands; /* the number of parts that are operands; the others are those of the result */
   struct part parts[];
 } Call;
@@ -70,6 +73,54 @@ static int is_of(PyObject *x, struct part const *part) {
   return (PyObject *)PyArray_DESCR(array) == part->object && PyArray_NDIM(array) == part->rank &&
          PyArray_CompareLists(PyArray_DIMS(array), part->shape, part->rank) && PyArray_IS_C_CONTIGUOUS(array) &&
          PyArray_ISALIGNED(array);
+}
+
+static PyObject *fields; /* from a dataclass to the tuple of its fields */
+
+/* The parts within arguments, in the order of the structure, with new references. `depth` is that of tuples and lists. */
+struct parts {
+  char const *at, *end;
+  PyObject **found;
+  int depth;
+};
+enum { MOST_DEPTH = 200 };
+
+static int add_parts(struct parts *parts, PyObject *x);
+
+/* Those of what is left of a list, from an index, or of arguments: by the tuple rule a pair of the first one and the others, or the only
+   one itself. The list may change meanwhile: to read the fields of a dataclass may execute Python code. */
+static int add_parts_of_rest(struct parts *parts, PyObject *list, PyObject *const *items, Py_ssize_t count) {
+  for (Py_ssize_t i = 0;; i++) {
+    if (list) count = PyList_GET_SIZE(list);
+    if (!list && i == count - 1) return add_parts(parts, items[i]);
+    if (parts->at == parts->end) return 0;
+    char kind = *parts->at++;
+    if (kind != PAIR) return kind == EMPTY && i == count;
+    if (i >= count || !add_parts(parts, list ? PyList_GET_ITEM(list, i) : items[i])) return 0;
+  }
+}
+
+static int add_parts(struct parts *parts, PyObject *x) {
+  PyTypeObject *kind = Py_TYPE(x);
+  int is_added = 0;
+  if (parts->depth++ == MOST_DEPTH) return 0;
+  Py_INCREF(x);
+  if (PyFloat_Check(x) || PyLong_Check(x) || (PyArray_API && kind == &PyArray_Type)) {
+    if (parts->at < parts->end && *parts->at++ == LEAF) *parts->found++ = Py_NewRef(x), is_added = 1;
+  } else if (PyList_Check(x) && kind->tp_iter == PyList_Type.tp_iter) {
+    is_added = add_parts_of_rest(parts, x, NULL, 0);
+  } else if (PyTuple_Check(x) && kind->tp_iter == PyTuple_Type.tp_iter) {
+    is_added = add_parts_of_rest(parts, NULL, ((PyTupleObject *)x)->ob_item, PyTuple_GET_SIZE(x));
+  } else if (PyObject_HasAttrString((PyObject *)kind, "__dataclass_fields__")) {
+    PyObject *values = PyObject_CallOneArg(fields, x);
+    if (!values) PyErr_Clear(); /* the general path raises it */
+    else if (PyTuple_CheckExact(values))
+      is_added = add_parts_of_rest(parts, NULL, ((PyTupleObject *)values)->ob_item, PyTuple_GET_SIZE(values));
+    Py_XDECREF(values);
+  }
+  Py_DECREF(x);
+  parts->depth--;
+  return is_added;
 }
 
 static int put_operands(Call *call, PyObject *const *arguments) {
@@ -128,34 +179,38 @@ static int take_leaves(Call *call, PyObject **leaves) {
   return 1;
 }
 
-/* The result in a form; steals references to the leaves. */
-static PyObject *formed(int form, PyObject **leaves, Py_ssize_t count) {
-  PyObject *whole = NULL;
-  if (form == ALONE) return leaves[0];
-  if (form == TUPLE) {
-    whole = leaves[--count];
-    while (whole && count > 0) {
-      PyObject *pair = PyTuple_New(2);
-      if (!pair) {
-        Py_CLEAR(whole);
-        break;
-      }
-      PyTuple_SET_ITEM(pair, 0, leaves[--count]);
-      PyTuple_SET_ITEM(pair, 1, whole);
-      whole = pair;
-    }
-    if (!whole) release_all(leaves, count);
-    return whole;
+/* A value of a structure, from its parts. Both are advanced. */
+static PyObject *built(char const **at, PyObject ***leaves) {
+  char kind = *(*at)++;
+  if (kind == LEAF) return Py_NewRef(*(*leaves)++);
+  Py_ssize_t count = 2;
+  if (kind == LIST) {
+    count = (unsigned char)(*at)[0] << 8 | (unsigned char)(*at)[1];
+    *at += 2;
   }
-  whole = form == LIST ? PyList_New(count) : PyTuple_New(count);
-  if (!whole) {
-    release_all(leaves, count);
-    return NULL;
+  PyObject *whole = kind == LIST ? PyList_New(count) : PyTuple_New(count);
+  for (Py_ssize_t i = 0; whole && i < count; i++) {
+    PyObject *part = built(at, leaves);
+    if (!part) Py_CLEAR(whole);
+    else if (kind == LIST) PyList_SET_ITEM(whole, i, part);
+    else PyTuple_SET_ITEM(whole, i, part);
   }
-  for (Py_ssize_t i = 0; i < count; i++) {
-    if (form == LIST) PyList_SET_ITEM(whole, i, leaves[i]);
-    else PyTuple_SET_ITEM(whole, i, leaves[i]);
+  return whole;
+}
+
+/* The result, or the tuple of its parts; steals references to these. */
+static PyObject *formed(Call *call, int is_whole, PyObject **leaves) {
+  Py_ssize_t count = results_of(call);
+  PyObject *whole;
+  if (is_whole) {
+    char const *at = PyBytes_AS_STRING(call->form);
+    if (*at == LEAF) return leaves[0];
+    PyObject **next = leaves;
+    whole = built(&at, &next);
+  } else if ((whole = PyTuple_New(count))) {
+    for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(whole, i, Py_NewRef(leaves[i]));
   }
+  release_all(leaves, count);
   return whole;
 }
 
@@ -208,8 +263,8 @@ static int status_of(Call *call) {
   return call->stop ? call_interruptibly(call) : call_without_gil(call);
 }
 
-/* The result in a form; NotImplemented if the arguments are others, or the general path has to raise an error. */
-static PyObject *called_now(Call *call, PyObject *const *arguments, int form) {
+/* The result, or the tuple of its parts; NotImplemented if the arguments are others, or the general path has to raise an error. */
+static PyObject *called_now(Call *call, PyObject *const *arguments, int is_whole) {
   Py_ssize_t results = results_of(call);
   if (!put_operands(call, arguments)) Py_RETURN_NOTIMPLEMENTED;
   PyObject *leaves[results];
@@ -225,18 +280,18 @@ static PyObject *called_now(Call *call, PyObject *const *arguments, int form) {
   }
   int is_taken = take_leaves(call, leaves);
   if (call->rest) call->rest();
-  return is_taken ? formed(form, leaves, results) : NULL;
+  return is_taken ? formed(call, is_whole, leaves) : NULL;
 }
 
 /* The same for a longer call, under its lock, so that no other code accesses the words: other threads wait, and code that runs in this
    thread meanwhile, such as a finalizer or a signal handler, takes the general path. */
-static PyObject *called_in_turn(Call *call, PyObject *const *arguments, int form) {
+static PyObject *called_in_turn(Call *call, PyObject *const *arguments, int is_whole) {
   PyObject *result = NULL, *kind, *error, *traceback, *taken = PyObject_CallNoArgs(call->acquire);
   if (!taken) return NULL; /* interrupted */
   Py_DECREF(taken);
   int is_first = !PyList_GET_SIZE(call->busy);
   if (!is_first) result = Py_NewRef(Py_NotImplemented);
-  else if (PyList_Append(call->busy, call->acquire) == 0) result = called_now(call, arguments, form);
+  else if (PyList_Append(call->busy, call->acquire) == 0) result = called_now(call, arguments, is_whole);
   PyErr_Fetch(&kind, &error, &traceback);
   if (is_first && PyList_SetSlice(call->busy, 0, PY_SSIZE_T_MAX, NULL) < 0) Py_CLEAR(result);
   PyObject *given = PyObject_CallNoArgs(call->release);
@@ -246,18 +301,33 @@ static PyObject *called_in_turn(Call *call, PyObject *const *arguments, int form
   return result;
 }
 
-static PyObject *called(Call *call, PyObject *const *arguments, Py_ssize_t count, int form) {
-  if (count != call->operands) Py_RETURN_NOTIMPLEMENTED;
-  if (call->acquire) return called_in_turn(call, arguments, form);
+static PyObject *called_with_parts(Call *call, PyObject *const *parts, int is_whole) {
+  if (call->acquire) return called_in_turn(call, parts, is_whole);
   if (PyList_GET_SIZE(call->busy)) Py_RETURN_NOTIMPLEMENTED;
-  return called_now(call, arguments, form);
+  return called_now(call, parts, is_whole);
+}
+
+/* Is each argument a part? */
+static int is_direct(Call *call, Py_ssize_t count) { return call->is_flat && count == call->operands; }
+
+static PyObject *called(Call *call, PyObject *const *arguments, Py_ssize_t count, int is_whole) {
+  if (is_direct(call, count)) return called_with_parts(call, arguments, is_whole);
+  PyObject *found[call->operands + 1];
+  char const *at = PyBytes_AS_STRING(call->given);
+  struct parts parts = {at, at + PyBytes_GET_SIZE(call->given), found, 0};
+  int is_of_the_structure = add_parts_of_rest(&parts, NULL, arguments, count) && parts.at == parts.end;
+  PyObject *result = is_of_the_structure ? called_with_parts(call, found, is_whole) : Py_NewRef(Py_NotImplemented);
+  release_all(found, parts.found - found);
+  return result;
 }
 
 static PyObject *call_leaves(PyObject *self, PyObject *arguments, PyObject *names) {
   PyObject *packed;
   if (names && PyDict_GET_SIZE(names)) return PyErr_Format(PyExc_TypeError, "arguments have no names here");
   if (!PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &packed)) return NULL;
-  return called((Call *)self, ((PyTupleObject *)packed)->ob_item, PyTuple_GET_SIZE(packed), LEAVES);
+  Call *call = (Call *)self;
+  if (!is_direct(call, PyTuple_GET_SIZE(packed))) Py_RETURN_NOTIMPLEMENTED;
+  return called(call, ((PyTupleObject *)packed)->ob_item, PyTuple_GET_SIZE(packed), 0);
 }
 
 static void call_freed(PyObject *self) {
@@ -272,6 +342,8 @@ static void call_freed(PyObject *self) {
   Py_XDECREF(call->release);
   Py_XDECREF(call->interruptible);
   Py_XDECREF(call->stop);
+  Py_XDECREF(call->given);
+  Py_XDECREF(call->form);
   Py_TYPE(self)->tp_free(self);
 }
 
@@ -304,15 +376,24 @@ static int read_part(PyObject *from, struct part *part) {
   return !PyErr_Occurred();
 }
 
-/* A call from (address, rest, words, results, busy, form, operands, the result's parts, kept, in turn); addresses are numbers. `in turn`:
+/* Is it a part, or (a . (b . c)), pairs of a part and the others? */
+static int is_tuple(PyObject *structure) {
+  Py_ssize_t size = PyBytes_GET_SIZE(structure);
+  for (Py_ssize_t i = 0; i < size; i++)
+    if (PyBytes_AS_STRING(structure)[i] != (i % 2 || i == size - 1 ? LEAF : PAIR)) return 0;
+  return size % 2;
+}
+
+/* A call from (address, rest, words, results, busy, the structures of the arguments and of the result, operands, the result's parts, kept,
+   in turn); addresses are numbers. `in turn`:
    () for a short call; otherwise the methods that acquire and release its lock, the function that ends it (or None), the address of the
    variable that this sets, and the class of native_interrupts.py. */
 static PyObject *new_call(PyObject *unused, PyObject *from) {
   unsigned long long address, rest, words, results, stopped = 0;
-  PyObject *busy, *operands, *parts, *kept, *turn, *acquire = NULL, *release = NULL, *stop = Py_None, *interruptible = NULL;
-  int form;
-  if (!PyArg_ParseTuple(from, "KKKKO!iO!O!OO!", &address, &rest, &words, &results, &PyList_Type, &busy, &form, &PyTuple_Type, &operands,
-                        &PyTuple_Type, &parts, &kept, &PyTuple_Type, &turn) ||
+  PyObject *busy, *given, *form, *operands, *parts, *kept, *turn;
+  PyObject *acquire = NULL, *release = NULL, *stop = Py_None, *interruptible = NULL;
+  if (!PyArg_ParseTuple(from, "KKKKO!SSO!O!OO!", &address, &rest, &words, &results, &PyList_Type, &busy, &given, &form, &PyTuple_Type,
+                        &operands, &PyTuple_Type, &parts, &kept, &PyTuple_Type, &turn) ||
       (PyTuple_GET_SIZE(turn) && !PyArg_ParseTuple(turn, "OOOKO", &acquire, &release, &stop, &stopped, &interruptible)))
     return NULL;
   Py_ssize_t count = PyTuple_GET_SIZE(operands), all = count + PyTuple_GET_SIZE(parts);
@@ -329,8 +410,11 @@ static PyObject *new_call(PyObject *unused, PyObject *from) {
   call->interruptible = Py_XNewRef(interruptible);
   call->stop = stop == Py_None ? NULL : Py_NewRef(stop);
   call->stopped = (int volatile *)(uintptr_t)stopped;
-  call->form = form;
+  call->given = Py_NewRef(given);
+  call->form = Py_NewRef(form);
   call->operands = count;
+  call->is_flat = is_tuple(given);
+  call->is_row = is_tuple(form) || (*PyBytes_AS_STRING(form) == LIST && PyBytes_GET_SIZE(form) == 3 + all - count);
   for (Py_ssize_t i = 0; i < all; i++) {
     PyObject *part = i < count ? PyTuple_GET_ITEM(operands, i) : PyTuple_GET_ITEM(parts, i - count);
     if (!read_part(part, &call->parts[i])) {
@@ -355,15 +439,38 @@ static PyObject *reshaped(PyObject *self, PyObject *leaves) {
   return result;
 }
 
+static PyObject *packed_from(PyObject *const *arguments, Py_ssize_t count) {
+  PyObject *packed = PyTuple_New(count);
+  for (Py_ssize_t i = 0; packed && i < count; i++) PyTuple_SET_ITEM(packed, i, Py_NewRef(arguments[i]));
+  return packed;
+}
+
+/* The same for arguments with a structure, by the method `_restructured`. */
+static PyObject *restructured(PyObject *self, Call *call, PyObject *const *arguments, Py_ssize_t count) {
+  static PyObject *name;
+  if (!name && !(name = PyUnicode_InternFromString("_restructured"))) return NULL;
+  PyObject *leaves = called(call, arguments, count, 0), *packed = NULL;
+  if (!leaves || leaves == Py_NotImplemented) return leaves;
+  PyObject *result = (packed = packed_from(arguments, count))
+                         ? PyObject_CallMethodObjArgs(self, name, leaves, call->form, packed, NULL) : NULL;
+  Py_DECREF(leaves);
+  Py_XDECREF(packed);
+  return result;
+}
+
+enum { RESHAPES = 1, RESTRUCTURES = 2 }; /* flags of classes of procedures */
+
 static PyObject *by_quick(PyObject *self, PyObject *quick, PyObject *const *arguments, Py_ssize_t count, int reshapes) {
   PyObject *leaves = PyTuple_GET_ITEM(quick, 0);
   if (Py_TYPE(leaves) == &Call_Type) {
     Call *call = (Call *)leaves;
-    return reshapes ? reshaped(self, called(call, arguments, count, LEAVES)) : called(call, arguments, count, call->form);
+    if (!reshapes) return called(call, arguments, count, 1);
+    if (is_direct(call, count) && call->is_row) return reshaped(self, called(call, arguments, count, 0));
+    if (reshapes & RESTRUCTURES) return restructured(self, call, arguments, count);
+    Py_RETURN_NOTIMPLEMENTED;
   }
-  PyObject *packed = PyTuple_New(count);
+  PyObject *packed = packed_from(arguments, count);
   if (!packed) return NULL;
-  for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(packed, i, Py_NewRef(arguments[i]));
   PyObject *found = PyObject_CallOneArg(leaves, packed);
   Py_DECREF(packed);
   if (reshapes || !found || found == Py_NotImplemented) return reshapes ? reshaped(self, found) : found;
@@ -410,20 +517,27 @@ static PyObject *call_plain(PyObject *self, PyObject *const *arguments, Py_ssize
 }
 
 static PyObject *call_reshaping(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
-  return call_procedure(self, arguments, count, names, 1);
+  return call_procedure(self, arguments, count, names, RESHAPES);
+}
+
+static PyObject *call_restructuring(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
+  return call_procedure(self, arguments, count, names, RESHAPES | RESTRUCTURES);
 }
 
 #define NAMED (METH_FASTCALL | METH_KEYWORDS)
 static PyMethodDef plain = {"__call__", (PyCFunction)(void (*)(void))call_plain, NAMED, NULL};
 static PyMethodDef reshaping = {"__call__", (PyCFunction)(void (*)(void))call_reshaping, NAMED, NULL};
+static PyMethodDef restructuring = {"__call__", (PyCFunction)(void (*)(void))call_restructuring, NAMED, NULL};
 
-/* The method `__call__` for a class of procedures, from (class, the descriptor of its `quicks`, does it reshape?). */
+/* The method `__call__` for a class of procedures, from (class, the descriptor of its `quicks`, does it reshape?, and if arguments have a
+   structure, too?, a function from a dataclass to the tuple of its fields). */
 static PyObject *new_method(PyObject *unused, PyObject *from) {
-  PyObject *kind, *slot;
-  int reshapes;
-  if (!PyArg_ParseTuple(from, "O!O!p", &PyType_Type, &kind, &PyMemberDescr_Type, &slot, &reshapes)) return NULL;
+  PyObject *kind, *slot, *fields_of;
+  int reshapes, restructures;
+  if (!PyArg_ParseTuple(from, "O!O!ppO", &PyType_Type, &kind, &PyMemberDescr_Type, &slot, &reshapes, &restructures, &fields_of)) return NULL;
   quicks_at = ((PyMemberDescrObject *)slot)->d_member->offset;
-  return PyDescr_NewMethod((PyTypeObject *)kind, reshapes ? &reshaping : &plain);
+  Py_XSETREF(fields, Py_NewRef(fields_of));
+  return PyDescr_NewMethod((PyTypeObject *)kind, restructures ? &restructuring : reshapes ? &reshaping : &plain);
 }
 
 static PyMethodDef functions[] = {
