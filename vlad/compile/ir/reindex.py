@@ -212,11 +212,11 @@ class Builder:
                 continue
             access = _moved(there.at(read.access), numbers)
             operand = None if read.operand is None else self.operand(operands[read.operand])
-            numbers.append(self.read(replace(read, operand=operand, access=access)))
+            numbers.append(self.read(Read(operand, access, read.kind)))
         for step, domain in zip(kernel.steps, domains(kernel)[len(kernel.reads) :], strict=True):
             values = [numbers[value] for value in step.values]
             if type(step) is Step:
-                numbers.append(self.step(replace(step, values=tuple(values))))
+                numbers.append(self.step(Step(step.row, tuple(values), step.kind)))
                 continue
             box: Box | bool | None = _settled(step.box, domain)
             if box is None:
@@ -232,7 +232,7 @@ class Builder:
         """The kernel that writes what another one writes, whose values have these numbers here; and its operands."""
         there = self.here if mapped is None else mapped
         writes = [
-            replace(write, value=values[write.value], access=_moved(there.at(write.access), values))
+            Write(write.output, values[write.value], _moved(there.at(write.access), values), write.combine)
             for write in like.writes
         ]
         outputs = [
@@ -248,7 +248,7 @@ class Builder:
         kernel = Kernel(
             self.extents,
             tuple([
-                replace(one, operand=places[one.operand], access=_moved(one.access, numbers))
+                Read(places[one.operand], _moved(one.access, numbers), one.kind)
                 for one in made if type(one) is Read
             ]),
             tuple([
@@ -256,7 +256,7 @@ class Builder:
                 for one in made if type(one) is not Read
             ]),
             tuple([replace(output, base=places[output.base]) for output in outputs]),
-            tuple([replace(w, value=numbers[w.value], access=_moved(w.access, numbers)) for w in writes]),
+            tuple([Write(w.output, numbers[w.value], _moved(w.access, numbers), w.combine) for w in writes]),
         )  # fmt: skip
         return kernel, tuple([self.operands[place] for place in left])
 
@@ -289,7 +289,7 @@ def _at(access: Access | None) -> list[int]:
 def _with_values(one: Step | Choice, values: list[int]) -> Step | Choice:
     """A step or choice with renumbered values."""
     if type(one) is Step:
-        return replace(one, values=tuple(values))
+        return Step(one.row, tuple(values), one.kind)
     first, second = values
     return Choice(one.box, (first, second))
 
