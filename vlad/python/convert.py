@@ -22,6 +22,7 @@ The file is long because both directions of a conversion stand side by side.
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from operator import is_not
 from typing import Any, Protocol, TypeVar
@@ -486,8 +487,14 @@ def _fields(record: Any) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
+_names_of_fields: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
+
+
 def _values_of_fields(record: Any) -> tuple[Any, ...]:
-    return tuple(_fields(record).values())
+    names = _names_of_fields.get(type(record))
+    if names is None:
+        _names_of_fields[type(record)] = names = tuple(_fields(record))
+    return tuple([getattr(record, name) for name in names])
 
 
 def parts_of(value: Value, count: int) -> list[Value]:
