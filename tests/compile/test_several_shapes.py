@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,9 @@ import pytest
 import vlad
 from vlad.compile.analysis.abstract_interpreter import MOST_SHAPES
 from vlad.compile.analysis.fixpoint import MOST_CONSTANTS, Analysis
-from vlad.compile.calling.pipeline import Unit
+from vlad.compile.analysis.strategy import Strategy
+from vlad.compile.calling import pipeline
 from vlad.core.types import Types, described
-from vlad.python.convert import from_python
 
 pytestmark = pytest.mark.any_compiler
 
@@ -28,13 +30,27 @@ def compiled(text: str, *operands: Any) -> Any:
         session = vlad.Session(tier=tier)
         session.run_text(f'(import "data") (import "nn") (import "optimizers")\n{text}')
         f = session["f"]
-        answers.append(f(*operands))
+        with monitored() as strategies:
+            answers.append(f(*operands))
         if tier == "compile":
-            code, *environment = f.value
-            values = tuple([from_python(operand) for operand in operands])
-            Unit(session.machine, code, tuple(environment[: len(code.environment)]), values)
             assert session.tiers.entry(f.value).reason is None
+            assert strategies and not any(strategy.unroll for strategy in strategies)
     return answers
+
+
+@contextmanager
+def monitored() -> Iterator[list[Strategy]]:
+    """The strategies of all attempts to compile within the context. One that unrolls follows one whose types do not settle."""
+    strategies: list[Strategy] = []
+
+    class Monitored(pipeline.Unit):
+        def __init__(self, *operands: Any) -> None:
+            strategies.append(operands[-1])
+            super().__init__(*operands)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "Unit", Monitored)
+        yield strategies
 
 
 def same(found: Any, expected: Any) -> None:
@@ -63,16 +79,25 @@ OF_BATCHES = {
 TWICE = ("product by a matrix", "product of vectors", "reshaped by its shape")
 
 
-@pytest.mark.parametrize("name", OF_BATCHES)
-def test_values_and_derivatives_over_batches(name: str) -> None:
-    """Gradient, and of some the second derivative along a direction, by weights that all batches share."""
-    text = f"""
+def over_batches(name: str, answer: str) -> str:
+    """A program of a loss and its gradient, by weights that all batches share."""
+    return f"""
       (define (part w b) {OF_BATCHES[name].replace(" b", " (* b (sum w))")})
       (define (f w x)
         (let* ((loss (lambda (w) (fold-left (lambda (total b) (+ total (sum (sin (part w b))))) 0 (batches x 7))))
                (g (gradient loss)))
-          (list (loss w) (g w) {"(jvp g w (ones '(4 2)))" if name in TWICE else ""})))"""
-    same(*compiled(text, R.normal(size=(4, 2)) / 4, X / 2))
+          {answer}))"""
+
+
+@pytest.mark.parametrize("name", OF_BATCHES)
+def test_values_and_gradients_over_batches(name: str) -> None:
+    same(*compiled(over_batches(name, "(list (loss w) (g w))"), R.normal(size=(4, 2)) / 4, X / 2))
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_second_derivatives_over_batches(name: str) -> None:
+    """Along a direction."""
+    same(*compiled(over_batches(name, "(jvp g w (ones '(4 2)))"), R.normal(size=(4, 2)) / 4, X / 2))
 
 
 DENSE = "(dense (dense-parameters (random-key 1) 4 3))"

@@ -74,9 +74,13 @@ def calling(found: Iterable[Function], functions: list[Function]) -> set[Functio
 def looping(functions: list[Function]) -> dict[Function, int]:
     """The recursive functions, each with the number of its component of the call graph."""
     called = {function: callees(function) for function in functions}
-    component = components(functions, called)
+    return recursive(called, components(functions, called))
+
+
+def recursive(called: dict[Function, list[Function]], component: dict[Function, int]) -> dict[Function, int]:
+    """`looping`, from the callees of all functions and the components of the call graph."""
     sizes = Counter(component.values())
-    return {f: component[f] for f in functions if sizes[component[f]] > 1 or f in called[f]}
+    return {f: component[f] for f in called if sizes[component[f]] > 1 or f in called[f]}
 
 
 def repeated(functions: list[Function]) -> set[Function]:
