@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from agreement import V, agree
-from amounts import drawn
+from amounts import THOROUGH, drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -310,7 +310,7 @@ class Parts:
 
 
 @pytest.mark.any_compiler
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(40 if THOROUGH else 20))
 def test_tensors_put_together_of_parts(seed: int) -> None:
     parts = Parts(seed)
     x = np.random.default_rng(seed).normal(size=parts.given)

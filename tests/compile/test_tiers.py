@@ -83,6 +83,7 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b) if not isinstance(a, Procedure) else isinstance(b, Procedure)
 
 
+@pytest.mark.any_compiler
 class TestAnswers:
     @pytest.mark.parametrize("function", FUNCTIONS)
     def test_functions_and_their_derivatives(self, function: str) -> None:
@@ -144,6 +145,7 @@ class TestAnswers:
         )
 
 
+@pytest.mark.any_compiler
 class TestLengths:
     """A list among the operands is taken apart if it is short; lists of other lengths then share a variant."""
 
@@ -207,6 +209,7 @@ def outcome(session: vlad.Session, text: str) -> Any:
         return error.code, error.message
 
 
+@pytest.mark.any_compiler
 class TestFuel:
     """Compiled code takes as many steps as tier 0, and stops at the same one."""
 

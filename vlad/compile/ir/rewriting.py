@@ -38,12 +38,13 @@ from vlad.control.gil_yield import yield_gil
 from vlad.core.types import Cell
 
 
-def reachable(program: Program) -> list[Function]:
-    """The functions that can be reached from the entries, the entries first."""
+def reachable(program: Program, called: dict[Function, list[Function]] | None = None) -> list[Function]:
+    """The functions that can be reached from the entries, the entries first. `called`: the callees of each, if they are known."""
     found = dict.fromkeys(program.entries)
     work = list(reversed(program.entries))
     while work:
-        for callee in callees(work.pop()):
+        function = work.pop()
+        for callee in callees(function) if called is None else called[function]:
             if callee not in found:
                 found[callee] = None
                 work.append(callee)

@@ -171,16 +171,19 @@ def _bring_up(program: Program, pairs: Pairs, containing: Pairs, plain: set[Func
     """If a procedure calls one function of a pair, and the other through procedures around it, inline these, so
     that the two calls are in one function.
     """
+    called = {f: callees(f) for f in program.functions}
     for _ in range(ROUNDS):
-        called = {f: callees(f) for f in program.functions}
         reached = _reached(program, called, pairs, plain)
-        changed = False
-        for function in program.functions:
-            if any(reached.get(callee) for callee in called[function]) and _bring_up_in(
-                function, reached, pairs, containing, plain
-            ):
-                changed = True
-        program.functions = reachable(program)
+        changed = [
+            function
+            for function in program.functions
+            if any(reached.get(callee) for callee in called[function])
+            and _bring_up_in(function, reached, pairs, containing, plain)
+        ]
+        for function in changed:
+            called[function] = callees(function)
+        program.functions = reachable(program, called)
+        called = {f: called[f] for f in program.functions}
         if not changed:
             return
 
