@@ -108,6 +108,7 @@ TRAINING = """(lambda (x y n)
     (fold (lambda (batch w) (- w (* 0.1 ((gradient (lambda (w) (loss w batch))) w)))) (zeros 3) (batches data {n}))))"""
 
 
+@pytest.mark.any_compiler
 @pytest.mark.parametrize("n", [1, 4, 7, 13, 130, 200])
 def test_minibatches(n: int) -> None:
     """As many as there may be; the last may be smaller."""
@@ -130,6 +131,7 @@ WRITTEN = [
 ]  # fmt: skip
 
 
+@pytest.mark.any_compiler
 @pytest.mark.parametrize("text", WRITTEN)
 def test_tensors_are_written_alike(text: str) -> None:
     printed: dict[str, list[str]] = {"evaluate": [], "compile": []}

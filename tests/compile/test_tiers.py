@@ -181,7 +181,7 @@ class TestLengths:
         entry = next(e for e in compiling.tiers.entries.values() if e.f is again.value)
         assert len(entry.variants) == variants and entry.reason is None
 
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=drawn(48), deadline=None)
     @given(functions(2), integers(1, 40), integers(1, 40))
     def test_random_programs(self, text: str, n: int, m: int) -> None:
         evaluating, compiling = sessions()
