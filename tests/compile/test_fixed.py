@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -111,6 +112,7 @@ CALLS: list[tuple[str, tuple[Any, ...], tuple[Any, ...], tuple[int, ...]]] = [
 ]
 
 
+@pytest.mark.any_compiler
 @pytest.mark.parametrize(("text", "first", "second", "places"), CALLS)
 def test_calls_with_one_number_and_with_another(
     text: str, first: tuple[Any, ...], second: tuple[Any, ...], places: tuple[int, ...]
@@ -295,7 +297,8 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=30)
+@pytest.mark.any_compiler
+@settings(deadline=None, max_examples=drawn(90))
 @given(
     first=PIECES,
     second=PIECES,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,9 @@ import pytest
 import vlad
 from vlad.compile.analysis.abstract_interpreter import MOST_SHAPES
 from vlad.compile.analysis.fixpoint import MOST_CONSTANTS, Analysis
-from vlad.compile.calling.pipeline import Unit
+from vlad.compile.analysis.strategy import Strategy
+from vlad.compile.calling import pipeline
 from vlad.core.types import Types, described
-from vlad.python.convert import from_python
 
 pytestmark = pytest.mark.any_compiler
 
@@ -21,20 +23,34 @@ X, Y = R.normal(size=(23, 4)), R.integers(0, 3, 23).astype(float)
 IMAGES = R.normal(size=(11, 1, 6, 6))
 
 
-def compiled(text: str, *operands: Any) -> Any:
-    """The result of the last definition's f, compiled without unrolling, as on tier 0."""
+def compiled(text: str, *calls: tuple[Any, ...]) -> Any:
+    """The results of calls of the last definition's f, compiled without unrolling, and those on tier 0."""
     answers = []
     for tier in ("compile", "evaluate"):
         session = vlad.Session(tier=tier)
         session.run_text(f'(import "data") (import "nn") (import "optimizers")\n{text}')
         f = session["f"]
-        answers.append(f(*operands))
+        with monitored() as strategies:
+            answers.append([f(*operands) for operands in calls])
         if tier == "compile":
-            code, *environment = f.value
-            values = tuple([from_python(operand) for operand in operands])
-            Unit(session.machine, code, tuple(environment[: len(code.environment)]), values)
             assert session.tiers.entry(f.value).reason is None
+            assert strategies and not any(strategy.unroll for strategy in strategies)
     return answers
+
+
+@contextmanager
+def monitored() -> Iterator[list[Strategy]]:
+    """The strategies of all attempts to compile within the context. One that unrolls follows one whose types do not settle."""
+    strategies: list[Strategy] = []
+
+    class Monitored(pipeline.Unit):
+        def __init__(self, *operands: Any) -> None:
+            strategies.append(operands[-1])
+            super().__init__(*operands)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "Unit", Monitored)
+        yield strategies
 
 
 def same(found: Any, expected: Any) -> None:
@@ -63,16 +79,25 @@ OF_BATCHES = {
 TWICE = ("product by a matrix", "product of vectors", "reshaped by its shape")
 
 
-@pytest.mark.parametrize("name", OF_BATCHES)
-def test_values_and_derivatives_over_batches(name: str) -> None:
-    """Gradient, and of some the second derivative along a direction, by weights that all batches share."""
-    text = f"""
+def over_batches(name: str, answer: str) -> str:
+    """A program of a loss and its gradient, by weights that all batches share."""
+    return f"""
       (define (part w b) {OF_BATCHES[name].replace(" b", " (* b (sum w))")})
       (define (f w x)
         (let* ((loss (lambda (w) (fold-left (lambda (total b) (+ total (sum (sin (part w b))))) 0 (batches x 7))))
                (g (gradient loss)))
-          (list (loss w) (g w) {"(jvp g w (ones '(4 2)))" if name in TWICE else ""})))"""
-    same(*compiled(text, R.normal(size=(4, 2)) / 4, X / 2))
+          {answer}))"""
+
+
+@pytest.mark.parametrize("name", OF_BATCHES)
+def test_values_and_gradients_over_batches(name: str) -> None:
+    same(*compiled(over_batches(name, "(list (loss w) (g w))"), (R.normal(size=(4, 2)) / 4, X / 2)))
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_second_derivatives_over_batches(name: str) -> None:
+    """Along a direction."""
+    same(*compiled(over_batches(name, "(jvp g w (ones '(4 2)))"), (R.normal(size=(4, 2)) / 4, X / 2)))
 
 
 DENSE = "(dense (dense-parameters (random-key 1) 4 3))"
@@ -92,7 +117,7 @@ def test_training_in_batches_of_two_sizes(network: str, optimizer: str) -> None:
       (define (f x y)
         (let ((trained (car (train-epochs {optimizer} loss (cons {TRAINED[network]} '()) (cons x y) 5 (random-key 3) 6))))
           (trained x)))"""
-    same(*compiled(text, X, Y))
+    same(*compiled(text, (X, Y)))
 
 
 def test_training_a_network_of_convolutions() -> None:
@@ -103,7 +128,7 @@ def test_training_a_network_of_convolutions() -> None:
                           (lambda (x) (reshape x (list (car (shape x)) -1))) (dense (dense-parameters (random-key 2) 2 3)))))
       (define (loss network x y) (mean (cross-entropy (network x) y)))
       (define (f x y) ((car (train-epochs (sgd 0.1) loss (cons network '()) (cons x y) 4 (random-key 3) 3)) x))"""
-    same(*compiled(text, IMAGES, Y[:11]))
+    same(*compiled(text, (IMAGES, Y[:11])))
 
 
 def test_a_call_for_each_shape() -> None:
@@ -111,8 +136,7 @@ def test_a_call_for_each_shape() -> None:
     text = """
       (define (area x) (reshape x (list (size x))))
       (define (f a b first) (area (if first a b)))"""
-    for first in (True, False):
-        same(*compiled(text, np.ones((2, 3)), np.ones((4, 2)), first))
+    same(*compiled(text, *[(np.ones((2, 3)), np.ones((4, 2)), first) for first in (True, False)]))
 
 
 def test_no_more_than_so_many_shapes() -> None:
@@ -131,8 +155,7 @@ def test_what_calls_itself_is_one_loop() -> None:
       (define (f n x)
         (let loop ((i 0) (x x) (total 0))
           (if (< i n) (loop (+ i 1) (if (odd? i) (ones 2) (ones '(2 2))) (+ total (sum (* x i)))) total)))"""
-    for n in (0.5, 5.5):
-        same(*compiled(text, n, np.ones(3)))
+    same(*compiled(text, *[(n, np.ones(3)) for n in (0.5, 5.5)]))
 
 
 def test_only_the_constants_that_differ_are_forgotten() -> None:
@@ -140,7 +163,7 @@ def test_only_the_constants_that_differ_are_forgotten() -> None:
     text = """
       (define (draw key n) (sum (normal key n)))
       (define (f x) (fold-left + x (map (lambda (key) (draw key 7)) (split (random-key 1) 9))))"""
-    same(*compiled(text, 0.5))
+    same(*compiled(text, (0.5,)))
     session = vlad.Session(tier="compile")
     session.run_text(
         "(define (g a b c) (* a (+ b c))) (define (f x) (list "

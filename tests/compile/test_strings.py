@@ -53,6 +53,7 @@ def outcomes(both: tuple[vlad.Session, vlad.Session], name: str, *operands: obje
     return found
 
 
+@pytest.mark.any_compiler
 @settings(max_examples=drawn(200), deadline=None)
 @given(texts, texts, st.integers(-1, 13), st.integers(-1, 13), st.floats(allow_subnormal=True))
 def test_both_tiers(

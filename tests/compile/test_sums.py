@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from amounts import drawn
 from hypothesis import given, settings
 from hypothesis.strategies import floats
 
@@ -50,6 +51,7 @@ def test_a_backpropagator_called_at_once_is_no_box(name: str) -> None:
     assert bool(boxes_of(session, slope)) is keeps
 
 
+@pytest.mark.any_compiler
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_results_stay(name: str, mode: str) -> None:
@@ -57,7 +59,7 @@ def test_the_results_stay(name: str, mode: str) -> None:
     text = f"(lambda (x) {mode.replace('~', function)})"
     compiled, evaluated = (vlad.Session(tier=tier).eval(text) for tier in ("compile", "evaluate"))
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=drawn(90), deadline=None)
     @given(floats(-4, 4))
     def agree(x: float) -> None:
         assert compiled(x) == pytest.approx(evaluated(x), rel=1e-12, abs=1e-300)

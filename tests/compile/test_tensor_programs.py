@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from agreement import V, agree
-from amounts import drawn
+from amounts import THOROUGH, drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -108,6 +108,7 @@ TRAINING = """(lambda (x y n)
     (fold (lambda (batch w) (- w (* 0.1 ((gradient (lambda (w) (loss w batch))) w)))) (zeros 3) (batches data {n}))))"""
 
 
+@pytest.mark.any_compiler
 @pytest.mark.parametrize("n", [1, 4, 7, 13, 130, 200])
 def test_minibatches(n: int) -> None:
     """As many as there may be; the last may be smaller."""
@@ -130,6 +131,7 @@ WRITTEN = [
 ]  # fmt: skip
 
 
+@pytest.mark.any_compiler
 @pytest.mark.parametrize("text", WRITTEN)
 def test_tensors_are_written_alike(text: str) -> None:
     printed: dict[str, list[str]] = {"evaluate": [], "compile": []}
@@ -310,7 +312,7 @@ class Parts:
 
 
 @pytest.mark.any_compiler
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(40 if THOROUGH else 20))
 def test_tensors_put_together_of_parts(seed: int) -> None:
     parts = Parts(seed)
     x = np.random.default_rng(seed).normal(size=parts.given)

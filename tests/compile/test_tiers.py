@@ -83,6 +83,7 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b) if not isinstance(a, Procedure) else isinstance(b, Procedure)
 
 
+@pytest.mark.any_compiler
 class TestAnswers:
     @pytest.mark.parametrize("function", FUNCTIONS)
     def test_functions_and_their_derivatives(self, function: str) -> None:
@@ -144,6 +145,7 @@ class TestAnswers:
         )
 
 
+@pytest.mark.any_compiler
 class TestLengths:
     """A list among the operands is taken apart if it is short; lists of other lengths then share a variant."""
 
@@ -179,7 +181,7 @@ class TestLengths:
         entry = next(e for e in compiling.tiers.entries.values() if e.f is again.value)
         assert len(entry.variants) == variants and entry.reason is None
 
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=drawn(48), deadline=None)
     @given(functions(2), integers(1, 40), integers(1, 40))
     def test_random_programs(self, text: str, n: int, m: int) -> None:
         evaluating, compiling = sessions()
@@ -207,6 +209,7 @@ def outcome(session: vlad.Session, text: str) -> Any:
         return error.code, error.message
 
 
+@pytest.mark.any_compiler
 class TestFuel:
     """Compiled code takes as many steps as tier 0, and stops at the same one."""
 

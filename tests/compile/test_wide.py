@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import THOROUGH
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loop_cases import given as operands_of
@@ -517,12 +518,16 @@ def test_these_write_over_what_they_divide(name: str, kind: str) -> None:
         assert any(new.place is not None for new in of_type(found, Allocate)) == (length > 1800)
 
 
+# Each is compiled: shorter than a block, longer, and of several.
+LENGTHS = [900, 1800, 3075, 4098, 6147, 12_303] if THOROUGH else [900, 4098, 12_303]
+
+
 @pytest.mark.parametrize("kind", ["float64", "float32"])
 @pytest.mark.parametrize("name", OVER)
 @settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    length=st.sampled_from([900, 1800, 3075, 4098, 6147, 12_303]),
+    length=st.sampled_from(LENGTHS),
     widths=st.tuples(*[st.sampled_from([1, 5, 60, 126])] * 2),
     specials=st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1), st.sampled_from(SPECIAL)), max_size=3),
 )

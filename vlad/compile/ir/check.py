@@ -9,13 +9,15 @@ from vlad.compile.ir.program import (
     Block,
     Box,
     Branch,
+    Compute,
     Each,
+    End,
     Function,
     Invoke,
-    Leaf,
     Program,
     Return,
     Slot,
+    Statement,
     Switch,
     TailInvoke,
     Unbox,
@@ -33,35 +35,56 @@ def check(program: Program, after: str = "") -> None:
 
 
 def _check_block(function: Function, block: Block, bound: set[Slot], yields: int | None, after: str) -> None:
-    where = f"{function.name} after {after}"
     bound = set(bound)  # bindings of this block
     for statement in block.statements:
-        _check_bound(leaves_read(statement), bound, where)
-        match statement:
-            case Box():
-                assert len(statement.leaves) == len(statement.member.kinds), where
-            case Invoke():
-                assert len(statement.operands) == len(statement.function.parameters), where
-                assert len(statement.slots) in (0, len(statement.function.results)), where
-            case Unbox():
-                assert len(statement.slots) == len(statement.member.kinds), where
-            case Each():
-                assert len(statement.slots) == len(statement.work.outputs), where
-            case Branch() | Switch():
-                for inner in inner_blocks(statement):
-                    _check_block(function, inner, bound, len(statement.slots), after)
+        for leaf in leaves_read(statement):
+            if type(leaf) is Slot and leaf not in bound:
+                raise _unbound(leaf, function, after)
+        kind = type(statement)
+        if kind is not Compute and not _is_sound(statement):
+            raise AssertionError(_where(function, after))
+        if kind is Branch or kind is Switch:
+            for inner in inner_blocks(statement):
+                _check_block(function, inner, bound, len(slots_bound(statement)), after)
         bound.update(slots_bound(statement))
-    end = block.end
-    _check_bound(leaves_read(end), bound, where)
-    if type(end) is Yield:
-        assert yields == len(end.leaves), where
-    elif type(end) is Return:
-        assert len(end.leaves) == len(function.results), where
-    elif type(end) is TailInvoke:
-        assert len(end.operands) == len(end.function.parameters), where
-        assert end.function.results == function.results, where
+    for leaf in leaves_read(block.end):
+        if type(leaf) is Slot and leaf not in bound:
+            raise _unbound(leaf, function, after)
+    if not _is_sound_end(block.end, function, yields):
+        raise AssertionError(_where(function, after))
 
 
-def _check_bound(leaves: tuple[Leaf, ...], bound: set[Slot], where: str) -> None:
-    for leaf in leaves:
-        assert type(leaf) is not Slot or leaf in bound, f"{leaf} is not bound in {where}"
+def _is_sound(statement: Statement) -> bool:
+    """Whether its operands and slots are as many as those of what it calls, makes or reads."""
+    match statement:
+        case Box():
+            return len(statement.leaves) == len(statement.member.kinds)
+        case Invoke():
+            callee = statement.function
+            has_all = len(statement.slots) in (0, len(callee.results))
+            return has_all and len(statement.operands) == len(callee.parameters)
+        case Unbox():
+            return len(statement.slots) == len(statement.member.kinds)
+        case Each():
+            return len(statement.slots) == len(statement.work.outputs)
+    return True
+
+
+def _is_sound_end(end: End, function: Function, yields: int | None) -> bool:
+    match end:
+        case Yield():
+            return yields == len(end.leaves)
+        case Return():
+            return len(end.leaves) == len(function.results)
+        case TailInvoke():
+            callee = end.function
+            return len(end.operands) == len(callee.parameters) and callee.results == function.results
+    return True
+
+
+def _unbound(leaf: Slot, function: Function, after: str) -> AssertionError:
+    return AssertionError(f"{leaf} is not bound in {_where(function, after)}")
+
+
+def _where(function: Function, after: str) -> str:
+    return f"{function.name} after {after}"

@@ -38,12 +38,13 @@ from vlad.control.gil_yield import yield_gil
 from vlad.core.types import Cell
 
 
-def reachable(program: Program) -> list[Function]:
-    """The functions that can be reached from the entries, the entries first."""
+def reachable(program: Program, called: dict[Function, list[Function]] | None = None) -> list[Function]:
+    """The functions that can be reached from the entries, the entries first. `called`: the callees of each, if they are known."""
     found = dict.fromkeys(program.entries)
     work = list(reversed(program.entries))
     while work:
-        for callee in callees(work.pop()):
+        function = work.pop()
+        for callee in callees(function) if called is None else called[function]:
             if callee not in found:
                 found[callee] = None
                 work.append(callee)
@@ -74,9 +75,13 @@ def calling(found: Iterable[Function], functions: list[Function]) -> set[Functio
 def looping(functions: list[Function]) -> dict[Function, int]:
     """The recursive functions, each with the number of its component of the call graph."""
     called = {function: callees(function) for function in functions}
-    component = components(functions, called)
+    return recursive(called, components(functions, called))
+
+
+def recursive(called: dict[Function, list[Function]], component: dict[Function, int]) -> dict[Function, int]:
+    """`looping`, from the callees of all functions and the components of the call graph."""
     sizes = Counter(component.values())
-    return {f: component[f] for f in functions if sizes[component[f]] > 1 or f in called[f]}
+    return {f: component[f] for f in called if sizes[component[f]] > 1 or f in called[f]}
 
 
 def repeated(functions: list[Function]) -> set[Function]:

@@ -26,7 +26,7 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.representation import Representation
-from vlad.compile.ir.rewriting import callees, inline_calls, looping, reachable, same_operands, substitute
+from vlad.compile.ir.rewriting import callees, inline_calls, reachable, recursive, same_operands, substitute
 from vlad.compile.passes.inlining import LARGEST
 from vlad.core.types import Type
 from vlad.data.values import ZERO, Code
@@ -171,13 +171,19 @@ def _bring_up(program: Program, pairs: Pairs, containing: Pairs, plain: set[Func
     """If a procedure calls one function of a pair, and the other through procedures around it, inline these, so
     that the two calls are in one function.
     """
+    called = {f: callees(f) for f in program.functions}
     for _ in range(ROUNDS):
-        reached = _reached(program, pairs, plain)
-        changed = False
-        for function in program.functions:
-            if _bring_up_in(function, reached, pairs, containing, plain):
-                changed = True
-        program.functions = reachable(program)
+        reached = _reached(program, called, pairs, plain)
+        changed = [
+            function
+            for function in program.functions
+            if any(reached.get(callee) for callee in called[function])
+            and _bring_up_in(function, reached, pairs, containing, plain)
+        ]
+        for function in changed:
+            called[function] = callees(function)
+        program.functions = reachable(program, called)
+        called = {f: called[f] for f in program.functions}
         if not changed:
             return
 
@@ -195,11 +201,9 @@ def _bring_up_in(
         """The functions of pairs that a call of this one reaches."""
         return {callee} if callee in pairs or callee in plain else reached.get(callee, set())
 
-    calls = [statement for statement in statements(function.body) if type(statement) is Invoke]
-    if not any(reached.get(call.function) for call in calls):
-        return False
-    counts = Counter([target for call in calls for target in targets(call.function)])
-    size = len(statements(function.body))
+    inside = statements(function.body)
+    counts = Counter([target for s in inside if type(s) is Invoke for target in targets(s.function)])
+    size = len(inside)
     found = False
 
     def is_chosen(call: Invoke) -> bool:
@@ -226,18 +230,19 @@ def _bring_up_in(
     return found
 
 
-def _reached(program: Program, pairs: Pairs, plain: set[Function]) -> dict[Function, set[Function]]:
+def _reached(
+    program: Program, called: dict[Function, list[Function]], pairs: Pairs, plain: set[Function]
+) -> dict[Function, set[Function]]:
     """For each procedure that could be inlined: the functions of pairs that it calls, directly or through such procedures."""
-    recursive = looping(program.functions)
+    number = components(program.functions, called)
+    repeating = recursive(called, number)
     reached: dict[Function, set[Function]] = {
         f: set()
         for f in program.functions
-        if not (f in recursive or f in pairs or f in plain or f in program.entries)
+        if not (f in repeating or f in pairs or f in plain or f in program.entries)
         and len(statements(f.body)) <= WRAPPER
         and returns(f.body)
     }
-    called = {f: callees(f) for f in program.functions}
-    number = components(program.functions, called)
     for f in sorted(reached, key=lambda f: number[f]):  # callees first: none of these is recursive
         for callee in called[f]:
             if callee in pairs or callee in plain:
