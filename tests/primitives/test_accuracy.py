@@ -5,6 +5,7 @@ Each row is evaluated at 1,000 points by each operand, in four orders: 4,000 num
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 
@@ -53,6 +54,7 @@ def test_within_four_units_in_the_last_place(case: Case, order: int) -> None:
     assert worst <= LOOSER.get((case.name, order), MOST_ULPS), (worst, where)
 
 
+@functools.lru_cache(maxsize=POINTS)  # the orders are tested one after the other
 def _exact(case: Case, point: tuple[float, ...]) -> list[mpf] | None:
     """None outside the domain."""
     try:
