@@ -158,7 +158,7 @@ def examples(
 ) -> list[Any]:
     """So many of `MOST` drawn ones, of different shapes: first those that together have all features of the others."""
     r, found = Random(seed), dict[Any, Any]()
-    for _ in range(100 * MOST):
+    for _ in range(20 * MOST):
         drawn = draw(r)
         found.setdefault(key(drawn), drawn)
         if len(found) == MOST:
