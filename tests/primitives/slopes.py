@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import os
 import re
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from hypothesis.errors import UnsatisfiedAssumption
+from amounts import THOROUGH
 
 import vlad
 
-# Of random shapes: more than fifty were required; but each is compiled separately if everything is.
-EXAMPLES = 4 if os.environ.get("VLAD_TIER") == "compile" else 55
+# Examples are drawn of so many random shapes; and tests are at those of them that differ most, or, if each shape is compiled
+# separately, at a few. (More than fifty were required.)
+MOST = 55
+EXAMPLES = 4 if os.environ.get("VLAD_TIER") == "compile" else MOST if THOROUGH else 17
 
 SETUP = """
 (define (first-R h x d) (sum (* ((gradient-R h) x) d)))
@@ -57,6 +59,11 @@ def words(text: str) -> set[str]:
 LAYOUTS = ["side by side", "with steps", "backwards", "turned", "repeated"]
 
 
+def seed_of(seed: int, place: int) -> int:
+    """The seed of one of several operands, which lie in memory in every combination of ways."""
+    return seed + place * (7 + seed // len(LAYOUTS))
+
+
 def operand(text: str, seed: int, shape: tuple[int, ...], low: float, high: float, place: int = 0) -> Any:
     """Random numbers for a text, the first or the second operand of it."""
     if words(text) & APART:
@@ -72,13 +79,13 @@ def random(
     share: float | None = None,
     layouts: Sequence[str] = LAYOUTS[:-1],
 ) -> Any:
-    """Numbers of a shape, whose entries lie in memory in one of several ways.
+    """Numbers of a shape, whose entries lie in memory in one of several ways, which seeds one after the other take in turn.
 
     With a share they lie apart: each in a cell of its own of so many from low to high, none of which are near each other or
     the ends of cells, nor near the numbers with another share.
     """
     r = np.random.default_rng(seed)
-    layout = layouts[r.integers(len(layouts))]
+    layout = layouts[seed % len(layouts)]
     axis = int(r.integers(max(1, len(shape))))
 
     def numbers(shape: tuple[int, ...]) -> Any:
@@ -109,65 +116,88 @@ def random(
     return numbers(shape)
 
 
-# Of the test that runs: the shapes of the operands of its examples so far, and whether one failed.
-BEEN: set[Any] = set()
-FAILED = "failed"
+Drawn = Callable[..., Any]  # takes a generator of random numbers
 
 
-def at_shapes(count: int = EXAMPLES, **drawn: st.SearchStrategy[Any]) -> Callable[[Any], Any]:
-    """Passes drawn examples to a test, no two of the same shapes; the test calls `only_once` with each.
+def at_shapes(
+    draw: Drawn,
+    count: int = EXAMPLES,
+    key: Callable[[Any], Any] = lambda drawn: drawn,
+    kinds: Callable[[Any], set[Any]] = lambda drawn: set(),
+) -> Callable[[Any], Any]:
+    """Calls a test with `drawn` and `seed` for each of so many examples, no two of the same shapes.
 
-    Hypothesis alone counts different numbers as different examples: half of sixty examples repeated shapes.
+    `draw` makes an example with a generator of random numbers, and with those parameters of the test that it has, too; `key` is
+    the shapes of one, `kinds` what else of it has to occur. A failure states the example.
     """
+    parameters = [*inspect.signature(draw).parameters.values()][1:]
+    names = [one.name for one in parameters if one.default is inspect.Parameter.empty]
 
     def decorate(test: Any) -> Any:
         @functools.wraps(test)
-        def tried(*fixtures: Any, **named: Any) -> None:
-            try:
-                test(*fixtures, **named)
-            except UnsatisfiedAssumption:
-                raise
-            except Exception:
-                BEEN.add(FAILED)
-                raise
+        def at_each(**given: Any) -> None:
+            named = {name: given[name] for name in names}
+            found = examples(lambda r: draw(r, **named), count, key, kinds, str(sorted(named.items())))
+            for seed, drawn in enumerate(found):
+                try:
+                    test(**given, drawn=drawn, seed=seed)
+                except Exception as error:
+                    error.add_note(f"This is the example {drawn}, with seed {seed}.")
+                    raise
 
-        examples = settings(max_examples=count, deadline=None)(given(**drawn)(tried))
-
-        @functools.wraps(examples)
-        def counted(*fixtures: Any, **named: Any) -> None:
-            BEEN.clear()
-            examples(*fixtures, **named)
-            assert len(BEEN) == count, f"it was at {len(BEEN)} different shapes instead of {count}"
-
-        return counted
+        whole = inspect.signature(test)
+        fixtures = [one for name, one in whole.parameters.items() if name not in ("drawn", "seed")]
+        at_each.__signature__ = whole.replace(parameters=fixtures)  # type: ignore[attr-defined]
+        return at_each
 
     return decorate
 
 
-def only_once(shapes: Any) -> None:
-    """Goes on if no example was of these shapes.
+def examples(
+    draw: Drawn, count: int, key: Callable[[Any], Any], kinds: Callable[[Any], set[Any]], seed: str
+) -> list[Any]:
+    """So many of `MOST` drawn ones, of different shapes: first those that together have all features of the others."""
+    r, found = Random(seed), dict[Any, Any]()
+    for _ in range(20 * MOST):
+        drawn = draw(r)
+        found.setdefault(key(drawn), drawn)
+        if len(found) == MOST:
+            break
+    assert len(found) >= count, f"there are {len(found)} different shapes instead of {count}"
+    seen, chosen, others = set[Any](), list[Any](), list[Any]()
+    for shapes, drawn in found.items():
+        own = features(shapes) | kinds(drawn)
+        (others if own <= seen else chosen).append(drawn)
+        seen |= own
+    return [*chosen, *others][:count]
 
-    Or after one failed: then a simpler one that fails, too, is looked for, and has to fail whenever it is tried.
-    """
-    assume(FAILED in BEEN or shapes not in BEEN)
-    BEEN.add(shapes)
+
+def features(shapes: Any) -> set[Any]:
+    """Of a shape: how many axes there are, and whether some are empty or of length 1. Of several: those of each."""
+    if not isinstance(shapes, tuple):
+        return set()
+    if all(isinstance(length, int) for length in shapes):
+        return {f"{len(shapes)} axes", *[f"length {length}" for length in shapes if length < 2]}
+    return {(place, feature) for place, shape in enumerate(shapes) for feature in features(shape)}
 
 
-def lengths(least: int = 0, most: int = 4) -> st.SearchStrategy[int]:
-    """Of axes: seldom 0, which makes all of a tensor empty."""
-    return st.sampled_from([n for n in (*[*range(1, most + 1)] * (12 // most), 0) if n >= least])
+def a_length(r: Random, least: int = 0, most: int = 4) -> int:
+    """Of an axis: seldom 0, which makes all of a tensor empty."""
+    return r.choice([n for n in (*[*range(1, most + 1)] * (12 // most), 0) if n >= least])
 
 
 LONGEST = (1, 12, 6, 4, 2)  # by how many axes there are
 
 
-def shapes(least: int = 0, shortest: int = 0, most: int = 12) -> st.SearchStrategy[tuple[int, ...]]:
-    """Shapes of up to four axes, the shorter the more there are; the simplest, with which hypothesis begins, has none."""
-    ranks = st.sampled_from([rank for rank in (0, 1, 1, 2, 2, 2, 3, 3, 3, 4) if rank >= shortest])
-    return ranks.flatmap(lambda rank: st.tuples(*[lengths(least, min(most, LONGEST[rank]))] * rank))
+def a_shape(r: Random, least: int = 0, shortest: int = 0, most: int = 12) -> tuple[int, ...]:
+    """A shape of up to four axes, the shorter the more there are."""
+    rank = r.choice([rank for rank in (0, 1, 1, 2, 2, 2, 3, 3, 3, 4) if rank >= shortest])
+    return tuple([a_length(r, least, min(most, LONGEST[rank])) for _ in range(rank)])
 
 
-seeds = st.integers(0, 10_000)
+def several(r: Random, most: int = 2) -> tuple[int, ...]:
+    """The leading axes of several matrices or vectors, if there are several."""
+    return tuple([a_length(r, most=3) for _ in range(r.randint(0, most))])
 
 
 STEP = 1e-4
@@ -178,10 +208,12 @@ def check(session: vlad.Session, f: Any, x: Any, seed: int) -> None:
 
     Differences of the fourth order (Fornberg 1988) are accurate to about ten digits.
     """
-    if isinstance(f(x), list):
+    value = f(x)
+    if isinstance(value, list):
         f = session["flattening"](f)
+        value = f(x)
     d, e, w = [
-        random(seed + k, s, -1, 1) for k, s in ((1, np.shape(x)), (2, np.shape(x)), (3, np.shape(f(x))))
+        random(seed + k, s, -1, 1) for k, s in ((1, np.shape(x)), (2, np.shape(x)), (3, np.shape(value)))
     ]
     h = session["weighted"](f, w)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 from running import TIERS, printed
-from slopes import at_shapes, lengths, only_once, random, seeds
+from slopes import a_length, at_shapes, random, seed_of, several
 
 import vlad
 from vlad.primitives.linear_algebra import parts_of
@@ -16,15 +16,9 @@ from vlad.primitives.linear_algebra import parts_of
 pytestmark = pytest.mark.any_compiler
 
 
-def several(draw: st.DrawFn, *matrix: int) -> tuple[int, ...]:
-    """The shape of one or several matrices."""
-    return (*draw(st.lists(lengths(most=3), max_size=2)), *matrix)
-
-
-@st.composite
-def square(draw: st.DrawFn) -> tuple[int, ...]:
-    n = draw(lengths(most=12))
-    return several(draw, n, n)
+def square(r: Random) -> tuple[int, ...]:
+    n = a_length(r, most=12)
+    return (*several(r), n, n)
 
 
 def turned(x: Any) -> Any:
@@ -45,11 +39,10 @@ def is_orthogonal(columns: Any) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32"])
-@at_shapes(shape=square(), seed=seeds)
-def test_symmetric_matrices(session: vlad.Session, kind: str, shape: Any, seed: int) -> None:
+@at_shapes(square)
+def test_symmetric_matrices(session: vlad.Session, kind: str, drawn: Any, seed: int) -> None:
     """Of any matrix it is the symmetric part."""
-    only_once(shape)
-    a = random(seed, shape, -1, 1).astype(kind)
+    a = random(seed, drawn, -1, 1).astype(kind)
     values, vectors = map(np.asarray, session["eigh"](a))
     assert values.dtype == vectors.dtype == kind
     assert np.array_equal(session["eigvalsh"](a), values)
@@ -61,36 +54,32 @@ def test_symmetric_matrices(session: vlad.Session, kind: str, shape: Any, seed: 
         )
 
 
-@st.composite
-def systems(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    n, m = draw(lengths(most=12)), draw(lengths())
-    return several(draw, n, n), draw(st.sampled_from([(n,), (n, m)]))
+def systems(r: Random) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    n, m = a_length(r, most=12), a_length(r)
+    return (*several(r), n, n), r.choice([(n,), (n, m)])
 
 
 @pytest.mark.parametrize("upper", [False, True])
-@at_shapes(shapes=systems(), seed=seeds)
-def test_triangles(session: vlad.Session, upper: bool, shapes: Any, seed: int) -> None:
+@at_shapes(systems)
+def test_triangles(session: vlad.Session, upper: bool, drawn: Any, seed: int) -> None:
     """The other triangle is not looked at."""
-    only_once(shapes)
-    a, b = [random(seed + k, shape, -1, 1) for k, shape in enumerate(shapes)]
+    a, b = [random(seed_of(seed, k), shape, -1, 1) for k, shape in enumerate(drawn)]
     own, other = (np.triu, np.tril) if upper else (np.tril, np.triu)
-    a = own(a) + 4 * np.eye(shapes[0][-1])
+    a = own(a) + 4 * np.eye(drawn[0][-1])
     solve = session.eval(f"(lambda (a b) (solve-triangular a b{' #:upper #t' if upper else ''}))")
     found = np.asarray(solve(np.where(other(np.ones_like(a), 1 if not upper else -1), np.nan, a), b))
     columns = found[..., None] if b.ndim == 1 else found
     assert np.allclose(a @ columns, b[:, None] if b.ndim == 1 else b, atol=1e-12)
 
 
-@st.composite
-def oblong(draw: st.DrawFn) -> tuple[int, ...]:
-    return several(draw, draw(lengths(most=6)), draw(lengths(most=6)))
+def oblong(r: Random) -> tuple[int, ...]:
+    return (*several(r), a_length(r, most=6), a_length(r, most=6))
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32"])
-@at_shapes(shape=oblong(), seed=seeds)
-def test_orthogonal_columns(session: vlad.Session, kind: str, shape: Any, seed: int) -> None:
-    only_once(shape)
-    a = random(seed, shape, -1, 1).astype(kind)
+@at_shapes(oblong)
+def test_orthogonal_columns(session: vlad.Session, kind: str, drawn: Any, seed: int) -> None:
+    a = random(seed, drawn, -1, 1).astype(kind)
     q, r = map(np.asarray, session["qr"](a))
     assert q.dtype == r.dtype == kind and np.array_equal(r, np.triu(r))
     assert (np.diagonal(r, axis1=-2, axis2=-1) >= 0).all()
@@ -99,10 +88,9 @@ def test_orthogonal_columns(session: vlad.Session, kind: str, shape: Any, seed: 
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32"])
-@at_shapes(shape=oblong(), seed=seeds)
-def test_singular_values(session: vlad.Session, kind: str, shape: Any, seed: int) -> None:
-    only_once(shape)
-    a = random(seed, shape, -1, 1).astype(kind)
+@at_shapes(oblong)
+def test_singular_values(session: vlad.Session, kind: str, drawn: Any, seed: int) -> None:
+    a = random(seed, drawn, -1, 1).astype(kind)
     u, s, v = map(np.asarray, session["svd"](a))
     assert u.dtype == s.dtype == v.dtype == kind and points_up(u)
     assert (s >= 0).all() and (np.diff(s) <= 0).all()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
-from slopes import at_shapes, check, lengths, only_once, operand, procedure, random, seeds, shapes
+from slopes import Drawn, a_length, a_shape, at_shapes, check, operand, procedure, random, seed_of
 
 import vlad
 from vlad import VladError
@@ -68,27 +68,30 @@ def listed(pair: Any) -> str:
     return str(pair[0]) if pair[0] == pair[1] else f"'({pair[0]} {pair[1]})"
 
 
-pairs = st.tuples(st.integers(1, 3), st.integers(1, 3))
+def pair(r: Random) -> tuple[int, int]:
+    return r.randint(1, 3), r.randint(1, 3)
 
 
-@st.composite
-def convolutions(draw: st.DrawFn) -> Any:
-    groups, stride, dilation, window = draw(st.integers(1, 2)), draw(pairs), draw(pairs), draw(pairs)
-    padding = draw(st.sampled_from(["'same", "'valid", (0, 0), (1, 1), (0, 2)]))
-    room = [draw(st.integers(0, 3)) for _ in range(2)]
+def convolutions(r: Random) -> Any:
+    groups, stride, dilation, window = r.randint(1, 2), pair(r), pair(r), pair(r)
+    padding = r.choice(["'same", "'valid", (0, 0), (1, 1), (0, 2)])
     height, width = [
-        apart * (size - 1) + 1 + more for size, apart, more in zip(window, dilation, room, strict=True)
+        apart * (size - 1) + 1 + r.randint(0, 3) for size, apart in zip(window, dilation, strict=True)
     ]
-    channels, filters = draw(st.integers(1, 2)), draw(st.integers(1, 2))
-    x = (draw(st.integers(0, 2)), groups * channels, height, width)
+    channels, filters = r.randint(1, 2), r.randint(1, 2)
+    x = (r.randint(0, 2), groups * channels, height, width)
     return x, (groups * filters, channels, *window), stride, padding, dilation, groups
 
 
-@at_shapes(given_=convolutions(), seed=st.integers(0, 1000))
-def test_conv2d(session: vlad.Session, given_: Any, seed: int) -> None:
-    x_shape, w_shape, stride, padding, dilation, groups = given_
-    only_once((x_shape, w_shape))
-    x, w = [operand("conv2d", seed + k, shape, -1, 1) for k, shape in enumerate((x_shape, w_shape))]
+def kinds_of_convolution(drawn: Any) -> set[Any]:
+    _, _, stride, padding, dilation, groups = drawn
+    return {padding, ("groups", groups), ("stride", *stride), ("dilation", *dilation)}
+
+
+@at_shapes(convolutions, key=lambda drawn: drawn[:2], kinds=kinds_of_convolution)
+def test_conv2d(session: vlad.Session, drawn: Any, seed: int) -> None:
+    x_shape, w_shape, stride, padding, dilation, groups = drawn
+    x, w = [operand("conv2d", seed_of(seed, k), shape, -1, 1) for k, shape in enumerate((x_shape, w_shape))]
     keywords = f"#:stride {listed(stride)} #:padding {listed(padding)} #:dilation {listed(dilation)} #:groups {groups}"
     by_x = procedure(session, f"(lambda (w) (lambda (x) (conv2d x w {keywords})))")(w)
     by_w = procedure(session, f"(lambda (x) (lambda (w) (conv2d x w {keywords})))")(x)
@@ -99,28 +102,21 @@ def test_conv2d(session: vlad.Session, given_: Any, seed: int) -> None:
     check(session, both, x, seed)
 
 
-@st.composite
-def poolings(draw: st.DrawFn) -> Any:
-    window, stride = draw(pairs), draw(st.one_of(st.none(), pairs))
+def poolings(r: Random) -> Any:
+    window, stride = pair(r), r.choice([None, pair(r)])
     fitting = [
         pad
         for pad in ["'same", "'valid", (0, 0), (1, 1), (1, 0)]
         if isinstance(pad, str) or max(pad) < min(window)
     ]
-    leading = draw(st.lists(st.integers(0, 2), max_size=2))
-    return (
-        (*leading, *[size + draw(st.integers(0, 3)) for size in window]),
-        window,
-        stride,
-        draw(st.sampled_from(fitting)),
-    )
+    leading = [r.randint(0, 2) for _ in range(r.randint(0, 2))]
+    return (*leading, *[size + r.randint(0, 3) for size in window]), window, stride, r.choice(fitting)
 
 
 @pytest.mark.parametrize("name", ["max-pool", "avg-pool"])
-@at_shapes(given_=poolings(), seed=st.integers(0, 1000))
-def test_pooling(session: vlad.Session, name: str, given_: Any, seed: int) -> None:
-    shape, window, stride, padding = given_
-    only_once(shape)
+@at_shapes(poolings, key=lambda drawn: drawn[0], kinds=lambda drawn: {*drawn[1:3], drawn[3]})
+def test_pooling(session: vlad.Session, name: str, drawn: Any, seed: int) -> None:
+    shape, window, stride, padding = drawn
     x = operand(name, seed, shape, -1, 1)
     step = f"#:stride {listed(stride)}" if stride else ""
     f = procedure(session, f"(lambda (x) ({name} x {listed(window)} {step} #:padding {listed(padding)}))")
@@ -136,61 +132,57 @@ def test_what_is_largest_shares_equally(session: vlad.Session) -> None:
     assert slope(np.zeros((1, 2))).tolist() == [[3.0, 3.0]]
 
 
-@st.composite
-def channels(draw: st.DrawFn, least: int = 1, most: int = 4) -> tuple[int, ...]:
+def channels(r: Random, least: int = 1, most: int = 4) -> tuple[int, ...]:
     """Of axis 1, at most this number; statistics need at least one."""
-    count, others = draw(lengths(most=most)), draw(shapes(least, shortest=1, most=12 // most))
+    count, others = a_length(r, most=most), a_shape(r, least, shortest=1, most=12 // most)
     return (others[0], count, *others[1:])
 
 
-@st.composite
-def classes(draw: st.DrawFn) -> tuple[tuple[int, ...], Any]:
+def classes(r: Random) -> tuple[tuple[int, ...], Any]:
     """Logits, and a class for each vector of them, as a number or a whole one."""
-    leading, count = draw(shapes(most=3))[1:], draw(lengths(1))
-    chosen = draw(
-        st.lists(st.integers(0, count - 1), min_size=math.prod(leading), max_size=math.prod(leading))
-    )
-    labels = np.reshape(chosen, leading).astype(draw(st.sampled_from(["float64", "int64"])))
+    leading, count = a_shape(r, most=3)[1:], a_length(r, 1)
+    chosen = [r.randrange(count) for _ in range(math.prod(leading))]
+    labels = np.reshape(chosen, leading).astype(r.choice(["float64", "int64"]))
     return (*leading, count), labels if leading else float(labels)
 
 
-def alone(found: st.SearchStrategy[tuple[int, ...]]) -> st.SearchStrategy[tuple[tuple[int, ...], None]]:
-    return st.tuples(found, st.none())
+def alone(draw: Drawn, *bounds: int) -> Drawn:
+    return lambda r: (draw(r, *bounds), None)
 
 
 # Functions of x, and of c, which is drawn with its shape, or is nothing.
-COMPOSED = {
-    "(batch-norm x 2 0.5)": alone(channels()),
-    "(batch-norm x (exp (car (batch-statistics x))) (cdr (batch-statistics x)))": alone(channels()),
-    "(batch-norm-with x (cons 0.5 2) 1.5 (sum x))": alone(channels(0)),
-    "(let ((v (+ 2 (arange (list-ref (shape x) 1))))) (batch-norm-with (* x x) (cons v v) v (* v (sum x))))": alone(channels(0)),
-    "(car (batch-statistics x))": alone(channels()), "(cdr (batch-statistics x))": alone(channels()),
-    "(cross-entropy x (softmax (* x x)))": alone(shapes(shortest=1)), "(cross-entropy x c)": classes(),
-    "(cross-entropy (* x x) c)": classes(),
-    "(map-tensor (lambda (y) (* y (sin y))) x)": alone(shapes()),
-    "(map-tensor (lambda (y z) (if (< y z) (* y z) (exp y))) x (* x x))": alone(shapes()),
-    "(map-tensor (lambda (y a b) (* y (+ a (sum x)))) x x x)": alone(shapes()),
-    "(map-tensor (lambda (y) (tensor (list y (* y y)))) x)": alone(shapes(least=1)),
+COMPOSED: dict[str, Drawn] = {
+    "(batch-norm x 2 0.5)": alone(channels),
+    "(batch-norm x (exp (car (batch-statistics x))) (cdr (batch-statistics x)))": alone(channels),
+    "(batch-norm-with x (cons 0.5 2) 1.5 (sum x))": alone(channels, 0),
+    "(let ((v (+ 2 (arange (list-ref (shape x) 1))))) (batch-norm-with (* x x) (cons v v) v (* v (sum x))))": alone(channels, 0),
+    "(car (batch-statistics x))": alone(channels), "(cdr (batch-statistics x))": alone(channels),
+    "(cross-entropy x (softmax (* x x)))": alone(a_shape, 0, 1), "(cross-entropy x c)": classes,
+    "(cross-entropy (* x x) c)": classes,
+    "(map-tensor (lambda (y) (* y (sin y))) x)": alone(a_shape),
+    "(map-tensor (lambda (y z) (if (< y z) (* y z) (exp y))) x (* x x))": alone(a_shape),
+    "(map-tensor (lambda (y a b) (* y (+ a (sum x)))) x x x)": alone(a_shape),
+    "(map-tensor (lambda (y) (tensor (list y (* y y)))) x)": alone(a_shape, 1),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", COMPOSED)
-@at_shapes(data=st.data(), seed=seeds)
-def test_composed(session: vlad.Session, text: str, data: st.DataObject, seed: int) -> None:
-    shape, given = data.draw(COMPOSED[text])
-    only_once(shape)
+@at_shapes(lambda r, text: COMPOSED[text](r), key=lambda drawn: drawn[0])
+def test_composed(session: vlad.Session, text: str, drawn: Any, seed: int) -> None:
+    shape, given = drawn
     f = procedure(session, f"(lambda (c) (lambda (x) {text}))")(given)
     check(session, f, operand(text, seed, shape, -2, 2), seed)
 
 
+def by_channel(r: Random) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    shape = channels(r, most=12)
+    return shape, r.choice([shape[1:2], ()])
+
+
 @pytest.mark.parametrize("name", ["batch-norm", "batch-norm-with"])
-@at_shapes(shape=channels(most=12), is_for_each=st.booleans(), seed=seeds)
-def test_batch_norm_by_what_else_it_is_given(
-    session: vlad.Session, name: str, shape: Any, is_for_each: bool, seed: int
-) -> None:
-    shapes = shape, shape[1:2] if is_for_each else ()
-    only_once(shapes)
-    x, c = operand(name, seed, shapes[0], -2, 2), operand(name, seed + 1, shapes[1], 0.5, 2)
+@at_shapes(by_channel)
+def test_batch_norm_by_what_else_it_is_given(session: vlad.Session, name: str, drawn: Any, seed: int) -> None:
+    x, c = operand(name, seed, drawn[0], -2, 2), operand(name, seed_of(seed, 1), drawn[1], 0.5, 2)
     given = "(cons (sin v) (* v v))" if name == "batch-norm-with" else ""
     made = procedure(session, f"(lambda (x) (lambda (v) ({name} x {given} (exp v) (* v v v))))")
     check(session, made(x), c, seed)

@@ -7,6 +7,7 @@ import math
 import string
 import warnings
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,16 @@ from hypothesis import strategies as st
 from running import TIERS, printed, refusal
 from slopes import (
     EXAMPLES,
+    Drawn,
+    a_length,
+    a_shape,
     at_shapes,
     check,
-    lengths,
-    only_once,
     operand,
     procedure,
     random,
-    seeds,
-    shapes,
+    seed_of,
+    several,
     words,
 )
 
@@ -128,217 +130,225 @@ EINSUMS = {
     "i,ij,j": [(2,), (2, 3), (3,)], "ij,jk->i": [(0, 3), (3, 2)], "ij, jk -> ik": [(2, 0), (0, 3)],
     "i...j,...->j...": [(2, 1, 3), (4,)], "ij,kj,kl,lm->im": [(2, 3), (4, 3), (4, 2), (2, 5)],
 }  # fmt: skip
-SHAPES = [(), (1,), (3,), (0,), (2, 3), (1, 1), (3, 1), (0, 2), (2, 1, 3), (4, 2, 2)]
+Shape = tuple[int, ...]
+Pair = tuple[Shape, Shape]
+SHAPES: list[Shape] = [(), (1,), (3,), (0,), (2, 3), (1, 1), (3, 1), (0, 2), (2, 1, 3), (4, 2, 2)]
 
 NOTHING = {"variance", "mean", "maximum", "minimum"}  # of nothing, they are not defined
 
 
+def from_least(r: Random, text: str) -> tuple[int, ...]:
+    return a_shape(r, least=1 if words(text) & {*NOTHING, "logsumexp"} else 0)
+
+
 @pytest.mark.parametrize("text", UNARY)
-@at_shapes(data=st.data(), seed=seeds)
-def test_unary(session: vlad.Session, text: str, data: st.DataObject, seed: int) -> None:
-    unbounded = {*NOTHING, "logsumexp"}
-    shape = data.draw(shapes(least=1 if words(text) & unbounded else 0))
-    only_once(shape)
-    check(session, procedure(session, text), operand(text, seed, shape, *UNARY[text]), seed)
+@at_shapes(from_least)
+def test_unary(session: vlad.Session, text: str, drawn: Shape, seed: int) -> None:
+    check(session, procedure(session, text), operand(text, seed, drawn, *UNARY[text]), seed)
+
+
+def with_an_empty_axis(r: Random) -> Shape:
+    shape = a_shape(r, shortest=1)
+    place = r.randrange(len(shape))
+    return (*shape[:place], 0, *shape[place + 1 :])
 
 
 @pytest.mark.parametrize("text", [text for text in UNARY if words(text) & NOTHING])
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(shape=shapes(shortest=1), place=st.integers(0, 2))
-def test_of_nothing(session: vlad.Session, text: str, shape: Any, place: int) -> None:
-    empty = (*shape[:place], 0, *shape[place + 1 :])
+@at_shapes(with_an_empty_axis)
+def test_of_nothing(session: vlad.Session, text: str, drawn: Shape, seed: int) -> None:
     for f in (text, f"(gradient-R {text})", f"(lambda (x) (jvp {text} x x))"):
         with pytest.raises(VladError, match="of nothing"):
-            procedure(session, f)(np.zeros(empty))
+            procedure(session, f)(np.zeros(drawn))
 
 
-@st.composite
-def broadcast(draw: st.DrawFn, whole: st.SearchStrategy[Any] | None = None) -> tuple[Any, Any]:
-    """Two shapes that broadcast; one of them has all axes."""
-    whole = draw(shapes() if whole is None else whole)
-    is_repeated = st.sampled_from([False, False, True])
-    found = [tuple([1 if draw(is_repeated) else length for length in whole]) for _ in range(2)]
-    shorter = draw(st.integers(0, 1))
-    found[shorter] = found[shorter][draw(st.sampled_from([0, 0, 1, 2, 3])) :]
+def broadcast(r: Random, whole: Shape) -> Pair:
+    """Two shapes that broadcast to this one; one of them has all axes."""
+    found = [tuple([1 if r.randrange(3) == 0 else length for length in whole]) for _ in range(2)]
+    shorter = r.randrange(2)
+    found[shorter] = found[shorter][r.choice([0, 0, 1, 2, 3]) :]
     return found[0], found[1]
 
 
-def check_both(session: vlad.Session, text: str, shapes: Any, seed: int, low: float, high: float) -> None:
+def check_both(session: vlad.Session, text: str, shapes: Pair, seed: int, low: float, high: float) -> None:
     """By either operand, with the other constant."""
-    only_once(shapes)
-    a, b = [operand(text, seed + 7 * k, shape, low, high, k) for k, shape in enumerate(shapes)]
+    a, b = [operand(text, seed_of(seed, k), shape, low, high, k) for k, shape in enumerate(shapes)]
     for x, c, order in ((a, b, "x c"), (b, a, "c x")):
         made = procedure(session, f"(lambda (c) (lambda (x) ({text} {order})))")
         check(session, made(c), x, seed)
 
 
 @pytest.mark.parametrize("text", BINARY)
-@at_shapes(shapes=broadcast(), seed=seeds)
-def test_binary(session: vlad.Session, text: str, shapes: Any, seed: int) -> None:
-    check_both(session, text, shapes, seed, *BINARY[text])
+@at_shapes(lambda r: broadcast(r, a_shape(r)))
+def test_binary(session: vlad.Session, text: str, drawn: Pair, seed: int) -> None:
+    check_both(session, text, drawn, seed, *BINARY[text])
 
 
-@st.composite
-def axes(draw: st.DrawFn, least: int = 0) -> tuple[tuple[int, ...], int]:
+def axes(r: Random, least: int = 0) -> tuple[Shape, int]:
     """A shape and one of its axes, of at least this length."""
-    shape = list(draw(shapes(shortest=1)))
-    axis = draw(st.integers(-len(shape), len(shape) - 1))
-    shape[axis] = draw(lengths(least))
+    shape = [*a_shape(r, shortest=1)]
+    axis = r.randrange(-len(shape), len(shape))
+    shape[axis] = a_length(r, least)
     return tuple(shape), axis
 
 
-@pytest.mark.parametrize("text", AXIS)
-@at_shapes(data=st.data(), seed=seeds)
-def test_along_an_axis(session: vlad.Session, text: str, data: st.DataObject, seed: int) -> None:
+def axes_of(r: Random, text: str) -> tuple[Shape, int]:
     # logsumexp of no entries is infinite, and has no differences
-    shape, axis = data.draw(axes(least=1 if words(text) & {*NOTHING, "gather", "slice", "logsumexp"} else 0))
-    only_once(shape)
+    return axes(r, least=1 if words(text) & {*NOTHING, "gather", "slice", "logsumexp"} else 0)
+
+
+@pytest.mark.parametrize("text", AXIS)
+@at_shapes(axes_of, key=lambda drawn: drawn[0], kinds=lambda drawn: {drawn[1]})
+def test_along_an_axis(session: vlad.Session, text: str, drawn: tuple[Shape, int], seed: int) -> None:
+    shape, axis = drawn
     f = procedure(session, f"(lambda (x) {text.replace(' A', f' {axis}')})")
     check(session, f, operand(text, seed, shape, *AXIS[text]), seed)
 
 
-Part = tuple[tuple[int, ...], tuple[Any, ...]]  # the shape of x, and what else there is
+Part = tuple[Shape, tuple[Any, ...]]  # the shape of x, and what else there is
 
 
-@st.composite
-def indices(draw: st.DrawFn) -> Part:
+def indices(r: Random) -> Part:
     """Indices along an axis, negative and repeated ones, too; twice, of one shape."""
-    shape, axis = draw(axes())
+    shape, axis = axes(r)
     length = shape[axis]
-    place = st.integers(-length, max(0, length - 1))
-    many = (0,) if length == 0 else draw(st.sampled_from([(), (2,), (5,), (0,), (1, 3), (2, 2)]))
-    count = math.prod(many)
-    found = [np.reshape(draw(st.lists(place, min_size=count, max_size=count)), many) for _ in range(2)]
-    return shape, (axis, *[of.astype(float) if many else float(of) for of in found])
+    many = (0,) if length == 0 else r.choice([(), (2,), (5,), (0,), (1, 3), (2, 2)])
+    found = [[float(r.randrange(-length, length)) for _ in range(math.prod(many))] for _ in range(2)]
+    return shape, (axis, *[np.reshape(of, many) if many else of[0] for of in found])
 
 
-@st.composite
-def steps(draw: st.DrawFn) -> Part:
-    shape, axis = draw(axes())
-    start, stop = sorted(draw(st.tuples(st.integers(0, shape[axis]), st.integers(0, shape[axis]))))
-    return shape, (axis, start, stop, draw(st.integers(1, 3)))
+def steps(r: Random) -> Part:
+    shape, axis = axes(r)
+    start, stop = sorted([r.randint(0, shape[axis]), r.randint(0, shape[axis])])
+    return shape, (axis, start, stop, r.randint(1, 3))
 
 
-@st.composite
-def equal_parts(draw: st.DrawFn) -> Part:
-    shape, axis = draw(axes())
-    whole, parts = list(shape), draw(st.integers(1, 4))
-    whole[axis] = parts * draw(lengths(most=2))
+def equal_parts(r: Random) -> Part:
+    shape, axis = axes(r)
+    whole, parts = [*shape], r.randint(1, 4)
+    whole[axis] = parts * a_length(r, most=2)
     return tuple(whole), (axis, parts)
 
 
-@st.composite
-def orders(draw: st.DrawFn) -> Part:
-    shape = draw(st.lists(lengths(), max_size=4).map(tuple))
-    order = draw(st.permutations(range(len(shape))))
-    return shape, ([axis - len(shape) if draw(st.booleans()) else axis for axis in order],)
+def orders(r: Random) -> Part:
+    shape = tuple([a_length(r) for _ in range(r.randint(0, 4))])
+    order = r.sample(range(len(shape)), len(shape))
+    return shape, ([axis - len(shape) if r.randrange(2) else axis for axis in order],)
 
 
-@st.composite
-def places(draw: st.DrawFn) -> Part:
-    """Two places in a tensor, by one to three indices each."""
-    whole, rest = draw(shapes(least=1, shortest=1)), draw(shapes(most=2))
-    found = [[draw(st.integers(-length, length - 1)) for length in whole] for _ in range(2)]
+def places(r: Random) -> Part:
+    """Two places in a tensor, by one to four indices each."""
+    whole, rest = a_shape(r, least=1, shortest=1), a_shape(r, most=2)
+    found = [[r.randrange(-length, length) for length in whole] for _ in range(2)]
     return (*whole, *rest), tuple(found)
 
 
-@st.composite
-def paddings(draw: st.DrawFn) -> Part:
+def paddings(r: Random) -> Part:
     """Padding of a tensor: on both sides of all axes, or of some, or on each side of each."""
-    shape, sides = draw(shapes(most=3)), st.integers(0, 2)
-    each = [draw(st.one_of(sides, st.tuples(sides, sides).map(list))) for _ in shape]
-    return shape, (draw(st.one_of(sides, st.just(each))),)
+    shape = a_shape(r, most=3)
+    each = [r.choice([r.randint(0, 2), [r.randint(0, 2), r.randint(0, 2)]]) for _ in shape]
+    return shape, (r.choice([r.randint(0, 2), each]),)
 
 
-matrices = st.tuples(shapes(shortest=2), st.just(()))
-of_any_shape = st.tuples(st.just(()), st.tuples(shapes().map(list), st.integers(0, 2**53)))
+def alone(r: Random) -> Part:
+    return a_shape(r), ()
+
+
+def matrices(r: Random) -> Part:
+    return a_shape(r, shortest=2), ()
+
+
+def of_any_shape(r: Random) -> Part:
+    return (), ([*a_shape(r)], r.randint(0, 2**53))
+
+
 # Of x and of numbers that are drawn with its shape.
-PARTS = {
-    "((axis k l) (gather (* x x) k #:axis axis))": indices(),
-    "((axis k l) (scatter-add (* x x) k (gather (sin x) l #:axis axis) #:axis axis))": indices(),
-    "((axis start stop step) (slice (* x x) start stop #:axis axis #:step step))": steps(),
-    "((axis n) (split (* x x) n #:axis axis))": equal_parts(), "((axes) (transpose (* x x) #:axes axes))": orders(),
-    "((k l) (* (apply tensor-ref (cons (* x x) k)) (apply tensor-ref (cons x l))))": places(),
+PARTS: dict[str, Drawn] = {
+    "((axis k l) (gather (* x x) k #:axis axis))": indices,
+    "((axis k l) (scatter-add (* x x) k (gather (sin x) l #:axis axis) #:axis axis))": indices,
+    "((axis start stop step) (slice (* x x) start stop #:axis axis #:step step))": steps,
+    "((axis n) (split (* x x) n #:axis axis))": equal_parts, "((axes) (transpose (* x x) #:axes axes))": orders,
+    "((k l) (* (apply tensor-ref (cons (* x x) k)) (apply tensor-ref (cons x l))))": places,
     "((dims seed) (full dims (sin x)))": of_any_shape,
     "((dims seed) (uniform (random-key seed) dims #:low (sin x) #:high (+ 2 (* x x))))": of_any_shape,
-    '(() (to-device (sin x) "cpu"))': st.tuples(shapes(), st.just(())),
-    "((widths) (pad (* x x) widths 3))": paddings(),
+    '(() (to-device (sin x) "cpu"))': alone,
+    "((widths) (pad (* x x) widths 3))": paddings,
     "((dims seed) (pad (ones dims) 1 (sin x)))": of_any_shape,
     **{f"(() ({name} (* x x)))": matrices for name in ("diagonal", "trace", "tril", "triu")},
-    "((n) (linspace (sin x) (* x x) n))": st.tuples(st.just(()), st.tuples(st.integers(0, 70))),
+    "((n) (linspace (sin x) (* x x) n))": lambda r: ((), (r.randint(0, 70),)),
 }  # fmt: skip
 
 
+def key_of_part(drawn: Part) -> Any:
+    """Results from a real may have any shape, which is given."""
+    shape, given = drawn
+    return shape or (tuple(given[0]) if given and isinstance(given[0], list) else str(given[:1]))
+
+
 @pytest.mark.parametrize("text", PARTS)
-@at_shapes(data=st.data(), seed=seeds)
-def test_parts(session: vlad.Session, text: str, data: st.DataObject, seed: int) -> None:
-    shape, given = data.draw(PARTS[text])
-    only_once(shape or str(given[:1]))  # results from a real may have any shape
+@at_shapes(lambda r, text: PARTS[text](r), key=key_of_part)
+def test_parts(session: vlad.Session, text: str, drawn: Part, seed: int) -> None:
+    shape, given = drawn
     names, body = text[1:-1].split(") ", 1)
     f = procedure(session, f"(lambda {names}) (lambda (x) {body}))")(*given)
     check(session, f, operand(text, seed, shape, -1, 1), seed)
 
 
-Pair = tuple[tuple[int, ...], tuple[int, ...]]
-several = lengths(most=3)
-leading = st.lists(several, max_size=2)
-
-
-@st.composite
-def factors(draw: st.DrawFn) -> Pair:
+def factors(r: Random) -> Pair:
     """A matrix, several, or a vector, by such."""
-    n, k, m = draw(st.tuples(several, several, several))
-    left, right = draw(broadcast(leading))
-    return draw(st.sampled_from([(k,), (*left, n, k)])), draw(st.sampled_from([(k,), (*right, k, m)]))
+    n, k, m = [a_length(r, most=3) for _ in range(3)]
+    left, right = broadcast(r, several(r))
+    return r.choice([(k,), (*left, n, k)]), r.choice([(k,), (*right, k, m)])
 
 
-@st.composite
-def square(draw: st.DrawFn) -> tuple[int, ...]:
-    n = draw(lengths())
-    return (*draw(leading), n, n)
+def vectors(r: Random) -> Pair:
+    n = r.randint(0, 70)
+    return (n,), (n,)
 
 
-@st.composite
-def systems(draw: st.DrawFn) -> Pair:
-    n, m = draw(st.tuples(several, several))
-    left, right = draw(broadcast(leading))
-    return (*left, n, n), draw(st.sampled_from([(n,), (*right, n, m)]))
+def two_vectors(r: Random) -> Pair:
+    return (r.randint(0, 8),), (r.randint(0, 8),)
 
 
-@st.composite
-def beside(draw: st.DrawFn) -> Pair:
+def square(r: Random) -> Pair:
+    """Square matrices, and a factor of any shape."""
+    n = a_length(r)
+    return (*several(r), n, n), a_shape(r)
+
+
+def systems(r: Random) -> Pair:
+    n, m = a_length(r, most=3), a_length(r, most=3)
+    left, right = broadcast(r, several(r))
+    return (*left, n, n), r.choice([(n,), (*right, n, m)])
+
+
+def beside(r: Random) -> Pair:
     """Square matrices, and operands that broadcast with them."""
-    n = draw(several)
-    left, right = draw(broadcast(leading))
-    return (*left, n, n), draw(st.sampled_from([(), (*right, n, 1), (*right, 1, n), (*right, n, n)]))
+    n = a_length(r, most=3)
+    return oblong(r, n, n)
 
 
-@st.composite
-def oblong(draw: st.DrawFn) -> Pair:
+def oblong(r: Random, m: int | None = None, n: int | None = None) -> Pair:
     """Matrices, and operands that broadcast with them."""
-    m, n = draw(several), draw(several)
-    left, right = draw(broadcast(leading))
-    return (*left, m, n), draw(st.sampled_from([(), (*right, m, 1), (*right, 1, n), (*right, m, n)]))
+    m, n = a_length(r, most=3) if m is None else m, a_length(r, most=3) if n is None else n
+    left, right = broadcast(r, several(r))
+    return (*left, m, n), r.choice([(), (*right, m, 1), (*right, 1, n), (*right, m, n)])
 
 
-DRAWN = dict(zip(PRODUCTS, [
-    factors(), st.integers(0, 70).map(lambda n: ((n,), (n,))),
-    st.tuples(st.tuples(st.integers(0, 8)), st.tuples(st.integers(0, 8))), systems(), systems(), systems(), systems(),
-    st.tuples(square(), shapes()), st.tuples(square(), shapes()), beside(), beside(), oblong(), oblong(),
+DRAWN: dict[str, Drawn] = dict(zip(PRODUCTS, [
+    factors, vectors, two_vectors, systems, systems, systems, systems, square, square, beside, beside, oblong, oblong,
 ], strict=True))  # fmt: skip
 
 
 @pytest.mark.slow_compiled
 @pytest.mark.parametrize("text", PRODUCTS)
-@at_shapes(data=st.data(), seed=seeds)
-def test_products(session: vlad.Session, text: str, data: st.DataObject, seed: int) -> None:
-    check_both(session, text, data.draw(DRAWN[text]), seed, -1, 1)
+@at_shapes(lambda r, text: DRAWN[text](r))
+def test_products(session: vlad.Session, text: str, drawn: Pair, seed: int) -> None:
+    check_both(session, text, drawn, seed, -1, 1)
 
 
-def check_einsum(session: vlad.Session, spec: str, shapes: Any, seed: int) -> None:
+def check_einsum(session: vlad.Session, spec: str, shapes: tuple[Shape, ...], seed: int) -> None:
     """Compared with NumPy's; by each of the tensors, which are separate operands or in a list."""
-    only_once(tuple(shapes))
-    operands = [operand(spec, seed + 7 * k, shape, -1, 1) for k, shape in enumerate(shapes)]
+    operands = [operand(spec, seed_of(seed, k), shape, -1, 1) for k, shape in enumerate(shapes)]
     names = [f"x{place}" for place in range(len(operands))]
     given = f"(list {' '.join(names)})" if seed % 2 else " ".join(names)
     for place, name in enumerate(names):
@@ -350,49 +360,53 @@ def check_einsum(session: vlad.Session, spec: str, shapes: Any, seed: int) -> No
         check(session, f, operands[place], seed)
 
 
-@st.composite
-def sized(draw: st.DrawFn, spec: str) -> list[tuple[int, ...]]:
+def sized(r: Random, spec: str) -> tuple[Shape, ...]:
     """Shapes for a specification: each letter has a length; those of `...` are broadcast."""
     terms = spec.split("->")[0].replace(" ", "").split(",")
-    length = {letter: draw(lengths(most=5)) for letter in sorted({*spec} & {*string.ascii_letters})}
-    free = draw(leading)
+    length = {letter: a_length(r, most=5) for letter in sorted({*spec} & {*string.ascii_letters})}
+    free = several(r)
     shapes = []
     for term in terms:
         before, dots, behind = term.partition("...")
-        kept = free[draw(st.integers(0, len(free))) :] if dots else []
-        apart = [1 if draw(st.booleans()) else one for one in kept]
+        kept = free[r.randint(0, len(free)) :] if dots else ()
+        apart = [1 if r.randrange(2) else one for one in kept]
         shapes.append((*[length[c] for c in before], *apart, *[length[c] for c in behind]))
-    return shapes
+    return tuple(shapes)
 
 
-@st.composite
-def specifications(draw: st.DrawFn) -> str:
+def specification(r: Random) -> str:
     """One to three terms of up to three letters each, and the letters of the result."""
-    terms = draw(st.lists(st.text("ijk", max_size=3), min_size=1, max_size=3))
-    letters = draw(st.permutations(sorted({*"".join(terms)})))
-    kept = "".join(letters[draw(st.integers(0, len(letters))) :])
-    dotted = [draw(st.integers(0, 2 * len(term) + 1)) for term in terms]
+    terms = ["".join(r.choices("ijk", k=r.randint(0, 3))) for _ in range(r.randint(1, 3))]
+    letters = sorted({*"".join(terms)})
+    kept = "".join(r.sample(letters, r.randint(0, len(letters))))
+    dotted = [r.randint(0, 2 * len(term) + 1) for term in terms]
     terms = [
         term[:at] + "..." + term[at:] if at <= len(term) else term
         for term, at in zip(terms, dotted, strict=True)
     ]
     if any("..." in term for term in terms):
-        kept = "..." + kept if draw(st.booleans()) else kept + "..."
-    return ",".join(terms) + ("->" + kept if draw(st.integers(0, 3)) else "")
+        kept = r.choice(["..." + kept, kept + "..."])
+    return ",".join(terms) + ("->" + kept if r.randrange(4) else "")
 
 
 @pytest.mark.slow_compiled
 @pytest.mark.parametrize("spec", EINSUMS)
-@at_shapes(min(5, EXAMPLES), data=st.data(), seed=seeds)
-def test_einsum(session: vlad.Session, spec: str, data: st.DataObject, seed: int) -> None:
-    check_einsum(session, spec, data.draw(sized(spec)), seed)
+@at_shapes(sized, count=min(5, EXAMPLES))
+def test_einsum(session: vlad.Session, spec: str, drawn: tuple[Shape, ...], seed: int) -> None:
+    check_einsum(session, spec, drawn, seed)
+
+
+def specified(r: Random) -> tuple[str, tuple[Shape, ...]]:
+    spec = specification(r)
+    return spec, sized(r, spec)
 
 
 @pytest.mark.slow_compiled
-@at_shapes(data=st.data(), seed=seeds)
-def test_einsum_of_any_specification(session: vlad.Session, data: st.DataObject, seed: int) -> None:
-    spec = data.draw(specifications())
-    check_einsum(session, spec, data.draw(sized(spec)), seed)
+@at_shapes(specified, key=lambda drawn: drawn[1])
+def test_einsum_of_any_specification(
+    session: vlad.Session, drawn: tuple[str, tuple[Shape, ...]], seed: int
+) -> None:
+    check_einsum(session, *drawn, seed)
 
 
 # Rows whose derivatives are not tested here.
@@ -414,28 +428,31 @@ def test_every_row_with_a_derivative_is_checked() -> None:
 @pytest.mark.parametrize(
     "row", [row for row in ROWS if row.array and row.partials is not None], ids=lambda row: str(row.name)
 )
-@settings(max_examples=100, deadline=None)
-@given(data=st.data())
-def test_entry_by_entry_it_is_the_rule_of_reals(row: Primitive, data: st.DataObject) -> None:
+def test_entry_by_entry_it_is_the_rule_of_reals(row: Primitive) -> None:
     """NumPy's functions compared with the C library's, which the rules use; also at the edges."""
-    reals = st.one_of(
-        st.floats(-50, 50), st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, math.inf, -math.inf, math.nan])
-    )
-    constants = {
-        "n": st.sampled_from([1.0, 2.0]),
-        "m": st.sampled_from([0.0, 1.0]),
-        "k": st.sampled_from([1.0, 2.0]),
-    }
+    r, edges = Random(row.name), [0.0, -0.0, 1.0, -1.0, 0.5, math.inf, -math.inf, math.nan]
+    constants = {"n": [1.0, 2.0], "m": [0.0, 1.0], "k": [1.0, 2.0]}
     if row.name == "power-log":  # v is what brings x near 1, or 1
-        constants |= {"v": st.just(1.0), "w": st.sampled_from([0.0, 1.0])}
-    operands = [data.draw(constants.get(name, reals)) for name in row.operands]
-    expected = row.value(*operands)
-    with np.errstate(all="ignore"):
-        found = float(formula(row.array, row.operands)(np, *[np.asarray([x]) for x in operands])[0])
-    same_kind = math.isnan(found) == math.isnan(expected)
-    assert same_kind and (math.isnan(found) or found == pytest.approx(expected, rel=1e-9, abs=1e-300)), (
-        operands
-    )
+        constants |= {"v": [1.0], "w": [0.0, 1.0]}
+    apply = formula(row.array, row.operands)
+    at_edges = itertools.product(*[constants.get(name, edges) for name in row.operands])
+    points = [*at_edges] if len(row.operands) < 3 else r.sample([*at_edges], 64)
+    for _ in range(100):
+        reals = [
+            r.choice([r.uniform(-50, 50), r.uniform(-1, 1), 10 ** r.uniform(-320, 1), *edges[:2]])
+            for _ in row.operands
+        ]
+        points.append(
+            tuple([r.choice(constants.get(name, [x])) for name, x in zip(row.operands, reals, strict=True)])
+        )
+    for operands in points:
+        expected = row.value(*operands)
+        with np.errstate(all="ignore"):
+            found = float(apply(np, *[np.asarray([x]) for x in operands])[0])
+        same_kind = math.isnan(found) == math.isnan(expected)
+        assert same_kind and (math.isnan(found) or found == pytest.approx(expected, rel=1e-9, abs=1e-300)), (
+            operands
+        )
 
 
 def test_the_curve_of_the_gaussian_of_arrays_is_right_at_its_zero() -> None:

@@ -27,22 +27,20 @@ def session() -> vlad.Session:
 @pytest.mark.slow_compiled
 @pytest.mark.parametrize("case", CASES, ids=repr)
 def test_every_nesting_of_modes(session: vlad.Session, case: Case) -> None:
-    for point in case.points(8, "transformed"):
-        exact = _exact(case, point)
-        for modes in MODES:
-            order = len(modes)
+    names = ["a", "b"][: len(case.where[0])]
+    inner = [*names]
+    inner[case.index] = "x"
+    for modes in MODES:
+        order = len(modes)
+        procedure = f"(lambda (x) ({case.name} {' '.join(inner)}))"
+        for mode in modes:
+            procedure = f"(slope-{mode} {procedure})"
+        nested = session.eval(f"(lambda ({' '.join(names)}) ({procedure} {names[case.index]}))")
+        for point in case.points(8, "transformed"):
+            exact = _exact(case, point)
             if exact is None or not abs(exact[order]) < LARGEST:
                 continue
-            procedure = f"(lambda (x) {_call(case, point)})"
-            for mode in modes:
-                procedure = f"(slope-{mode} {procedure})"
-            found = session.eval(f"({procedure} {point[case.index]!r})")
+            found = nested(*point)
             assert isinstance(found, float)
             most = LOOSER.get((case.name, order), TOLERATED_ULPS)
             assert distance(found, exact[order]) <= most, (modes, point, found)
-
-
-def _call(case: Case, point: tuple[float, ...]) -> str:
-    operands = [repr(operand) for operand in point]
-    operands[case.index] = "x"
-    return f"({case.name} {' '.join(operands)})"
