@@ -13,6 +13,8 @@ import pytest
 import vlad
 from vlad.compile.native.c_extension import border
 
+pytestmark = pytest.mark.any_compiler
+
 A = np.arange(6.0).reshape(2, 3)
 
 

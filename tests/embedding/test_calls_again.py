@@ -18,6 +18,8 @@ import pytest
 import vlad
 from vlad.python.convert import Procedure
 
+pytestmark = pytest.mark.any_compiler
+
 Point = namedtuple("Point", "x y")
 
 

@@ -17,6 +17,8 @@ from vlad.compile.native.abi import ffi
 from vlad.evaluate import limits
 from vlad.evaluate.limits import Interrupted, out_of_time
 
+pytestmark = pytest.mark.any_compiler
+
 TIERS = ("evaluate", "auto", "compile")
 BOMBS = {
     "one line after the other": "(let loop ((i 0)) (if (< i 100000) (begin (write i) (loop (+ i 1))) 3))",

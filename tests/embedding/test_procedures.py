@@ -18,6 +18,8 @@ import pytest
 import vlad
 import vlad.session.session
 
+pytestmark = pytest.mark.any_compiler
+
 TEXT = """\
 ;;; What a share is worth.
 ;;; learning-rate is a silly name here.

@@ -19,6 +19,8 @@ from vlad.session.session_lock import cancelled
 sys.path.insert(0, str(Path(__file__).parent))
 import session_soak
 
+pytestmark = pytest.mark.any_compiler
+
 TIERS = session_soak.TIERS
 LONG = "(define (turns n) (let loop ((i 0) (x 0.1)) (if (< i n) (loop (+ i 1) (sin (+ x i))) x)))"
 

@@ -90,12 +90,15 @@ def is_usable(session: vlad.Session) -> bool:
 
 
 UNREAD = ("incomplete", "invalid-syntax")  # what ends so reaches no tier
+BEFORE_TIERS = ("reading", "expanding")  # themes of scripts that, unless they are fine, end before any tier
 ON_ALL = ("makes on the way", "of megabytes")
 
 
 def tiers_of(name: str) -> tuple[str, ...]:
     """Those on which a script is run. `auto` begins on one and goes on on the other: all scripts do so when there is time."""
-    if CORPUS[name].ends in UNREAD:
+    if CORPUS[name].ends in UNREAD or (
+        name.startswith(BEFORE_TIERS) and FINE not in CORPUS[name].ends.split("|")
+    ):
         return TIERS[:1]
     return TIERS if THOROUGH or any(words in name for words in ON_ALL) else TIERS[:2]
 

@@ -17,6 +17,8 @@ from vlad.primitives.table import TABLE
 sys.path.insert(0, str(Path(__file__).parent))
 from forged import CALLABLE, UNREADABLE, applied
 
+pytestmark = pytest.mark.any_compiler
+
 ARGUMENTS: list[Any] = [1.0, True, "text", [], [1.0, 2.0], (1.0, "a"), np.ones(2), np.ones((2, 2)), None]
 LIMITS = vlad.Limits(seconds=0.5, memory=64, depth=1000, output=1000)
 # Operands of the rows in the texts: a value of each kind.
