@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 from agreement import agree
 from amounts import THOROUGH
+from test_several_shapes import monitored, over_batches
+
+import vlad
 
 pytestmark = pytest.mark.any_compiler
 
@@ -32,15 +35,47 @@ MADE = [
 ]
 
 
+def zeros_of(other: str) -> str:
+    """A gradient by a list of reals and of others."""
+    return f"""(lambda (n) {TURNS} {OF_REALS}
+      (let* ((s (turns n (lambda (n) (if (> n 1) {other} n)))) (g ((gradient of-reals) s)))
+        (list (filter real? g) (map (lambda (e) (if (procedure? e) (e 10) e)) g))))"""
+
+
 @pytest.mark.parametrize("other", MADE)
 def test_zeros_of_elements_of_another_kind_need_no_tier_0(other: str) -> None:
     """The known zero of one is not the number that is the sensitivity of another."""
-    agree(
-        f"""(lambda (n) {TURNS} {OF_REALS}
-          (let* ((s (turns n (lambda (n) (if (> n 1) {other} n)))) (g ((gradient of-reals) s)))
-            (list (filter real? g) (map (lambda (e) (if (procedure? e) (e 10) e)) g))))""",
-        4.0,
-    )
+    agree(zeros_of(other), 4.0)
+
+
+@pytest.mark.parametrize("is_cached", [False, True])
+def test_zeros_are_kept_distinct_once_operands_do_not_fit(
+    is_cached: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Not before: to analyse a program again takes as long as the first time. Effects are not repeated."""
+    monkeypatch.setenv("VLAD_CACHE_DIR", str(tmp_path))
+    text = f'(define (f n) (display "once") ({zeros_of("(list n)")} n))'
+    for turn in range(1 + is_cached):
+        printed: list[str] = []
+        session = vlad.Session(tier="compile", write=printed.append)
+        session.eval(text)
+        with monitored() as strategies:
+            found = session["f"](4.0)
+            assert session["f"](5.0) == [[2.0], [[0.0], [0.0], [0.0], [0.0], 2.0]]
+        assert [strategy.zeros_distinct for strategy in strategies] == ([] if turn else [0, 1, 2])
+        assert found == [[2.0], [[0.0], [0.0], [0.0], 2.0]] and "".join(printed) == "onceonce"
+        assert session.tiers.disagreements == 0
+        assert session.tiers.entry(session["f"].value).reason is None
+
+
+def test_operands_that_could_not_fit_but_are_never_combined_need_one_analysis() -> None:
+    session = vlad.Session(tier="compile")
+    session.run_text(f'(import "data")\n{over_batches("product of vectors", "(g w)")}')
+    with monitored() as strategies:
+        session["f"](np.ones((4, 2)), np.ones((23, 4)))
+    assert [strategy.zeros_distinct for strategy in strategies] == [0]
+    (variant,) = session.tiers.entry(session["f"].value).variants
+    assert variant.interface.zeros_distinct == 1
 
 
 def test_what_only_goes_through_is_known_to_the_collector() -> None:

@@ -58,14 +58,14 @@ class Settled:
 
 
 def attempts(
-    longest: int = LONGEST_CHAIN, leaves_out: bool = False
+    longest: int = LONGEST_CHAIN, leaves_out: bool = False, zeros_distinct: int | None = None
 ) -> Generator[Strategy, Settled | Unbounded]:
     """The strategies, in order; receives the outcome of each attempt. First the cheapest analysis; with certain calls followed
     if types do not settle; without a part that stays unbounded, if it may be left out; then with zeros kept distinct, if
-    operands may not fit otherwise."""
-    zeros: int | None = FROM_NOTHING
+    operands may not fit otherwise. With `zeros_distinct` zeros are kept distinct from that, and from no more."""
+    zeros = FROM_NOTHING if zeros_distinct is None else zeros_distinct
     left_out_before: set[object] | None = None
-    while zeros is not None:
+    while True:
         strategy = Strategy(longest, zeros_distinct=zeros)
         while isinstance(outcome := (yield strategy), Unbounded):
             part = outcome.part
@@ -76,6 +76,8 @@ def attempts(
             else:
                 return
         left_out_before = {unbounded.part for unbounded in strategy.left_out}
+        if zeros_distinct is not None or outcome.zeros_distinct is None:
+            return
         zeros = outcome.zeros_distinct
 
 
@@ -86,12 +88,13 @@ def best(
     make: Callable[[Strategy], tuple[Made, Settled]],
     longest: int = LONGEST_CHAIN,
     leaves_out: bool = False,
+    zeros_distinct: int | None = None,
 ) -> Made:
-    """The result of the last attempt that succeeds. Raises Unbounded or VladError if none does."""
+    """The result of the last attempt that succeeds; parameters as of `attempts`. Raises Unbounded or VladError if none does."""
     found: list[Made] = []
     failure: Unbounded | VladError | None = None
     outcome: Settled | Unbounded = Settled()
-    trying = attempts(longest, leaves_out)
+    trying = attempts(longest, leaves_out, zeros_distinct)
     with contextlib.suppress(StopIteration):
         strategy = next(trying)
         while True:
@@ -124,16 +127,22 @@ def _combined(before: Unbounded | VladError | None, unbounded: Unbounded) -> Unb
     return unbounded
 
 
+# The kinds of failures that may be due to zeros that are not kept distinct from this.
+DUE_TO_ZEROS = {
+    FROM_STRUCTURES: frozenset({Failure.MISFIT, Failure.UNLIKE}),
+    FROM_ALL: frozenset({Failure.UNLIKE}),
+}
+
+
 def fit(program: Program, types: Types) -> Settled:
     """The outcome of an attempt that produced a program. Operands of the program may not fit if the known zero, the tangent of a
     constant, was treated as the zero of a tensor or a structure, or of another element of a list."""
     ends = [block.end for function in program.functions for block in blocks(function.body)]
     failures = {end.about for end in ends if type(end) is Fail}
     distinct = types.keep_zeros_distinct
-    if distinct < FROM_STRUCTURES and types.filled and failures & {Failure.MISFIT, Failure.UNLIKE}:
-        return Settled(FROM_STRUCTURES)
-    if distinct < FROM_ALL and types.taken and Failure.UNLIKE in failures:
-        return Settled(FROM_ALL)
+    for more, has_been in (FROM_STRUCTURES, types.filled), (FROM_ALL, types.taken):
+        if distinct < more and has_been and failures & DUE_TO_ZEROS[more]:
+            return Settled(more)
     return Settled()
 
 

@@ -15,11 +15,12 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
-from vlad.compile.analysis.strategy import Strategy, lengths, with_and_without_unrolling
+from vlad.compile.analysis.strategy import DUE_TO_ZEROS, Strategy, lengths, with_and_without_unrolling
 from vlad.compile.calling.cache_key import Nameless, identity
 from vlad.compile.calling.fast_call import Quick, is_fixed, quick, structure_of_operands
 from vlad.compile.calling.interface import Interface, Unwritable, read_interface
 from vlad.compile.calling.marshal import Crossing, is_tensor_of
+from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import Failed, Mismatch, Narrow, Unbounded, Unsupported
 from vlad.compile.native import cache, toolchain
 from vlad.compile.native.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
@@ -27,7 +28,7 @@ from vlad.compile.native.reserve import is_narrow
 from vlad.control.budget import has_room, room
 from vlad.control.frame_stack import with_room
 from vlad.control.safe_import import import_safely
-from vlad.core.types import Layout, Type, is_tensor
+from vlad.core.types import FROM_NOTHING, Layout, Type, is_tensor
 from vlad.data.devices import device_named
 from vlad.data.errors import LimitExceeded, VladError
 from vlad.data.tensors import Tensor, entries, entries_there, namespace
@@ -252,7 +253,7 @@ class Compiled(Crossing):
         if self.steps is not None and status == OUT_OF_FUEL:
             self.steps[0] = self.steps[1] + 1
         self.watch.raise_if_interrupted()  # a limit may have stopped it, whose exception is still pending
-        raise failure(status, self.interface.failures)
+        raise failure(status, self.interface)
 
     def is_taken(self) -> bool:
         """Is a call in progress in another thread?"""
@@ -340,11 +341,13 @@ class Launched(Crossing):
         return Tensor(self.xp.reshape(leaf, type_.of.shape))
 
 
-def failure(status: int, failures: tuple[tuple[str, bool], ...]) -> BaseException:
+def failure(status: int, interface: Interface) -> BaseException:
     """The exception for a status other than 0."""
     if status >= FIRST_FAILURE:
-        what, succeeds_on_tier_0 = failures[status - FIRST_FAILURE]
-        return Unsupported(what) if succeeds_on_tier_0 else Failed(what)
+        what, about = interface.failures[status - FIRST_FAILURE]
+        if about is Failure.UNSUPPORTED:
+            return Unsupported(what)
+        return Failed(what, may_fit=about in DUE_TO_ZEROS.get(interface.zeros_distinct or FROM_NOTHING, ()))
     if status == TOO_DEEP:
         return too_deep()
     if status == OUT_OF_FUEL:
@@ -363,10 +366,11 @@ def compile_call(
     variants: int = 0,
     with_place: bool = False,
     fixed: Places = (),
+    zeros_distinct: int | None = None,
 ) -> Compiled | Launched:
-    """Compile a procedure for operands like these, when it has `variants` variants already; `fixed`: the positions of numbers
-    that had to be constants in operands of the same form. Raises Unbounded, with a place if `with_place` is set, or
-    toolchain.Unavailable.
+    """Compile a procedure for operands like these, when it has `variants` variants already. `fixed`: the positions of numbers
+    that had to be constants in operands of the same form. `zeros_distinct`: as of `attempts` in analysis/strategy.py. Raises
+    Unbounded, with a place if `with_place` is set, or toolchain.Unavailable.
     """
     with deep_recursion():
         known: dict[int, int] = {}
@@ -377,8 +381,8 @@ def compile_call(
         given = with_fixed(operands, places)
         for limit in first:
             with contextlib.suppress(Unbounded):
-                return with_room(_compile, machine, f, given, limit, optimize, fast_math)
-        return with_room(_compile, machine, f, given, last, optimize, fast_math, with_place)
+                return with_room(_compile, machine, f, given, limit, optimize, fast_math, zeros_distinct)
+        return with_room(_compile, machine, f, given, last, optimize, fast_math, zeros_distinct, with_place)
 
     if not set(fixed) <= set(whole_numbers(operands)):
         fixed = ()
@@ -450,6 +454,7 @@ def _compile(
     longest: int,
     optimize: int,
     fast_math: bool,
+    zeros_distinct: int | None,
     with_place: bool = False,
 ) -> Compiled | Launched:
     key: str | None = None
@@ -459,6 +464,7 @@ def _compile(
             more = (
                 str(optimize),
                 str(fast_math),
+                str(zeros_distinct),
                 str(machine.counting),
                 machine.device,
                 toolchain.signature(),
@@ -475,7 +481,7 @@ def _compile(
     # 13 ms, only for a call that is not cached
     made = import_safely("vlad.compile.calling.pipeline").made
     try:
-        unit = made(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest)
+        unit = made(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest, zeros_distinct)
     except Unbounded as unbounded:
         if key is not None:
             entry = {"unbounded": unbounded.reason, "for_number": unbounded.for_number}

@@ -10,6 +10,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from vlad.compile.ir.program import Failure
 from vlad.compile.ir.representation import Representation
 from vlad.compile.native.call_words import CallWords
 from vlad.core.types import Cell, Type, Types, found
@@ -25,22 +26,24 @@ class Interface:
     """
     operands, result  the types; without a result, the code never returns
     words             the layout of the words of a call
-    failures          by status - abi.FIRST_FAILURE: messages, and whether tier 0 succeeds there
+    failures          by status - abi.FIRST_FAILURE: messages, and their kinds
     acts              the code writes or reads, by functions that the host passes in
     stops             it polls `vlad_stop`, and so can be interrupted
     direct            it has a second entry, `vlad_direct`, from doubles to a double
     largest           bytes of the largest array that it allocates
+    zeros_distinct    what the known zero must stay distinct from so that more operands fit (analysis/strategy.py), if anything
     """
 
     layout: Representation
     operands: tuple[Type, ...]
     result: Type | None
     words: CallWords
-    failures: tuple[tuple[str, bool], ...]
+    failures: tuple[tuple[str, Failure], ...]
     acts: bool
     stops: bool
     direct: bool
     largest: int
+    zeros_distinct: int | None = None
 
     def text(self) -> str:
         """Serialize for another process. Raises Unwritable."""
@@ -49,11 +52,12 @@ class Interface:
             "operands": [writer.type(type_) for type_ in self.operands],
             "result": None if self.result is None else writer.type(self.result),
             "words": asdict(self.words),
-            "failures": self.failures,
+            "failures": [(what, about.name) for what, about in self.failures],
             "acts": self.acts,
             "stops": self.stops,
             "direct": self.direct,
             "largest": self.largest,
+            "zeros_distinct": self.zeros_distinct,
         }
         return json.dumps({"cells": writer.written(), **fields})
 
@@ -68,11 +72,12 @@ def read_interface(text: str) -> Interface:
         tuple([reader.type(type_) for type_ in fields["operands"]]),
         None if result is None else reader.type(result),
         CallWords(**{**fields["words"], "places": tuple(fields["words"]["places"])}),
-        tuple([(what, succeeds) for what, succeeds in fields["failures"]]),
+        tuple([(what, Failure[about]) for what, about in fields["failures"]]),
         fields["acts"],
         fields["stops"],
         fields["direct"],
         fields["largest"],
+        fields["zeros_distinct"],
     )
 
 

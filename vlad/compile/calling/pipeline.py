@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vlad.compile.analysis.abstract_interpreter import Instance
@@ -10,7 +11,7 @@ from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.analysis.strategy import Settled, Strategy, best, fit
 from vlad.compile.calling.interface import Interface
 from vlad.compile.emit import c_unit, cuda_unit
-from vlad.compile.ir.program import Failure, Program
+from vlad.compile.ir.program import Program
 from vlad.compile.ir.refusals import NotWorthwhile, Unbounded, Unsettled
 from vlad.compile.native.call_words import CallWords
 from vlad.compile.passes.order import improved
@@ -30,16 +31,19 @@ def made(
     environment: tuple[Value, ...],
     operands: tuple[Value, ...],
     longest: int = LONGEST_CHAIN,
+    zeros_distinct: int | None = None,
 ) -> Unit:
-    """The unit of the best attempt. Raises Unbounded."""
+    """The unit of the best attempt. `zeros_distinct`: as of `attempts` in analysis/strategy.py. Raises Unbounded."""
 
     def attempt(strategy: Strategy) -> tuple[Unit, Settled]:
         unit = Unit(machine, code, environment, operands, strategy)
         if strategy.unroll and unit.text.count("\n") > MOST_UNROLLED_LINES:
             raise NotWorthwhile("its code is too long")
-        return unit, fit(unit.program, unit.analysis.types)
+        settled = fit(unit.program, unit.analysis.types)
+        unit.interface = replace(unit.interface, zeros_distinct=settled.zeros_distinct)
+        return unit, settled
 
-    return best(attempt, longest)
+    return best(attempt, longest, zeros_distinct=zeros_distinct)
 
 
 def settles(
@@ -109,7 +113,7 @@ class Unit:
                 root.operands[: len(operands)],
                 root.result,
                 emitted.words,
-                tuple([(fail.what, fail.about is Failure.UNSUPPORTED) for fail in emitted.failures]),
+                tuple([(fail.what, fail.about) for fail in emitted.failures]),
                 emitted.acts,
                 emitted.stops,  # code without loops, recursion or allocation ends by itself
                 emitted.direct,

@@ -248,6 +248,7 @@ class Tiers:
                 variants=len(entry.variants),
                 with_place=with_place,
                 fixed=entry.fixed.get(form_of, ()),
+                zeros_distinct=entry.zeros_distinct,
             )
         except Unbounded as unbounded:
             entry.reason, entry.place = unbounded.reason, unbounded.span
@@ -467,6 +468,12 @@ class Tiers:
             return result
         except Failed as failed:
             self._effects.again(begun)
+            if failed.may_fit:
+                self._keep_zeros_distinct(entry, compiled)
+                fresh = None if self.policy == "auto" and not surely else self.compile(entry, operands)
+                if fresh is not None:
+                    return self._run(fresh, operands, f, argument, entry, surely)
+                return self.machine.apply(f, argument)
             result = self.machine.apply(f, argument)
             if isinstance(failed, Narrow):  # the compiled code is correct
                 return result
@@ -481,6 +488,13 @@ class Tiers:
             entry.forgotten()
             self.disagreements += 1
             return result
+
+    def _keep_zeros_distinct(self, entry: Entry, compiled: Any) -> None:
+        """Discard a variant whose operands may fit if zeros are kept distinct from more, as later variants do."""
+        with self.lock:
+            entry.zeros_distinct = max(entry.zeros_distinct, compiled.interface.zeros_distinct)
+            entry.variants = [one for one in entry.variants if one is not compiled]
+            self._open(entry)
 
     def _watched(self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
         """On tier 0, while the compiler may take over."""

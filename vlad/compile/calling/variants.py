@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from vlad.core.types import FROM_NOTHING
 from vlad.data.source import Span
 from vlad.data.values import Global, Value
 
@@ -22,7 +23,7 @@ class Entry:
 
     __slots__ = (
         "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks", "fixed",
-        "misses", "lasts",
+        "misses", "lasts", "zeros_distinct",
     )  # fmt: skip
 
     def __init__(self, f: Value, options: Options) -> None:
@@ -35,6 +36,8 @@ class Entry:
         self.lasts = True  # whether for any operands,
         self.misses = 0  # or because a number is unknown that another call may have: how often
         self.place: Span | None = None  # and the place
+        # what the known zero stays distinct from (analysis/strategy.py): from more after operands did not fit
+        self.zeros_distinct = FROM_NOTHING
         self.disagrees = False  # did tier 0 contradict compiled code?
         self.seconds = 0.0
         self.cells: set[Global] = set()

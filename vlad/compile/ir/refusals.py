@@ -39,11 +39,13 @@ class Unavailable(Exception):
 
 
 class Failed(Exception):
-    """The program raised an error; `what` is the compiler's description."""
+    """The program raised an error; `what` is the compiler's description. `may_fit`: are its operands expected to fit if the known
+    zero stays distinct from more (analysis/strategy.py)?"""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, may_fit: bool = False) -> None:
         super().__init__(what)
         self.what = what
+        self.may_fit = may_fit
 
 
 class Unsupported(Failed):
