@@ -17,10 +17,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from amounts import drawn
 
 from vlad.compile.native import cache
 
-ROUNDS = int(os.environ.get("VLAD_STRESS_ROUNDS", "20"))
+ROUNDS = drawn(48)
 DATA = b"\x7fELF" + bytes(range(256)) * 40
 
 
