@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -66,6 +67,46 @@ def test_zeros_are_kept_distinct_once_operands_do_not_fit(
         assert found == [[2.0], [[0.0], [0.0], [0.0], 2.0]] and "".join(printed) == "onceonce"
         assert session.tiers.disagreements == 0
         assert session.tiers.entry(session["f"].value).reason is None
+
+
+@pytest.mark.parametrize("tier", ["evaluate", "compile", "auto"])
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_calls_by_a_function_that_writes_lose_no_output(tier: str, is_wrong: bool) -> None:
+    """A call that begins again, or fails, skips none of the effects of the one around it."""
+    written: list[str] = []
+
+    def write(text: str) -> None:
+        written.append(text)
+        if text == "a" and written.count("a") < 3:
+            with contextlib.suppress(vlad.VladError):
+                session["f"](-1.0 if is_wrong else 3.0)
+            written.append("R")
+
+    session = vlad.Session(tier=tier, write=write)
+    body = (
+        '(display "c") (if (< n 0) (error "no") n)'
+        if is_wrong
+        else f'(display "c") ({zeros_of("(list n)")} n)'
+    )
+    session.eval(f'(define (f n) (display "a") (let ((r (begin {body}))) (display "b") r))')
+    session["f"](4.0)
+    assert "".join(written) == ("aaacRcRcb" if is_wrong else "aaacbRcbRcb")
+
+
+def test_operands_of_many_values_leave_nothing_behind() -> None:
+    """Whether a value is a constant of a type is asked without making a type of it."""
+    session = vlad.Session(tier="compile")
+    session.eval(
+        "(define (total s) (cond ((real? s) s) ((pair? s) (+ (total (car s)) (total (cdr s)))) (else 0)))"
+    )
+    total = session["total"]
+    for count in range(5):
+        total([count + 0.5, [[float(count), [1.0, None]]], 1.0])
+    (variant,) = session.tiers.entry(total.value).variants
+    before = len(variant.types._table)
+    for count in range(200):
+        assert total([count + 0.5, [[float(count), [1.0, None]]], 1.0]) == 2 * count + 2.5
+    assert len(variant.types._table) == before
 
 
 def test_operands_that_could_not_fit_but_are_never_combined_need_one_analysis() -> None:

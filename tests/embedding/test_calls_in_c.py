@@ -281,6 +281,79 @@ class Emptying:
 GIVEN: list[Any] = []
 
 
+@dataclass
+class Mapping(dict):  # type: ignore[type-arg]
+    x: float = 1.0
+    y: float = 2.0
+
+
+@dataclass
+class Text(str):
+    x: float = 1.0
+    y: float = 2.0
+
+
+@dataclass
+class Last(list):  # type: ignore[type-arg]
+    x: float = 1.0
+    y: float = 2.0
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([1.0])
+
+
+@dataclass
+class Unhashable(metaclass=type("Meta", (type,), {"__eq__": lambda *_: False})):  # type: ignore[misc]
+    x: float = 1.0
+    y: float = 2.0
+
+
+class Interrupting:
+    """Its first reading of a field is interrupted."""
+
+    __dataclass_fields__ = Point.__dataclass_fields__
+    y = 2.0
+
+    def __init__(self) -> None:
+        self.reads = 0
+
+    @property
+    def x(self) -> float:
+        self.reads += 1
+        if self.reads == 1:
+            raise KeyboardInterrupt
+        return 1.0
+
+
+def test_what_is_a_dataclass_and_something_else_is_converted_alike(session: vlad.Session) -> None:
+    other = vlad.Session(tier="evaluate")
+    other.eval(PROGRAM)
+    makers: list[Callable[[Any], Any]] = [lambda f: f, vlad.grad]
+    for make in makers:
+        text = "(lambda ((cons a b)) (+ a (* 2 b)))"
+        found, expected = make(session.eval(text)), make(other.eval(text))
+        for _ in range(3):
+            found((1.0, 2.0))
+        for given in (Point(1.0, 2.0), Mapping(), Text(), Last(), Unhashable(), None, "text", {"a": 1.0}):
+            outcomes = []
+            for f in (found, expected):
+                try:
+                    outcomes.append(repr(f(given)))
+                except (vlad.VladError, TypeError) as error:
+                    outcomes.append(str(error).partition("\n")[0])
+            assert outcomes[0] == outcomes[1], type(given)
+
+
+def test_an_interrupt_while_fields_are_read_is_raised(session: vlad.Session) -> None:
+    halves = session["halves"]
+    for _ in range(3):
+        halves(1.0, 2.0)
+    given = Interrupting()
+    with pytest.raises(KeyboardInterrupt):
+        halves(given)
+    assert halves(given) == halves(1.0, 2.0)
+
+
 def test_arguments_of_other_structures_take_the_usual_way(session: vlad.Session) -> None:
     both, halves, mixed = session["both"], session["halves"], session["mixed"]
     for _ in range(3):

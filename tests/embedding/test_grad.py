@@ -318,3 +318,11 @@ def test_integers_have_no_tangents(session: vlad.Session, action: Any, kind: str
         action(session["energy"])
     assert f"a tensor of {kind} has no tangents" in caught.value.hint
     assert "the second tensor" not in caught.value.hint
+
+
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+@pytest.mark.parametrize("x", [2.0, 1e300, math.inf, -math.inf, math.nan])
+def test_integers_have_no_sensitivity_whatever_it_would_be(tier: str, x: float) -> None:
+    f = vlad.Session(tier=tier).eval("(lambda (x a) (* x (sum a)))")
+    slope, given = vlad.grad(f)(x, np.array([1, 2]))
+    assert slope == 3 and given.tolist() == [1, 2]

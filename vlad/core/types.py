@@ -104,6 +104,17 @@ def constant_key(value: Value) -> Any:
     return id(value)
 
 
+def constant_head(value: Value) -> Head:
+    """The head of a constant's type."""
+    if type(value) is float:
+        return "real"
+    if type(value) is Boolean:
+        return "boolean"
+    if type(value) is String:
+        return "string"
+    return ("constant", constant_key(value))
+
+
 # Types from which the known zero is kept distinct, as a member of a union, where paths meet: none; tensors, as the zero may have
 # another shape, and structures, as the zero may be of another kind, as with the backpropagator of a lower order; or all, as in a
 # list of mixed kinds it may be the zero of another element. Each level generates more code than the one before.
@@ -172,17 +183,9 @@ class Types:
 
     def constant(self, value: Value) -> Type:
         key = constant_key(value)
-        if type(value) is float:
-            head: Head = "real"
-        elif type(value) is Boolean:
-            head = "boolean"
-        elif type(value) is String:
-            head = "string"
-        else:
-            head = ("constant", key)
         if type(key) is int:
             self._kept.append(value)
-        return self._make("constant", value, (), head, key)
+        return self._make("constant", value, (), constant_head(value), key)
 
     def pair(self, car: Type, cdr: Type) -> Type:
         return self._make("pair", None, (car, cdr), "pair")

@@ -295,7 +295,7 @@ def _by_c() -> None:
 
     def install(kind: Any) -> None:
         if kind is Procedure or "reshapes" in vars(kind):
-            how = kind.reshapes, kind.restructures, _values_of_fields
+            how = kind.reshapes, kind.restructures, _record
             kind.__call__ = in_c.method(kind, vars(Procedure)["quicks"], *how)
 
     kinds: list[Any] = [Procedure]
@@ -487,13 +487,23 @@ def _fields(record: Any) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
+def _record(value: Any) -> tuple[Any, ...] | None:
+    """The fields of an object that is converted as a dataclass: of one that is nothing else, as in `_from_python`."""
+    is_other = isinstance(value, float | int | str | list | tuple | dict | Procedure) or is_array(value)
+    is_record = not is_other and hasattr(type(value), "__dataclass_fields__")
+    return _values_of_fields(value) if is_record else None
+
+
 _names_of_fields: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
 
 
 def _values_of_fields(record: Any) -> tuple[Any, ...]:
-    names = _names_of_fields.get(type(record))
-    if names is None:
-        _names_of_fields[type(record)] = names = tuple(_fields(record))
+    try:
+        names = _names_of_fields.get(type(record))
+        if names is None:
+            _names_of_fields[type(record)] = names = tuple(_fields(record))
+    except TypeError:  # its class cannot be hashed
+        names = tuple(_fields(record))
     return tuple([getattr(record, name) for name in names])
 
 

@@ -34,6 +34,16 @@ class Effects:
         """Skip all effects from here on, as those of an earlier call."""
         self.done, self.at, self.words = math.inf, 0, words
 
+    def apart(self, act: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+        """The result of an effect. Evaluations within it, by a host's function that writes, count their own effects: one that
+        runs again skips no others."""
+        outer = self.done, self.at, self.words
+        self.begin()
+        try:
+            return act(*operands)
+        finally:
+            self.done, self.at, self.words = outer
+
     def once(self, act: Callable[..., Any], tiers: Runner, remembered: bool = False) -> Callable[..., Any]:
         """`act`, skipped where an evaluation runs again; with `remembered`, its result is kept for that. Switch is not raised
         during the effect."""
@@ -52,7 +62,7 @@ class Effects:
                         raise Switch
                     acting, job.acting = job.acting, True
             try:
-                result = act(*operands)
+                result = effects.apart(act, operands)
                 effects.at += 1
                 effects.done += 1
                 if remembered:

@@ -17,7 +17,7 @@ from vlad.compile.ir.refusals import Mismatch, Narrow
 from vlad.compile.native.abi import ffi
 from vlad.control.budget import expect_bytes, has_room
 from vlad.core.loop_nests import SIZES
-from vlad.core.types import Layout, Type
+from vlad.core.types import Layout, Type, constant_head, constant_key
 from vlad.data.tensors import Tensor, entries, from_entries, is_on_host, kind_name
 from vlad.data.values import FALSE, TRUE, Deferred, String, Value, character_list, look, text_of
 
@@ -83,7 +83,7 @@ class Crossing:
                 words.append(("p", self._boxed(characters, self.types.characters, kept)))
                 return
             if type_.kind == "constant":
-                if type(value) is Tensor or self.types.constant(value) is not type_:
+                if type(value) is Tensor or constant_key(value) != constant_key(type_.of):
                     raise Mismatch
                 return
             if type_.kind == "tensor":
@@ -177,7 +177,7 @@ class Crossing:
             elif type(value) is Tensor:
                 if type_.head == ("tensor", value.shape, kind_name(value.like.dtype)):
                     return member, type_
-            elif type_.head == self.types.constant(value).head:
+            elif type_.head == constant_head(value):
                 return member, type_
         raise Mismatch
 

@@ -470,10 +470,11 @@ class Tiers:
             self._effects.again(begun)
             if failed.may_fit:
                 self._keep_zeros_distinct(entry, compiled)
-                fresh = None if self.policy == "auto" and not surely else self.compile(entry, operands)
+                if self.policy == "auto" and not surely:
+                    return self.machine.apply(f, argument)
+                fresh = self.compile(entry, operands)
                 if fresh is not None:
                     return self._run(fresh, operands, f, argument, entry, surely)
-                return self.machine.apply(f, argument)
             result = self.machine.apply(f, argument)
             if isinstance(failed, Narrow):  # the compiled code is correct
                 return result

@@ -75,7 +75,7 @@ static int is_of(PyObject *x, struct part const *part) {
          PyArray_ISALIGNED(array);
 }
 
-static PyObject *fields; /* from a dataclass to the tuple of its fields */
+static PyObject *fields; /* a function from a dataclass to the tuple of its fields, and from other objects to None */
 
 /* The parts within arguments, in the order of the structure, with new references. `depth` is that of tuples and lists. */
 struct parts {
@@ -85,6 +85,7 @@ struct parts {
 };
 enum { MOST_DEPTH = 200 };
 
+/* 1 if they are of the structure, 0 if not, -1 if an exception was raised. */
 static int add_parts(struct parts *parts, PyObject *x);
 
 /* Those of what is left of a list, from an index, or of arguments: by the tuple rule a pair of the first one and the others, or the only
@@ -96,7 +97,9 @@ static int add_parts_of_rest(struct parts *parts, PyObject *list, PyObject *cons
     if (parts->at == parts->end) return 0;
     char kind = *parts->at++;
     if (kind != PAIR) return kind == EMPTY && i == count;
-    if (i >= count || !add_parts(parts, list ? PyList_GET_ITEM(list, i) : items[i])) return 0;
+    if (i >= count) return 0;
+    int is_added = add_parts(parts, list ? PyList_GET_ITEM(list, i) : items[i]);
+    if (is_added != 1) return is_added;
   }
 }
 
@@ -111,9 +114,9 @@ static int add_parts(struct parts *parts, PyObject *x) {
     is_added = add_parts_of_rest(parts, x, NULL, 0);
   } else if (PyTuple_Check(x) && kind->tp_iter == PyTuple_Type.tp_iter) {
     is_added = add_parts_of_rest(parts, NULL, ((PyTupleObject *)x)->ob_item, PyTuple_GET_SIZE(x));
-  } else if (PyObject_HasAttrString((PyObject *)kind, "__dataclass_fields__")) {
+  } else {
     PyObject *values = PyObject_CallOneArg(fields, x);
-    if (!values) PyErr_Clear(); /* the general path raises it */
+    if (!values) is_added = -1;
     else if (PyTuple_CheckExact(values))
       is_added = add_parts_of_rest(parts, NULL, ((PyTupleObject *)values)->ob_item, PyTuple_GET_SIZE(values));
     Py_XDECREF(values);
@@ -315,8 +318,10 @@ static PyObject *called(Call *call, PyObject *const *arguments, Py_ssize_t count
   PyObject *found[call->operands + 1];
   char const *at = PyBytes_AS_STRING(call->given);
   struct parts parts = {at, at + PyBytes_GET_SIZE(call->given), found, 0};
-  int is_of_the_structure = add_parts_of_rest(&parts, NULL, arguments, count) && parts.at == parts.end;
-  PyObject *result = is_of_the_structure ? called_with_parts(call, found, is_whole) : Py_NewRef(Py_NotImplemented);
+  int is_added = add_parts_of_rest(&parts, NULL, arguments, count);
+  PyObject *result = NULL;
+  if (is_added == 1 && parts.at == parts.end) result = called_with_parts(call, found, is_whole);
+  else if (is_added != -1) result = Py_NewRef(Py_NotImplemented);
   release_all(found, parts.found - found);
   return result;
 }
