@@ -22,6 +22,7 @@ from vlad.control import debug
 from vlad.control.frame_stack import with_room
 
 sys.path.insert(0, str(Path(__file__).parent))
+from amounts import THOROUGH
 from quick import FILES, is_quick
 
 debug.rungs = frozenset([debug.TRACEBACKS, debug.CHECKS])
@@ -33,6 +34,10 @@ pytest.Function.runtest = lambda self: with_room(_run, self)  # type: ignore[met
 
 # Tier 0, unless a test selects another, as programs, examples and tests/compile do.
 os.environ.setdefault("VLAD_TIER", "evaluate")
+
+# A thorough run takes its time.
+if THOROUGH:
+    os.environ["PYTEST_TIMEOUT"] = "0"
 
 # Compiled code of tests is not in the user's cache.
 _kept = tempfile.TemporaryDirectory(prefix="vlad-tests-")
