@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from vlad.evaluate.code_machine import CodeMachine
 
 MOST_OPERANDS = 4  # of an entry; more are packed into the last. T has as many registers
-LONGEST_EXPRESSION = 20, 2000  # operations, characters
+MOST_OPERATIONS, MOST_CHARACTERS = 20, 2000  # of an expression
 DEEPEST_BLOCK = 60  # Python allows 100
 Operation = tuple[Variable | None, Rhs]  # what a line computes, for explaining its errors
 
@@ -477,8 +477,11 @@ class Emitter:
         """A pure value: pending if it is used once, else a line of its own. `value`: the value of a test."""
         operations, self.operations = [*self.operations, (variable, rhs)], []
         self.pending[variable] = _Pending(text, value, operations)
-        most, longest = LONGEST_EXPRESSION
-        if self.uses.get(variable, 0) != 1 or len(operations) > most or len(text) > longest:
+        if (
+            self.uses.get(variable, 0) != 1
+            or len(operations) > MOST_OPERATIONS
+            or len(text) > MOST_CHARACTERS
+        ):
             self.settle(variable)
 
     # Primitives.

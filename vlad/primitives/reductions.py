@@ -317,23 +317,19 @@ def _is_own(t: Value, axis: Value) -> Value:
     return made(xp.broadcast_to(own, (*array.shape, length)))
 
 
-MOST_SPREAD = 100.0  # which integers of all kinds hold
-
-
 def _spread(x: Value, t: Value, axis: Value) -> Value:
     """The result of a reduction of t, repeated over t."""
     if type(t) is not Tensor:
         return x
     axes = axes_of("spread", axis, len(t.shape))
     array = numbers(x)
-    if type(array) is float and not t.is_real and not abs(array) < MOST_SPREAD:
-        array = 0.0  # integers have no sensitivity: the number, which may not be one of them, is not used
     if type(x) is Tensor and axes is not None and array.ndim < len(t.shape):
         kept = [1 if axis in axes else length for axis, length in enumerate(t.shape)]
         array = namespace(array).reshape(array, tuple(kept))
-    return made(
-        repeated_like(array, t.like, t.like.dtype if t.is_real or type(array) is float else array.dtype)
-    )
+    kind = (
+        None if type(array) is float else array.dtype
+    )  # of a tensor of integers, which a real may not be one of
+    return made(repeated_like(array, t.like, t.like.dtype if t.is_real else kind))
 
 
 def _top(xp: Any, array: Array, axes: Any) -> Array:

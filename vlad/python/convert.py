@@ -429,8 +429,9 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
         return list_of(pairs)
     if is_array(value):
         return tensor_of(value)
-    if hasattr(kind, "__dataclass_fields__"):
-        return _from_python(_values_of_fields(value), apply)
+    fields = _record(value)
+    if fields is not None:
+        return _from_python(fields, apply)
     if isinstance(value, Opaque):
         return value
     if callable(value) and apply is not None:
@@ -482,29 +483,31 @@ def parts_held(value: Any) -> list[Any]:
 
 def _fields(record: Any) -> dict[str, Any]:
     """The fields of a dataclass, in their order."""
-    from dataclasses import fields  # 10 ms, already imported if there is a dataclass
-
-    return {field.name: getattr(record, field.name) for field in fields(record)}
+    return {name: getattr(record, name) for name in _names_of_fields(type(record))}
 
 
 def _record(value: Any) -> tuple[Any, ...] | None:
-    """The fields of an object that is converted as a dataclass: of one that is nothing else, as in `_from_python`."""
+    """The fields of an object that is converted as a dataclass: of one that is nothing else."""
     is_other = isinstance(value, float | int | str | list | tuple | dict | Procedure) or is_array(value)
-    is_record = not is_other and hasattr(type(value), "__dataclass_fields__")
-    return _values_of_fields(value) if is_record else None
+    if is_other or not hasattr(type(value), "__dataclass_fields__"):
+        return None
+    return tuple([getattr(value, name) for name in _names_of_fields(type(value))])
 
 
-_names_of_fields: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
+_known_names: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
 
 
-def _values_of_fields(record: Any) -> tuple[Any, ...]:
-    try:
-        names = _names_of_fields.get(type(record))
-        if names is None:
-            _names_of_fields[type(record)] = names = tuple(_fields(record))
-    except TypeError:  # its class cannot be hashed
-        names = tuple(_fields(record))
-    return tuple([getattr(record, name) for name in names])
+def _names_of_fields(kind: type) -> tuple[str, ...]:
+    """Those of a dataclass, in their order; kept, as Python's function takes a microsecond."""
+    is_hashable = type(kind).__hash__ is not None
+    names = _known_names.get(kind) if is_hashable else None
+    if names is None:
+        from dataclasses import fields  # 10 ms, already imported if there is a dataclass
+
+        names = tuple([field.name for field in fields(kind)])
+        if is_hashable:
+            _known_names[kind] = names
+    return names
 
 
 def parts_of(value: Value, count: int) -> list[Value]:

@@ -28,7 +28,7 @@ from vlad.compile.native.reserve import is_narrow
 from vlad.control.budget import has_room, room
 from vlad.control.frame_stack import with_room
 from vlad.control.safe_import import import_safely
-from vlad.core.types import FROM_NOTHING, Layout, Type, is_tensor
+from vlad.core.types import Layout, Type, is_tensor
 from vlad.data.devices import device_named
 from vlad.data.errors import LimitExceeded, VladError
 from vlad.data.tensors import Tensor, entries, entries_there, namespace
@@ -347,7 +347,8 @@ def failure(status: int, interface: Interface) -> BaseException:
         what, about = interface.failures[status - FIRST_FAILURE]
         if about is Failure.UNSUPPORTED:
             return Unsupported(what)
-        return Failed(what, may_fit=about in DUE_TO_ZEROS.get(interface.zeros_distinct or FROM_NOTHING, ()))
+        more = interface.zeros_distinct
+        return Failed(what, may_fit=more is not None and about in DUE_TO_ZEROS[more])
     if status == TOO_DEEP:
         return too_deep()
     if status == OUT_OF_FUEL:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from vlad.core.nodes import Apply, Call, Constant, GlobalReference, Variable
 from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Span
-from vlad.data.values import Global, Primitive, Value, is_procedure
+from vlad.data.values import Primitive, Value, is_procedure
 from vlad.evaluate.emit_python import Emission, Operation, is_emitted
 from vlad.messages.hints import way_into
 from vlad.primitives.numbers import invalid
@@ -59,10 +59,6 @@ def not_a_procedure(value: Value, span: Span | None = None) -> VladError:
         hint=f"only procedures can be called{way_into(value)}",
         irritants=(value,),
     )
-
-
-def unbound(cell: Global, span: Span | None) -> VladError:
-    return unbound_variable(cell.name, span)
 
 
 def _is_quick(row: Primitive) -> bool:
@@ -147,7 +143,7 @@ class Replay:
     def _one(self, variable: Variable | None, rhs: object) -> VladError | None:
         match rhs:
             case GlobalReference() if not hasattr(rhs.cell, "value"):
-                return unbound(rhs.cell, rhs.span)
+                return unbound_variable(rhs.cell.name, rhs.span)
             case GlobalReference() | Variable() | Constant():
                 if variable is not None:
                     self.again[variable] = self.value(rhs)
