@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 from vlad.compile.calling.interface import Interface
 from vlad.compile.native.abi import ffi
-from vlad.compile.native.c_extension import CONSTANT, EMPTY, LEAF, LIST, NOWHERE, PAIR, REAL, TENSOR, border
+from vlad.compile.native.c_extension import CONSTANT, EMPTY, LEAF, NOWHERE, PAIR, REAL, TENSOR, border
 from vlad.control.native_interrupts import Interruptible
 from vlad.core.loop_nests import SIZES
 from vlad.core.types import Type, is_tensor
 from vlad.data.tensors import Tensor
-from vlad.data.values import Value, list_of
+from vlad.data.values import NIL, Value
 
 Leaves = Callable[[tuple[Any, ...]], Any]
 # Limits of calls through C: entries of the operands, the result and the largest array between; parts of both.
@@ -47,15 +47,14 @@ def quick(compiled: Any, words: Any, results: Any) -> Quick | None:
     given, result = structure_of_operands(interface), structure(types, interface.result)
     if given is None or result is None or not result.leaves:
         return None
-    form = _form_in_python(result.form)
     in_c = border() if len(given.leaves) + len(result.leaves) <= MOST_PARTS else None
     if in_c is not None:
-        leaves = in_c.call(*_described(compiled, words, results, given, result.leaves, form))
-    elif given.is_flat and (result.is_flat or result.is_list):
+        leaves = in_c.call(*_described(compiled, words, results, given, result))
+    elif given.is_flat and result.is_row:
         leaves = _Writer(compiled, words, results, given.leaves, result.leaves).leaves()
     else:
         return None
-    return Quick(leaves, partial(built, form))
+    return Quick(leaves, partial(built, result.form))
 
 
 def _ends_soon(compiled: Any, types: Sequence[Type]) -> bool:
@@ -66,10 +65,10 @@ def _ends_soon(compiled: Any, types: Sequence[Type]) -> bool:
 
 
 def _described(
-    compiled: Any, words: Any, results: Any, given: Structure, elements: Sequence[Type], form: bytes
+    compiled: Any, words: Any, results: Any, given: Structure, result: Structure
 ) -> tuple[Any, ...]:
     """The description of a call for c_extension.c."""
-    types = given.leaves
+    types, elements = given.leaves, result.leaves
     numbers = itertools.count()
     parts = []
     for type_ in elements:
@@ -82,7 +81,8 @@ def _described(
     rest = ffi.NULL if compiled.rest is None else ffi.addressof(compiled.handle, "vlad_rest")
     addresses = [ffi.addressof(compiled.handle, "vlad_call"), rest, words, results]
     return (
-        *[int(ffi.cast("long", address)) for address in addresses], compiled.busy, given.form, form,
+        *[int(ffi.cast("long", address)) for address in addresses], compiled.busy,
+        given.form, result.form, given.is_flat, result.is_row,
         tuple([_operand(type_) for type_ in types]), tuple(parts),
         (compiled.handle, words, results, *compiled.held), () if _ends_soon(compiled, [*types, *elements]) else _turn(compiled),
     )  # fmt: skip
@@ -120,26 +120,19 @@ class Structure(NamedTuple):
         return self.form == bytes([PAIR, LEAF] * (len(self.leaves) - 1) + [LEAF])
 
     @property
-    def is_list(self) -> bool:
-        """Is it a list without structures in it?"""
-        return self.form == bytes([PAIR, LEAF] * len(self.leaves) + [EMPTY])
+    def is_row(self) -> bool:
+        """Is it that, or a list, without structures in it?"""
+        return self.is_flat or self.form == bytes([PAIR, LEAF] * len(self.leaves) + [EMPTY])
 
 
-def structure(types: Any, *operands: Type) -> Structure | None:
-    """That of a value of a type, or of operands by the tuple rule. None if it has other parts than numbers."""
-    form, leaves, work = (
-        bytearray(),
-        list[Type](),
-        [(type_, at) for at, type_ in enumerate(operands, 1)][::-1],
-    )
+def structure(types: Any, type_: Type) -> Structure | None:
+    """That of a value of a type. None if it has other parts than numbers."""
+    form, leaves, work = bytearray(), list[Type](), [type_]
     while work:
-        type_, at = work.pop()
-        type_ = types.canonical(type_)
-        if 0 < at < len(operands):
-            form.append(PAIR)  # of the operand and the others
+        type_ = types.canonical(work.pop())
         if type_.kind == "pair":
             form.append(PAIR)
-            work += [(part, 0) for part in reversed(type_.parts)]
+            work += reversed(type_.parts)
         elif type_.kind == "constant" and type_.of == ():
             form.append(EMPTY)
         elif _is_number(type_) or _is_constant(type_):
@@ -152,56 +145,41 @@ def structure(types: Any, *operands: Type) -> Structure | None:
 
 def structure_of_operands(interface: Interface) -> Structure | None:
     """The structure of Python's arguments, if they consist of reals, tensors and fixed numbers."""
-    found = structure(interface.layout.types, *interface.operands)
-    if found is None or not all(_is_number(type_) or is_fixed(type_) for type_ in found.leaves):
-        return None
-    return found
-
-
-def _form_in_python(form: bytes) -> bytes:
-    """A structure of which each list has its length in front, as for results."""
-    found: list[bytes] = []  # from the end to the beginning: what follows is made before
-    lengths: list[int | None] = []  # of what they make, if it is a list
-    for kind in reversed(form):
-        if kind == PAIR:
-            first, rest, length = found.pop(), found.pop(), (lengths.pop(), lengths.pop())[1]
-            if length is None:
-                found.append(bytes([PAIR]) + first + rest)
-            else:
-                length += 1
-                found.append(bytes([LIST, length >> 8, length & 255]) + first + rest[3:])
-            lengths.append(length)
-        else:
-            found.append(bytes([LIST, 0, 0]) if kind == EMPTY else bytes([kind]))
-            lengths.append(0 if kind == EMPTY else None)
-    (whole,) = found
-    return whole
+    found: list[Structure] = []
+    for operand in interface.operands:
+        one = structure(interface.layout.types, operand)
+        if one is None or not all(_is_number(type_) or is_fixed(type_) for type_ in one.leaves):
+            return None
+        found.append(one)
+    *before, last = found
+    form = b"".join([*[bytes([PAIR]) + one.form for one in before], last.form])  # by the tuple rule
+    return Structure(form, [type_ for one in found for type_ in one.leaves])
 
 
 def built(form: bytes, leaves: Sequence[Any]) -> Any:
-    """A result of such a structure in Python: lists, and tuples of two."""
-    return _built(form, leaves, list)
+    """A result of a structure in Python: lists, and tuples of two."""
+    found: list[Any] = []  # from the end to the beginning: a pair comes after its halves
+    left = list(leaves)
+    for kind in reversed(form):
+        if kind != PAIR:
+            found.append([] if kind == EMPTY else left.pop())
+            continue
+        first, rest = found.pop(), found.pop()
+        if type(rest) is list:
+            rest.insert(0, first)
+        found.append(rest if type(rest) is list else (first, rest))
+    return found[0]
 
 
 def value_of(form: bytes, leaves: Sequence[Any]) -> Value:
     """The same as a value of the language."""
-    return _built(form, [x if type(x) is float else Tensor(x) for x in leaves], list_of)
-
-
-def _built(form: bytes, leaves: Sequence[Any], make_list: Callable[[list[Any]], Any]) -> Any:
-    kinds, at = [], 0
-    while at < len(form):
-        is_list = form[at] == LIST
-        kinds.append((form[at], form[at + 1] << 8 | form[at + 2] if is_list else 2))
-        at += 3 if is_list else 1
-    found: list[Any] = []  # from the end to the beginning
-    left = list(leaves)
-    for kind, length in reversed(kinds):
-        if kind == LEAF:
-            found.append(left.pop())
+    found: list[Value] = []
+    left = [x if type(x) is float else Tensor(x) for x in leaves]
+    for kind in reversed(form):
+        if kind == PAIR:
+            found.append((found.pop(), found.pop()))
         else:
-            parts = [found.pop() for _ in range(length)]
-            found.append(make_list(parts) if kind == LIST else tuple(parts))
+            found.append(NIL if kind == EMPTY else left.pop())
     return found[0]
 
 

@@ -1,7 +1,7 @@
 /* Python's calls of machine code: from floats and arrays, and lists, tuples and dataclasses of them, to words, and back to objects.
-   fast_call.py does the same in Python for floats and arrays, where this cannot be compiled. Short calls (fast_call.py decides which are) hold Python's lock (GIL), and create no object that Python's collector
-   tracks between the first word that is written and the last one that is read: no other code accesses the words meanwhile. Longer calls
-   take a separate lock, and release the GIL while they run. */
+   fast_call.py does the same in Python for floats and arrays, where this cannot be compiled. Short calls (fast_call.py decides which are)
+   hold Python's lock (GIL), and create no object that Python's collector tracks between the first word that is written and the last one
+   that is read: no other code accesses the words meanwhile. Longer calls take a separate lock, and release the GIL while they run. */
 
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -17,9 +17,7 @@
 union word { double d; long i; void *p; };
 
 enum { CONSTANT, REAL, TENSOR };  /* kinds of parts, of the operands or of the result */
-/* Structures in preorder: a pair, followed by its halves; the empty list; a part; a list, followed by two bytes, its length, and its
-   elements (of results only). */
-enum { PAIR, EMPTY, LEAF, LIST };
+enum { PAIR, EMPTY, LEAF };       /* structures in preorder: a pair, followed by its halves; the empty list; a part */
 
 struct part {
   int kind, rank;
@@ -182,22 +180,22 @@ static int take_leaves(Call *call, PyObject **leaves) {
   return 1;
 }
 
-/* A value of a structure, from its parts. Both are advanced. */
+/* A value of a structure, from its parts: a list, or nested tuples of two. Both are advanced. */
 static PyObject *built(char const **at, PyObject ***leaves) {
-  char kind = *(*at)++;
-  if (kind == LEAF) return Py_NewRef(*(*leaves)++);
-  Py_ssize_t count = 2;
-  if (kind == LIST) {
-    count = (unsigned char)(*at)[0] << 8 | (unsigned char)(*at)[1];
-    *at += 2;
-  }
-  PyObject *whole = kind == LIST ? PyList_New(count) : PyTuple_New(count);
-  for (Py_ssize_t i = 0; whole && i < count; i++) {
+  if (**at == LEAF) return (*at)++, Py_NewRef(*(*leaves)++);
+  PyObject *list = PyList_New(0);
+  while (list && **at == PAIR) {
+    (*at)++;
     PyObject *part = built(at, leaves);
-    if (!part) Py_CLEAR(whole);
-    else if (kind == LIST) PyList_SET_ITEM(whole, i, part);
-    else PyTuple_SET_ITEM(whole, i, part);
+    if (!part || PyList_Append(list, part) < 0) Py_CLEAR(list);
+    Py_XDECREF(part);
   }
+  if (!list) return NULL;
+  if (**at == EMPTY) return (*at)++, list;
+  PyObject *whole = built(at, leaves);
+  for (Py_ssize_t i = PyList_GET_SIZE(list); whole && i > 0; i--)
+    Py_SETREF(whole, PyTuple_Pack(2, PyList_GET_ITEM(list, i - 1), whole));
+  Py_DECREF(list);
   return whole;
 }
 
@@ -381,24 +379,17 @@ static int read_part(PyObject *from, struct part *part) {
   return !PyErr_Occurred();
 }
 
-/* Is it a part, or (a . (b . c)), pairs of a part and the others? */
-static int is_tuple(PyObject *structure) {
-  Py_ssize_t size = PyBytes_GET_SIZE(structure);
-  for (Py_ssize_t i = 0; i < size; i++)
-    if (PyBytes_AS_STRING(structure)[i] != (i % 2 || i == size - 1 ? LEAF : PAIR)) return 0;
-  return size % 2;
-}
-
-/* A call from (address, rest, words, results, busy, the structures of the arguments and of the result, operands, the result's parts, kept,
-   in turn); addresses are numbers. `in turn`:
+/* A call from (address, rest, words, results, busy, the structures of the arguments and of the result, is_flat, is_row, operands, the
+   result's parts, kept, in turn); addresses are numbers. `in turn`:
    () for a short call; otherwise the methods that acquire and release its lock, the function that ends it (or None), the address of the
    variable that this sets, and the class of native_interrupts.py. */
 static PyObject *new_call(PyObject *unused, PyObject *from) {
   unsigned long long address, rest, words, results, stopped = 0;
   PyObject *busy, *given, *form, *operands, *parts, *kept, *turn;
   PyObject *acquire = NULL, *release = NULL, *stop = Py_None, *interruptible = NULL;
-  if (!PyArg_ParseTuple(from, "KKKKO!SSO!O!OO!", &address, &rest, &words, &results, &PyList_Type, &busy, &given, &form, &PyTuple_Type,
-                        &operands, &PyTuple_Type, &parts, &kept, &PyTuple_Type, &turn) ||
+  int is_flat, is_row;
+  if (!PyArg_ParseTuple(from, "KKKKO!SSppO!O!OO!", &address, &rest, &words, &results, &PyList_Type, &busy, &given, &form, &is_flat,
+                        &is_row, &PyTuple_Type, &operands, &PyTuple_Type, &parts, &kept, &PyTuple_Type, &turn) ||
       (PyTuple_GET_SIZE(turn) && !PyArg_ParseTuple(turn, "OOOKO", &acquire, &release, &stop, &stopped, &interruptible)))
     return NULL;
   Py_ssize_t count = PyTuple_GET_SIZE(operands), all = count + PyTuple_GET_SIZE(parts);
@@ -418,8 +409,8 @@ static PyObject *new_call(PyObject *unused, PyObject *from) {
   call->given = Py_NewRef(given);
   call->form = Py_NewRef(form);
   call->operands = count;
-  call->is_flat = is_tuple(given);
-  call->is_row = is_tuple(form) || (*PyBytes_AS_STRING(form) == LIST && PyBytes_GET_SIZE(form) == 3 + all - count);
+  call->is_flat = is_flat;
+  call->is_row = is_row;
   for (Py_ssize_t i = 0; i < all; i++) {
     PyObject *part = i < count ? PyTuple_GET_ITEM(operands, i) : PyTuple_GET_ITEM(parts, i - count);
     if (!read_part(part, &call->parts[i])) {
@@ -539,7 +530,8 @@ static PyMethodDef restructuring = {"__call__", (PyCFunction)(void (*)(void))cal
 static PyObject *new_method(PyObject *unused, PyObject *from) {
   PyObject *kind, *slot, *fields_of;
   int reshapes, restructures;
-  if (!PyArg_ParseTuple(from, "O!O!ppO", &PyType_Type, &kind, &PyMemberDescr_Type, &slot, &reshapes, &restructures, &fields_of)) return NULL;
+  if (!PyArg_ParseTuple(from, "O!O!ppO", &PyType_Type, &kind, &PyMemberDescr_Type, &slot, &reshapes, &restructures, &fields_of))
+    return NULL;
   quicks_at = ((PyMemberDescrObject *)slot)->d_member->offset;
   Py_XSETREF(fields, Py_NewRef(fields_of));
   return PyDescr_NewMethod((PyTypeObject *)kind, restructures ? &restructuring : reshapes ? &reshaping : &plain);
