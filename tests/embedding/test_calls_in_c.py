@@ -260,7 +260,7 @@ def test_derivatives_have_the_structure_of_the_arguments(
     assert is_in_c(found) == (border() is not None)
 
 
-class Backwards(list):  # type: ignore[type-arg]
+class Backwards(list[Any]):
     def __iter__(self) -> Iterator[Any]:
         return iter(self[::-1])
 
@@ -282,7 +282,7 @@ GIVEN: list[Any] = []
 
 
 @dataclass
-class Mapping(dict):  # type: ignore[type-arg]
+class Mapping(dict[str, float]):
     x: float = 1.0
     y: float = 2.0
 
@@ -294,7 +294,7 @@ class Text(str):
 
 
 @dataclass
-class Last(list):  # type: ignore[type-arg]
+class Last(list[Any]):
     x: float = 1.0
     y: float = 2.0
 
@@ -302,8 +302,13 @@ class Last(list):  # type: ignore[type-arg]
         return iter([1.0])
 
 
+class Incomparable(type):
+    def __eq__(cls, other: object) -> bool:
+        return False
+
+
 @dataclass
-class Unhashable(metaclass=type("Meta", (type,), {"__eq__": lambda *_: False})):  # type: ignore[misc]
+class Unhashable(metaclass=Incomparable):
     x: float = 1.0
     y: float = 2.0
 
