@@ -488,12 +488,13 @@ def _fields(record: Any) -> dict[str, Any]:
 
 def _record(value: Any) -> tuple[Any, ...] | None:
     """The fields of an object that is converted as a dataclass: of one that is nothing else."""
-    is_other = isinstance(value, float | int | str | list | tuple | dict | Procedure) or is_array(value)
-    if is_other or not hasattr(type(value), "__dataclass_fields__"):
+    is_dataclass = hasattr(type(value), "__dataclass_fields__")
+    if not is_dataclass or isinstance(value, _NO_RECORDS) or is_array(value):
         return None
     return tuple([getattr(value, name) for name in _names_of_fields(type(value))])
 
 
+_NO_RECORDS = (float, int, str, list, tuple, dict, Procedure)  # which are converted as such
 _known_names: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
 
 
