@@ -351,7 +351,7 @@ class RawModule:
         path = Path(_folder.name) / hashlib.sha256(text.encode()).hexdigest()[:24]
         path.with_suffix(".c").write_text(text)
         subprocess.run(
-            ["cc", "-O0", "-w", "-shared", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-mlong-double-64",
+            ["cc", "-O0", "-w", "-shared", "-nostdlib", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-mlong-double-64",
              "-o", path.with_suffix(".so"), path.with_suffix(".c"), "-lm"], check=True,
         )  # fmt: skip
         return ctypes.CDLL(str(path.with_suffix(".so")))

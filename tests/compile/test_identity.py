@@ -182,6 +182,34 @@ def test_the_second_time_nothing_is_analysed(folder: Path, monkeypatch: pytest.M
     assert {name.rpartition(".")[2] for name in names} == {"call", "so"}
 
 
+def test_large_tensors_are_found_again_by_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their entries are passed with each call, so they may differ; which of them are the same may not."""
+    text = """
+    (define a (* {scale} (arange 100)))
+    (define b (+ a 1))
+    (define make (let ((c (* 2 b)) (d {captured})) (lambda (x) (sum (- (* x (+ a c d)) (* 3 b))))))
+    """
+
+    def answer(scale: int, captured: str) -> float:
+        session = Session(tier="compile")
+        with session.tiers.paused():
+            session.run_text(text.format(scale=scale, captured=captured))
+        found: float = session["make"](2)
+        expected = Session(tier="evaluate")
+        expected.run_text(text.format(scale=scale, captured=captured))
+        assert found == expected["make"](2) and not session.tiers.entry(session["make"].value).reason
+        return found
+
+    answers = {answer(1, "(* 3 b)")}
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "Unit", None)
+        answers |= {answer(1, "(* 4 b)"), answer(5, "(* 3 b)")}
+        with pytest.raises(TypeError):
+            answer(1, "a")
+    answers |= {answer(1, "a"), answer(1, "b")}
+    assert len(answers) == 5
+
+
 def test_a_reason_is_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "(define (f x) (string->symbol (number->string x)))"
     reasons = []

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vlad.compile.analysis.static_operands import MOST_WRITTEN, Fixed
 from vlad.control.budget import expect_bytes
@@ -70,11 +70,17 @@ class Nameless(Exception):
     """A call contains something without a text, or is too large."""
 
 
-def identity(
-    machine: Machine, f: Value, operands: Iterable[Value], longest: int, *more: str
-) -> tuple[str, list[Global]]:
-    """The digest of a call, with further relevant texts `more`, and the globals it reaches. The lengths of lists longer than
-    `longest` do not matter. Raises Nameless.
+class Identity(NamedTuple):
+    """The digest of a call, the globals it reaches, and the large tensors, whose entries do not matter."""
+
+    digest: str
+    cells: list[Global]
+    tensors: list[Tensor]
+
+
+def identity(machine: Machine, f: Value, operands: Iterable[Value], longest: int, *more: str) -> Identity:
+    """The identity of a call, with further relevant texts `more`. The lengths of lists longer than `longest` do not matter.
+    Raises Nameless.
     """
     walk = _Walk(machine)
     with deep_recursion():
@@ -84,7 +90,8 @@ def identity(
         kinds = [_kind(walk, operand, longest, known) for operand in operands]
         walk.rest()
     text = json.dumps([_ourselves(), longest, more, kinds, walk.words])
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), walk.cells
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return Identity(digest, walk.cells, walk.tensors)
 
 
 @functools.cache
@@ -165,7 +172,7 @@ def _atom(value: Value) -> str:
     if type(value) is String:
         expect_bytes(BYTES_SPELT * len(value.text))
         return '"' + _spelt(value.text)
-    if type(value) is Tensor and value.like.size <= MOST_WRITTEN:
+    if type(value) is Tensor:
         entries = on_host(value.array).reshape(-1).tolist()
         return f"{_layout(value)} {' '.join([e.hex() if type(e) is float else str(e) for e in entries])}"
     raise Nameless
@@ -192,6 +199,7 @@ class _Walk:
         self.machine = machine
         self.words: list[str] = []
         self.cells: list[Global] = []
+        self.tensors: list[Tensor] = []  # whose entries are passed with each call, by their numbers
         self._numbers: dict[int, str] = {}
         self._kept: list[Any] = []  # so that ids stay unique
         self._codes: list[Code] = []  # visited and not written
@@ -212,6 +220,12 @@ class _Walk:
         """A value with its parts, iterating over its last part."""
         while True:
             value = look(value)
+            if type(value) is Tensor and value.like.size > MOST_WRITTEN:
+                number, is_new = self.number(value)
+                self.words.append(f"={number} {_layout(value)}")
+                if is_new:
+                    self.tensors.append(value)
+                return
             if type(value) is not tuple or not value:
                 self.words.append(_atom(value))
                 return

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
 from vlad.compile.analysis.strategy import DUE_TO_ZEROS, Strategy, lengths, with_and_without_unrolling
-from vlad.compile.calling.cache_key import Nameless, identity
+from vlad.compile.calling.cache_key import Identity, Nameless, identity
 from vlad.compile.calling.fast_call import Quick, is_fixed, quick, structure_of_operands
 from vlad.compile.calling.interface import Interface, Unwritable, read_interface
 from vlad.compile.calling.marshal import Crossing, is_tensor_of
@@ -408,7 +408,7 @@ def _shaping(machine: Machine, f: Value, operands: tuple[Value, ...], longest: i
         if not cache.is_off():
             # with the actual numbers: one is a length, and another may be too large
             known = with_fixed(operands, places)
-            key, _ = identity(machine, f, known, longest, "shaping", machine.device)
+            key = identity(machine, f, known, longest, "shaping", machine.device).digest
     kept = None if key is None else cache.lookup(key, cache.CALL)
     if kept is not None:
         found = tuple(json.loads(kept))
@@ -458,8 +458,7 @@ def _compile(
     zeros_distinct: int | None,
     with_place: bool = False,
 ) -> Compiled | Launched:
-    key: str | None = None
-    cells: list[Global] = []
+    call: Identity | None = None
     if not cache.is_off():
         with contextlib.suppress(Nameless):
             more = (
@@ -470,9 +469,9 @@ def _compile(
                 machine.device,
                 toolchain.signature(),
             )
-            key, cells = identity(machine, f, operands, longest, *more)
+            call = identity(machine, f, operands, longest, *more)
             try:
-                kept = _kept(machine, key, cells)
+                kept = _kept(machine, call)
             except Unbounded:
                 if not with_place:
                     raise
@@ -484,26 +483,32 @@ def _compile(
     try:
         unit = made(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest, zeros_distinct)
     except Unbounded as unbounded:
-        if key is not None:
+        if call is not None:
             entry = {"unbounded": unbounded.reason, "for_number": unbounded.for_number}
-            cache.store(key, json.dumps(entry).encode(), cache.CALL)
+            cache.store(call.digest, json.dumps(entry).encode(), cache.CALL)
         raise
     if unit.cuda is not None:
         xp = device_named(machine.device).xp
         kernels = import_safely("vlad.compile.emit.cuda_unit").loaded(unit.cuda, xp)
         return Launched(unit.interface, unit.cells, kernels, xp)
     library = toolchain.build(unit.text, optimize=optimize, fast_math=fast_math)
-    if key is not None:
+    numbers = {} if call is None else {id(tensor): number for number, tensor in enumerate(call.tensors)}
+    if call is not None and all(id(tensor) in numbers for tensor in unit.given):
         with contextlib.suppress(Unwritable):
             address, digest = toolchain.address(unit.text, optimize=optimize, fast_math=fast_math)
-            entry = {"library": address, "digest": digest, "interface": unit.interface.text()}
-            cache.store(key, json.dumps(entry).encode(), cache.CALL)
+            entry = {
+                "library": address,
+                "digest": digest,
+                "interface": unit.interface.text(),
+                "given": [numbers[id(tensor)] for tensor in unit.given],
+            }
+            cache.store(call.digest, json.dumps(entry).encode(), cache.CALL)
     return Compiled(machine, unit.interface, unit.cells, library, unit.given)
 
 
-def _kept(machine: Machine, key: str, cells: list[Global]) -> Compiled | None:
+def _kept(machine: Machine, call: Identity) -> Compiled | None:
     """The result of an earlier process for the same call; None if there is none. Raises Unbounded if that process did."""
-    data = cache.lookup(key, cache.CALL)
+    data = cache.lookup(call.digest, cache.CALL)
     if data is None:
         return None
     entry = json.loads(data)
@@ -512,4 +517,5 @@ def _kept(machine: Machine, key: str, cells: list[Global]) -> Compiled | None:
     library = toolchain.loaded(entry["library"], entry["digest"])
     if library is None:
         return None
-    return Compiled(machine, read_interface(entry["interface"]), cells, library)
+    given = [call.tensors[number] for number in entry["given"]]
+    return Compiled(machine, read_interface(entry["interface"]), call.cells, library, given)
