@@ -178,7 +178,10 @@ def row(name: str, path: Path) -> tuple[str, dict[str, Any]]:
     if failed and failed == evaluated.get("failed"):
         failed = ""  # an error of the program, the same on both tiers
     if "all" not in cold or "all" not in warm:
-        return f"| {name} | {evaluated.get('wall', 0):.2f} | | | | | | | {failed or warm.get('failed')} |", cold
+        return (
+            f"| {name} | {evaluated.get('wall', 0):.2f} | | | | | | | {failed or warm.get('failed')} |",
+            cold,
+        )
     left = f"{len(cold['left'])}/{cold['calls']}" if cold["left"] else ""
     if cold["disagreements"]:
         left += f" {cold['disagreements']} disagree"
@@ -229,7 +232,11 @@ def main() -> None:
     if options.write:
         text = (__doc__ or "").partition("\n\n")[2]
         (HERE / "COMPILE_TIME.md").write_text(
-            "# What compiling costs\n\n" + summary + "\n\n" + "\n".join(lines) + f"\n\n```text\n{text.strip()}\n```\n"
+            "# What compiling costs\n\n"
+            + summary
+            + "\n\n"
+            + "\n".join(lines)
+            + f"\n\n```text\n{text.strip()}\n```\n"
         )
 
 

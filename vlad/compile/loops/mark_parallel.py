@@ -23,7 +23,7 @@ from vlad.compile.loops.ir import (
     Value,
 )
 from vlad.compile.loops.scaling import operand_name
-from vlad.compile.loops.walking import is_innermost, mapped, within
+from vlad.compile.loops.walking import is_innermost, mapped, statements, within
 from vlad.compile.runtime.functions import function_name, is_vectored
 from vlad.core.expressions import Binary, Call, Name, Number, Unary
 from vlad.core.loop_nests import SHORT
@@ -32,20 +32,30 @@ FEWEST_SIMD = 8  # turns of an innermost loop that is worth vectorizing
 # Unrolling four long and independent turns saves a tenth of the time. Its pragma excludes `omp simd`, so it is used only at the
 # highest level of optimization: with -O2, gcc 12 does not vectorize without `omp simd`.
 UNROLLS, FEWEST_UNROLLED, FEWEST_STEPS_UNROLLED = 4, 256, 8
+# Short nests are unrolled, so that arrays stay in registers, unless gcc would take long: the limit is on the steps in all turns.
+MOST_STEPS_UNROLLED, STEPS_OF_A_CALL = 256, 16
 REDUCTIONS = {"+": "+", "add": "+", "*": "*", "greater": "max", "less": "min", "or": "|"}
 
 
 def mark_parallel(nest: Nest) -> Nest:
+    is_light = nest.turns * _steps(nest) <= MOST_STEPS_UNROLLED
+
     def change(statement: Statement) -> Sequence[Statement]:
         if type(statement) is not For:
             return [statement]
         if nest.turns <= SHORT:
-            return [replace(statement, unroll=statement.extent)]
+            return [replace(statement, unroll=statement.extent)] if is_light else [statement]
         if is_innermost(statement) and statement.extent >= FEWEST_SIMD and _is_parallel(statement.body):
             return [replace(statement, simd=_simd(statement))]
         return [statement]
 
     return replace(nest, body=mapped(nest.body, change))
+
+
+def _steps(nest: Nest) -> int:
+    """The number of steps in a turn; a call counts as several."""
+    values = [one.value for one in statements(nest.body) if type(one) is Let and is_step(one)]
+    return sum([1 + STEPS_OF_A_CALL * (type(part) is Call) for value in values for part in within(value)])
 
 
 def _is_parallel(body: Body) -> bool:

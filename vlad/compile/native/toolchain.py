@@ -243,11 +243,18 @@ FAST_MATH = (
 )  # fmt: skip
 
 
+# What gcc adds at -O2, as far as it makes a difference here. The rest doubles the time to compile, and makes no benchmark in
+# benchmarks/ faster: pragmas vectorise loops over tensors, and the passes in compile/passes/ have eliminated what it looks for.
+SECOND_LEVEL = ("-O1", "-foptimize-sibling-calls", "-finline-small-functions", "-findirect-inlining")
+
+
 def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> list[str]:
     if compiler.kind == "tcc":
         return ["-w"]  # it does not optimise
+    # without -O2, sums are not vectorised
+    is_second = compiler.kind == "gcc" and optimize == 2 and not fast_math
     chosen = [
-        f"-O{optimize}",
+        *(SECOND_LEVEL if is_second else (f"-O{optimize}",)),
         "-w",
         "-fno-math-errno",
         "-fno-semantic-interposition",
