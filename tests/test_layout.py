@@ -44,7 +44,7 @@ ROOMS = (
         "vlad.compile.ir",
         "refusals program check text parse representation rewriting acting matrix_products reindex",
     ),
-    ("vlad.compile.analysis", "strategy static_operands abstract_interpreter fixpoint specialize"),
+    ("vlad.compile.analysis", "strategy static_operands trees abstract_interpreter fixpoint specialize"),
     (
         "vlad.compile.passes",
         "dead_code merge_functions merge_unions congruence inlining common_subexpressions scalar_replacement reboxing "

@@ -33,9 +33,18 @@ def test_what_settles_at_once_is_tried_once() -> None:
 
 def test_certain_calls_are_followed_where_types_do_not_settle() -> None:
     assert list(map(brief, tried(Unsettled("no"), Settled()))) == [(set(), 0, []), ({CALL}, 0, [])]
-    assert len(tried(Unsettled("no"), Unsettled("no"))) == 2  # once
+    assert len(tried(Unsettled("no"), Unsettled("no", for_number=True))) == 2  # once
     assert len(tried(Unbounded("a file is read"))) == 1  # unrolling would not help
     assert len(tried(Unsettled("no"), longest=LONGEST_CHAIN + 1)) == 1  # a long list that is taken apart
+
+
+def test_then_known_lists_have_recursive_types() -> None:
+    strategies = tried(Unsettled("no"), Unsettled("no"), Unsettled("no"))
+    assert [(strategy.recursive, strategy.longest) for strategy in strategies] == [
+        (False, LONGEST_CHAIN),
+        (False, LONGEST_CHAIN),
+        (True, 1),
+    ]
 
 
 def test_zeros_stay_distinct_where_operands_may_not_fit() -> None:

@@ -15,11 +15,12 @@ The file is long because it has all operations of one lattice.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from vlad.core.nodes import Variable
 from vlad.data.tensors import dtype_name, shape_text
-from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Boolean, Role, String, Value
+from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Boolean, Primitive, Role, String, Value
 from vlad.data.write import atom_text
 
 Head = Any  # distinguishes the members of a union: a word, a Code, or a constant's value
@@ -120,7 +121,10 @@ def constant_head(value: Value) -> Head:
 # list of mixed kinds it may be the zero of another element. Each level generates more code than the one before.
 FROM_NOTHING, FROM_STRUCTURES, FROM_ALL = range(3)
 
-LARGEST = 10_000  # nodes of one type, cells not entered
+LARGEST = 10_000  # nodes of one type, cells not entered,
+LARGER = (
+    20  # and so many more for each procedure of the program: a backpropagator contains those of all calls
+)
 
 DEEPEST = 300  # nested joins
 
@@ -142,6 +146,7 @@ class Types:
         self._general: dict[Type, Type] = {}
         self._layouts: dict[tuple[tuple[int, ...], str], Layout] = {}
         self.epoch = 0
+        self.largest = LARGEST
         self._cells = -1
         self.changed: list[Any] = []
         self.folding = False  # does every closure that occurs inside itself become a cell's member?
@@ -172,7 +177,7 @@ class Types:
             type_ = self._table[table_key] = Type()
             type_.kind, type_.of, type_.parts, type_.head = kind, of, parts, head
             type_.size = 1 + sum([part.size for part in parts])
-            if type_.size > LARGEST:
+            if type_.size > self.largest:
                 raise TooLarge
             type_.mentions_cell = kind in ("union", "string", "tensor") or any(
                 part.mentions_cell for part in parts
@@ -372,7 +377,7 @@ class Types:
         return type_
 
     def _absorb(self, cell: Cell, member: Type) -> None:
-        if member.parts and not self._is_alike(cell.members.get(member.head), member):
+        if member.parts and not self._is_as_long(cell.members.get(member.head), member):
             member = self.folded(member, {member.head: cell})
             cell = found(cell)
         old = cell.members.get(member.head)
@@ -393,11 +398,17 @@ class Types:
         if joined is not self.canonical(old):
             self._notify(cell)
 
-    def _is_alike(self, old: Type | None, new: Type) -> bool:
-        """Whether it equals a member except for constants. Then nothing grows, and a tuple is not taken for a list of its
-        elements.
+    def _is_as_long(self, old: Type | None, new: Type) -> bool:
+        """Whether it equals a member except for constants, or is a list as long as the one that is a member, or the first one.
+        Then nothing grows, and a tuple is not taken for a list of its elements. With `mixing`, only the former counts.
         """
-        return old is not None and self.general(old) is self.general(new)
+        if old is not None and self.general(old) is self.general(new):
+            return True
+        if old is None or self.mixing:
+            return old is None and new.kind == "pair" and not self.mixing
+        while old.kind == new.kind == "pair":
+            old, new = self.canonical(old.parts[1]), self.canonical(new.parts[1])
+        return old is new is self.nil
 
     def _join_members(self, a: Type, b: Type) -> Type:
         """In a union zero is kept distinct from structures: a structure that grows there is recursive."""
@@ -438,6 +449,47 @@ class Types:
             known = self._general[type_] = self.like(type_, tuple(parts))
         return known
 
+    def are_isomorphic(self, some: tuple[Type, ...], others: tuple[Type, ...]) -> bool:
+        """Whether types are equal but for constant reals and the identity of unions; for recursive types, a bisimulation."""
+        assumed: set[tuple[Cell, Cell]] = set()
+        work = list(zip(some, others, strict=True))
+        while work:
+            a, b = work.pop()
+            a, b = self.canonical(a), self.canonical(b)
+            if a is b:
+                continue
+            if a.size != b.size or a.mentions_cell != b.mentions_cell:
+                return False
+            if not a.mentions_cell:
+                if self.general(a) is not self.general(b):
+                    return False
+                continue
+            if a.kind == b.kind == "union":
+                one, other = found(a.of), found(b.of)
+                if (one, other) in assumed:
+                    continue
+                if one.members.keys() != other.members.keys():
+                    return False
+                assumed.add((one, other))
+                work += [(member, other.members[head]) for head, member in one.members.items()]
+            elif a.kind == "union" or b.kind == "union" or a.head != b.head:
+                return False
+            else:
+                work += zip(a.parts, b.parts, strict=True)
+        return True
+
+    def heads_within(self, types: Iterable[Type]) -> tuple[frozenset[Head], frozenset[Head]]:
+        """The heads of the closures, and those of the tensors, in types and in their unions."""
+        seen: set[Type] = set()
+        work = [*types]
+        while work:
+            type_ = self.canonical(work.pop())
+            if type_ not in seen:
+                seen.add(type_)
+                work += found(type_.of).members.values() if type_.kind == "union" else type_.parts
+        closures = frozenset([type_.head for type_ in seen if type_.kind == "closure"])
+        return closures, frozenset([type_.head for type_ in seen if is_tensor(type_)])
+
     def common(self, a: Type, b: Type) -> Type:
         """Generalise two types that differ in constant reals only: equal constants are kept."""
         a, b = self.canonical(a), self.canonical(b)
@@ -460,17 +512,19 @@ def _without_pairs(known: dict[Head, Cell]) -> dict[Head, Cell]:
 
 
 class Known:
-    """The facts about a value: its type and, when specialising, its leaves; and, if found, two more: a real is
-    factor·base + offset (`line`: the three), a tensor of matrices is another one transposed (`transposed`: the other).
+    """The facts about a value: its type and, when specialising, its leaves; and, if found, three more: a real is
+    factor·base + offset (`line`: the three), a tensor of matrices is another one transposed (`transposed`: the other), and a
+    boolean is the result of a test of a variable (`test`: the row and the variable).
     """
 
-    __slots__ = ("type", "leaves", "line", "transposed")
+    __slots__ = ("type", "leaves", "line", "transposed", "test")
 
     def __init__(self, type_: Type, leaves: tuple[Any, ...] = ()) -> None:
         self.type = type_
         self.leaves = leaves
         self.line: tuple[Known, float, float] | None = None
         self.transposed: Known | None = None
+        self.test: tuple[Primitive, Variable] | None = None
 
     def __repr__(self) -> str:
         return f"{shown(self.type)}{list(self.leaves) or ''}"

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from vlad.compile.analysis.static_operands import Fixed
+from vlad.compile.analysis.trees import Tree, nodes
 from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.core.loop_nests import SIZES, Kernel, Routine
@@ -35,6 +36,7 @@ from vlad.core.nodes import (
 )
 from vlad.core.types import (
     LONGEST_CHAIN,
+    SHORTEST_CHAIN,
     Known,
     Recursion,
     Type,
@@ -58,7 +60,9 @@ from vlad.data.values import (
     Primitive,
     String,
     Value,
+    is_procedure,
     look,
+    primitive_type,
 )
 from vlad.expand.arity import too_few
 from vlad.primitives.files import Files
@@ -72,6 +76,7 @@ MOST_SHAPES = 4  # of the operands of a call, for each of which it is specialise
 
 Callee = Code | Recursion
 Result = Known | None  # None: this path never returns, or (specialising) has already returned
+TEST = primitive_type("any -> boolean")  # of a primitive such as `pair?`
 Env = dict[Variable, Known]
 
 
@@ -113,7 +118,8 @@ class AbstractInterpreter:
         self.key: Any = None  # the key of the current operation in `joins`
         self.span: Span | None = None
         self.variables: dict[Global, Type | None] = {}  # globals computed at run time (whole.py)
-        self.longest = LONGEST_CHAIN  # in an operand
+        self.longest = LONGEST_CHAIN  # in an operand,
+        self.longest_known = LONGEST_CHAIN  # in a known value
         self.unroll_certain_calls = False  # are calls that certainly happen followed one by one?
         self.counting = machine.counting  # does each procedure entry count as a step of fuel?
         self.unknown: frozenset[Global] = frozenset()  # globals computed by steps that are not analysed
@@ -296,11 +302,18 @@ class AbstractInterpreter:
             kept = self._values[id(value)] = value, self._type_of(value, False)
         return Known(self.types.canonical(kept[1]))
 
-    def argument_type(self, value: Value) -> Type:
+    def argument_type(self, value: Value | Tree) -> Type:
         """The type for which to compile a call on this value: its reals and booleans are generalised."""
+        if type(value) is Tree:
+            return self._type_of_tree(value.value)
         return self.types.canonical(self._type_of(value, True))
 
-    def _type_of(self, value: Value, general: bool) -> Type:
+    def _type_of(self, value: Value, general: bool, known: dict[int, Type] | None = None) -> Type:
+        """`known`: the types of shared parts, by their ids."""
+        known = {} if known is None else known
+        given = value
+        if id(given) in known:
+            return self.types.canonical(known[id(given)])
         spine: list[tuple[Any, list[Type]]] = []
         while True:  # iterates over the last part of each structure, which may be long
             if type(value) is Deferred:
@@ -308,26 +321,47 @@ class AbstractInterpreter:
             if type(value) is not tuple or len(value) <= 1:
                 break
             if len(value) == 2:
-                spine.append((None, [self._type_of(value[0], general)]))
+                spine.append((None, [self._type_of(value[0], general, known)]))
                 value = value[1]
             else:
                 width = len(value[0].environment)
-                parts = [self._type_of(part, general) for part in value[1:width]]
+                parts = [self._type_of(part, general, known) for part in value[1:width]]
                 spine.append((value[0], parts))
                 value = value[width]
         types = self.types
         result = self._type_of_atom(value, general)
-        if len(spine) > (self.longest if general else LONGEST_CHAIN):
+        if len(spine) > (self.longest if general else self.longest_known):
             union = types.union(result)
             for code, parts in reversed(spine):
                 whole = (*parts, union)
                 types.join_both(union, types.pair(*whole) if code is None else types.closure(code, whole))
                 union = types.canonical(union)
+            known[id(given)] = union
             return union
         for code, parts in reversed(spine):
             whole = (*parts, result)
             result = types.pair(*whole) if code is None else types.closure(code, whole)
+        if spine:
+            known[id(given)] = result
         return result
+
+    def _type_of_tree(self, value: Value) -> Type:
+        """One recursive type of all parts of a structure."""
+        types = self.types
+        whole = types.union()
+        for elements, end, _ in nodes(value):
+            if is_procedure(end):
+                type_ = self._type_of(end, True)
+            else:
+                type_ = self._type_of_atom(end, True)
+            if len(elements) > SHORTEST_CHAIN:
+                types.join_both(whole, type_)
+                type_ = types.pair(types.canonical(whole), types.canonical(whole))
+            else:
+                for _ in elements:
+                    type_ = types.pair(types.canonical(whole), types.canonical(type_))
+            types.join_both(types.canonical(whole), type_)
+        return types.canonical(whole)
 
     def _type_of_atom(self, value: Value, general: bool) -> Type:
         if general and type(value) is float:
@@ -432,7 +466,12 @@ class AbstractInterpreter:
             case Apply():
                 operands = self.atoms(rhs.operands, env)
                 self.key, self.span = binding.variable, rhs.span
-                return None if operands is None else self.apply(rhs.primitive, operands)
+                if operands is None:
+                    return None
+                result = self.apply(rhs.primitive, operands)
+                if result is not None and rhs.primitive.type is TEST and type(rhs.operands[0]) is Variable:
+                    result.test = rhs.primitive, rhs.operands[0]
+                return result
             case Call():
                 return self._call(binding.variable, rhs, env, False)
             case Lambda():
@@ -473,6 +512,7 @@ class AbstractInterpreter:
         if test is None:
             return None
         self.key, self.span = (key, "test"), branch.span
+        tested = test.test
         test = self.each(test, self._as_boolean)
         if test is None:
             return None
@@ -483,10 +523,37 @@ class AbstractInterpreter:
         return self.branch(
             key,
             test,
-            lambda: self.body(branch.consequent, env, code, tail),
-            lambda: self.body(branch.alternative, env, code, tail),
+            lambda: self.body(branch.consequent, self._narrowed(env, tested, True), code, tail),
+            lambda: self.body(branch.alternative, self._narrowed(env, tested, False), code, tail),
             tail,
         )
+
+    def _narrowed(self, env: Env, tested: tuple[Primitive, Variable] | None, holds: bool) -> Env:
+        """An environment in which a test holds, or does not: a variable whose type is a union has the type of the member for
+        which that is so, if there is only one, and it is no structure. So a leaf does not have the type of a tree.
+        """
+        if tested is None:
+            return env
+        row, variable = tested
+        type_ = self.types.canonical(env[variable].type)
+        if type_.kind != "union":
+            return env
+        members = self.types.members(type_, self.instance)
+        results = [self.apply(row, [Known(member)]) for member in members]
+        if any(result is None or result.type.kind != "constant" for result in results):
+            return env
+        left = [
+            member
+            for member, result in zip(members, results, strict=True)
+            if result is not None and (result.type.of is not FALSE) == holds
+        ]
+        if len(left) != 1 or left[0].parts:
+            return env
+        return {**env, variable: self.member(Known(type_, env[variable].leaves), left[0])}
+
+    def member(self, union: Known, type_: Type) -> Known:
+        """The value of a union, which is known to be of this member's type."""
+        raise NotImplementedError
 
     def _as_boolean(self, value: Known) -> Result:
         """Only #f is false; a tensor of booleans is an error."""

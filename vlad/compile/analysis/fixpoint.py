@@ -25,6 +25,8 @@ from vlad.compile.ir.refusals import CALL, Unbounded, Unsettled
 from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.types import (
+    LARGER,
+    LARGEST,
     LONGEST_CHAIN,
     Known,
     Recursion,
@@ -43,6 +45,9 @@ MOST_FOLLOWED = 40  # instances of one code, each certain to call the next, that
 MOST_ORDERS = 6  # transforms of one code, before their number counts as unbounded
 MOST_ORDERS_FOLLOWED = 8  # the same, if they are certainly applied
 MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
+MOST_SENSITIVITIES = (
+    8  # types of sensitivities with which one backpropagator is called, before they are joined
+)
 MOST_GROWTHS = 3  # of the type at a point where paths meet, before it is widened
 MOST_RUNS = 8_000
 MOST_RUNS_FOLLOWED = 32_000  # with unrolling of certain calls
@@ -74,6 +79,7 @@ class Analysis(AbstractInterpreter):
         self.strategy = strategy
         self.types.keep_zeros_distinct = strategy.zeros_distinct
         self.longest = longest = strategy.longest
+        self.longest_known = 1 if strategy.recursive else LONGEST_CHAIN
         self.follow_certain_calls(CALL)
         self._open = 0  # enclosing arms of branches that may not be taken
         self._opened: dict[Instance, int] = {}  # the same at the start of an active instance
@@ -89,6 +95,7 @@ class Analysis(AbstractInterpreter):
         self._key_epoch = 0
         self._active: dict[Callee, list[Instance]] = {}
         self._variants: dict[Any, Variants] = {}
+        self._calls_back: dict[Any, list[Instance]] = {}  # of a backpropagator and a tape
         self._dirty: list[Instance] = []
         self._runs = 0
 
@@ -129,8 +136,10 @@ class Analysis(AbstractInterpreter):
         instance = self._of_key.get(key)
         if instance is None:
             if type(callee) is Code:
-                instance = self._merged(callee, fields, operands) or self._generalised(
-                    callee, fields, operands
+                instance = (
+                    self._merged(callee, fields, operands)
+                    or self._generalised(callee, fields, operands)
+                    or self._called_back(callee, fields, operands)
                 )
             if instance is None:
                 instance = self._new(callee, fields, operands)
@@ -187,7 +196,27 @@ class Analysis(AbstractInterpreter):
             return None
         if is_kept and seen.growths <= MOST_CONSTANTS:
             key = (code, *self._now(*now))
-        return self._of_key.get(key) or self._new(*key)
+        return self._of_key.get(key) or self._called_back(*key) or self._new(*key)
+
+    def _called_back(
+        self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]
+    ) -> Instance | None:
+        """For a backpropagator with one tape that is called with sensitivities of many types, such as lists of every length: an
+        instance with all of them joined. It is linear, so little is known of its results in any case. Sensitivities of different
+        procedures are kept apart, and so are tensors of several shapes, whose joined zeros would have none.
+        """
+        if code.backpropagator_of is None or self.unroll_certain_calls:
+            return None
+        procedures, _ = self.types.heads_within(operands)
+        calls = self._calls_back.setdefault((code, fields, procedures), [])
+        if len(calls) < MOST_SENSITIVITIES:
+            instance = self._new(code, fields, operands)
+            calls.append(instance)
+            return instance
+        _, tensors = self.types.heads_within((*operands, *calls[-1].operands))
+        if len(tensors) > 1:
+            return None
+        return self._joined_with(calls[-1], fields, operands, self.types.widened)
 
     def _merged(self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance | None:
         active = self._active.get(code)
@@ -206,6 +235,10 @@ class Analysis(AbstractInterpreter):
             for instance in active
             if [general(type_) for type_ in (*instance.fields, *instance.operands)] == skeleton
         ]
+        if not alike:
+            given = (*fields, *operands)
+            are_isomorphic = self.types.are_isomorphic
+            alike = [one for one in active if are_isomorphic((*one.fields, *one.operands), given)]
         if len(alike) >= MOST_UNROLLED:
             instance = alike[-1]
         elif alike and len(active) < self._most_active:
@@ -218,14 +251,24 @@ class Analysis(AbstractInterpreter):
                 return None
         merges = instance.growths["merged"] = instance.growths.get("merged", 0) + 1
         join = self.types.widened if merges > MOST_GROWTHS else self.types.join_both
+        return self._joined_with(instance, fields, operands, join)
+
+    def _joined_with(
+        self,
+        instance: Instance,
+        fields: tuple[Type, ...],
+        operands: tuple[Type, ...],
+        join: Callable[[Type, Type], Type],
+    ) -> Instance:
+        """An instance, which also serves calls of these types from now on."""
         joined_fields = tuple([join(a, b) for a, b in zip(instance.fields, fields, strict=True)])
         joined_operands = tuple([join(a, b) for a, b in zip(instance.operands, operands, strict=True)])
         now = self._now(joined_fields, joined_operands)
-        known = self._of_key.get((code, *now))
+        known = self._of_key.get((instance.callee, *now))
         if known is not None:
             return known
         instance.fields, instance.operands = now
-        self._of_key[(code, *now)] = instance
+        self._of_key[(instance.callee, *now)] = instance
         self._mark(instance)
         return instance
 
@@ -304,6 +347,7 @@ class Analysis(AbstractInterpreter):
         self.instance = instance
         active = self._active.setdefault(instance.callee, [])
         active.append(instance)
+        self.types.largest = LARGEST + LARGER * len(self._active)
         self._opened[instance] = self._open
         instance.active = instance.ran = True
         try:
@@ -352,6 +396,9 @@ class Analysis(AbstractInterpreter):
 
     def part(self, value: Known, index: int) -> Known:
         return Known(self.types.canonical(value.type.parts[index]))
+
+    def member(self, union: Known, type_: Type) -> Known:
+        return Known(type_)
 
     def _grown(self, instance: Instance, key: Any, old: Type | None, value: Result) -> Type | None:
         """The join of the type so far with another; widened if it keeps growing."""

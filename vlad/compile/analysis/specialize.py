@@ -64,7 +64,7 @@ class Specializer(AbstractInterpreter):
     def __init__(self, analysis: Analysis) -> None:
         super().__init__(analysis.machine, analysis.types)
         self.analysis = analysis
-        self._values = analysis._values
+        self._values, self.longest_known = analysis._values, analysis.longest_known
         self.variables, self.is_standalone = analysis.variables, analysis.is_standalone
         self.looping, self.files = analysis.looping, analysis.files
         self.counting = analysis.counting
@@ -260,6 +260,14 @@ class Specializer(AbstractInterpreter):
 
     def part(self, value: Known, index: int) -> Known:
         return self.layout.part(value, index)
+
+    def member(self, union: Known, type_: Type) -> Known:
+        member, member_type = self.layout.member_for(union.type, type_)
+        slots: tuple[Slot, ...] = ()
+        if member.boxed:
+            slots = tuple([Slot(kind, f"{self._name()}.{member.name}") for kind in member.kinds])
+            self.block.statements.append(Unbox(slots, member, union.leaves[0]))
+        return Known(member_type, slots)
 
     def invoke(
         self, callee: Callee, fields: tuple[Known, ...], operands: Sequence[Known], tail: bool

@@ -33,12 +33,14 @@ class Strategy:
     unroll          the parts in which certain calls are followed one by one
     zeros_distinct  what the known zero stays distinct from where paths meet: FROM_NOTHING …, of core/types.py
     left_out        the reason for each part that is left out
+    recursive       known lists have a recursive type, too, whatever their lengths
     """
 
     longest: int = LONGEST_CHAIN
     unroll: frozenset[object] = frozenset()
     zeros_distinct: int = FROM_NOTHING
     left_out: tuple[Unbounded, ...] = ()
+    recursive: bool = False
 
     def unrolling(self, part: object) -> Strategy:
         """This strategy, with certain calls followed in one more part."""
@@ -61,16 +63,20 @@ def attempts(
     longest: int = LONGEST_CHAIN, leaves_out: bool = False, zeros_distinct: int | None = None
 ) -> Generator[Strategy, Settled | Unbounded]:
     """The strategies, in order; receives the outcome of each attempt. First the cheapest analysis; with certain calls followed
-    if types do not settle; without a part that stays unbounded, if it may be left out; then with zeros kept distinct, if
-    operands may not fit otherwise. With `zeros_distinct` zeros are kept distinct from that, and from no more."""
+    if types do not settle; then with recursive types for known lists; without a part that stays unbounded, if it may be left
+    out; then with zeros kept distinct, if operands may not fit otherwise. With `zeros_distinct` zeros are kept distinct from
+    that, and from no more."""
     zeros = FROM_NOTHING if zeros_distinct is None else zeros_distinct
     left_out_before: set[object] | None = None
     while True:
         strategy = Strategy(longest, zeros_distinct=zeros)
         while isinstance(outcome := (yield strategy), Unbounded):
             part = outcome.part
-            if isinstance(outcome, Unsettled) and part not in strategy.unroll and longest <= LONGEST_CHAIN:
+            is_unsettled = isinstance(outcome, Unsettled) and longest <= LONGEST_CHAIN
+            if is_unsettled and not strategy.recursive and part not in strategy.unroll:
                 strategy = strategy.unrolling(part)
+            elif is_unsettled and not strategy.recursive and part is CALL and not outcome.for_number:
+                strategy = Strategy(1, zeros_distinct=zeros, recursive=True)
             elif leaves_out and part is not CALL and (left_out_before is None or part in left_out_before):
                 strategy = strategy.without(outcome)
             else:
@@ -122,7 +128,7 @@ def _combined(before: Unbounded | VladError | None, unbounded: Unbounded) -> Unb
     if not isinstance(before, Unbounded):
         return unbounded
     if isinstance(unbounded, NotWorthwhile):
-        return Unbounded(before.reason, before.span, before.for_number, before.part)
+        return type(before)(before.reason, before.span, before.for_number, before.part)
     unbounded.for_number |= before.for_number
     return unbounded
 

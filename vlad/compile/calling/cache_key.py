@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vlad.compile.analysis.static_operands import MOST_WRITTEN, Fixed
+from vlad.compile.analysis.trees import Tree, nodes
 from vlad.control.budget import expect_bytes
 from vlad.core.nodes import (
     Apply,
@@ -32,6 +33,7 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
+from vlad.core.types import SHORTEST_CHAIN
 from vlad.data.devices import name_of
 from vlad.data.tensors import Tensor, kind_name, on_host
 from vlad.data.values import (
@@ -78,7 +80,9 @@ class Identity(NamedTuple):
     tensors: list[Tensor]
 
 
-def identity(machine: Machine, f: Value, operands: Iterable[Value], longest: int, *more: str) -> Identity:
+def identity(
+    machine: Machine, f: Value, operands: Iterable[Value | Tree], longest: int, *more: str
+) -> Identity:
     """The identity of a call, with further relevant texts `more`. The lengths of lists longer than `longest` do not matter.
     Raises Nameless.
     """
@@ -114,10 +118,20 @@ def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
                     yield item.path, item.stat()
 
 
-def _kind(walk: _Walk, value: Value, longest: int, known: dict[int, str]) -> str:
+def _kind_of_tree(walk: _Walk, value: Value) -> str:
+    """The different parts of a tree, in the order in which they occur first."""
+    found: dict[str, None] = {}
+    for elements, end, _ in nodes(value):
+        found[f"{min(len(elements), SHORTEST_CHAIN + 1)} {_kind(walk, end, SHORTEST_CHAIN, {})}"] = None
+    return f"tree {'; '.join(found)}"
+
+
+def _kind(walk: _Walk, value: Value | Tree, longest: int, known: dict[int, str]) -> str:
     """The kind of an operand, without its reals and booleans; a long chain is the kinds of its parts, without their number.
     `known`: parts visited before.
     """
+    if type(value) is Tree:
+        return _kind_of_tree(walk, value.value)
     whole = value
     kind = known.get(id(whole)) if type(whole) is tuple else None
     if kind is not None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import json
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
 from vlad.compile.analysis.strategy import DUE_TO_ZEROS, Strategy, lengths, with_and_without_unrolling
+from vlad.compile.analysis.trees import Tree
 from vlad.compile.calling.cache_key import Identity, Nameless, identity
 from vlad.compile.calling.fast_call import Quick, is_fixed, quick, structure_of_operands
 from vlad.compile.calling.interface import Interface, Unwritable, read_interface
@@ -368,18 +369,21 @@ def compile_call(
     with_place: bool = False,
     fixed: Places = (),
     zeros_distinct: int | None = None,
+    trees: Container[int] = (),
 ) -> Compiled | Launched:
     """Compile a procedure for operands like these, when it has `variants` variants already. `fixed`: the positions of numbers
-    that had to be constants in operands of the same form. `zeros_distinct`: as of `attempts` in analysis/strategy.py. Raises
-    Unbounded, with a place if `with_place` is set, or toolchain.Unavailable.
+    that had to be constants in operands of the same form. `zeros_distinct`: as of `attempts` in analysis/strategy.py. `trees`:
+    the operands whose shapes do not matter. Raises Unbounded, with a place if `with_place` is set, or toolchain.Unavailable.
     """
     with deep_recursion():
         known: dict[int, int] = {}
-        length = max([longest_chain(operand, known) for operand in operands], default=0)
+        chains = [longest_chain(x, known) for index, x in enumerate(operands) if index not in trees]
+        length = max(chains, default=0)
     *first, last = lengths(length, variants)
 
     def compiled(places: Places) -> Compiled | Launched:
-        given = with_fixed(operands, places)
+        fixed = with_fixed(operands, places)
+        given = tuple([Tree(x) if index in trees else x for index, x in enumerate(fixed)])
         for limit in first:
             with contextlib.suppress(Unbounded):
                 return with_room(_compile, machine, f, given, limit, optimize, fast_math, zeros_distinct)
@@ -451,7 +455,7 @@ def longest_chain(value: Value, known: dict[int, int]) -> int:
 def _compile(
     machine: Machine,
     f: Value,
-    operands: tuple[Value, ...],
+    operands: tuple[Value | Tree, ...],
     longest: int,
     optimize: int,
     fast_math: bool,

@@ -41,10 +41,13 @@ class Crossing:
 
     def takes(self, operands: tuple[Value, ...]) -> bool:
         """Whether these are of the types for which it was compiled."""
+        return all(self.takes_one(index, operand) for index, operand in enumerate(operands))
+
+    def takes_one(self, index: int, operand: Value) -> bool:
+        """Whether the operand with this index is of the type for which it was compiled."""
         with self.lock:
             try:
-                for operand, type_ in zip(operands, self.interface.operands, strict=True):
-                    self._encode(operand, type_, [], [])
+                self._encode(operand, self.interface.operands[index], [], [])
                 return True
             except Mismatch:
                 return False

@@ -9,12 +9,13 @@ from vlad.compile.analysis.abstract_interpreter import Instance
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.analysis.strategy import Settled, Strategy, best, fit
+from vlad.compile.analysis.trees import Tree
 from vlad.compile.calling.interface import Interface
 from vlad.compile.emit import c_unit, cuda_unit
 from vlad.compile.ir.program import Program
 from vlad.compile.ir.refusals import NotWorthwhile, Unbounded, Unsettled
 from vlad.compile.native.call_words import CallWords
-from vlad.compile.passes.order import improved
+from vlad.compile.passes.order import improved, size
 from vlad.core.types import LONGEST_CHAIN, TooLarge
 from vlad.data.values import Code, Value
 from vlad.evaluate.limits import deep_recursion
@@ -22,14 +23,17 @@ from vlad.evaluate.limits import deep_recursion
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
-MOST_UNROLLED_LINES = 8_000  # of C: with more, compiling unrolled calls takes longer than they save
+# With more, compiling unrolled calls takes longer than they save: statements before all passes, and lines of C
+MOST_UNROLLED_STATEMENTS, MOST_UNROLLED_LINES = 6_000, 8_000
+
+TOO_LONG = "its code is too long"
 
 
 def made(
     machine: Machine,
     code: Code,
     environment: tuple[Value, ...],
-    operands: tuple[Value, ...],
+    operands: tuple[Value | Tree, ...],
     longest: int = LONGEST_CHAIN,
     zeros_distinct: int | None = None,
 ) -> Unit:
@@ -38,7 +42,7 @@ def made(
     def attempt(strategy: Strategy) -> tuple[Unit, Settled]:
         unit = Unit(machine, code, environment, operands, strategy)
         if strategy.unroll and unit.text.count("\n") > MOST_UNROLLED_LINES:
-            raise NotWorthwhile("its code is too long")
+            raise NotWorthwhile(TOO_LONG)
         settled = fit(unit.program, unit.analysis.types)
         unit.interface = replace(unit.interface, zeros_distinct=settled.zeros_distinct)
         return unit, settled
@@ -50,7 +54,7 @@ def settles(
     machine: Machine,
     code: Code,
     environment: tuple[Value, ...],
-    operands: tuple[Value, ...],
+    operands: tuple[Value | Tree, ...],
     strategy: Strategy,
 ) -> bool:
     """Does the analysis of a call terminate?"""
@@ -63,7 +67,7 @@ def settles(
 
 
 def _solved(
-    analysis: Analysis, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]
+    analysis: Analysis, code: Code, environment: tuple[Value, ...], operands: tuple[Value | Tree, ...]
 ) -> Instance:
     fields = tuple([analysis.value(value).type for value in environment])
     return analysis.solve(code, fields, tuple([analysis.argument_type(value) for value in operands]))
@@ -77,7 +81,7 @@ class Unit:
         machine: Machine,
         code: Code,
         environment: tuple[Value, ...],
-        operands: tuple[Value, ...],
+        operands: tuple[Value | Tree, ...],
         strategy: Strategy = Strategy(),  # noqa: B008 - it is frozen
     ) -> None:
         self.analysis = Analysis(machine, strategy)
@@ -88,7 +92,11 @@ class Unit:
         self.cells = self.analysis.cells
 
     def _make(
-        self, analysis: Analysis, code: Code, environment: tuple[Value, ...], operands: tuple[Value, ...]
+        self,
+        analysis: Analysis,
+        code: Code,
+        environment: tuple[Value, ...],
+        operands: tuple[Value | Tree, ...],
     ) -> None:
         with deep_recursion():
             root = _solved(analysis, code, environment, operands)
@@ -97,6 +105,8 @@ class Unit:
             specializer = Specializer(analysis)
             on_gpu = analysis.machine.device == "cuda" and analysis.types.has_tensors
             program = specializer.entry(root, environment)
+            if analysis.strategy.unroll and size(program) > MOST_UNROLLED_STATEMENTS:
+                raise NotWorthwhile(TOO_LONG)
             self.program: Program = improved(program, specializer.layout, not on_gpu)
             self.cuda: cuda_unit.Emission | None = None  # for a GPU
             if on_gpu:

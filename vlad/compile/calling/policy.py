@@ -29,6 +29,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.static_operands import form
+from vlad.compile.analysis.trees import is_tree
 from vlad.compile.calling.background import BACKGROUND
 from vlad.compile.calling.effects import Effects
 from vlad.compile.calling.preemption import Job, Switch, prefer_interrupt
@@ -237,6 +238,7 @@ class Tiers:
         with self.lock:  # not in the middle of `redefine`
             meanings = self._meanings
         form_of = form(operands)
+        self._note_trees(entry, operands)
         entry.lasts = True
         entry.place = None
         try:
@@ -249,6 +251,7 @@ class Tiers:
                 with_place=with_place,
                 fixed=entry.fixed.get(form_of, ()),
                 zeros_distinct=entry.zeros_distinct,
+                trees=entry.trees,
             )
         except Unbounded as unbounded:
             entry.reason, entry.place = unbounded.reason, unbounded.span
@@ -280,6 +283,14 @@ class Tiers:
                 entry.fixed[form_of] = compiled.fixed
             self._open(entry)
         return compiled
+
+    @staticmethod
+    def _note_trees(entry: Entry, operands: tuple[Value, ...]) -> None:
+        """Note the operands that are trees, if no variant takes their shapes."""
+        variants = list(entry.variants)
+        for index, operand in enumerate(operands if variants else ()):
+            if not any(one.takes_one(index, operand) for one in variants) and is_tree(operand):
+                entry.trees.add(index)
 
     def has(self, procedure: Any) -> bool:
         """Whether there may be machine code for a Python callable, now or later."""

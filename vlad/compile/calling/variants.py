@@ -23,7 +23,7 @@ class Entry:
 
     __slots__ = (
         "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks", "fixed",
-        "misses", "lasts", "zeros_distinct",
+        "misses", "lasts", "zeros_distinct", "trees",
     )  # fmt: skip
 
     def __init__(self, f: Value, options: Options) -> None:
@@ -38,6 +38,7 @@ class Entry:
         self.place: Span | None = None  # and the place
         # what the known zero stays distinct from (analysis/strategy.py): from more after operands did not fit
         self.zeros_distinct = FROM_NOTHING
+        self.trees: set[int] = set()  # the operands that are trees, of another shape in each call
         self.disagrees = False  # did tier 0 contradict compiled code?
         self.seconds = 0.0
         self.cells: set[Global] = set()

@@ -122,15 +122,17 @@ class Definitions:
         return f"(void *){self._data[leaf]}"
 
     def static(self, leaf: Static) -> str:
-        """The name of a box that is part of the program. Long lists are written from their end."""
-        order: list[Static] = []
+        """The name of a box that is part of the program. What it points to is written before it, each box once."""
         work = [leaf]
         while work:
-            one = work.pop()
-            if id(one) not in self.statics:
-                order.append(one)
-                work += [inner for inner in one.leaves if type(inner) is Static]
-        for one in reversed(order):
+            one = work[-1]
+            missing = [
+                inner for inner in one.leaves if type(inner) is Static and id(inner) not in self.statics
+            ]
+            if missing:
+                work += missing
+                continue
+            work.pop()
             if id(one) in self.statics:
                 continue
             name = f"vlad_static_{len(self.statics)}"

@@ -88,20 +88,20 @@ class _Names:
                 self.members[member] = symbol_text(
                     member.name if is_unique else f"{member.name}.{member.index}"
                 )
-        self.tags = self._tags(program)
+        self.tags = self._tags(program, used.get("u", -1) + 1)
         taken: set[str] = set()
         for variable in program.variables:
             self.globals[variable] = symbol_text(_unused(variable.name, taken))
 
-    def _tags(self, program: Program) -> dict[Cell, str]:
+    def _tags(self, program: Program, first: int) -> dict[Cell, str]:
         """Names for unions reduced to the number of the member: the members of a `case` on such a number are not those of the
-        union (passes/scalar_replacement.py)."""
+        union (passes/scalar_replacement.py). They are numbered as the unions are, after them, as they are when read back."""
         found: dict[Cell, str] = {}
         for function in program.functions:
             for statement in statements(function.body):
                 if type(statement) is Switch and self._is_of_tags(statement):
                     cell = statement.cases[0][0].cell
-                    found.setdefault(cell, f"{self.cells[cell]}.tags")
+                    found.setdefault(cell, f"u{first + len(found)}")
         return found
 
     def _is_of_tags(self, switch: Switch) -> bool:

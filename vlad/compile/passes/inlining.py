@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections import Counter
 
 from vlad.compile.ir.acting import returns
-from vlad.compile.ir.program import Function, Invoke, Program, TailInvoke, blocks, makes, statements
+from vlad.compile.ir.program import Each, Function, Invoke, Program, TailInvoke, blocks, makes, statements
 from vlad.compile.ir.rewriting import callees, calling, inline_calls, looping, put_last, reachable
 
-SMALL = 40  # statements of a function that is inlined at every call
+SMALL = 40  # statements of a function that is inlined at every call,
+TINY = 8  # even in a large program
 LARGEST = 4000  # statements of a function into which others are inlined
+LARGE = 16_000  # of a program: lines of C, approximately
+LINES_OF_A_LOOP = 8  # over tensors
 
 
 def inline(program: Program) -> None:
@@ -21,13 +24,25 @@ def inline(program: Program) -> None:
     counts = Counter([callee for function in functions for callee in callees(function)])
     kept = {*program.entries, *looping(functions), *_taping(functions)}
     sizes = {f: len(statements(f.body)) for f in functions}
+    room = Room(LARGE - sum([_lines(f) for f in functions]))
     for function in reversed(functions):
-        _inline(function, kept, counts, sizes)
+        _inline(function, kept, counts, sizes, room)
     program.functions = reachable(program)
 
 
+def _lines(function: Function) -> int:
+    return sum([LINES_OF_A_LOOP if type(one) is Each else 1 for one in statements(function.body)])
+
+
+class Room:
+    """The number of lines by which a program may still grow."""
+
+    def __init__(self, lines: int) -> None:
+        self.lines = lines
+
+
 def _inline(
-    function: Function, kept: set[Function], counts: Counter[Function], sizes: dict[Function, int]
+    function: Function, kept: set[Function], counts: Counter[Function], sizes: dict[Function, int], room: Room
 ) -> None:
     """Inline calls within a function. `kept`: functions whose calls stay."""
     budget = LARGEST - sizes[function]
@@ -36,10 +51,16 @@ def _inline(
         nonlocal budget
         callee = call.function
         size = sizes[callee]
-        if callee in kept or (size > SMALL and counts[callee] > 1) or size > budget:
+        is_copied = counts[callee] > 1
+        if callee in kept or (size > SMALL and is_copied) or size > budget:
             return False
         if type(call) is Invoke and not returns(callee.body):
             return False
+        if is_copied and size > TINY:
+            lines = _lines(callee)
+            if lines > room.lines:
+                return False
+            room.lines -= lines
         budget -= size
         sizes[function] += size
         return True

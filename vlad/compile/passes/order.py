@@ -37,7 +37,7 @@ from vlad.core.passes import run_pass
 Pass = Callable[[Program], object]  # changes the program
 
 FUSE = "fuse-derivatives"
-# Repeated until the size stays the same, at most ROUNDS times.
+# Repeated until the size stays about the same, at most ROUNDS times.
 REPEATED: dict[str, Pass] = {
     "dead-code": drop_dead,
     "merge-functions": merge,
@@ -73,6 +73,8 @@ PASSES: dict[str, Pass] = {
 }  # those that need no more than the program
 NAMES = (FUSE, *PASSES)
 
+LARGE, NEGLIGIBLE = 4_000, 400  # another round over so many statements is not worth one in so many
+
 MOST_ZEROS = 256  # in a sensitivity, per entry that is read of a tensor at a time
 
 
@@ -91,9 +93,9 @@ def improved(program: Program, layout: Representation, writes_over: bool = True)
 
 def _repeat(program: Program) -> None:
     for _ in range(ROUNDS):
-        before = _size(program)
+        before = size(program)
         _run(REPEATED, program)
-        if _size(program) == before:
+        if abs(size(program) - before) <= (before // NEGLIGIBLE if before > LARGE else 0):
             break
 
 
@@ -111,7 +113,8 @@ def _run(passes: Mapping[str, Pass], program: Program) -> list[object]:
     return returned
 
 
-def _size(program: Program) -> int:
+def size(program: Program) -> int:
+    """The number of statements."""
     return sum([len(statements(function.body)) for function in program.functions])
 
 

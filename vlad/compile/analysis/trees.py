@@ -1,0 +1,51 @@
+"""Operands that are trees: calls with trees of different shapes share one recursive type, and so one compiled variant.
+
+In: an operand.  Out: whether it is a tree; a mark that its shape does not matter. The first variant of a procedure is for one
+shape, which is faster, and right for structures of parameters; policy.py marks an operand that has another shape in a later call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+from vlad.data.values import NIL, Value, is_pair, look
+
+FEWEST_LEVELS = 4  # of lists in lists: a structure of fewer levels may be an array
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """An operand whose shape does not matter."""
+
+    value: Value
+
+
+def nodes(value: Value) -> Iterator[tuple[list[Value], Value, int]]:
+    """The lists of a structure, each as its elements, its end and its level; once, if shared. An atom is the end of a list
+    without elements."""
+    seen: set[int] = set()
+    work = [(look(value), 0)]
+    while work:
+        value, level = work.pop()
+        if is_pair(value):
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+        elements = []
+        while is_pair(value):
+            elements.append(look(value[0]))
+            value = look(value[1])
+        yield elements, value, level
+        work += [(element, level + 1) for element in reversed(elements)]
+
+
+def is_tree(value: Value) -> bool:
+    """Has a list both lists and atoms as elements, or are there many levels?"""
+    for elements, end, level in nodes(value):
+        parts = elements if end is NIL else [*elements, end]
+        if level >= FEWEST_LEVELS or len({is_pair(part) for part in parts}) > 1:
+            return True
+    return False
