@@ -148,6 +148,7 @@ class Types:
         self.epoch = 0
         self.largest = LARGEST
         self._cells = -1
+        self._zero_or_real: Type | None = None
         self.changed: list[Any] = []
         self.folding = False  # does every closure that occurs inside itself become a cell's member?
         self._joining = 0
@@ -231,6 +232,14 @@ class Types:
             cell.members[member.head] = member
         return self._union_of(cell)
 
+    @property
+    def zero_or_real(self) -> Type:
+        """The known zero, or another real. There is one such type, to which nothing is added: the union with more is another one.
+        So instances do not multiply that differ in the identity of such unions."""
+        if self._zero_or_real is None:
+            self._zero_or_real = self.union(self.zero, self.real)
+        return self._zero_or_real
+
     def _union_of(self, cell: Cell) -> Type:
         return self._make("union", cell, (), cell)
 
@@ -288,8 +297,16 @@ class Types:
             other = b if a is self.zero else a
             if not self.widening or not other.parts:
                 return self.or_zero(other)
-        if a.kind != "union":
+        if a.kind != "union" or a is self._zero_or_real:
             a, b = b, a
+        if a is self._zero_or_real:  # and b is no union
+            return a if b.head == "real" or b is self.zero else self._with_zero_and_real(b)
+        if b is self._zero_or_real:
+            if a.kind != "union":
+                return b if a.head == "real" else self._with_zero_and_real(a)
+            self._absorb(found(a.of), self.zero)
+            self._absorb(found(a.of), self.real)
+            return self.canonical(a)
         if a.kind == "union":
             if b.kind == "union":
                 self._unify(found(a.of), found(b.of))
@@ -306,6 +323,11 @@ class Types:
             return self.string
         parts = [self.join_both(x, y) for x, y in zip(a.parts, b.parts, strict=True)]
         return self.canonical(self.like(a, tuple([self.canonical(part) for part in parts])))
+
+    def _with_zero_and_real(self, type_: Type) -> Type:
+        union = self.union(self.zero, self.real)
+        self._absorb(found(union.of), type_)
+        return self.canonical(union)
 
     def widened(self, a: Type, b: Type) -> Type:
         """A join that terminates: a structure that grows where zero was becomes a recursive type."""
@@ -358,16 +380,20 @@ class Types:
 
     def or_zero(self, type_: Type) -> Type:
         """A sensitivity that may also be the known zero: if the structure is plain, the zero is written out in it."""
+        if type_ is self._zero_or_real:
+            return type_
         if type_.kind == "union":
             self._absorb(found(type_.of), self.zero)
             return self.canonical(type_)
         if self.keep_zeros_distinct == FROM_ALL:
-            return self.union(self.zero, type_)
+            return self.zero_or_real if type_ is self.real else self.union(self.zero, type_)
         self.taken = True
         if type_.head == "real":
             if type_ is self.constant(0.0) and not self.exact:
                 return type_
-            return self.union(self.zero, type_) if self.exact else self.real
+            if not self.exact:
+                return self.real
+            return self.zero_or_real if type_ is self.real else self.union(self.zero, type_)
         if type_.kind == "tensor" or type_.parts:
             if self.keep_zeros_distinct or (self.exact and type_.kind == "tensor"):
                 return self.union(self.zero, type_)

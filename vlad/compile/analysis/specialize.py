@@ -331,13 +331,31 @@ class Specializer(AbstractInterpreter):
 
     # Values.
 
+    def _coerced_by_member(self, value: Known, to: Type) -> tuple[Leaf, ...]:
+        """Convert a value of a union to a type that covers each of its members."""
+        slots = self._slots(to, self._name())
+        switch = Switch(slots, value.leaves[0], [], self.span)
+        self.block.statements.append(switch)
+        outer = self.block
+        for member, member_type in self.layout.members_of(value.type):
+            self.block = Block()
+            switch.cases.append((member, self.block))
+            fields = tuple([Slot(kind, member.name) for kind in member.kinds]) if member.boxed else ()
+            if member.boxed:
+                self.block.statements.append(Unbox(fields, member, value.leaves[0]))
+            self._end(Yield(self.coerced(Known(member_type, fields), to)))
+        self.block = outer
+        return slots
+
     def coerced(self, value: Known, type_: Type) -> tuple[Leaf, ...]:
         """Convert the leaves of a value to a type that covers its own."""
         from_, to = self.types.canonical(value.type), self.types.canonical(type_)
         if from_ is to:
             return value.leaves
+        if from_.kind == "union":
+            assert from_ is self.types.zero_or_real, f"{from_} as {to}"  # others were unified
+            return self._coerced_by_member(Known(from_, value.leaves), to)
         if to.kind == "union":
-            assert from_.kind != "union", f"{from_} as {to}"
             member, member_type = self.layout.member_for(to, from_)
             if not member.boxed:
                 return (Immediate(member.index),)
