@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from vlad.compile.analysis.static_operands import Fixed
-from vlad.compile.analysis.trees import Tree, nodes
+from vlad.compile.analysis.trees import Tree, nodes, shares_much
 from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.core.loop_nests import SIZES, Kernel, Routine
@@ -310,7 +310,10 @@ class AbstractInterpreter:
 
     def _type_of(self, value: Value, general: bool, known: dict[int, Type] | None = None) -> Type:
         """`known`: the types of shared parts, by their ids."""
-        known = {} if known is None else known
+        if known is None:
+            known = {}
+            if self.longest_known == 1 and type(value) is tuple and shares_much(value):
+                self.left_out("structures that share most of their parts are")
         given = value
         if id(given) in known:
             return self.types.canonical(known[id(given)])
@@ -347,6 +350,8 @@ class AbstractInterpreter:
 
     def _type_of_tree(self, value: Value) -> Type:
         """One recursive type of all parts of a structure."""
+        if shares_much(value):
+            self.left_out("structures that share most of their parts are")
         types = self.types
         whole = types.union()
         for elements, end, _ in nodes(value):

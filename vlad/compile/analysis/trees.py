@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from vlad.data.values import NIL, Value, is_pair, look
+from vlad.data.values import NIL, Value, is_pair, is_procedure, look
 
 FEWEST_LEVELS = 4  # of lists in lists: a structure of fewer levels may be an array
+MOST_VISITS = 100  # of a part, on average, by what visits a part once for each path to it
 
 
 @final
@@ -40,6 +41,29 @@ def nodes(value: Value) -> Iterator[tuple[list[Value], Value, int]]:
             value = look(value[1])
         yield elements, value, level
         work += [(element, level + 1) for element in reversed(elements)]
+
+
+def shares_much(value: Value) -> bool:
+    """Are there so many paths to the parts of a structure that what follows each path may never end? Compiled code does, where
+    the evaluator knows what it has visited."""
+    sizes: dict[int, float] = {}  # by the ids of pairs: the parts, each counted once for each path to it
+    work = [look(value)]
+    while work:
+        one = work[-1]
+        missing = []
+        size = 1.0
+        for part in map(look, one[1:] if is_procedure(one) else one if is_pair(one) else ()):
+            if type(part) is tuple and len(part) > 1:
+                if id(part) in sizes:
+                    size += sizes[id(part)]
+                else:
+                    missing.append(part)
+        if missing:
+            work += missing
+            continue
+        sizes[id(one)] = size
+        work.pop()
+    return sizes[id(look(value))] > MOST_VISITS * len(sizes)
 
 
 def is_tree(value: Value) -> bool:
