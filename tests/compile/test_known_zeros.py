@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
+from vlad.core.types import Types
 
 pytestmark = pytest.mark.any_compiler
 
@@ -192,3 +193,21 @@ REAL_PARTS = """
         ((procedure? a) (real-parts (environment a)))
         (else '())))
 """
+
+
+def test_the_union_of_zero_and_a_real_is_one_type_that_never_grows() -> None:
+    types = Types()
+    shared = types.zero_or_real
+    for other in types.real, types.zero, types.constant(2.0), shared:
+        assert types.join_both(shared, other) is shared
+        assert types.join_both(other, shared) is shared
+    pair = types.pair(types.real, types.nil)
+    for joined in (
+        types.join_both(shared, pair),
+        types.join_both(types.nil, shared),
+        types.join_both(types.union(types.nil), shared),
+        types.join_both(shared, types.union(types.nil, pair)),
+    ):
+        assert joined is not shared
+        assert {types.zero.head, "real"} < {member.head for member in types.members(joined)}
+    assert [member.head for member in types.members(shared)] == [types.zero.head, "real"]
