@@ -166,6 +166,18 @@ def test_a_leaf_does_not_have_the_type_of_trees() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "test", ["integer?", "real?", "number?", "tensor?", "pair?", "procedure?", "symbol?", "null?", "string?"]
+)
+@pytest.mark.parametrize("leaf", ["x", "'a", "'()", '"s"', "#[1 2]", "(lambda (y) (* x y))"])
+def test_every_test_of_a_union(test: str, leaf: str) -> None:
+    """Whether it is decided by the types of the members, or, as `integer?` of a real, by values."""
+    tested = f"(if ({test} p) (list 1 (pair? p) (if (real? p) (* 2 p) 0)) (list 2 (if (real? p) (* 3 p) 0)))"
+    text = f"(lambda (n x) (let ((p (if (> n 0) (cons x 1) {leaf}))) {tested}))"
+    for n, x in [(1.0, 2.5), (0.0, 2.5), (-1.0, 2.0)]:
+        agree(text, n, x)
+
+
 def runs(text: str, name: str, value: Any) -> int:
     session = vlad.Session(tier="evaluate")
     session.run_text(text)

@@ -122,9 +122,8 @@ def constant_head(value: Value) -> Head:
 FROM_NOTHING, FROM_STRUCTURES, FROM_ALL = range(3)
 
 LARGEST = 10_000  # nodes of one type, cells not entered,
-LARGER = (
-    20  # and so many more for each procedure of the program: a backpropagator contains those of all calls
-)
+# and so many more for each procedure of the program: a backpropagator contains those of all calls
+LARGER = 20
 
 DEEPEST = 300  # nested joins
 
@@ -430,8 +429,10 @@ class Types:
         """
         if old is not None and self.general(old) is self.general(new):
             return True
-        if old is None or self.mixing:
-            return old is None and new.kind == "pair" and not self.mixing
+        if self.mixing:
+            return False
+        if old is None:
+            return new.kind == "pair"
         while old.kind == new.kind == "pair":
             old, new = self.canonical(old.parts[1]), self.canonical(new.parts[1])
         return old is new is self.nil

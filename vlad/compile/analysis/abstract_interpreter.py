@@ -544,7 +544,7 @@ class AbstractInterpreter:
         if type_.kind != "union":
             return env
         members = self.types.members(type_, self.instance)
-        results = [self.apply(row, [Known(member)]) for member in members]
+        results = [self.on_types.apply(row, [Known(member)]) for member in members]
         if any(result is None or result.type.kind != "constant" for result in results):
             return env
         left = [
@@ -555,6 +555,11 @@ class AbstractInterpreter:
         if len(left) != 1 or left[0].parts:
             return env
         return {**env, variable: self.member(Known(type_, env[variable].leaves), left[0])}
+
+    @property
+    def on_types(self) -> AbstractInterpreter:
+        """The interpreter by which applying a row emits no code."""
+        return self
 
     def member(self, union: Known, type_: Type) -> Known:
         """The value of a union, which is known to be of this member's type."""

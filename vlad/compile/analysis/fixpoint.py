@@ -45,9 +45,8 @@ MOST_FOLLOWED = 40  # instances of one code, each certain to call the next, that
 MOST_ORDERS = 6  # transforms of one code, before their number counts as unbounded
 MOST_ORDERS_FOLLOWED = 8  # the same, if they are certainly applied
 MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
-MOST_SENSITIVITIES = (
-    8  # types of sensitivities with which one backpropagator is called, before they are joined
-)
+# types of sensitivities with which one backpropagator is called, before they are joined
+MOST_SENSITIVITIES = 8
 MOST_GROWTHS = 3  # of the type at a point where paths meet, before it is widened
 MOST_RUNS = 8_000
 MOST_RUNS_FOLLOWED = 32_000  # with unrolling of certain calls

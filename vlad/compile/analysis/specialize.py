@@ -261,6 +261,10 @@ class Specializer(AbstractInterpreter):
     def part(self, value: Known, index: int) -> Known:
         return self.layout.part(value, index)
 
+    @property
+    def on_types(self) -> AbstractInterpreter:
+        return self.analysis
+
     def member(self, union: Known, type_: Type) -> Known:
         member, member_type = self.layout.member_for(union.type, type_)
         slots: tuple[Slot, ...] = ()

@@ -382,8 +382,7 @@ def compile_call(
     *first, last = lengths(length, variants)
 
     def compiled(places: Places) -> Compiled | Launched:
-        fixed = with_fixed(operands, places)
-        given = tuple([Tree(x) if index in trees else x for index, x in enumerate(fixed)])
+        given = tuple([Tree(x) if n in trees else x for n, x in enumerate(with_fixed(operands, places))])
         for limit in first:
             with contextlib.suppress(Unbounded):
                 return with_room(_compile, machine, f, given, limit, optimize, fast_math, zeros_distinct)

@@ -73,7 +73,7 @@ PASSES: dict[str, Pass] = {
 }  # those that need no more than the program
 NAMES = (FUSE, *PASSES)
 
-LARGE, NEGLIGIBLE = 4_000, 400  # another round over so many statements is not worth one in so many
+MANY, NEGLIGIBLE = 4_000, 400  # another round over so many statements is not worth one in so many
 
 MOST_ZEROS = 256  # in a sensitivity, per entry that is read of a tensor at a time
 
@@ -95,7 +95,7 @@ def _repeat(program: Program) -> None:
     for _ in range(ROUNDS):
         before = size(program)
         _run(REPEATED, program)
-        if abs(size(program) - before) <= (before // NEGLIGIBLE if before > LARGE else 0):
+        if abs(size(program) - before) <= (before // NEGLIGIBLE if before > MANY else 0):
             break
 
 
