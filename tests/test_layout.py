@@ -24,7 +24,10 @@ ROOMS = (
     ),
     ("vlad.data", "source values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
-    ("vlad.core", "expressions loop_nests nodes names text types machines check passes resolve simplify"),
+    (
+        "vlad.core",
+        "extents expressions loop_nests nodes names text types machines check passes resolve simplify",
+    ),
     (
         "vlad.expand",
         "scope macros normalize patterns arity items expander binding_forms data_forms conditional_forms forms",
@@ -44,7 +47,10 @@ ROOMS = (
         "vlad.compile.ir",
         "refusals program check text parse representation rewriting acting matrix_products reindex",
     ),
-    ("vlad.compile.analysis", "strategy static_operands trees abstract_interpreter fixpoint specialize"),
+    (
+        "vlad.compile.analysis",
+        "strategy static_operands sizes trees abstract_interpreter fixpoint specialize",
+    ),
     (
         "vlad.compile.passes",
         "dead_code merge_functions merge_unions congruence inlining common_subexpressions scalar_replacement reboxing "

@@ -45,7 +45,7 @@ def monitored() -> Iterator[list[Strategy]]:
 
     class Monitored(pipeline.Unit):
         def __init__(self, *operands: Any) -> None:
-            strategies.append(operands[-1])
+            strategies.extend([one for one in operands if type(one) is Strategy])
             super().__init__(*operands)
 
     with pytest.MonkeyPatch.context() as patch:

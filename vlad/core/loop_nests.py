@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
+from vlad.core.extents import AnExtent
 from vlad.data.values import Primitive
 
 SHORT = 64  # iterations of a kernel that is unrolled completely
@@ -33,9 +34,9 @@ class Access:
     reads.
     """
 
-    offset: int
-    strides: tuple[int, ...]
-    at: tuple[tuple[int, int], ...] = ()
+    offset: AnExtent
+    strides: tuple[AnExtent, ...]
+    at: tuple[tuple[int, AnExtent], ...] = ()
 
 
 @final
@@ -67,7 +68,7 @@ class Step:
         return tuple([type_ != "any" for type_ in self.row.type.parameters])
 
 
-Box: TypeAlias = "tuple[tuple[int, int], ...]"  # of indices: along each axis a half-open range
+Box: TypeAlias = "tuple[tuple[AnExtent, AnExtent], ...]"  # of indices: along each axis a half-open range
 
 
 @final
@@ -89,7 +90,7 @@ class Output:
     zeros to which the base would have been added (compile/passes/sparse.py).
     """
 
-    size: int | None
+    size: AnExtent | None
     fill: float | None = None
     base: int | None = None
     kind: str = "float64"
@@ -129,22 +130,22 @@ def is_whole(kind: str) -> bool:
     return kind in WHOLE
 
 
-def words(size: int, kind: str) -> int:
+def words(size: AnExtent, kind: str) -> AnExtent:
     """The memory of `size` entries, in words of 8 bytes."""
-    return -(-size * SIZES[kind] // 8)
+    return (size * SIZES[kind] + 7) // 8
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    extents: tuple[int, ...]
+    extents: tuple[AnExtent, ...]
     reads: tuple[Read, ...]
     steps: tuple[Step | Choice, ...]
     outputs: tuple[Output, ...]
     writes: tuple[Write, ...]
 
     @property
-    def turns(self) -> int:
+    def turns(self) -> AnExtent:
         return math.prod(self.extents)
 
     def kind_of(self, value: int) -> str:
@@ -212,22 +213,22 @@ class Routine:
         return math.prod(self.extents) * self.rows * self.rows * max(sides)
 
 
-def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
+def contiguous(shape: Sequence[AnExtent]) -> tuple[AnExtent, ...]:
     """The strides of a contiguous array in row-major order."""
-    strides = [1] * len(shape)
+    strides: list[AnExtent] = [1] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
         strides[axis] = strides[axis + 1] * shape[axis + 1]
     return tuple(strides)
 
 
-def broadcast(shape: Sequence[int], extents: Sequence[int]) -> Access:
+def broadcast(shape: Sequence[AnExtent], extents: Sequence[AnExtent]) -> Access:
     """The access of an array of a shape, broadcast to `extents`."""
     missing = len(extents) - len(shape)
     strides = [0 if length == 1 else stride for length, stride in zip(shape, contiguous(shape), strict=True)]
     return Access(0, (0,) * missing + tuple(strides))
 
 
-def is_injective(axes: Iterable[int], strides: Sequence[int], extents: Sequence[int]) -> bool:
+def is_injective(axes: Iterable[int], strides: Sequence[AnExtent], extents: Sequence[AnExtent]) -> bool:
     """Whether all iterations along these axes write to distinct positions. Sufficient: each stride exceeds the span of the
     smaller ones.
     """

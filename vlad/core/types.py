@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from vlad.core.extents import AnExtent, Extent
 from vlad.core.nodes import Variable
 from vlad.data.tensors import dtype_name, shape_text
 from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Boolean, Primitive, Role, String, Value
@@ -79,13 +80,13 @@ class Layout:
 
     __slots__ = ("shape", "kind", "cell")
 
-    def __init__(self, shape: tuple[int, ...], kind: str, cell: Cell) -> None:
+    def __init__(self, shape: tuple[AnExtent, ...], kind: str, cell: Cell) -> None:
         self.shape = shape
         self.kind = kind
         self.cell = cell
 
     @property
-    def size(self) -> int:
+    def size(self) -> AnExtent:
         return math.prod(self.shape)
 
 
@@ -102,12 +103,14 @@ def constant_key(value: Value) -> Any:
         return "nan" if value != value else (value, math.copysign(1.0, value))
     if type(value) is String:
         return ("string", value.text)
+    if type(value) is Extent:
+        return ("extent", value)
     return id(value)
 
 
 def constant_head(value: Value) -> Head:
     """The head of a constant's type."""
-    if type(value) is float:
+    if type(value) in (float, Extent):
         return "real"
     if type(value) is Boolean:
         return "boolean"
@@ -143,7 +146,7 @@ class Types:
         self._table: dict[Any, Type] = {}
         self._kept: list[Value] = []  # constants whose ids are keys
         self._general: dict[Type, Type] = {}
-        self._layouts: dict[tuple[tuple[int, ...], str], Layout] = {}
+        self._layouts: dict[tuple[tuple[AnExtent, ...], str], Layout] = {}
         self.epoch = 0
         self.largest = LARGEST
         self._cells = -1
@@ -195,12 +198,12 @@ class Types:
     def pair(self, car: Type, cdr: Type) -> Type:
         return self._make("pair", None, (car, cdr), "pair")
 
-    def tensor(self, shape: tuple[int, ...], kind: str = "float64") -> Type:
+    def tensor(self, shape: tuple[AnExtent, ...], kind: str = "float64") -> Type:
         layout = self._layouts.get((shape, kind))
         if layout is None:
             self._cells += 1
             layout = self._layouts[shape, kind] = Layout(shape, kind, Cell(self._cells))
-        return self._make("tensor", layout, (), ("tensor", shape, kind))
+        return self._make("tensor", layout, (), layout)
 
     @property
     def has_tensors(self) -> bool:
@@ -647,6 +650,8 @@ def shown(type_: Type, depth: int = 5) -> str:
             if type_.of == ()
             else "unspecified"
             if type_.of is UNSPECIFIED
+            else str(type_.of)
+            if type(type_.of) is Extent
             else atom_text(type_.of, True)
         )
     if depth == 0:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.control.budget import budget, expect_array, expect_arrays
+from vlad.core.extents import Extent, now
 from vlad.data.devices import current, device_of
 from vlad.data.errors import Kind, VladError, unsuitable
 from vlad.data.tensors import SORT, Array, Tensor, made, namespace, on_host, quiet, shape_text
@@ -79,6 +80,8 @@ def reals(array: Array) -> Array:
 
 def whole(name: str, value: Value, what: str) -> int:
     if type(value) is not float or value % 1:
+        if type(value) is Extent:
+            return value
         raise unsuitable(name, f"{what} is a whole number", (value,))
     return int(value)
 
@@ -100,19 +103,19 @@ def dimensions(name: str, value: Value) -> tuple[int, ...]:
     memory. A broadcast array counts in full, as computing with it materialises it.
     """
     value = look(value)
-    parts = [value] if type(value) is float else elements(name, value)
+    parts = [value] if type(value) in (float, Extent) else elements(name, value)
     shape = tuple([whole(name, part, "the length of an axis") for part in parts])
     if len(shape) > MOST_AXES:
         raise too_many_axes(name)
     total = 1
     for length in shape:
         total *= length
-        if not 0 <= length <= MOST_ENTRIES or total > MOST_ENTRIES:
+        if not 0 <= length or max(now(length), now(total)) > MOST_ENTRIES:
             raise VladError(
                 "wrong-shape", f"Shape given to {name} is impossible: {shape_text(shape)}",
                 hint="lengths are not negative, and a tensor has to fit in the memory", name=name,
             )  # fmt: skip
-    expect_array(shape)
+    expect_array(tuple(map(now, shape)))
     return shape
 
 
@@ -123,7 +126,7 @@ def too_many_axes(name: str) -> VladError:
 
 
 def length_of(name: str, value: Value) -> int:
-    if type(value) is not float:
+    if type(value) not in (float, Extent):
         raise invalid(name, "a number of entries", value)
     return dimensions(name, value)[0]
 

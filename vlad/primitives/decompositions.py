@@ -16,6 +16,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_arrays
+from vlad.core.extents import real_of
 from vlad.core.loop_nests import Access, Output, Routine, contiguous
 from vlad.data.devices import device_of
 from vlad.data.tensors import Array, kind_name, made, namespace, operands_of, quiet
@@ -175,7 +176,7 @@ def _abstract_gaps(w: AbstractMachine, values: Any, c: Any) -> Any:
 def _on_it(w: AbstractMachine, n: int) -> Any:
     """The mask of the diagonal."""
     apply, table, constant = w.apply, w.machine.table, w.constant
-    return apply(table["="], [apply(table["eye"], [constant(float(n))]), constant(1.0)])
+    return apply(table["="], [apply(table["eye"], [constant(real_of(n))]), constant(1.0)])
 
 
 def _over(x: Value, gap: Value) -> Value:

@@ -24,6 +24,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from vlad.core.extents import real_of
 from vlad.core.loop_nests import Access, Output, Routine, contiguous
 from vlad.data.devices import device_of
 from vlad.data.errors import VladError
@@ -115,7 +116,7 @@ def _abstract_transposed_inverse(w: AbstractMachine, a: Any) -> Any:
     if shape is None:
         return None
     apply, table = w.apply, w.machine.table
-    unit = apply(table["eye"], [w.constant(float(shape[-1]))])
+    unit = apply(table["eye"], [w.constant(real_of(shape[-1]))])
     inverse = solution(w, "log-det", a, unit, shape[:-2])
     return None if inverse is None else apply(table["swap"], [inverse])
 
@@ -166,7 +167,7 @@ def _abstract_cofactor(w: AbstractMachine, a: Any) -> Any:
     *batch, n, _ = shape
     apply, table = w.apply, w.machine.table
     u, sizes, v = abstract_singular(w, a)
-    unit = apply(table["eye"], [w.constant(float(n))])
+    unit = apply(table["eye"], [w.constant(real_of(n))])
     test = apply(table["="], [unit, w.constant(1.0)])
     spread = repeated(w, reshaped(w, sizes, (*batch, 1, n)), shape)
     others = reduced(w, apply(table["where"], [test, w.constant(1.0), spread]), [len(batch) + 1], False, "*")

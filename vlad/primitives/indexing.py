@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_arrays
+from vlad.core.extents import real_of
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Write, broadcast, contiguous, is_whole
 from vlad.core.types import has_tangents, is_of_reals, is_real, is_tensor
 from vlad.data.devices import add_at, device_of
@@ -142,7 +143,7 @@ def _at(w: AbstractMachine, name: str, shape: Shape, places: list[Any], rule: Ca
                 return w.fail(f"Index given to {name} is out of range: {number}")
             offset += number % length * stride
             continue
-        table, zero, most = w.machine.table, w.constant(0.0), w.constant(float(length))
+        table, zero, most = w.machine.table, w.constant(0.0), w.constant(real_of(length))
         from_end = w.apply(table["<"], [place, zero])
         place = w.apply(table["where"], [from_end, w.apply(table["+"], [place, most]), place])
         unknown.append((stride, place))
@@ -254,8 +255,8 @@ def _cut_out(
     if all(w.types.canonical(bound.type).kind == "constant" for bound in bounds):
         cut = _cut("slice", shape, *[known(w, bound) for bound in bounds])
         at = len(cut) - 1
-        begin, end, by = cut[at].indices(shape[at])
-        own, inner = _every(shape, at, len(range(begin, end, by)), by)
+        begin, end, by = cut[at].start, cut[at].stop, cut[at].step
+        own, inner = _every(shape, at, (end - begin + by - 1) // by, by)
         return rule(begin * contiguous(shape)[at], [], own, inner)
     start, stop, axis, step = bounds
     at, by = axis_of("slice", known(w, axis), len(shape)), whole("slice", known(w, step), "a bound or step")
@@ -263,7 +264,7 @@ def _cut_out(
         return w.invalid("slice")
     distance = distance_between(start, stop)
     if distance is not None:
-        count = len(range(0, distance, by))
+        count = max(distance + by - 1, 0) // by
     elif part is not None and len(shape_of(part)) == len(shape):
         count = shape_of(part)[at]
     else:
@@ -272,14 +273,14 @@ def _cut_out(
     difference = w.apply(table["-"], [stop, start])
     tests = [
         w.apply(table["<="], [constant(0.0), start]), w.apply(table["<="], [start, stop]),
-        w.apply(table["<="], [stop, constant(float(shape[at]))]), _is_whole(w, start),
+        w.apply(table["<="], [stop, constant(real_of(shape[at]))]), _is_whole(w, start),
     ]  # fmt: skip
     if distance is not None:
-        tests.append(w.apply(table["="], [difference, constant(float(distance))]))
+        tests.append(w.apply(table["="], [difference, constant(real_of(distance))]))
     else:
         tests += [
-            w.apply(table["<"], [constant(float((count - 1) * by)), difference]),
-            w.apply(table["<="], [difference, constant(float(count * by))]), _is_whole(w, stop),
+            w.apply(table["<"], [constant(real_of((count - 1) * by)), difference]),
+            w.apply(table["<="], [difference, constant(real_of(count * by))]), _is_whole(w, stop),
         ]  # fmt: skip
     own, inner = _every(shape, at, count, by)
     places = [(contiguous(shape)[at], start)]
@@ -370,7 +371,7 @@ def _abstract_indices(
     """Apply the rule to the indices, counted from the start; an index out of range of this axis is an error."""
     if not is_number(indices) or kind_of(indices) == "bool":
         return w.invalid(name)
-    table, zero, most = w.machine.table, w.constant(0.0), w.constant(float(length))
+    table, zero, most = w.machine.table, w.constant(0.0), w.constant(real_of(length))
 
     def from_start(places: Any) -> Any:
         later = w.apply(table["+"], [places, most])
@@ -384,7 +385,7 @@ def whole_places(
 ) -> Any:
     """Apply the rule to whole numbers in [least, end); any other number is an error."""
     table, shape = w.machine.table, shape_of(places)
-    tests = within(w, places, float(least), float(end))
+    tests = within(w, places, real_of(least), real_of(end))
     if tests and not is_whole(kind_of(places) or "float64"):
         rest = w.apply(table["abs"], [w.apply(table["-"], [places, w.apply(table["floor"], [places])])])
         largest = reduced(w, rest, range(len(shape)), False, "max") if shape else rest

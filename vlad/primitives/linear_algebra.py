@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from vlad.core.extents import real_of
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Step, Write, broadcast, contiguous
 from vlad.core.types import is_tensor
 from vlad.data.devices import checking_singularity, device_of
@@ -416,7 +417,7 @@ def _abstract_inverse(w: AbstractMachine, a: Any) -> Any:
     if shape is None:
         return None
     return solution(
-        w, "inverse", a, w.apply(w.machine.table["eye"], [w.constant(float(shape[-1]))]), shape[:-2]
+        w, "inverse", a, w.apply(w.machine.table["eye"], [w.constant(real_of(shape[-1]))]), shape[:-2]
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array, expect_arrays
+from vlad.core.extents import real_of
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
 from vlad.core.types import has_tangents, is_tensor
 from vlad.data.devices import device_of, sums_along
@@ -107,7 +108,7 @@ def _combined(combine: str) -> Callable[..., Any]:
 def _abstract_mean(w: AbstractMachine, t: Any, axes: Sequence[int], keep: bool) -> Any:
     count = math.prod([shape_of(t)[axis] for axis in axes])
     total = _combined("+")(w, as_reals(w, t), axes, keep)
-    return w.apply(w.machine.table["/"], [total, w.constant(float(count))])
+    return w.apply(w.machine.table["/"], [total, w.constant(real_of(count))])
 
 
 def _expect_two(array: Array, axes: Any) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array
+from vlad.core.extents import Extent
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Write, contiguous
 from vlad.core.types import is_tensor
 from vlad.data.errors import Kind, VladError
@@ -66,7 +67,7 @@ def _reshape(t: Value, dims: Value) -> Value:
 
 
 def _new_shape(old: tuple[int, ...], dims: Value) -> tuple[int, ...]:
-    given = [dims] if type(dims) is float else elements("reshape", dims)
+    given = [dims] if type(dims) in (float, Extent) else elements("reshape", dims)
     free = [index for index, part in enumerate(given) if part == -1.0]
     shape = dimensions("reshape", list_of([1.0 if part == -1.0 else part for part in given]))
     count, size = math.prod(old), math.prod(shape)
@@ -289,7 +290,10 @@ def _abstract_split_like(w: AbstractMachine, x: Any, ts: Any, axis: Any) -> Any:
 
 def joins(shapes: Sequence[Shape], axis: int) -> bool:
     """Whether these shapes of tensors agree except along an axis, so that they can be concatenated."""
-    return len({(*shape[:axis], *shape[axis + 1 :], len(shape)) for shape in shapes}) == 1
+    if not shapes:
+        return False
+    first, *others = [(*shape[:axis], *shape[axis + 1 :]) for shape in shapes]
+    return all(len(one) == len(first) and one == first for one in others)
 
 
 def cut_up(w: AbstractMachine, x: Any, axis: int, lengths: Sequence[int]) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array, expect_arrays, expect_bytes
+from vlad.core.extents import Extent, real_of
 from vlad.core.loop_nests import SIZES, Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
 from vlad.core.types import has_tangents, is_real, is_tensor
 from vlad.data.devices import current, device_named, device_of, moved, name_of
@@ -52,6 +53,7 @@ from vlad.primitives.elementwise import different_devices, unlike
 from vlad.primitives.numbers import invalid
 from vlad.primitives.shaping import MOST_LISTED, stacked
 from vlad.primitives.type_rules import (
+    are_alike,
     as_kind,
     broadcast_shape,
     copied,
@@ -218,6 +220,10 @@ def _arange(stop: Value, start: Value, step: Value) -> Value:
 
 def _entries_of_range(stop: Value, start: Value, step: Value) -> int:
     """The number of entries of `arange`, as NumPy counts them. Raises VladError, or NoRoom if there is no memory for them."""
+    if Extent in (type(stop), type(start), type(step)):
+        if not step > 0:
+            return _entries_of_range(float(stop), float(start), float(step))
+        return max(stop - start + step - 1, 0) // step  # type: ignore[no-any-return]
     if not type(stop) is type(start) is type(step) is float:
         raise invalid("arange", "reals", stop, start, step, of=(Kind.REAL,))
     if step == 0 or not abs((stop - start) / step) < MOST_ENTRIES:
@@ -313,7 +319,7 @@ def _abstract_linspace(w: AbstractMachine, a: Any, b: Any, n: Any) -> Any:
     )  # fmt: skip
     reads = (Read(None, Access(0, (1,))), *[Read(index, None) for index in range(4)])
     kernel = Kernel((count,), reads, steps, (Output(count),), (Write(0, 9, Access(0, (1,))),))
-    operands = [w.constant(float(max(count - 1, 1))), w.constant(1.0), a, b]
+    operands = [w.constant(real_of(max(count - 1, 1))), w.constant(1.0), a, b]
     return w.loops(kernel, operands, [w.types.tensor((count,))])[0]
 
 
@@ -419,15 +425,13 @@ def _abstract_broadcast_like(w: AbstractMachine, x: Any, like: Any) -> Any:
         return x
     if not has_tangents(like.type):
         return w.known_zero
-    is_alike = shape_of(x) == shape_of(like) and kind_of(x) == kind_of(like)
-    return x if is_alike else repeated(w, x, shape_of(like), kind_of(like))
+    return x if are_alike(x, like) else repeated(w, x, shape_of(like), kind_of(like))
 
 
 def _abstract_witness(w: AbstractMachine, x: Any, r: Any) -> Any:
     if x.type.of is ZERO:
         return x
-    is_alike = shape_of(x) == shape_of(r) and kind_of(x) == kind_of(r)
-    return w.truth(False) if is_alike else x
+    return w.truth(False) if are_alike(x, r) else x
 
 
 def _sum_like(x: Value, like: Value) -> Value:
@@ -509,7 +513,7 @@ ROWS: list[Primitive] = [
                  lambda x: boolean(_is_real(x)), "any -> boolean", python="is_real(x)", uses={"is_real": _is_real},
                  abstract=lambda w, x: w.each(x, lambda x: w.truth(is_tensor(x.type) and has_tangents(x.type)))),
     constant("shape", "t", "The lengths of the axes.\n(shape #[[1 2 3] [4 5 6]])  ⇒ (2 3)", linear="t", value=_shape,
-              abstract=_of_number("shape", lambda w, t: w.value(_list_of_lengths(shape_of(t))))),
+              abstract=_of_number("shape", lambda w, t: w.value(list_of(list(map(real_of, shape_of(t))))))),
     constant("rank", "t",
         "The number of axes.\n(rank #[[1 2] [3 4]])  ⇒ 2",
         linear="t", value=lambda t: float(array_of("rank", t).ndim),
@@ -517,7 +521,7 @@ ROWS: list[Primitive] = [
     constant("size", "t",
         "The number of entries.\n(size #[[1 2 3] [4 5 6]])  ⇒ 6",
         linear="t", value=lambda t: float(array_of("size", t).size),
-              abstract=_of_number("size", lambda w, t: w.constant(float(math.prod(shape_of(t)))))),
+              abstract=_of_number("size", lambda w, t: w.constant(real_of(math.prod(shape_of(t)))))),
     constant("dtype", "t",
         "The kind of number: float64, float32, int64, int32 or boolean.\n(dtype #[1 2])  ⇒ float64", _dtype,
               abstract=_of_number("dtype", _abstract_dtype)),

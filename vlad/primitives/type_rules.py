@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from vlad.core.extents import AnExtent, Extent, certainly, exact_quotient
 from vlad.core.loop_nests import (
     Access,
     Choice,
@@ -33,7 +34,7 @@ from vlad.data.values import FALSE, TRUE, ZERO, Primitive, Value
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine
 
-Shape = tuple[int, ...]
+Shape = tuple[AnExtent, ...]
 Kind = str | None  # of the entries of a tensor; None: a real, which adopts the kind of the other operand
 
 
@@ -62,6 +63,12 @@ def plain(rule: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..
 def shape_of(x: Any) -> Shape:
     """The shape of a tensor; () for a real."""
     return x.type.of.shape if is_tensor(x.type) else ()
+
+
+def are_alike(x: Any, like: Any) -> bool:
+    """Whether two values have the same shape and kind."""
+    shape, other = shape_of(x), shape_of(like)
+    return kind_of(x) == kind_of(like) and len(shape) == len(other) and shape == other
 
 
 def kind_of(x: Any) -> Kind:
@@ -106,7 +113,7 @@ def known(w: AbstractMachine, x: Any) -> Value:
 def line_of(x: Any) -> tuple[Any, float, float]:
     """A real as factor·base + offset: (base, factor, offset), with None as base if it is constant."""
     if x.type.kind == "constant":
-        return None, 0.0, float(x.type.of) if x.type.of is not ZERO else 0.0
+        return None, 0.0, x.type.of if x.type.of is not ZERO else 0.0
     return (x, 1.0, 0.0) if x.line is None else x.line
 
 
@@ -124,11 +131,40 @@ def drawn(row: Primitive, operands: Sequence[Any]) -> tuple[Any, float, float] |
     return None
 
 
+def result_of_extents(row: Primitive, values: Sequence[Value]) -> Value | None:
+    """The result of a row for whole numbers of which some are extents, if it is an extent, or the same for all sizes."""
+    if not all(type(value) is Extent or (type(value) is float and value.is_integer()) for value in values):
+        return None
+    match row.name, values:
+        case "+", [a, b]:
+            found = a + b
+        case "-", [a, b]:
+            found = a - b
+        case "*", [a, b]:
+            found = a * b
+        case "negate", [a]:
+            found = -a
+        case "/", [a, b]:
+            found = exact_quotient(a, b)
+        case "quotient", [a, b]:
+            found = a // b if certainly("<=", 0, a) and certainly("<", 0, b) else None
+        case "floor" | "ceiling" | "round" | "truncate" | "real", [a]:
+            found = a
+        case "=" | "<" | "<=" | ">" | ">=", [a, b]:
+            holds = certainly(row.name, a, b)
+            return None if holds is None else TRUE if holds else FALSE
+        case _:
+            return None
+    return found if found is None or type(found) is Extent else float(found)
+
+
 def distance_between(a: Any, b: Any) -> int | None:
     """The difference of two reals, if it is a known whole number."""
     (base, factor, offset), (other, by, end) = line_of(a), line_of(b)
     distance = end - offset
-    return int(distance) if base is other and factor == by and distance % 1 == 0 else None
+    if base is not other or factor != by or distance % 1 != 0:
+        return None
+    return distance if type(distance) is Extent else int(distance)
 
 
 def list_parts(w: AbstractMachine, x: Any) -> list[Any] | None:
@@ -224,10 +260,13 @@ def broadcast_shape(shapes: Sequence[Shape]) -> Shape | None:
     rank = max([len(shape) for shape in shapes])
     lengths = []
     for axis in range(-rank, 0):
-        here = {shape[axis] for shape in shapes if len(shape) >= -axis} - {1}
-        if len(here) > 1:
-            return None
-        lengths.append(here.pop() if here else 1)
+        length: AnExtent = 1
+        for shape in shapes:
+            if len(shape) >= -axis and shape[axis] != 1:
+                if length not in (1, shape[axis]):
+                    return None
+                length = shape[axis]
+        lengths.append(length)
     return tuple(lengths)
 
 

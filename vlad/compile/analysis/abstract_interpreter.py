@@ -10,13 +10,14 @@ The file is long because it is one dispatch over the nodes of core, and the voca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from vlad.compile.analysis.static_operands import Fixed
 from vlad.compile.analysis.trees import Tree, nodes, shares_much
 from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import Unbounded, Unsettled
+from vlad.core.extents import AnExtent, Extent, real_of
 from vlad.core.loop_nests import SIZES, Kernel, Routine
 from vlad.core.nodes import (
     Apply,
@@ -66,12 +67,13 @@ from vlad.data.values import (
 )
 from vlad.expand.arity import too_few
 from vlad.primitives.files import Files
-from vlad.primitives.type_rules import drawn, entry_by_entry
+from vlad.primitives.type_rules import drawn, entry_by_entry, result_of_extents
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
 MISFITS = ("invalid-argument", "wrong-shape")  # codes of errors
+NO_SHAPES: Mapping[int, tuple[AnExtent, ...]] = {}
 MOST_SHAPES = 4  # of the operands of a call, for each of which it is specialised separately
 
 Callee = Code | Recursion
@@ -126,6 +128,7 @@ class AbstractInterpreter:
         self.devices: tuple[str, ...] = COMPILED  # with a compiler
         self.looping: set[Code] = set()  # recursive codes
         self.is_standalone = False  # do errors need their messages, because there is no tier 0?
+        self.shapes = NO_SHAPES  # of tensors among the operands, by id, if not their own
         self.files: Files | None = None  # None: files are not inspected before the program runs
         self._values: dict[
             int, tuple[Value, Type]
@@ -372,7 +375,8 @@ class AbstractInterpreter:
         if general and type(value) is float:
             return self.types.real
         if type(value) is Fixed:
-            return self.types.constant(float(value))
+            shape = self.shapes.get(id(value))
+            return self.types.constant(float(value) if shape is None else real_of(shape[0]))
         if general and type(value) is Boolean:
             return self.types.boolean
         if general and type(value) is String:
@@ -380,19 +384,19 @@ class AbstractInterpreter:
         if type(value) is tuple and value:
             return self.types.closure(value[0], ())
         if type(value) is Tensor:
-            return self._type_of_tensor(value)
+            return self._type_of_tensor(value, self.shapes if general else NO_SHAPES)
         if type(value) is Opaque:
             self.left_out("host objects are")
         return self.types.constant(value)
 
-    def _type_of_tensor(self, value: Tensor) -> Type:
+    def _type_of_tensor(self, value: Tensor, shapes: Mapping[int, tuple[AnExtent, ...]]) -> Type:
         kind, where = kind_name(value.like.dtype), name_of(value.like)
         if where != self.machine.device:
             self.left_out(f"tensors on {where} are in a session on {self.machine.device}")
         self._on_device(where != "cpu" or is_on_host(value))
         if kind not in SIZES:
             self.left_out(f"tensors of {kind} are")
-        return self.types.tensor(value.shape, kind)
+        return self.types.tensor(shapes.get(id(value), value.shape), kind)
 
     def _on_device(self, reached: bool = True) -> None:
         """Note a tensor of the session's device."""
@@ -697,14 +701,23 @@ class AbstractInterpreter:
             result = entry_by_entry(self, row, operands)
             return result
         if all(type_.kind == "constant" for type_ in types):
-            try:
-                return self.constant(row.value(*[type_.of for type_ in types]))
-            except VladError:  # of a Python function; tier 0 raises it
-                return self.invalid(row.name)
+            found = self._constant_result(row, [type_.of for type_ in types])
+            if found is not None or not any(type(type_.of) is Extent for type_ in types):
+                return found
         is_test = row.type.result == "boolean"
         found = self.compute(row, operands, self.types.boolean if is_test else self.types.real)
         found.line = drawn(row, operands)
         return found
+
+    def _constant_result(self, row: Primitive, values: list[Value]) -> Result:
+        """The result for constants; None for those among them that are extents if it is none itself."""
+        if any(type(value) is Extent for value in values):
+            value = result_of_extents(row, values)
+            return None if value is None else self.value(value)
+        try:
+            return self.constant(row.value(*values))
+        except VladError:  # of a Python function; tier 0 raises it
+            return self.invalid(row.name)
 
     def _scalar_by_member(self, row: Primitive, operands: list[Known], index: int, union: Known) -> Result:
         return self.dispatch(

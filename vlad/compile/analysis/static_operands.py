@@ -57,7 +57,7 @@ def form(operands: tuple[Value, ...]) -> Any:
     parts = _parts(operands)
     if parts is None:
         return None
-    return tuple([(type(part), part.shape if type(part) is Tensor else is_pair(part)) for part in parts])
+    return tuple([(type(part), len(part.shape) if type(part) is Tensor else is_pair(part)) for part in parts])
 
 
 def with_fixed(operands: tuple[Value, ...], places: Places) -> tuple[Value, ...]:

@@ -12,12 +12,13 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vlad.compile.analysis.static_operands import MOST_WRITTEN, Fixed
 from vlad.compile.analysis.trees import Tree, nodes
 from vlad.control.budget import expect_bytes
+from vlad.core.extents import AnExtent
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -68,6 +69,9 @@ ATOMS = {
 }
 
 
+NO_SHAPES: Mapping[int, tuple[AnExtent, ...]] = {}
+
+
 class Nameless(Exception):
     """A call contains something without a text, or is too large."""
 
@@ -81,12 +85,17 @@ class Identity(NamedTuple):
 
 
 def identity(
-    machine: Machine, f: Value, operands: Iterable[Value | Tree], longest: int, *more: str
+    machine: Machine,
+    f: Value,
+    operands: Iterable[Value | Tree],
+    longest: int,
+    *more: str,
+    shapes: Mapping[int, tuple[AnExtent, ...]] = NO_SHAPES,
 ) -> Identity:
     """The identity of a call, with further relevant texts `more`. The lengths of lists longer than `longest` do not matter.
-    Raises Nameless.
+    `shapes`: of tensors among the operands, by id, if not their own. Raises Nameless.
     """
-    walk = _Walk(machine)
+    walk = _Walk(machine, shapes)
     with deep_recursion():
         walk.value(look(f))
         walk.rest()
@@ -151,7 +160,7 @@ def _kind(walk: _Walk, value: Value | Tree, longest: int, known: dict[int, str])
             )
             value = value[width]
     if type(value) is Fixed:
-        end = value.hex()
+        end = str(walk.shapes[id(value)][0]) if id(value) in walk.shapes else value.hex()
     elif type(value) is float:
         end = "real"
     elif type(value) is Boolean:
@@ -161,7 +170,7 @@ def _kind(walk: _Walk, value: Value | Tree, longest: int, known: dict[int, str])
     elif type(value) is tuple and value:
         end = walk.code(value[0])
     elif type(value) is Tensor:
-        end = _layout(value)
+        end = _layout(value, walk.shapes.get(id(value)))
     else:
         end = _atom(value)
     if len(parts) > longest:
@@ -192,8 +201,9 @@ def _atom(value: Value) -> str:
     raise Nameless
 
 
-def _layout(tensor: Tensor) -> str:
-    return f"tensor {kind_name(tensor.like.dtype)} {name_of(tensor.like)} {' '.join(map(str, tensor.shape))}"
+def _layout(tensor: Tensor, shape: tuple[AnExtent, ...] | None = None) -> str:
+    lengths = " ".join(map(str, tensor.shape if shape is None else shape))
+    return f"tensor {kind_name(tensor.like.dtype)} {name_of(tensor.like)} {lengths}"
 
 
 def _derivation(code: Code) -> str:
@@ -209,8 +219,9 @@ def _spelt(text: str) -> str:
 class _Walk:
     """Writes words. A repeated object is written as its number, so sharing and recursion need no special care."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, shapes: Mapping[int, tuple[AnExtent, ...]]) -> None:
         self.machine = machine
+        self.shapes = shapes
         self.words: list[str] = []
         self.cells: list[Global] = []
         self.tensors: list[Tensor] = []  # whose entries are passed with each call, by their numbers

@@ -14,6 +14,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from vlad.compile.analysis.sizes import Shapes, Sizes, shapes_of, sizes_between
 from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
 from vlad.compile.analysis.strategy import DUE_TO_ZEROS, Strategy, lengths, with_and_without_unrolling
 from vlad.compile.analysis.trees import Tree
@@ -122,6 +123,7 @@ class Compiled(Crossing):
         """`given`: the tensors whose entries are passed with each call."""
         super().__init__(interface)
         self.given = [entries(tensor) for tensor in given]
+        self._largest = 0  # bytes of the largest array in this call whose size is not constant
         self.held: list[Any] = [*self.given]  # referents of words
         self.cells = cells  # the globals whose values the code relies on
         self.outside = outside_of(machine) if interface.acts else None
@@ -209,8 +211,12 @@ class Compiled(Crossing):
     def _called(self, operands: tuple[Value, ...]) -> Value:
         leaves: list[Any] = []
         kept: list[Any] = []
+        self._forget_lengths()
         for operand, type_ in zip(operands, self.interface.operands, strict=True):
             self._encode(operand, type_, leaves, kept)
+        self._measure()
+        if not has_room(self._largest * (1 + ("p" in self.words.results))):
+            raise Narrow("its memory is small")
         for index, (kind, word) in enumerate(leaves):
             setattr(self._in[index], "i" if kind == "b" else kind, word)
         if self.stop is not None:
@@ -255,6 +261,19 @@ class Compiled(Crossing):
             self.steps[0] = self.steps[1] + 1
         self.watch.raise_if_interrupted()  # a limit may have stopped it, whose exception is still pending
         raise failure(status, self.interface)
+
+    def _measure(self) -> None:
+        interface = self.interface
+        if not interface.sizes:
+            return
+        count = len(interface.extents)
+        found = ffi.new("long[]", count + 1)
+        if 0 in self._lengths or not self.handle.vlad_measure(self._lengths, found):
+            raise Mismatch
+        self._lengths = lengths = ffi.unpack(found, count + 1)
+        if any(lengths[number] != length for number, length in self._others):
+            raise Mismatch
+        self._largest = lengths.pop()
 
     def is_taken(self) -> bool:
         """Is a call in progress in another thread?"""
@@ -370,8 +389,10 @@ def compile_call(
     fixed: Places = (),
     zeros_distinct: int | None = None,
     trees: Container[int] = (),
+    earlier: Sequence[Shapes] = (),
 ) -> Compiled | Launched:
-    """Compile a procedure for operands like these, when it has `variants` variants already. `fixed`: the positions of numbers
+    """Compile a procedure for operands like these, when it has `variants` variants already. `earlier`: the shapes for which it
+    was compiled; lengths that differ from them become sizes. `fixed`: the positions of numbers
     that had to be constants in operands of the same form. `zeros_distinct`: as of `attempts` in analysis/strategy.py. `trees`:
     the operands whose shapes do not matter. Raises Unbounded, with a place if `with_place` is set, or toolchain.Unavailable.
     """
@@ -383,10 +404,16 @@ def compile_call(
 
     def compiled(places: Places) -> Compiled | Launched:
         given = tuple([Tree(x) if n in trees else x for n, x in enumerate(with_fixed(operands, places))])
+        sizes = sizes_between(earlier, given) if earlier else None
+        options = optimize, fast_math, zeros_distinct, sizes
         for limit in first:
             with contextlib.suppress(Unbounded):
-                return with_room(_compile, machine, f, given, limit, optimize, fast_math, zeros_distinct)
-        return with_room(_compile, machine, f, given, last, optimize, fast_math, zeros_distinct, with_place)
+                return with_shapes(given, with_room(_compile, machine, f, given, limit, *options))
+        return with_shapes(given, with_room(_compile, machine, f, given, last, *options, with_place))
+
+    def with_shapes(given: tuple[Value | Tree, ...], found: Compiled | Launched) -> Compiled | Launched:
+        found.shapes = shapes_of(given)
+        return found
 
     if not set(fixed) <= set(whole_numbers(operands)):
         fixed = ()
@@ -459,6 +486,7 @@ def _compile(
     optimize: int,
     fast_math: bool,
     zeros_distinct: int | None,
+    sizes: Sizes | None = None,
     with_place: bool = False,
 ) -> Compiled | Launched:
     call: Identity | None = None
@@ -472,7 +500,8 @@ def _compile(
                 machine.device,
                 toolchain.signature(),
             )
-            call = identity(machine, f, operands, longest, *more)
+            shapes = {} if sizes is None else sizes.shapes
+            call = identity(machine, f, operands, longest, *more, shapes=shapes)
             try:
                 kept = _kept(machine, call)
             except Unbounded:
@@ -484,7 +513,7 @@ def _compile(
     # 13 ms, only for a call that is not cached
     made = import_safely("vlad.compile.calling.pipeline").made
     try:
-        unit = made(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest, zeros_distinct)
+        unit = made(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest, zeros_distinct, sizes)
     except Unbounded as unbounded:
         if call is not None:
             entry = {"unbounded": unbounded.reason, "for_number": unbounded.for_number}

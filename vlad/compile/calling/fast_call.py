@@ -13,14 +13,15 @@ from __future__ import annotations
 import itertools
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from vlad.compile.calling.interface import Interface
 from vlad.compile.native.abi import ffi
-from vlad.compile.native.c_extension import CONSTANT, EMPTY, LEAF, NOWHERE, PAIR, REAL, TENSOR, border
+from vlad.compile.native.c_extension import CONSTANT, EMPTY, LEAF, LENGTH, NOWHERE, PAIR, REAL, TENSOR, border
 from vlad.control.native_interrupts import Interruptible
+from vlad.core.extents import Extent
 from vlad.core.loop_nests import SIZES
 from vlad.core.types import Type, is_tensor
 from vlad.data.tensors import Tensor
@@ -50,7 +51,7 @@ def quick(compiled: Any, words: Any, results: Any) -> Quick | None:
     in_c = border() if len(given.leaves) + len(result.leaves) <= MOST_PARTS else None
     if in_c is not None:
         leaves = in_c.call(*_described(compiled, words, results, given, result))
-    elif given.is_flat and result.is_row:
+    elif given.is_flat and result.is_row and not interface.sizes:
         leaves = _Writer(compiled, words, results, given.leaves, result.leaves).leaves()
     else:
         return None
@@ -59,6 +60,8 @@ def quick(compiled: Any, words: Any, results: Any) -> Quick | None:
 
 def _ends_soon(compiled: Any, types: Sequence[Type]) -> bool:
     """Are calls short? Code that does not poll for interrupts has only short kernels; with few entries it takes microseconds."""
+    if compiled.interface.sizes:
+        return False
     entries = sum([type_.of.size for type_ in types if is_tensor(type_)])
     largest = compiled.interface.largest // SIZES["float64"]
     return compiled.stop is None and entries + largest <= MOST_ENTRIES
@@ -69,22 +72,26 @@ def _described(
 ) -> tuple[Any, ...]:
     """The description of a call for c_extension.c."""
     types, elements = given.leaves, result.leaves
+    interface = compiled.interface
+    lengths = {extent: number for number, extent in enumerate(interface.extents)}
+    measure = ffi.addressof(compiled.handle, "vlad_measure") if interface.sizes else ffi.NULL
     numbers = itertools.count()
     parts = []
     for type_ in elements:
-        if _is_constant(type_):
-            parts.append((CONSTANT, type_.of, (), NOWHERE, NOWHERE))
+        if _is_constant(type_) or _is_length(type_):
+            parts.append(_operand(type_, lengths))
         else:
             number = next(numbers)
             target = compiled.words.target(number)
-            parts.append((*_part(type_), number, NOWHERE if target is None else target))
+            parts.append((*_part(type_, lengths), number, NOWHERE if target is None else target))
     rest = ffi.NULL if compiled.rest is None else ffi.addressof(compiled.handle, "vlad_rest")
     addresses = [ffi.addressof(compiled.handle, "vlad_call"), rest, words, results]
     return (
         *[int(ffi.cast("long", address)) for address in addresses], compiled.busy,
         given.form, result.form, given.is_flat, result.is_row,
-        tuple([_operand(type_) for type_ in types]), tuple(parts),
+        tuple([_operand(type_, lengths) for type_ in types]), tuple(parts),
         (compiled.handle, words, results, *compiled.held), () if _ends_soon(compiled, [*types, *elements]) else _turn(compiled),
+        int(ffi.cast("long", measure)), interface.sizes, len(lengths),
     )  # fmt: skip
 
 
@@ -95,17 +102,21 @@ def _turn(compiled: Any) -> tuple[Any, ...]:
     return compiled.lock.acquire, compiled.lock.release, stop, stopped, Interruptible
 
 
-def _operand(type_: Type) -> tuple[Any, ...]:
-    what = (CONSTANT, type_.of, ()) if _is_constant(type_) else _part(type_)
+def _operand(type_: Type, lengths: Mapping[Extent, int]) -> tuple[Any, ...]:
+    if _is_length(type_):
+        return LENGTH, None, (-1 - lengths[type_.of],), NOWHERE, NOWHERE
+    what = (CONSTANT, type_.of, ()) if _is_constant(type_) else _part(type_, lengths)
     return *what, NOWHERE, NOWHERE
 
 
-def _part(type_: Type) -> tuple[Any, ...]:
+def _part(type_: Type, lengths: Mapping[Extent, int]) -> tuple[Any, ...]:
+    """`lengths`: the numbers of the extents that are known only in a call."""
     if not is_tensor(type_):
         return REAL, None, ()
     import numpy
 
-    return TENSOR, numpy.dtype(type_.of.kind), type_.of.shape
+    shape = tuple([length if type(length) is int else -1 - lengths[length] for length in type_.of.shape])
+    return TENSOR, numpy.dtype(type_.of.kind), shape
 
 
 class Structure(NamedTuple):
@@ -135,7 +146,7 @@ def structure(types: Any, type_: Type) -> Structure | None:
             work += reversed(type_.parts)
         elif type_.kind == "constant" and type_.of == ():
             form.append(EMPTY)
-        elif _is_number(type_) or _is_constant(type_):
+        elif _is_number(type_) or _is_constant(type_) or _is_length(type_):
             form.append(LEAF)
             leaves.append(type_)
         else:
@@ -148,7 +159,9 @@ def structure_of_operands(interface: Interface) -> Structure | None:
     found: list[Structure] = []
     for operand in interface.operands:
         one = structure(interface.layout.types, operand)
-        if one is None or not all(_is_number(type_) or is_fixed(type_) for type_ in one.leaves):
+        if one is None:
+            return None
+        if not all(_is_number(type_) or is_fixed(type_) or _is_length(type_) for type_ in one.leaves):
             return None
         found.append(one)
     *before, last = found
@@ -344,6 +357,11 @@ def _caller(compiled: Any) -> Callable[[Any, Any], int]:
 
 def _is_number(type_: Type) -> bool:
     return bool(type_.kind == "real" or is_tensor(type_))
+
+
+def _is_length(type_: Type) -> bool:
+    """Is it a number that is an extent, which operands determine?"""
+    return type(type_.of) is Extent
 
 
 def _is_constant(type_: Type) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from vlad.compile.ir.program import Failure
 from vlad.compile.ir.representation import Representation
 from vlad.compile.native.call_words import CallWords
+from vlad.core.extents import LEAST, Extent, Guards
 from vlad.core.types import Cell, Type, Types, found
 from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, String, Symbol, Value, symbol
 
@@ -32,6 +33,8 @@ class Interface:
     direct            it has a second entry, `vlad_direct`, from doubles to a double
     largest           bytes of the largest array that it allocates
     zeros_distinct    what the known zero must stay distinct from so that more operands fit (analysis/strategy.py), if anything
+    extents           the lengths of axes that are known only in a call: first the sizes, which axes of operands have, then others
+    sizes             the number of the former
     """
 
     layout: Representation
@@ -44,10 +47,12 @@ class Interface:
     direct: bool
     largest: int
     zeros_distinct: int | None = None
+    extents: tuple[Extent, ...] = ()
+    sizes: int = 0
 
     def text(self) -> str:
         """Serialize for another process. Raises Unwritable."""
-        writer = _Writer(self.layout)
+        writer = _Writer(self.layout, self.extents)
         fields = {
             "operands": [writer.type(type_) for type_ in self.operands],
             "result": None if self.result is None else writer.type(self.result),
@@ -58,6 +63,8 @@ class Interface:
             "direct": self.direct,
             "largest": self.largest,
             "zeros_distinct": self.zeros_distinct,
+            "extents": len(self.extents),
+            "sizes": self.sizes,
         }
         return json.dumps({"cells": writer.written(), **fields})
 
@@ -65,7 +72,7 @@ class Interface:
 def read_interface(text: str) -> Interface:
     """Read the output of `Interface.text`."""
     fields = json.loads(text)
-    reader = _Reader(fields["cells"])
+    reader = _Reader(fields["cells"], fields["extents"])
     result = fields["result"]
     return Interface(
         Representation(reader.types),
@@ -78,6 +85,8 @@ def read_interface(text: str) -> Interface:
         fields["direct"],
         fields["largest"],
         fields["zeros_distinct"],
+        reader.extents,
+        fields["sizes"],
     )
 
 
@@ -93,8 +102,9 @@ ATOMS: dict[str, Value] = {
 class _Writer:
     """Writes types as JSON; a union is the number of its cell."""
 
-    def __init__(self, layout: Representation) -> None:
+    def __init__(self, layout: Representation, extents: tuple[Extent, ...]) -> None:
         self.layout = layout
+        self.numbers = {extent: number for number, extent in enumerate(extents)}
         self.cells: dict[Cell, int] = {}
         self.unions: list[Type] = []
 
@@ -104,7 +114,10 @@ class _Writer:
             case "real" | "boolean" | "string":
                 return type_.kind
             case "tensor":
-                return {"tensor": type_.of.kind, "shape": type_.of.shape}
+                lengths = [
+                    length if type(length) is int else [self.numbers[length]] for length in type_.of.shape
+                ]
+                return {"tensor": type_.of.kind, "shape": lengths}
             case "pair":
                 return self.chain(type_)
             case "union":
@@ -129,6 +142,8 @@ class _Writer:
         for name, atom in ATOMS.items():
             if value is atom:
                 return name
+        if type(value) is Extent:
+            return {"extent": self.numbers[value]}
         if type(value) is float:
             return {"real": value.hex()}
         if type(value) is Symbol:
@@ -147,8 +162,10 @@ class _Writer:
 
 
 class _Reader:
-    def __init__(self, cells: list[list[Any]]) -> None:
+    def __init__(self, cells: list[list[Any]], extents: int) -> None:
         self.types = Types()
+        guards = Guards()
+        self.extents = tuple([guards.size(LEAST) for _ in range(extents)])
         self.unions = [self.types.union() for _ in cells]
         for union, members in zip(self.unions, cells, strict=True):
             for member in members:
@@ -173,10 +190,13 @@ class _Reader:
                 for first in reversed(firsts):
                     type_ = types.pair(self.type(first), type_)
                 return type_
+            case {"extent": number}:
+                return types.constant(self.extents[number])
             case {"real": text}:
                 return types.constant(float.fromhex(text))
             case {"tensor": kind, "shape": shape}:
-                return types.tensor(tuple(shape), kind)
+                lengths = [length if type(length) is int else self.extents[length[0]] for length in shape]
+                return types.tensor(tuple(lengths), kind)
             case {"symbol": name}:
                 return types.constant(symbol(name))
         return types.constant(String(written["string"]))

@@ -7,15 +7,18 @@ with the boxes that they point to; or a value. Raises Mismatch if a value is not
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any
 
+from vlad.compile.analysis.sizes import Shapes
 from vlad.compile.analysis.static_operands import Places
 from vlad.compile.calling.interface import Interface
 from vlad.compile.ir.program import Member
 from vlad.compile.ir.refusals import Mismatch, Narrow
 from vlad.compile.native.abi import ffi
 from vlad.control.budget import expect_bytes, has_room
+from vlad.core.extents import LEAST, AnExtent, Extent
 from vlad.core.loop_nests import SIZES
 from vlad.core.types import Layout, Type, constant_head, constant_key
 from vlad.data.tensors import Tensor, entries, from_entries, is_on_host, kind_name
@@ -30,6 +33,7 @@ class Crossing:
     """
 
     fixed: Places = ()
+    shapes: Shapes = ()  # of the tensors in the operands for which it was compiled
 
     def __init__(self, interface: Interface) -> None:
         self.interface = interface
@@ -38,15 +42,66 @@ class Crossing:
         # shared parts are written, and read, once per call: boxes by value, values by address
         self._made: dict[tuple[int, Type], Any] = {}
         self._seen: dict[tuple[int, Type], Value] = {}
+        # the numbers of the lengths that are known only in a call, and their values in this one, 0 if not yet known
+        self._numbers = {extent: number for number, extent in enumerate(interface.extents)}
+        self._lengths = [0] * interface.sizes
+        self._others: list[tuple[int, int]] = []  # numbers and actual lengths of those that are not sizes
 
     def takes(self, operands: tuple[Value, ...]) -> bool:
         """Whether these are of the types for which it was compiled."""
-        return all(self.takes_one(index, operand) for index, operand in enumerate(operands))
+        with self.lock:
+            self._forget_lengths()
+            try:
+                for operand, type_ in zip(operands, self.interface.operands, strict=True):
+                    self._encode(operand, type_, [], [])
+                self._measure()
+                return True
+            except Mismatch:
+                return False
+            finally:
+                self._made.clear()
+                self._seen.clear()
+
+    def _forget_lengths(self) -> None:
+        self._lengths = [0] * self.interface.sizes
+        self._others.clear()
+
+    def _measure(self) -> None:
+        """Compute the lengths that depend on sizes, after all operands were converted. Raises Mismatch if the code does not serve
+        these sizes."""
+
+    def _fits(self, value: Value, layout: Layout) -> bool:
+        """Whether a value is a tensor of this layout; its sizes are noted."""
+        if type(value) is not Tensor or kind_name(value.like.dtype) != layout.kind:
+            return False
+        if not self._numbers:
+            return bool(value.shape == layout.shape)
+        return len(value.shape) == len(layout.shape) and all(map(self._is_length, value.shape, layout.shape))
+
+    def _is_length(self, length: int, extent: AnExtent) -> bool:
+        if type(extent) is int:
+            return length == extent
+        number = self._numbers[extent]  # type: ignore[index]
+        if number >= self.interface.sizes:
+            self._others.append((number, length))
+            return True
+        known = self._lengths[number]
+        if not known and length >= LEAST:
+            self._lengths[number] = known = length
+        return known == length
+
+    def _shape(self, layout: Layout) -> tuple[int, ...]:
+        """The shape of a result in this call."""
+        numbers, lengths = self._numbers, self._lengths
+        return tuple([
+            extent if type(extent) is int else lengths[numbers[extent]] for extent in layout.shape  # type: ignore[index]
+        ])  # fmt: skip
 
     def takes_one(self, index: int, operand: Value) -> bool:
         """Whether the operand with this index is of the type for which it was compiled."""
         with self.lock:
             try:
+                self._forget_lengths()
                 self._encode(operand, self.interface.operands[index], [], [])
                 return True
             except Mismatch:
@@ -85,6 +140,14 @@ class Crossing:
                 kept.append(characters)  # so that its id in `_made` stays unique
                 words.append(("p", self._boxed(characters, self.types.characters, kept)))
                 return
+            if type(type_.of) is Extent:
+                if (
+                    type(value) is not float
+                    or not value.is_integer()
+                    or not self._is_length(int(value), type_.of)
+                ):
+                    raise Mismatch
+                return
             if type_.kind == "constant":
                 if type(value) is Tensor or constant_key(value) != constant_key(type_.of):
                     raise Mismatch
@@ -101,7 +164,7 @@ class Crossing:
 
     def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
         """The pointer to a tensor's entries in row-major order."""
-        if not is_tensor_of(value, layout) or not is_on_host(value):
+        if not self._fits(value, layout) or not is_on_host(value):
             raise Mismatch
         array = entries(value)
         buffer = ffi.from_buffer(array)
@@ -116,9 +179,10 @@ class Crossing:
         layout = type_.of
         value = self._seen.get((int(ffi.cast("long", pointer)), type_))
         if value is None:
-            expect_bytes(layout.size * SIZES[layout.kind])
-            given = ffi.buffer(pointer, layout.size * SIZES[layout.kind])
-            value = from_entries(given, layout.shape, layout.kind)
+            shape = self._shape(layout)
+            count = math.prod(shape) * SIZES[layout.kind]
+            expect_bytes(count)
+            value = from_entries(ffi.buffer(pointer, count), shape, layout.kind)
         return value
 
     def _parts(self, value: Value, type_: Type) -> tuple[Value, ...]:
@@ -178,7 +242,7 @@ class Crossing:
                 if type_.head == ("pair" if len(value) == 2 else value[0]):
                     return member, type_
             elif type(value) is Tensor:
-                if type_.head == ("tensor", value.shape, kind_name(value.like.dtype)):
+                if type_.kind == "tensor" and is_tensor_of(value, type_.of):
                     return member, type_
             elif type_.head == constant_head(value):
                 return member, type_
@@ -196,6 +260,9 @@ class Crossing:
                 break
             if type_.kind == "boolean":
                 value = TRUE if leaves.pop(0) else FALSE
+                break
+            if type(type_.of) is Extent:
+                value = float(self._lengths[self._numbers[type_.of]])
                 break
             if type_.kind == "constant":
                 value = type_.of

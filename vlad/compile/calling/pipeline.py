@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vlad.compile.analysis.abstract_interpreter import Instance
 from vlad.compile.analysis.fixpoint import Analysis
+from vlad.compile.analysis.sizes import Sizes, extents_of, sizes_in_unions
 from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.analysis.strategy import Settled, Strategy, best, fit
 from vlad.compile.analysis.trees import Tree
@@ -16,6 +17,7 @@ from vlad.compile.ir.program import Program
 from vlad.compile.ir.refusals import NotWorthwhile, Unbounded, Unsettled
 from vlad.compile.native.call_words import CallWords
 from vlad.compile.passes.order import improved, size
+from vlad.core.extents import Resized
 from vlad.core.types import LONGEST_CHAIN, TooLarge
 from vlad.data.values import Code, Value
 from vlad.evaluate.limits import deep_recursion
@@ -36,18 +38,25 @@ def made(
     operands: tuple[Value | Tree, ...],
     longest: int = LONGEST_CHAIN,
     zeros_distinct: int | None = None,
+    sizes: Sizes | None = None,
 ) -> Unit:
-    """The unit of the best attempt. `zeros_distinct`: as of `attempts` in analysis/strategy.py. Raises Unbounded."""
+    """The unit of the best attempt. `zeros_distinct`: as of `attempts` in analysis/strategy.py; `sizes`: of those operands whose
+    lengths the code does not depend on. Raises Unbounded."""
 
     def attempt(strategy: Strategy) -> tuple[Unit, Settled]:
-        unit = Unit(machine, code, environment, operands, strategy)
+        unit = Unit(machine, code, environment, operands, strategy, sizes)
         if strategy.unroll and unit.text.count("\n") > MOST_UNROLLED_LINES:
             raise NotWorthwhile(TOO_LONG)
         settled = fit(unit.program, unit.analysis.types)
         unit.interface = replace(unit.interface, zeros_distinct=settled.zeros_distinct)
         return unit, settled
 
-    return best(attempt, longest, zeros_distinct=zeros_distinct)
+    try:
+        return best(attempt, longest, zeros_distinct=zeros_distinct)
+    except Resized as resized:
+        assert sizes is not None
+        fewer = sizes.with_values(resized.values)
+    return made(machine, code, environment, operands, longest, zeros_distinct, fewer)
 
 
 def settles(
@@ -83,8 +92,12 @@ class Unit:
         environment: tuple[Value, ...],
         operands: tuple[Value | Tree, ...],
         strategy: Strategy = Strategy(),  # noqa: B008 - it is frozen
+        sizes: Sizes | None = None,
     ) -> None:
         self.analysis = Analysis(machine, strategy)
+        self.sizes = sizes
+        if sizes is not None:
+            self.analysis.shapes = sizes.shapes
         try:
             self._make(self.analysis, code, environment, operands)
         except (TooLarge, RecursionError):
@@ -102,6 +115,9 @@ class Unit:
             root = _solved(analysis, code, environment, operands)
             if root.result is None and not root.operands:
                 raise Unbounded("it never returns")
+            sizes = self.sizes
+            if sizes is not None and (fixed := sizes_in_unions(analysis.types, root.operands)):
+                raise Resized({size: size.now for size in fixed})
             specializer = Specializer(analysis)
             on_gpu = analysis.machine.device == "cuda" and analysis.types.has_tensors
             program = specializer.entry(root, environment)
@@ -109,14 +125,15 @@ class Unit:
                 raise NotWorthwhile(TOO_LONG)
             self.program: Program = improved(program, specializer.layout, not on_gpu)
             self.cuda: cuda_unit.Emission | None = None  # for a GPU
+            crossing = [*root.operands, *([root.result] if root.result is not None else [])]
             if on_gpu:
-                crossing = [*root.operands, *([root.result] if root.result is not None else [])]
                 self.cuda = cuda_unit.emit(self.program, analysis.types, crossing)
                 (entry,) = self.program.entries
                 kinds = "".join([slot.kind for slot in entry.parameters])
                 emitted = c_unit.Emitted(self.cuda.text, CallWords(kinds, entry.results))
             else:
-                emitted = c_unit.emit(self.program)
+                extents = extents_of(sizes, analysis.types, crossing)
+                emitted = c_unit.emit(self.program, extents, 0 if sizes is None else len(sizes.sizes))
             self.text, self.given = emitted.text, emitted.given
             self.interface = Interface(
                 specializer.layout,
@@ -128,4 +145,8 @@ class Unit:
                 emitted.stops,  # code without loops, recursion or allocation ends by itself
                 emitted.direct,
                 emitted.largest,
+                extents=() if on_gpu else tuple(extents),
+                sizes=0 if on_gpu or sizes is None else len(sizes.sizes),
             )
+            if sizes is not None:
+                sizes.guards.closed = True

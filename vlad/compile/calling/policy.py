@@ -21,13 +21,15 @@ although a call runs twice.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from vlad.compile.analysis.sizes import Shapes
 from vlad.compile.analysis.static_operands import form
 from vlad.compile.analysis.trees import is_tree
 from vlad.compile.calling.background import BACKGROUND
@@ -241,8 +243,9 @@ class Tiers:
         self._note_trees(entry, operands)
         entry.lasts = True
         entry.place = None
-        try:
-            compiled = compile_call(
+
+        def compiled_after(earlier: Sequence[Shapes]) -> Any:
+            return compile_call(
                 self.machine,
                 entry.f,
                 operands,
@@ -252,7 +255,20 @@ class Tiers:
                 fixed=entry.fixed.get(form_of, ()),
                 zeros_distinct=entry.zeros_distinct,
                 trees=entry.trees,
+                earlier=earlier,
             )
+
+        try:
+            compiled = None
+            earlier = [one.shapes for one in entry.variants]
+            if entry.has_sizes and earlier and self.machine.device != "cuda":
+                with contextlib.suppress(Unbounded):
+                    compiled = compiled_after(earlier)
+                if compiled is None or not compiled.takes(operands):
+                    entry.has_sizes = False
+                    compiled = None
+            if compiled is None:
+                compiled = compiled_after(())
         except Unbounded as unbounded:
             entry.reason, entry.place = unbounded.reason, unbounded.span
             entry.misses += unbounded.for_number

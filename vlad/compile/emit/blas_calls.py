@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vlad.compile.emit.c_numbers import long_text
 from vlad.compile.emit.loop_text import C_KINDS
 from vlad.compile.emit.needs import Needs
 from vlad.compile.ir.matrix_products import Product
 from vlad.compile.loops.text import text_of
 from vlad.compile.loops.values import position
 from vlad.compile.runtime.functions import marked
+from vlad.core.extents import at_most
 from vlad.core.loop_nests import Access, Kernel
 
 # After so many, a product polls `vlad_stop`: the library cannot be interrupted.
@@ -31,20 +33,29 @@ def product_lines(
     left, right, result = product.left, product.right, product.result
     arrays = [f"(const {real} *){operands[one.operand]}" for one in (left, right)]
     starts = [_start(one.access, product.batch, kernel) for one in (left, right, result)]
-    rows, step = f"{product.rows}L", max(1, MANY_MULTIPLICATIONS // (product.columns * product.terms))
+    rows, each = long_text(product.rows), product.columns * product.terms
+    step = most = f"({MANY_MULTIPLICATIONS} / {each} + 1)"
+    is_long = True
+    if type(each) is int:
+        count = max(1, MANY_MULTIPLICATIONS // each)
+        step, most, is_long = str(count), long_text(count), not at_most(product.rows, count)
     places = [f"{arrays[0]} + {starts[0]}", f"{output} + {starts[2]}"]
     calls = []
-    if step < product.rows:
-        calls += [f"for (long row = 0; row < {product.rows}; row += {step}) {{", needs.stop()]
-        rows = f"(row + {step} < {product.rows} ? {step}L : {product.rows}L - row)"
-        places[0] += f" + row * {1 if left.transposed else left.distance}L"
-        places[1] += f" + row * {result.distance}L"
+    if is_long:
+        calls += [
+            f"for (long row = 0; row < {product.rows}; row += {step}) {{",
+            needs.stop(turns=kernel.turns),
+        ]
+        rows = f"(row + {step} < {product.rows} ? {most} : {long_text(product.rows)} - row)"
+        places[0] += f" + row * {long_text(1 if left.transposed else left.distance)}"
+        places[1] += f" + row * {long_text(result.distance)}"
+    columns, terms = long_text(product.columns), long_text(product.terms)
+    apart = [long_text(one.distance) for one in (left, right, result)]
     calls.append(
-        f"{function}({int(left.transposed)}, {int(right.transposed)}, {rows}, {product.columns}L, "
-        f"{product.terms}L, {places[0]}, {left.distance}L, {arrays[1]} + {starts[1]}, {right.distance}L, "
-        f"{places[1]}, {result.distance}L);"
+        f"{function}({int(left.transposed)}, {int(right.transposed)}, {rows}, {columns}, {terms}, {places[0]}, {apart[0]}, "
+        f"{arrays[1]} + {starts[1]}, {apart[1]}, {places[1]}, {apart[2]});"
     )
-    if step < product.rows:
+    if is_long:
         calls.append("}")
     return [*lines, *["  " * len(product.batch) + line for line in calls]]
 

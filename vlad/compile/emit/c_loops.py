@@ -11,7 +11,7 @@ from vlad.compile.emit.blas_calls import product_lines
 from vlad.compile.emit.c_text import place_of_result
 from vlad.compile.emit.loop_text import CStyle, LoopPrinter
 from vlad.compile.emit.needs import Needs
-from vlad.compile.ir.matrix_products import as_product
+from vlad.compile.ir.matrix_products import FEWEST, as_product
 from vlad.compile.loops import order
 from vlad.compile.loops.ir import (
     Alias,
@@ -30,6 +30,7 @@ from vlad.compile.loops.ir import (
 )
 from vlad.compile.loops.lower import Operand, Place, placed
 from vlad.compile.loops.vectorize import HAS_VECTORS
+from vlad.core.extents import Extent
 from vlad.core.loop_nests import Kernel
 
 SIMD = "#pragma omp simd"
@@ -55,17 +56,25 @@ def kernel_lines(
     """The lines of a kernel. `needs` records what it uses of the run-time. `taken`, `places`: as in loops/lower.py."""
     names = [operand.name for operand in operands]
     printer = CLoopPrinter(names, outputs, needs)
+    turns = kernel.turns
+    if type(turns) is Extent:
+        needs.turns[turns] = None
     product = as_product(kernel)
+    by_library: list[str] = []
     if product is not None:
-        (output,), (name,) = kernel.outputs, outputs
-        printer.body(placed(Array(Origin.OUTPUT, 0, output.kind), output, places.get(0)))
-        return [*printer.lines, *product_lines(product, kernel, names, name, needs)]
+        by_library = product_lines(product, kernel, names, outputs[0], needs)
+        if type(turns) is int:
+            (output,) = kernel.outputs
+            printer.body(placed(Array(Origin.OUTPUT, 0, output.kind), output, places.get(0)))
+            return [*printer.lines, *by_library]
     found = order.loops(kernel, operands, outputs, taken, places)
     printer.body(found.declared)
+    if product is not None:
+        printer.lines += [f"if ({turns} >= {FEWEST}) {{", *by_library, "} else {"]
     for nest in found.nests:
         printer.body(nest.body)
     printer.body(found.converted)
-    return printer.lines
+    return [*printer.lines, "}"] if product is not None else printer.lines
 
 
 def when_over(kernel: Kernel, operands: Sequence[Operand]) -> Condition | None:
@@ -96,7 +105,7 @@ class CLoopPrinter(LoopPrinter):
                 self.speculate(statement)
             case Poll():
                 every = "" if statement.every == 1 else f"!({statement.index} % {statement.every}) && "
-                self.line(self.needs.stop(every))
+                self.line(self.needs.stop(every, statement.turns))
             case Prefetch():
                 self.line(f"__builtin_prefetch(&{self.style.place(statement.entry)} + {statement.ahead});")
             case If():

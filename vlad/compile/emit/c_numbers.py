@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import math
 
+from vlad.core.extents import AnExtent
 from vlad.core.loop_nests import is_whole
+
+
+def long_text(number: AnExtent | str) -> str:
+    """A number of type long, or the text of one."""
+    return f"{number}L" if type(number) is int else str(number)
 
 
 def real_text(number: float, suffix: str = "") -> str:

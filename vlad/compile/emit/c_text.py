@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from vlad.compile.emit.c_numbers import real_text
 from vlad.compile.ir.program import Function, Immediate, Leaf
+from vlad.core.extents import Extent
 from vlad.data.source import Span
 
 LONGEST_NAME, LONGEST_COMMENT = 40, 200  # characters of what a program names, in C
@@ -46,6 +47,8 @@ def constant_text(leaf: Leaf) -> str:
         return "1" if leaf else "0"
     if type(leaf) is Immediate:
         return f"(void *){leaf.member + 1}L"
+    if type(leaf) is Extent:
+        return f"(double){leaf}"
     assert type(leaf) is float
     return real_text(leaf)
 

@@ -24,6 +24,7 @@ from vlad.compile.emit.c_text import (
     place_of_result,
 )
 from vlad.compile.emit.definitions import Definitions
+from vlad.compile.emit.needs import WORD
 from vlad.compile.ir.program import (
     Fail,
     Function,
@@ -42,10 +43,12 @@ from vlad.compile.native.abi import (
 from vlad.compile.native.call_words import CallWords
 from vlad.compile.runtime.functions import marked, needed
 from vlad.compile.runtime.sections import sections
+from vlad.core.extents import Extent
 from vlad.core.loop_nests import SIZES
 from vlad.data.tensors import Tensor
 from vlad.data.write import LONGEST_AXIS
 
+MOST_AT_ONCE = 1 << 16  # entries of an array, and turns of loops, of a short call
 NURSERY = 16 << 20  # bytes that a loop allocates before its first collection
 KEPT = 128 << 20  # bytes of the area whose pages are kept between calls
 WORDS = {"d": "d", "b": "i", "p": "p"}
@@ -66,12 +69,13 @@ class Emitted:
     largest: int = 0
 
 
-def emit(program: Program) -> Emitted:
-    """A program as a unit of a session."""
-    unit = CUnit(program)
+def emit(program: Program, extents: Sequence[Extent] = (), sizes: int = 0) -> Emitted:
+    """A program as a unit of a session. `extents`, `sizes`: as of calling/interface.Interface."""
+    unit = CUnit(program, extents=extents, sizes=sizes)
     text, needs, (entry,) = unit.text(unit.exports), unit.needs, program.entries
     return Emitted(
-        text, unit.words(entry), unit.failures, unit.given, bool(unit.facts.acts), needs.stops, unit.is_direct, needs.largest
+        text, unit.words(entry), unit.failures, unit.given, bool(unit.facts.acts), needs.stops or bool(needs.turns),
+        unit.is_direct, needs.largest,
     )  # fmt: skip
 
 
@@ -117,7 +121,7 @@ class CUnit(Definitions):
         facts = self.facts
         fails = bool(facts.fails) or self.alone
         of = sections()
-        parts = []
+        parts = [f"static long {', '.join(map(str, self.sizes))};"] if self.sizes else []
         if fails:
             parts += [self._constants(), of["fail"]]
         if facts.allocates or facts.recursive:
@@ -130,7 +134,9 @@ class CUnit(Definitions):
             parts.append(of["products"])
             parts += [marked(of["product"], kind) for kind in sorted(self.multiplies)]
         if self.collects:
-            parts.append(of["collect"] + self._tables())
+            tables = self._tables()
+            fixed = "" if self.measured else "const"  # the sizes of arrays may be known only in a call
+            parts.append(f"#define VLAD_FIXED {fixed}\n{of['collect']}{tables}")
         if facts.recursive:
             parts.append(of["deep"])
         if facts.counts:
@@ -185,11 +191,13 @@ class CUnit(Definitions):
             for member in boxed:
                 at = [8 * (index + member.tagged) for index, kind in enumerate(member.kinds) if kind == "p"]
                 numbers = [self.cell_number(c) for c in member.cells]
-                members.append(
-                    f"{{{member.size}, {len(at)}, {{{number_list(at)}}}, {{{number_list(numbers)}}}}}"
-                )
+                size = member.size
+                if type(size) is Extent:
+                    self.measured.append(f"  vlad_members[{len(members)}].size = {size};")
+                    size = 0
+                members.append(f"{{{size}, {len(at)}, {{{number_list(at)}}}, {{{number_list(numbers)}}}}}")
         return (
-            f"static const struct vlad_member vlad_members[] = {{{', '.join(members)}}};\n"
+            f"static VLAD_FIXED struct vlad_member vlad_members[] = {{{', '.join(members)}}};\n"
             f"static const struct vlad_cell vlad_cells[] = {{{', '.join(cells)}}};\n"
         )
 
@@ -202,6 +210,8 @@ class CUnit(Definitions):
         facts = self.facts
         lines = self._enter(entry, "vlad_enter")
         lines += self._call(entry in facts.fails)
+        if self.sizes:
+            lines += self._measure()
         lines.append(
             "int vlad_call(union vlad_word const *in, union vlad_word *out) { return vlad_run(vlad_enter, in, out); }"
         )
@@ -218,7 +228,8 @@ class CUnit(Definitions):
         """Can the entry be called without words, and returns it a double? Valid after the procedures have been emitted."""
         (entry,) = self.program.entries
         words = self.words(entry)
-        return entry not in self.facts.fails and words.results == "d" and words.are_operands_only
+        is_plain = words.results == "d" and words.are_operands_only and not self.sizes
+        return is_plain and entry not in self.facts.fails
 
     def words(self, entry: Function) -> CallWords:
         """The layout of the words of a call. A standalone unit takes only the leaves of the operands. Valid after the procedures
@@ -297,6 +308,32 @@ static int vlad_begin_once(void) {
         return "\n".join(
             ["static const char *const vlad_messages[] = {", *lines, "  0};", sections()["messages"]]
         )
+
+    def _measure(self) -> list[str]:
+        """The function to which the sizes of a call are passed before it. It returns 0 if the code does not serve them, 1 for a
+        short call, 2 for a longer one. It computes the other extents at the interface, and last the bytes of the largest array
+        whose size is not constant."""
+        sizes = [str(size) for size in self.sizes]
+        guards = self.sizes[0].guards.conditions
+        lines = [f"  {name} = sizes[{index}];" for index, name in enumerate(sizes)]
+        lines += [f"  if (!({difference} {relation} 0)) return 0;" for relation, difference in guards]
+        lines += [f"  extents[{index}] = {extent};" for index, extent in enumerate(self.extents)]
+        lines.append("  long largest = 0, bytes;")
+        for room in self.needs.rooms:
+            lines.append(f"  bytes = {WORD} * {room}; if (bytes > largest) largest = bytes;")
+        lines.append(f"  extents[{len(self.extents)}] = largest;")
+        lines += self.measured
+        many = [
+            f"largest > {MOST_AT_ONCE * WORD}",
+            *[f"{turns} > {MOST_AT_ONCE}" for turns in self.needs.turns],
+        ]
+        is_long = "1" if self.needs.stops else " || ".join(many)
+        return [
+            "int vlad_measure(long const *sizes, long *extents) {",
+            *lines,
+            f"  return 1 + ({is_long});",
+            "}",
+        ]
 
     def _enter(self, entry: Function, name: str) -> list[str]:
         """A function without parameters that calls the entry; it can be called on another stack."""

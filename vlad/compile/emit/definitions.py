@@ -7,6 +7,7 @@ in the unit (c_unit.py).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from vlad.compile.analysis.static_operands import MOST_WRITTEN
@@ -29,6 +30,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.native.abi import FIRST_FAILURE
 from vlad.compile.passes.uniqueness import owning
+from vlad.core.extents import Extent, at_most
 from vlad.core.types import Cell
 from vlad.data.tensors import Tensor, kind_name
 from vlad.data.values import Global
@@ -46,9 +48,13 @@ class Structure(NamedTuple):
 class Definitions:
     """The definitions of one unit."""
 
-    def __init__(self, program: Program, alone: bool = False) -> None:
+    def __init__(
+        self, program: Program, alone: bool = False, extents: Sequence[Extent] = (), sizes: int = 0
+    ) -> None:
         self.program = program
         self.alone = alone
+        self.extents, self.sizes = extents, extents[:sizes]
+        self.measured: list[str] = []  # statements that follow when the sizes of a call are known
         self.facts = Facts(program.functions)
         self.owning = owning(program)
         self.failures: list[Fail] = []
@@ -160,7 +166,7 @@ def _results_made(entry: Function, facts: Facts) -> dict[Slot, int]:
         for statement in entry.body.statements
         if type(statement) is Each and statement.is_loop
         for slot, output in zip(statement.slots, statement.kernel.outputs, strict=True)
-        if output.base is None and (output.size or 0) >= LARGE_RESULT
+        if output.base is None and output.size is not None and not at_most(output.size, LARGE_RESULT - 1)
     }
     numbered = reversed(list(enumerate(entry.body.end.leaves)))
     return {leaf: index for index, leaf in numbered if type(leaf) is Slot and leaf in made}

@@ -29,6 +29,7 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.loops.lower import polls
+from vlad.core.extents import estimate
 from vlad.core.loop_nests import Kernel, Step
 
 # Steps of straight-line code after which it polls `vlad_stop`: some milliseconds. A kernel executes several steps at a time, and
@@ -126,18 +127,20 @@ def _steps(function: Function, of: dict[Function, int]) -> int:
         elif type(statement) is Each and statement.is_loop:
             count += _kernel_steps(statement.kernel)
         elif type(statement) is Each:
-            count += statement.routine.turns // STEPS_AT_A_TIME
+            count += estimate(statement.routine.turns) // STEPS_AT_A_TIME
     return count
 
 
 def _kernel_steps(kernel: Kernel) -> int:
     """The number of steps in all turns. Choices are made outside the loops; the library computes products of matrices."""
     if as_product(kernel) is not None:
-        return kernel.turns // SUMS_AT_A_TIME
+        return estimate(kernel.turns) // SUMS_AT_A_TIME
     steps = [step.row.name for step in kernel.steps if type(step) is Step]
     sums = len([name for name in steps if name in SUMS])
     others = 1 + len(steps) - sums
-    return kernel.turns * sums // SUMS_AT_A_TIME + kernel.turns * others // STEPS_AT_A_TIME
+    return (
+        estimate(kernel.turns) * sums // SUMS_AT_A_TIME + estimate(kernel.turns) * others // STEPS_AT_A_TIME
+    )
 
 
 def grows_only(function: Function, facts: Facts) -> bool:

@@ -31,6 +31,7 @@ from vlad.compile.loops.ir import (
 from vlad.compile.loops.text import Style, power_text, text_of, with_level
 from vlad.compile.runtime.functions import function_name
 from vlad.core.expressions import UNARY, Binary, Call, Convert, Expression, Name, Number
+from vlad.core.extents import Extent
 from vlad.core.loop_nests import is_whole
 
 C_KINDS = {
@@ -58,6 +59,12 @@ class CStyle(Style):
         self.functions: set[str] = set()
 
     def number(self, number: Number) -> str:
+        if type(number.value) is Extent:
+            return (
+                str(number.value)
+                if number.kind in ("int", "index")
+                else f"({self.kinds[number.kind]}){number.value}"
+            )
         if number.kind in ("int", "index"):
             return str(int(number.value))
         if is_whole(number.kind):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vlad.core.extents import at_most
 from vlad.core.loop_nests import Access, Kernel, Step
 
 FEWEST = 1 << 13  # multiplications
@@ -38,7 +39,7 @@ class Product:
 
 def as_product(kernel: Kernel) -> Product | None:
     if (
-        kernel.turns < FEWEST or len(kernel.reads) != 2 or len(kernel.steps) != 1 or len(kernel.writes) != 1
+        at_most(kernel.turns, FEWEST - 1) or len(kernel.reads) != 2 or len(kernel.steps) != 1 or len(kernel.writes) != 1
     ):  # fmt: skip
         return None
     (step,) = kernel.steps

@@ -16,6 +16,7 @@ from enum import Enum
 from operator import attrgetter
 from typing import Any, TypeAlias, final
 
+from vlad.core.extents import AnExtent, Extent
 from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.types import Cell
 from vlad.data.source import Span
@@ -62,7 +63,7 @@ class Data:
     tensor: Tensor
 
 
-Leaf: TypeAlias = "Slot | float | bool | Immediate | Static | Data"
+Leaf: TypeAlias = "Slot | float | bool | Immediate | Static | Data | Extent"
 
 
 @final
@@ -74,7 +75,7 @@ class Member:
     __slots__ = ("cell", "index", "kinds", "cells", "tagged", "name", "entries")
 
     def __init__(
-        self, cell: Cell, index: int, kinds: str, cells: tuple[Cell, ...], name: str, entries: int = 0
+        self, cell: Cell, index: int, kinds: str, cells: tuple[Cell, ...], name: str, entries: AnExtent = 0
     ) -> None:
         self.cell = cell
         self.index = index
@@ -89,7 +90,7 @@ class Member:
         return bool(self.kinds)
 
     @property
-    def size(self) -> int:
+    def size(self) -> AnExtent:
         return 8 * (len(self.kinds) + self.tagged + self.entries)
 
 
@@ -159,7 +160,7 @@ class Effect:
     operands: tuple[Leaf, ...]
     text: str
     span: Span | None
-    shape: tuple[int, ...] | None = None
+    shape: tuple[AnExtent, ...] | None = None
 
 
 @final

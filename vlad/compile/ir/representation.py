@@ -9,6 +9,7 @@ which contains the member's number only if several members are boxed.
 from __future__ import annotations
 
 from vlad.compile.ir.program import Leaf, Member
+from vlad.core.extents import Extent
 from vlad.core.loop_nests import words
 from vlad.core.types import Cell, Known, Layout, Type, Types, cells_of, found
 from vlad.data.values import FALSE, ZERO
@@ -99,6 +100,8 @@ class Representation:
     def constant_leaf(self, type_: Type, kind: str) -> Leaf:
         """A constant as a leaf, where the context has a variable real or boolean."""
         if kind == "d":
+            if type(type_.of) is Extent:
+                return type_.of
             return 0.0 if type_.of is ZERO else float(type_.of)
         return type_.of is not FALSE and type_.of is not ZERO
 

@@ -35,6 +35,7 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.control.gil_yield import yield_gil
+from vlad.core.extents import Extent
 from vlad.core.types import Cell
 
 
@@ -98,7 +99,7 @@ def repeated(functions: list[Function]) -> set[Function]:
 def leaf_kind(leaf: Leaf) -> str:
     if type(leaf) is Slot:
         return leaf.kind
-    return "d" if type(leaf) is float else "b" if type(leaf) is bool else "p"
+    return "d" if type(leaf) in (float, Extent) else "b" if type(leaf) is bool else "p"
 
 
 def substitute(block: Block, leaves: dict[Slot, Leaf], begin: int = 0) -> None:

@@ -26,6 +26,7 @@ from vlad.compile.loops.ir import (
     counted,
 )
 from vlad.core.expressions import Binary, Name, Number
+from vlad.core.extents import AnExtent
 
 # Entries of a block, a multiple of those of a turn. They are static, since a frame may be one of many on the stack, and a library
 # is called by one thread at a time.
@@ -40,7 +41,8 @@ def kept_entry(let: Let, index: str, is_vector: bool = False) -> Element:
 
 
 def in_blocks(
-    turns: Sequence[Statement], failed: Value, again: Body, index: str, kept: Sequence[Let], last: int, taken: int, begin: str,
+    turns: Sequence[Statement], failed: Value, again: Body, index: str, kept: Sequence[Let], last: AnExtent, taken: int,
+    begin: str,
 ) -> list[Statement]:  # fmt: skip
     """`turns`: the loop from `begin` up to LAST; `failed`: does a block have to be repeated, by `again`? `kept`: the variables
     that are read; `last`: the start of the last whole turn, which has `taken` entries."""
@@ -49,7 +51,7 @@ def in_blocks(
     within: list[Statement] = [
         Variables((FIRST,), "index", Name(begin)),
         Variables((LAST,), "index", end),
-        If(Binary(">", Name(LAST), Number(last, "int")), (Assign(LAST, Number(last, "int")),)),
+        If(Binary(">", Name(LAST), counted(last)), (Assign(LAST, counted(last)),)),
         *turns,
         If(failed, (once_more,)),
     ]

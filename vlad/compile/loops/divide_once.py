@@ -30,6 +30,7 @@ from vlad.compile.loops.ir import (
 from vlad.compile.loops.scaling import constants, is_power_of_two, operand_name
 from vlad.compile.loops.walking import is_innermost, mapped, statements
 from vlad.core.expressions import Binary, Call, Expression, Name, Number, Unary
+from vlad.core.extents import at_most, estimate
 from vlad.core.loop_nests import SHORT
 
 FEWEST_TURNS = 64  # of an innermost loop that is worth emitting twice
@@ -74,7 +75,13 @@ def divide_once_in_threads(nest: Nest) -> Nest:
 def quotients(nest: Nest) -> Quotients | None:
     """The quotients that are worth it in a nest's innermost loop, which may be repeated only if it does nothing but store."""
     loop = _loop(nest)
-    if loop is None or nest.turns <= SHORT or loop.extent < FEWEST_TURNS or nest.in_place or _combines(nest):
+    if (
+        loop is None
+        or at_most(nest.turns, SHORT)
+        or estimate(loop.extent) < FEWEST_TURNS
+        or nest.in_place
+        or _combines(nest)
+    ):
         return None
     return _chosen(nest, definitions_in(loop.body), False)
 

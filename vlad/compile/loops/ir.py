@@ -17,6 +17,7 @@ from enum import Enum
 from typing import Any, TypeAlias, final
 
 from vlad.core.expressions import Expression, Name, Number
+from vlad.core.extents import AnExtent
 
 VECTORS = {"float64": "vector of float64", "float32": "vector of float32"}
 ENTRIES = {vector: kind for kind, vector in VECTORS.items()}
@@ -58,11 +59,11 @@ class Array:
 class Position:
     """offset + Σ stride · index + Σ stride · value, counted in entries."""
 
-    offset: int
-    strides: tuple[tuple[str, int], ...] = ()
-    at: tuple[tuple[str, int], ...] = ()
+    offset: AnExtent
+    strides: tuple[tuple[str, AnExtent], ...] = ()
+    at: tuple[tuple[str, AnExtent], ...] = ()
 
-    def stride(self, index: str) -> int:
+    def stride(self, index: str) -> AnExtent:
         return dict(self.strides).get(index, 0)
 
 
@@ -156,7 +157,7 @@ class Allocate:
     """A new array of so many words; if the caller requests the entries of result `place`, at the address that it passes."""
 
     array: Array
-    words: int
+    words: AnExtent
     place: int | None = None
 
 
@@ -228,9 +229,9 @@ class For:
     unroll: int = 0
 
     @property
-    def extent(self) -> int:
-        """The number of turns of a loop with constant ends."""
-        return int(self.end.value) - int(self.begin.value)
+    def extent(self) -> AnExtent:
+        """The number of turns of a loop with known ends."""
+        return self.end.value - self.begin.value  # type: ignore[no-any-return]
 
 
 @final
@@ -284,10 +285,11 @@ class Speculate:
 @final
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """Ends the call if `vlad_stop` is set; polled every so many turns of the loop with this index."""
+    """Ends the call if `vlad_stop` is set; polled every so many turns of the loop with this index. `turns`: of the whole nest."""
 
     index: str = ""
     every: int = 1
+    turns: AnExtent = 0
 
 
 @final
@@ -343,7 +345,7 @@ class Nest:
     `steps`: the number of values that a turn computes."""
 
     body: Body
-    turns: int
+    turns: AnExtent
     outputs: tuple[str, ...]
     in_place: bool = False
     gathered: tuple[tuple[str, str], ...] = ()
@@ -397,10 +399,12 @@ class GridFunction:
 # Constructors.
 
 
-def counted(number: int) -> Number:
+def counted(number: AnExtent) -> Number:
     return Number(number, "int")
 
 
-def counting(index: str, extent: int, body: Sequence[Statement], begin: int = 0, **marks: Any) -> For:
+def counting(
+    index: str, extent: AnExtent, body: Sequence[Statement], begin: AnExtent = 0, **marks: Any
+) -> For:
     """A loop from `begin` up to `extent`."""
     return For(index, counted(begin), counted(extent), tuple(body), **marks)

@@ -51,6 +51,7 @@ from vlad.compile.loops.values import (
     value_name,
 )
 from vlad.core.expressions import Binary, Convert, Expression, Name, Number
+from vlad.core.extents import AnExtent, at_most, estimate
 from vlad.core.loop_nests import Kernel, Output, Read, Step, Write, is_injective, words
 from vlad.core.types import is_of_reals
 
@@ -78,7 +79,7 @@ class Operand(NamedTuple):
 
 def polls(kernel: Kernel) -> bool:
     """Do the loops of a kernel poll `vlad_stop`?"""
-    return kernel.turns >= MANY_TURNS
+    return not at_most(kernel.turns, MANY_TURNS - 1)
 
 
 def lower_pieces(kernel: Kernel, operands: Sequence[Operand], outputs: Sequence[str]) -> list[_Lowering]:
@@ -144,7 +145,7 @@ def _where(condition: Condition, body: Body, others: Body) -> Body:
     return body if condition is Condition.ALWAYS else (Versions(((condition, body),), others),)
 
 
-def _filled(array: Array, size: int, value: Number | Array) -> Statement:
+def _filled(array: Array, size: AnExtent, value: Number | Array) -> Statement:
     """A loop that sets every entry to a number, or to the entry of another array."""
     along = Position(0, (("i", 1),))
     given = Element(value, along) if type(value) is Array else value
@@ -216,8 +217,8 @@ class _Lowering:
         return bool(write.combine) and write.access is None and self._kind_gathered(write) != "float64"
 
     def _inside(self, depth: int) -> int:
-        """The number of turns of the loops inside the loop at this depth."""
-        return math.prod([self.kernel.extents[axis] for axis in self.axes[depth + 1 :]])
+        """The number of turns of the loops inside the loop at this depth, as far as it is known."""
+        return math.prod([estimate(self.kernel.extents[axis]) for axis in self.axes[depth + 1 :]])
 
     def _poll(self) -> int | None:
         """The depth of the loop that polls `vlad_stop`, if any does. Never the innermost one, which may run in parallel."""
@@ -278,7 +279,7 @@ class _Lowering:
         polling: list[Statement] = []
         if depth == self.poll:
             every = 1 if self._inside(depth) >= TURNS_PER_POLL else TURNS_PER_POLL
-            polling = [Poll(index_name(axis), every)]
+            polling = [Poll(index_name(axis), every, self.kernel.turns)]
         return counting(index_name(axis), self.kernel.extents[axis], [*polling, *self._loops(depth + 1)])
 
     def _values(self, level: int) -> list[Statement]:

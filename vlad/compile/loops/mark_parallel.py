@@ -26,6 +26,7 @@ from vlad.compile.loops.scaling import operand_name
 from vlad.compile.loops.walking import is_innermost, mapped, statements, within
 from vlad.compile.runtime.functions import function_name, is_vectored
 from vlad.core.expressions import Binary, Call, Name, Number, Unary
+from vlad.core.extents import at_most, estimate
 from vlad.core.loop_nests import SHORT
 
 FEWEST_SIMD = 8  # turns of an innermost loop that is worth vectorizing
@@ -38,14 +39,18 @@ REDUCTIONS = {"+": "+", "add": "+", "*": "*", "greater": "max", "less": "min", "
 
 
 def mark_parallel(nest: Nest) -> Nest:
-    is_light = nest.turns * _steps(nest) <= MOST_STEPS_UNROLLED
+    is_light = at_most(nest.turns * _steps(nest), MOST_STEPS_UNROLLED)
 
     def change(statement: Statement) -> Sequence[Statement]:
         if type(statement) is not For:
             return [statement]
-        if nest.turns <= SHORT:
-            return [replace(statement, unroll=statement.extent)] if is_light else [statement]
-        if is_innermost(statement) and statement.extent >= FEWEST_SIMD and _is_parallel(statement.body):
+        if at_most(nest.turns, SHORT):
+            return [replace(statement, unroll=int(statement.extent))] if is_light else [statement]
+        if (
+            is_innermost(statement)
+            and estimate(statement.extent) >= FEWEST_SIMD
+            and _is_parallel(statement.body)
+        ):
             return [replace(statement, simd=_simd(statement))]
         return [statement]
 
@@ -100,7 +105,7 @@ def is_step(let: Let) -> bool:
 def is_long_sum(loop: For) -> bool:
     """Does a loop have many turns with many sums and products, and nothing else?"""
     steps = [let for let in loop.body if type(let) is Let and is_step(let)]
-    is_long = loop.extent >= FEWEST_UNROLLED and len(steps) >= FEWEST_STEPS_UNROLLED
+    is_long = estimate(loop.extent) >= FEWEST_UNROLLED and len(steps) >= FEWEST_STEPS_UNROLLED
     return is_long and all(is_sum(let.value) for let in steps)
 
 

@@ -29,11 +29,13 @@ from vlad.compile.loops.ir import (
     StoreElement,
     Variables,
     Versions,
+    counted,
     counting,
 )
 from vlad.compile.loops.mark_parallel import FEWEST_SIMD, is_left_to_the_compiler
 from vlad.compile.loops.walking import is_innermost, mapped, retargeted, statements
 from vlad.core.expressions import Binary, Name, Number
+from vlad.core.extents import at_most, estimate, is_symbolic
 from vlad.core.loop_nests import SHORT
 from vlad.core.types import is_of_reals
 
@@ -92,7 +94,7 @@ def is_search(nest: Nest, loop: For) -> bool:
     """Does an innermost loop only compute maxima and minima of long rows?"""
     return (
         is_innermost(loop)
-        and loop.extent >= PARTS * FEWEST_IN_PART
+        and estimate(loop.extent) >= PARTS * FEWEST_IN_PART
         and nest.steps <= MOST_STEPS_IN_PART
         and all(
             type(one) is Accumulate and type(one.target) is Name and one.combine in (*IN_ORDER, "add")
@@ -107,8 +109,8 @@ def is_short_row(nest: Nest, loop: For) -> bool:
     gathers = [one for one in _writes(loop.body) if type(one) is Accumulate and type(one.target) is Name]
     return (
         is_innermost(loop)
-        and nest.turns > SHORT
-        and FEWEST_SIMD <= loop.extent < MOST_IN_LANES
+        and not at_most(nest.turns, SHORT)
+        and (is_symbolic(loop.extent) or FEWEST_SIMD <= loop.extent < MOST_IN_LANES)
         and loop.simd is not None
         and bool(gathers)
         and all(one.combine in ("+", "add", *IN_ORDER) and is_of_reals(one.kind) for one in gathers)
@@ -139,7 +141,7 @@ def _in_parts(loop: For, gathered: Sequence[Gathered]) -> Scope:
     joined = [one.joined(Name(one.name), Name(beside(one.name, part))) for one in gathered for part in sides]
     side_by_side = []
     for part in range(PARTS):
-        place = Let(loop.index, "index", Binary("+", Name("i"), Number(part * length, "int")))
+        place = Let(loop.index, "index", Binary("+", Name("i"), counted(part * length)))
         own = retargeted(loop.body, {one.name: Name(beside(one.name, part)) for one in gathered})
         side_by_side.append(Scope((place, *own)))
     simd = loop.simd and Simd(
@@ -151,7 +153,8 @@ def _in_parts(loop: For, gathered: Sequence[Gathered]) -> Scope:
         )
     )
     lines: list[Statement] = [*begun, counting("i", length, side_by_side, simd=simd)]
-    if loop.extent % PARTS:
+    left = loop.extent % PARTS
+    if is_symbolic(left) or left:
         lines.append(counting(loop.index, loop.extent, loop.body, PARTS * length))
     return Scope((*lines, *joined))
 
@@ -160,7 +163,8 @@ def _in_lanes(loop: For, gathered: Sequence[Gathered]) -> Scope:
     """The sums, maxima or minima of a short row."""
     arrays = {one.name: Array(Origin.LANES, one.name, one.kind) for one in gathered}
     lines: list[Statement] = [Local(arrays[one.name], LANES, one.start) for one in gathered]
-    whole, left = loop.extent // LANES, loop.extent % LANES
+    whole = loop.extent // LANES
+    left = loop.extent - whole * LANES
 
     def lane(name: str, beyond: int = 0, is_fixed: bool = False) -> Element:
         return Element(arrays[name], Position(beyond, () if is_fixed else (("lane", 1),)))
@@ -179,9 +183,9 @@ def _in_lanes(loop: For, gathered: Sequence[Gathered]) -> Scope:
     for one in gathered:
         lines.append(one.joined(lane(one.name, 0, True), lane(one.name, 1, True)))
         lines.append(one.joined(Name(one.name), lane(one.name, 0, True)))
-    if left:
+    if is_symbolic(left) or left:
         names = tuple([one.name for one in gathered])
-        is_sum = left > 1 and not any(one.combine in IN_ORDER for one in gathered)
+        is_sum = (is_symbolic(left) or left > 1) and not any(one.combine in IN_ORDER for one in gathered)
         simd = Simd((("+", names),)) if is_sum else None
         lines.append(counting(loop.index, loop.extent, loop.body, LANES * whole, simd=simd))
     return Scope(tuple(lines))

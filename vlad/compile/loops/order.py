@@ -23,6 +23,7 @@ from vlad.compile.loops.split import split
 from vlad.compile.loops.text import function_text, loops_text
 from vlad.compile.loops.vectorize import vectorize
 from vlad.compile.loops.walking import statements
+from vlad.core.extents import at_most
 from vlad.core.loop_nests import SHORT, Kernel
 from vlad.core.passes import run_pass
 
@@ -96,7 +97,7 @@ def when_over(kernel: Kernel, operands: Sequence[Operand]) -> Condition | None:
 def _when_over(nest: Nest) -> Condition | None:
     """None if a loop may be repeated, unless its vector version keeps the operands until then; and for short loops, which are
     unrolled: the C compiler vectorizes them by itself if outputs do not overlap operands."""
-    if nest.turns <= SHORT:
+    if at_most(nest.turns, SHORT):
         return None
     for change in PASSES.values():
         nest = change(nest)

@@ -60,6 +60,7 @@ from vlad.core.expressions import (
     Number,
     Unary,
 )
+from vlad.core.extents import Extent
 
 MOST_DIGITS = 2.0**24  # powers of two from here on are written as such
 
@@ -87,7 +88,7 @@ class Style:
 
     def number(self, number: Number) -> str:
         if number.kind in ("int", "index", "int64", "int32"):
-            return str(int(number.value))
+            return str(number.value if type(number.value) is Extent else int(number.value))
         return power_text(number.value) or repr(float(number.value))
 
     def entry(self, entry: Element) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from vlad.compile.loops.ir import WRAPPING, Array, Element, Position
 from vlad.core.expressions import Convert, Expression, Name, Number, of_kind, read, substituted
+from vlad.core.extents import AnExtent, at_most
 from vlad.core.loop_nests import SHORT, Access, Kernel, Step, Write, is_whole, start
 from vlad.core.types import is_of_reals
 
@@ -71,7 +72,7 @@ def constant(number: float, kind: str) -> Number:
     return Number(number, "int64" if is_whole(kind) else "float64")
 
 
-def position(access: Access, extents: Sequence[int]) -> Position:
+def position(access: Access, extents: Sequence[AnExtent]) -> Position:
     strides = [
         (index_name(axis), stride)
         for axis, stride in enumerate(access.strides)
@@ -81,7 +82,7 @@ def position(access: Access, extents: Sequence[int]) -> Position:
     return Position(access.offset, tuple(strides), tuple(at))
 
 
-def entry(array: Array, access: Access, extents: Sequence[int]) -> Element:
+def entry(array: Array, access: Access, extents: Sequence[AnExtent]) -> Element:
     return Element(array, position(access, extents))
 
 
@@ -103,7 +104,7 @@ def loop_order(kernel: Kernel) -> list[int]:
             for write in kernel.writes
         )
 
-    if kernel.turns <= SHORT:
+    if at_most(kernel.turns, SHORT):
         return sorted(axes, key=is_summed)  # all in registers: each sum is completed before the next
     # among axes with contiguous accesses, one that is not summed over is better: its turns are independent
     inner = min(reversed(axes), key=lambda axis: (jumps(axis), is_summed(axis)))

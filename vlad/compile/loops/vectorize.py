@@ -58,6 +58,7 @@ from vlad.compile.loops.scaling import constants, operand_name
 from vlad.compile.loops.walking import inner_bodies, is_innermost, statements, with_bodies
 from vlad.compile.runtime.functions import BETTER, OWN
 from vlad.core.expressions import Binary, Call, Conditional, Expression, Name, Number, Unary
+from vlad.core.extents import estimate
 from vlad.core.loop_nests import SIZES, words
 
 LENGTH, VECTORS_IN_TURN = 64, 4  # bytes of a vector, vectors in a turn of the loop
@@ -191,7 +192,7 @@ def _fits(nest: Nest, loop: For, outer: Sequence[Let], division: Division = NO_D
     return (
         kind in VECTORS
         and (not division.quotients or (division.kind == kind and not calls))
-        and words(loop.extent, kind) >= FEWEST_WIDE
+        and estimate(words(loop.extent, kind)) >= FEWEST_WIDE
         and all(let.kind == kind for let in inner.values())
         and all(let.kind in VECTORS for let in outer)
         and all(output == kind for output in nest.outputs)
@@ -296,7 +297,7 @@ class _Wide:
     def loops(self) -> Scope:
         """The loop over whole turns, and one over the entries left over at both ends."""
         extent, index, vector = self.plain.extent, self.index, VECTORS[self.kind]
-        is_aligned = bool(self.stores) and words(extent, self.kind) >= FEWEST_ALIGNED
+        is_aligned = bool(self.stores) and estimate(words(extent, self.kind)) >= FEWEST_ALIGNED
         start: Value = counted(0)
         if is_aligned:
             start = Call("vlad_wide_start", (Address(self.stores[0].entry),), self.kind)  # type: ignore[arg-type]
@@ -356,7 +357,7 @@ class _Wide:
     def _turn(self) -> list[Statement]:
         """The statements for one vector."""
         vector = VECTORS[self.kind]
-        if words(self.plain.extent, self.kind) >= FEWEST_FETCHED:
+        if estimate(words(self.plain.extent, self.kind)) >= FEWEST_FETCHED:
             entries = [let.value for let in self.inner.values() if type(let.value) is Element]
             once = {entry.array: entry for entry in [*entries, *[store.entry for store in self.stores]]}
             ahead = 8 * AHEAD // SIZES[self.kind]

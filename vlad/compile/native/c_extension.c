@@ -16,14 +16,14 @@
 
 union word { double d; long i; void *p; };
 
-enum { CONSTANT, REAL, TENSOR };  /* kinds of parts, of the operands or of the result */
+enum { CONSTANT, REAL, TENSOR, LENGTH }; /* kinds of parts, of the operands or of the result */
+enum { LEAST = 2 };               /* length that an axis of unknown length has */
 enum { PAIR, EMPTY, LEAF };       /* structures in preorder: a pair, followed by its halves; the empty list; a part */
 
 struct part {
   int kind, rank;
   PyObject *object;    /* a constant (a float for an operand), or a tensor's dtype */
-  npy_intp *shape;
-  npy_intp bytes;
+  npy_intp *shape;     /* -1 - n for the length with the number n, which is known only in a call; for a length that itself */
   Py_ssize_t number;   /* of its word among the results, */
   Py_ssize_t target;   /* and of the word with the address at which to write its entries; -1: none */
 };
@@ -42,6 +42,9 @@ typedef struct {
   int volatile *stopped;       /* and the variable that it sets */
   PyObject *given, *form;      /* the structures of the arguments and of the result: bytes */
   int is_flat, is_row;         /* may each argument be a part? is the result a part, or a list or a tuple of parts? */
+  int (*measure)(long const *, long *); /* from the sizes of a call to all lengths; returns UNSERVED …; NULL if all are known */
+  Py_ssize_t sizes;    /* the number of lengths that axes of operands determine; they come first */
+  long *lengths;       /* in this call */
   Py_ssize_t operands; /* the number of parts that are operands; the others are those of the result */
   struct part parts[];
 } Call;
@@ -64,13 +67,55 @@ static int as_real(PyObject *x, double *real) {
   return 0;
 }
 
-/* Is it an array of a tensor's shape and dtype, with contiguous entries in C order? */
-static int is_of(PyObject *x, struct part const *part) {
+/* The shape of a tensor in this call; `room` is for one that differs from call to call. */
+static npy_intp *shape_of(Call const *call, struct part const *part, npy_intp *room) {
+  if (!call->measure) return part->shape;
+  for (int axis = 0; axis < part->rank; axis++)
+    room[axis] = part->shape[axis] < 0 ? call->lengths[-1 - part->shape[axis]] : part->shape[axis];
+  return room;
+}
+
+/* Is it an array of a dtype and rank, with contiguous entries in C order? */
+static int is_like(PyObject *x, struct part const *part) {
   if (Py_TYPE(x) != &PyArray_Type) return 0;
   PyArrayObject *array = (PyArrayObject *)x;
-  return (PyObject *)PyArray_DESCR(array) == part->object && PyArray_NDIM(array) == part->rank &&
-         PyArray_CompareLists(PyArray_DIMS(array), part->shape, part->rank) && PyArray_IS_C_CONTIGUOUS(array) &&
+  return (PyObject *)PyArray_DESCR(array) == part->object && PyArray_NDIM(array) == part->rank && PyArray_IS_C_CONTIGUOUS(array) &&
          PyArray_ISALIGNED(array);
+}
+
+/* Is it such an array of a tensor's shape? */
+static int is_of(Call const *call, PyObject *x, struct part const *part) {
+  npy_intp room[NPY_MAXDIMS];
+  return is_like(x, part) &&
+         PyArray_CompareLists(PyArray_DIMS((PyArrayObject *)x), shape_of(call, part, room), part->rank);
+}
+
+/* A number as a length; 0 if it is none. */
+static long as_length(PyObject *x) {
+  double real;
+  if (!as_real(x, &real) || !(LEAST <= real && real < 1L << 31)) return 0;
+  return real == (long)real ? (long)real : 0;
+}
+
+enum { UNSERVED, SHORT_CALL, LONG_CALL };
+
+/* Finds the lengths in this call. Whether operands have these lengths is not tested. */
+static int measure(Call *call, PyObject *const *arguments) {
+  if (!call->measure) return SHORT_CALL;
+  for (Py_ssize_t i = 0; i < call->sizes; i++) call->lengths[i] = 0;
+  for (Py_ssize_t i = 0; i < call->operands; i++) {
+    struct part const *part = &call->parts[i];
+    if (part->kind == LENGTH && -1 - part->shape[0] < call->sizes) call->lengths[-1 - part->shape[0]] = as_length(arguments[i]);
+    if (part->kind != TENSOR) continue;
+    if (!is_like(arguments[i], part)) return UNSERVED;
+    for (int axis = 0; axis < part->rank; axis++) {
+      npy_intp number = -1 - part->shape[axis];
+      if (0 <= number && number < call->sizes) call->lengths[number] = PyArray_DIM((PyArrayObject *)arguments[i], axis);
+    }
+  }
+  for (Py_ssize_t i = 0; i < call->sizes; i++)
+    if (call->lengths[i] < LEAST) return UNSERVED;
+  return call->measure(call->lengths, call->lengths);
 }
 
 static PyObject *fields; /* a function from a dataclass to the tuple of its fields, and from other objects to None */
@@ -127,14 +172,17 @@ static int add_parts(struct parts *parts, PyObject *x) {
 static int put_operands(Call *call, PyObject *const *arguments) {
   union word *word = call->words;
   double real;
+  if (!measure(call, arguments)) return 0;
   for (Py_ssize_t i = 0; i < call->operands; i++) {
     struct part const *part = &call->parts[i];
     if (part->kind == REAL) {
       if (!as_real(arguments[i], &word++->d)) return 0;
     } else if (part->kind == CONSTANT) { /* it has no word; other values need other machine code */
       if (!as_real(arguments[i], &real) || real != PyFloat_AS_DOUBLE(part->object)) return 0;
+    } else if (part->kind == LENGTH) {
+      if (as_length(arguments[i]) != call->lengths[-1 - part->shape[0]]) return 0;
     } else {
-      if (!is_of(arguments[i], part)) return 0;
+      if (!is_of(call, arguments[i], part)) return 0;
       word++->p = PyArray_DATA((PyArrayObject *)arguments[i]);
     }
   }
@@ -151,8 +199,9 @@ static int put_arrays(Call *call, PyObject **leaves) {
     struct part const *part = &call->parts[call->operands + i];
     leaves[i] = NULL;
     if (part->kind != TENSOR) continue;
+    npy_intp room[NPY_MAXDIMS], *shape = shape_of(call, part, room);
     Py_INCREF(part->object);
-    leaves[i] = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)part->object, part->rank, part->shape, NULL, NULL, 0, NULL);
+    leaves[i] = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)part->object, part->rank, shape, NULL, NULL, 0, NULL);
     if (!leaves[i]) {
       release_all(leaves, i);
       return 0;
@@ -167,10 +216,12 @@ static int take_leaves(Call *call, PyObject **leaves) {
     struct part const *part = &call->parts[call->operands + i];
     if (part->kind == TENSOR) {
       PyArrayObject *array = (PyArrayObject *)leaves[i];
-      if (part->target < 0) memcpy(PyArray_DATA(array), call->results[part->number].p, part->bytes);
+      if (part->target < 0) memcpy(PyArray_DATA(array), call->results[part->number].p, PyArray_NBYTES(array));
       PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
     } else {
-      leaves[i] = part->kind == REAL ? PyFloat_FromDouble(call->results[part->number].d) : Py_NewRef(part->object);
+      leaves[i] = part->kind == REAL     ? PyFloat_FromDouble(call->results[part->number].d)
+                  : part->kind == LENGTH ? PyFloat_FromDouble((double)call->lengths[-1 - part->shape[0]])
+                                         : Py_NewRef(part->object);
     }
     if (!leaves[i]) {
       release_all(leaves, results_of(call));
@@ -259,18 +310,21 @@ end:
   return status;
 }
 
-static int status_of(Call *call) {
-  if (!call->acquire) return call->call(call->words, call->results);
+static int status_of(Call *call, int is_short) {
+  if (is_short) {
+    if (call->stopped) *call->stopped = 0;
+    return call->call(call->words, call->results);
+  }
   return call->stop ? call_interruptibly(call) : call_without_gil(call);
 }
 
 /* The result, or the tuple of its parts; NotImplemented if the arguments are others, or the general path has to raise an error. */
-static PyObject *called_now(Call *call, PyObject *const *arguments, int is_whole) {
+static PyObject *called_now(Call *call, PyObject *const *arguments, int is_whole, int is_short) {
   Py_ssize_t results = results_of(call);
   if (!put_operands(call, arguments)) Py_RETURN_NOTIMPLEMENTED;
   PyObject *leaves[results];
   if (!put_arrays(call, leaves)) return NULL;
-  int status = status_of(call);
+  int status = status_of(call, is_short);
   for (Py_ssize_t i = call->operands; i < Py_SIZE(call); i++)
     if (call->parts[i].target >= 0) call->words[call->parts[i].target].p = NULL;
   if (status) {
@@ -292,7 +346,7 @@ static PyObject *called_in_turn(Call *call, PyObject *const *arguments, int is_w
   Py_DECREF(taken);
   int is_first = !PyList_GET_SIZE(call->busy);
   if (!is_first) result = Py_NewRef(Py_NotImplemented);
-  else if (PyList_Append(call->busy, call->acquire) == 0) result = called_now(call, arguments, is_whole);
+  else if (PyList_Append(call->busy, call->acquire) == 0) result = called_now(call, arguments, is_whole, 0);
   PyErr_Fetch(&kind, &error, &traceback);
   if (is_first && PyList_SetSlice(call->busy, 0, PY_SSIZE_T_MAX, NULL) < 0) Py_CLEAR(result);
   PyObject *given = PyObject_CallNoArgs(call->release);
@@ -303,9 +357,15 @@ static PyObject *called_in_turn(Call *call, PyObject *const *arguments, int is_w
 }
 
 static PyObject *called_with_parts(Call *call, PyObject *const *parts, int is_whole) {
-  if (call->acquire) return called_in_turn(call, parts, is_whole);
+  int is_short = !call->acquire;
+  if (call->measure && !PyList_GET_SIZE(call->busy)) {
+    int kind = measure(call, parts);
+    if (kind == UNSERVED) Py_RETURN_NOTIMPLEMENTED;
+    is_short = kind == SHORT_CALL;
+  }
+  if (!is_short) return called_in_turn(call, parts, is_whole);
   if (PyList_GET_SIZE(call->busy)) Py_RETURN_NOTIMPLEMENTED;
-  return called_now(call, parts, is_whole);
+  return called_now(call, parts, is_whole, 1);
 }
 
 /* Is each argument a part? */
@@ -339,6 +399,7 @@ static void call_freed(PyObject *self) {
     Py_XDECREF(call->parts[i].object);
     PyMem_Free(call->parts[i].shape);
   }
+  PyMem_Free(call->lengths);
   Py_XDECREF(call->kept);
   Py_XDECREF(call->busy);
   Py_XDECREF(call->acquire);
@@ -368,28 +429,26 @@ static int read_part(PyObject *from, struct part *part) {
   part->rank = (int)PyTuple_GET_SIZE(shape);
   part->shape = PyMem_Calloc(part->rank + 1, sizeof(npy_intp));
   if (!part->shape) return PyErr_NoMemory() != NULL;
-  if (part->kind != TENSOR) return 1;
-  if (!PyArray_API && _import_array() < 0) return 0;
-  if (!PyArray_DescrCheck(object)) return PyErr_Format(PyExc_TypeError, "a tensor has a dtype") != NULL;
-  part->bytes = PyDataType_ELSIZE((PyArray_Descr *)object);
-  for (int i = 0; i < part->rank; i++) {
-    part->shape[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
-    part->bytes *= part->shape[i];
-  }
+  if (part->kind == TENSOR && !PyArray_API && _import_array() < 0) return 0;
+  if (part->kind == TENSOR && !PyArray_DescrCheck(object)) return PyErr_Format(PyExc_TypeError, "a tensor has a dtype") != NULL;
+  for (int i = 0; i < part->rank; i++) part->shape[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
   return !PyErr_Occurred();
 }
 
 /* A call from (address, rest, words, results, busy, the structures of the arguments and of the result, is_flat, is_row, operands, the
-   result's parts, kept, in turn); addresses are numbers. `in turn`:
+   result's parts, kept, in turn, measure, sizes, lengths); addresses are numbers. `measure` is 0 if all lengths are known, `sizes` and
+   `lengths` are the numbers of those that are not. `in turn`:
    () for a short call; otherwise the methods that acquire and release its lock, the function that ends it (or None), the address of the
    variable that this sets, and the class of native_interrupts.py. */
 static PyObject *new_call(PyObject *unused, PyObject *from) {
-  unsigned long long address, rest, words, results, stopped = 0;
+  unsigned long long address, rest, words, results, measure, stopped = 0;
+  Py_ssize_t sizes, lengths;
   PyObject *busy, *given, *form, *operands, *parts, *kept, *turn;
   PyObject *acquire = NULL, *release = NULL, *stop = Py_None, *interruptible = NULL;
   int is_flat, is_row;
-  if (!PyArg_ParseTuple(from, "KKKKO!SSppO!O!OO!", &address, &rest, &words, &results, &PyList_Type, &busy, &given, &form, &is_flat,
-                        &is_row, &PyTuple_Type, &operands, &PyTuple_Type, &parts, &kept, &PyTuple_Type, &turn) ||
+  if (!PyArg_ParseTuple(from, "KKKKO!SSppO!O!OO!Knn", &address, &rest, &words, &results, &PyList_Type, &busy, &given, &form, &is_flat,
+                        &is_row, &PyTuple_Type, &operands, &PyTuple_Type, &parts, &kept, &PyTuple_Type, &turn, &measure,
+                        &sizes, &lengths) ||
       (PyTuple_GET_SIZE(turn) && !PyArg_ParseTuple(turn, "OOOKO", &acquire, &release, &stop, &stopped, &interruptible)))
     return NULL;
   Py_ssize_t count = PyTuple_GET_SIZE(operands), all = count + PyTuple_GET_SIZE(parts);
@@ -408,6 +467,13 @@ static PyObject *new_call(PyObject *unused, PyObject *from) {
   call->stopped = (int volatile *)(uintptr_t)stopped;
   call->given = Py_NewRef(given);
   call->form = Py_NewRef(form);
+  call->measure = (int (*)(long const *, long *))(uintptr_t)measure;
+  call->sizes = sizes;
+  call->lengths = PyMem_Calloc(lengths + 1, sizeof(long));
+  if (!call->lengths) {
+    Py_DECREF(call);
+    return PyErr_NoMemory();
+  }
   call->operands = count;
   call->is_flat = is_flat;
   call->is_row = is_row;

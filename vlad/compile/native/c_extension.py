@@ -19,15 +19,15 @@ from vlad.compile.ir.refusals import Unavailable
 from vlad.compile.native import cache, toolchain
 from vlad.compile.native.abi import ffi
 
-CONSTANT, REAL, TENSOR = range(3)  # as in c_extension.c
+CONSTANT, REAL, TENSOR, LENGTH = range(4)  # as in c_extension.c
 PAIR, EMPTY, LEAF = range(3)
 NOWHERE = -1
 
 
 @functools.cache
 def border() -> Any:
-    """The module: `call(address, rest, words, results, busy, given, form, is_flat, is_row, operands, parts, kept, turn)` calls
-    machine code, whose parts are (kind, constant or dtype, shape, number, target), and
+    """The module: `call(address, rest, words, results, busy, given, form, is_flat, is_row, operands, parts, kept, turn, measure,
+    sizes, lengths)` calls machine code, whose parts are (kind, constant or dtype, shape, number, target), and
     `method(class, slot, reshapes, restructures, fields)` makes classes of procedures call this way.
     """
     folders = _headers()

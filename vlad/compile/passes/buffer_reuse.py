@@ -12,6 +12,7 @@ entry at the same position may overwrite it; so may one that does not read the o
 from __future__ import annotations
 
 from vlad.compile.ir.program import Block, Each, Function, Leaf, Slot, inner_blocks, leaves_read, statements
+from vlad.core.extents import are_same
 from vlad.core.loop_nests import Kernel, Output
 
 
@@ -26,7 +27,7 @@ def places_taken(function: Function) -> dict[Each, dict[int, int]]:
     for loop, free in _last_readers(function.body).items():
         taken: dict[int, int] = {}
         for operand, leaf in enumerate(loop.operands):
-            if leaf in free and leaf in made and loop.operands.count(leaf) == 1:
+            if type(leaf) is Slot and leaf in free and leaf in made and loop.operands.count(leaf) == 1:
                 output = next(
                     (
                         number
@@ -78,7 +79,7 @@ def _last_readers(body: Block) -> dict[Each, set[Leaf]]:
 def _fits(kernel: Kernel, number: int, operand: int, old: Output) -> bool:
     """Whether an output may reuse an operand's memory."""
     output = kernel.outputs[number]
-    if output.size is None or (output.size, output.kind) != (old.size, old.kind):
+    if output.size is None or output.kind != old.kind or not are_same(output.size, old.size):
         return False
     reads = [read.access for read in kernel.reads if read.operand == operand]
     if output.base is not None:
@@ -90,7 +91,7 @@ def _fits(kernel: Kernel, number: int, operand: int, old: Output) -> bool:
         len(writes) == 1
         and not writes[0].combine
         and output.fill is None
-        and kernel.turns == output.size  # each entry is written, so each once
+        and are_same(kernel.turns, output.size)  # each entry is written, so each once
         and writes[0].access is not None
         and not writes[0].access.at
         and all(access == writes[0].access for access in reads)

@@ -29,6 +29,7 @@ from vlad.compile.ir.program import (
 from vlad.compile.ir.reindex import Builder, Map, compact, cut, domains, split, turns_of, whole_box
 from vlad.control.gil_yield import yield_gil
 from vlad.core.expressions import is_costly
+from vlad.core.extents import AnExtent, are_same, at_most, divided, estimate, exact_quotient
 from vlad.core.loop_nests import SHORT, Access, Box, Kernel, Step, Write
 from vlad.data.values import Primitive
 
@@ -127,7 +128,7 @@ def _pays(producer: Each, consumer: Each, readers: int, stays: bool) -> bool:
         return False
     if steps == 0:  # computed at its only read, each entry once
         is_plain = not any(read.access is not None and read.access.at for read in kernel.reads)
-        return is_plain or consumer.kernel.turns <= kernel.turns
+        return is_plain or estimate(consumer.kernel.turns) <= estimate(kernel.turns)
     if as_product(consumer.kernel) is not None:
         return False  # the library's products need matrices in memory
     return readers == 1 or (_is_cheap(kernel) and not (stays and _reads_as_much(kernel)))
@@ -137,8 +138,10 @@ def _reads_as_much(kernel: Kernel) -> bool:
     """Whether it reads as many entries of an array as it makes. Then loading its result costs as much as computing it."""
     return any(
         read.access is not None
-        and math.prod([n for n, stride in zip(kernel.extents, read.access.strides, strict=True) if stride])
-        >= kernel.turns
+        and math.prod(
+            [estimate(n) for n, stride in zip(kernel.extents, read.access.strides, strict=True) if stride]
+        )
+        >= estimate(kernel.turns)
         for read in kernel.reads
         if read.operand is not None
     )
@@ -166,14 +169,9 @@ def _fused(producer: Each, output: int, consumer: Each, leaf: Slot) -> tuple[Ker
     if len(writes) != 1 or writes[0].combine or whole.base is not None or whole.fill is not None:
         return None
     (write,) = writes
-    if made.steps and any(
-        kernel.reads[value].operand == place
-        for access in [*[read.access for read in kernel.reads], *[one.access for one in kernel.writes]]
-        if access is not None
-        for value, _ in access.at
-    ):
-        return None  # an index is read, not computed
-    if any(one.base == place for one in kernel.outputs) or not made.turns or not kernel.turns:
+    if made.steps and _gives_positions(kernel, place):
+        return None
+    if any(one.base == place for one in kernel.outputs) or made.turns == 0 or kernel.turns == 0:
         return None
     if whole.size is None or write.access is None or write.access.at:
         return None  # a real is complete only after its loops
@@ -188,6 +186,16 @@ def _fused(producer: Each, output: int, consumer: Each, leaf: Slot) -> tuple[Ker
             return None
         kernel = divided
     return None
+
+
+def _gives_positions(kernel: Kernel, place: int) -> bool:
+    """Whether entries of an operand are positions of others: an index is read, not computed."""
+    return any(
+        kernel.reads[value].operand == place
+        for access in [*[read.access for read in kernel.reads], *[one.access for one in kernel.writes]]
+        if access is not None
+        for value, _ in access.at
+    )
 
 
 def _maps(kernel: Kernel, place: int, write: Access, made: Kernel) -> dict[int, Map] | tuple[int, int] | None:
@@ -216,11 +224,14 @@ def _maps(kernel: Kernel, place: int, write: Access, made: Kernel) -> dict[int, 
     return maps if axis is None else axis
 
 
-def _is_worth(made: Kernel, turns: list[int]) -> bool:
+def _is_worth(made: Kernel, turns: list[AnExtent]) -> bool:
     """Whether little is computed twice if a kernel's values are recomputed in so many iterations for each access."""
     if not made.steps:
         return True
-    return all(one <= made.turns for one in turns) and (_is_cheap(made) or sum(turns) <= made.turns)
+    counts = [estimate(count) for count in turns]
+    return max(counts, default=0) <= estimate(made.turns) and (
+        _is_cheap(made) or sum(counts) <= estimate(made.turns)
+    )
 
 
 def _mapped(
@@ -234,7 +245,10 @@ def _mapped(
     def digits(distance: int) -> dict[int, int] | None:
         found = {}
         for k in order:
-            found[k], distance = divmod(distance, write.strides[k])
+            parts = divided(distance, write.strides[k])
+            if parts is None:
+                return None
+            found[k], distance = parts
         return found if distance == 0 else None
 
     lengths = [end - begin for begin, end in domain]
@@ -256,14 +270,14 @@ def _mapped(
         if most < made[k]:
             continue
         for axis, (step, length) in enumerate(zip(steps, lengths, strict=True)):
+            inner = exact_quotient(made[k], step)
             if (
-                step
+                inner is not None
                 and length == extents[axis]
-                and made[k] % step == 0
-                and length > made[k] // step > 1
-                and length % (made[k] // step) == 0
+                and length > inner > 1
+                and exact_quotient(length, inner) is not None
             ):
-                return axis, made[k] // step
+                return axis, inner
         return None
     rows = [[column.get(k, 0) for column in columns if column is not None] for k in range(len(made))]
     offsets = [
@@ -321,7 +335,8 @@ def _is_stored(kernel: Kernel) -> bool:
         and not write.combine
         and output.base is None
         and output.fill is None
-        and output.size == kernel.turns > SHORT
+        and are_same(output.size, kernel.turns)
+        and not at_most(kernel.turns, SHORT)
         and output.kind == kernel.kind_of(write.value)
         and not any(row.name == "/" for row in rows)
         and _is_summed_as_fast(output.kind, rows)
@@ -365,7 +380,13 @@ def _along(storing: Each, summing: Each, leaf: Slot) -> tuple[Kernel, tuple[Leaf
     place = summing.operands.index(leaf)
     reads = [number for number, read in enumerate(kernel.reads) if read.operand == place]
     assert write.access is not None
-    if len(reads) != 1 or kernel.turns != made.turns or not all(type(step) is Step for step in kernel.steps):
+    if (
+        len(reads) != 1
+        or not are_same(kernel.turns, made.turns)
+        or not all(type(step) is Step for step in kernel.steps)
+    ):
+        return None
+    if made.steps and _gives_positions(kernel, place):
         return None
     for _ in range(len(made.extents) + 1):
         access = kernel.reads[reads[0]].access

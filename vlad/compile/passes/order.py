@@ -31,6 +31,7 @@ from vlad.compile.passes.step_counts import coalesce_steps
 from vlad.compile.passes.triangles import solve_triangles
 from vlad.compile.passes.uniqueness import own, owning
 from vlad.control.gil_yield import yield_gil
+from vlad.core.extents import estimate
 from vlad.core.loop_nests import Kernel
 from vlad.core.passes import run_pass
 
@@ -145,5 +146,5 @@ def _is_thin(kernel: Kernel) -> bool:
             and write.access is not None
             and write.access.at
         ):
-            return output.size > MOST_ZEROS * max(kernel.turns, 1)
+            return estimate(output.size) > MOST_ZEROS * max(estimate(kernel.turns), 1)
     return False

@@ -40,6 +40,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.rewriting import repeated
 from vlad.control.gil_yield import yield_gil
+from vlad.core.extents import estimate
 from vlad.core.loop_nests import Access, Choice, Kernel, Output, Read, Step, Write, is_injective
 
 FEWEST_TO_ONE = 2  # entries of the whole for each that is not zero
@@ -75,7 +76,7 @@ def _one(kernel: Kernel) -> tuple[Output, Write, Access] | None:
 
 
 def _is_few(kernel: Kernel, size: int) -> bool:
-    return kernel.turns * FEWEST_TO_ONE <= size
+    return estimate(kernel.turns) * FEWEST_TO_ONE <= estimate(size)
 
 
 def _is_put(kernel: Kernel) -> bool:
@@ -165,8 +166,8 @@ def _chosen(kernel: Kernel) -> tuple[int, int] | None:
         or elsewhere.operand is None
         or (there.access is not None and there.access.at)
         or there.kind != kernel.outputs[0].kind
-        or size < FEWEST_CHOSEN
-        or turns * FEWEST_TO_ONE > size
+        or estimate(size) < FEWEST_CHOSEN
+        or estimate(turns) * FEWEST_TO_ONE > estimate(size)
     ):
         return None
     return there.operand, elsewhere.operand

@@ -654,7 +654,7 @@ static void vlad_spectrum(long count, long n, const double *a, double *s, double
    the total work is at most a constant times the allocations. */
 struct vlad_member { long size; short pointers; short at[VLAD_MOST_POINTERS], cell[VLAD_MOST_POINTERS]; };
 struct vlad_cell { short first, boxed; };
-static const struct vlad_member vlad_members[];
+static VLAD_FIXED struct vlad_member vlad_members[];
 static const struct vlad_cell vlad_cells[];
 void *malloc(unsigned long);
 void *calloc(unsigned long, unsigned long);

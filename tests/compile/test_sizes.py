@@ -1,0 +1,214 @@
+"""Tensors whose lengths differ from call to call: one variant serves them all, and gives the evaluator's results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlad
+from tests.compile.sized_programs import are_close, differences, flat
+
+pytestmark = pytest.mark.any_compiler
+
+R = np.random.default_rng(5)
+W, V = R.normal(size=(7, 3)), R.normal(size=(20, 9))
+LAYERS = [V, R.normal(size=9), R.normal(size=(9, 3))]
+
+
+def normal(*shape: int) -> Any:
+    return R.normal(size=shape)
+
+
+# A program, and the operands of `f` for two lengths.
+PROGRAMS: dict[str, tuple[str, Callable[[int, int], tuple[Any, ...]]]] = {
+    "step of a regression": (
+        "(define (loss w x y) (mean (square (- (tanh (matmul x w)) y))))"
+        "(define (f w x y) ((gradient (lambda (w) (loss w x y))) w))",
+        lambda n, m: (W, normal(n, 7), normal(n, 3)),
+    ),
+    "step of a network": (
+        "(define (loss p x y) (sum (square (- (matmul (tanh (+ (matmul x (car p)) (cadr p))) (caddr p)) y))))"
+        "(define (f p x y) ((gradient (lambda (p) (loss p x y))) p))",
+        lambda n, m: (LAYERS, normal(n, 20), normal(n, 3)),
+    ),
+    "rows of softmax": (
+        "(define (f x) ((gradient (lambda (x) (sum (square (softmax x #:axis 1))))) x))",
+        lambda n, m: (normal(n, m),),
+    ),
+    "largest and sums of logarithms": (
+        "(define (f x) (list (maximum x) (argmax x) (logsumexp x #:axis 0) ((gradient logsumexp) x)))",
+        lambda n, m: (normal(n, m),),
+    ),
+    "shape as numbers": (
+        "(define (f x) (list (shape x) (size x) (reshape x (list -1 2)) (/ (sum x) (car (shape x)))"
+        " (reshape (* 2 x) (list (* 2 (car (shape x)))))))",
+        lambda n, m: (normal(n, 2),),
+    ),
+    "entry by entry": (
+        "(define (sines x) (let loop ((i 0) (r 0)) (if (= i (size x)) r (loop (+ i 1) (+ r (sin (* i (tensor-ref x i))))))))"
+        "(define (f x) ((gradient sines) x))",
+        lambda n, m: (normal(n),),
+    ),
+    "table of distances": (
+        "(define (row above c x) (let loop ((j 0) (left 0) (r above)) (if (= j (size c)) (+ left (sum r))"
+        " (loop (+ j 1) (min (+ left (abs (- x (tensor-ref c j)))) (tensor-ref above j)) r))))"
+        "(define (total b c) (let loop ((i 0) (r 0)) (if (= i (size b)) r (loop (+ i 1) (+ r (row c c (tensor-ref b i)))))))"
+        "(define (f b c) (list (total b c) ((gradient (lambda (b) (total b c))) b)))",
+        lambda n, m: (normal(n), normal(m)),
+    ),
+    "product with a Hessian": (
+        "(define (f x v) (jvp (gradient (lambda (x) (sum (* (exp x) x)))) x v))",
+        lambda n, m: (normal(n), normal(n)),
+    ),
+    "joined and cut": (
+        "(define (f x y) (list (slice (concatenate (list x y)) 1 (+ (size x) 1)) (slice y 0 2) (stack (list x (* 2 x)))))",
+        lambda n, m: (normal(n), normal(m)),
+    ),
+    "in order": (
+        "(define (f x) (list (sorted x #:axis 1) (cumsum x) ((gradient (lambda (x) (dot (sorted x) (arange (size x)))))"
+        " (sum x #:axis 1))))",
+        lambda n, m: (normal(n, m),),
+    ),
+    "solved": (
+        "(define (f x b) (let ((a (+ (matmul (transpose x) x) (* 3 (eye (cadr (shape x))))))) (list (solve a b) (log-det a))))",
+        lambda n, m: (normal(n, m), normal(m)),
+    ),
+    "integers and floats": (
+        "(define (f i x) (list (sum i) (* i 2) (as-type i 'float64) (mean x) (gather x i)))",
+        lambda n, m: (R.integers(0, m, n), normal(m).astype(np.float32)),
+    ),
+    "closures": (
+        "(define (f g x) ((gradient (g 2)) x)) (define ((make y) k) (lambda (x) (* k (dot x (sin y)))))"
+        "(define (with y) (make y))",
+        lambda n, m: (None, normal(n)),
+    ),
+}  # fmt: skip
+
+
+def sessions(text: str) -> tuple[vlad.Session, vlad.Session]:
+    both = vlad.Session(tier="compile"), vlad.Session(tier="evaluate")
+    for session in both:
+        session.run_text(text)
+    return both
+
+
+def variants(session: vlad.Session, name: str = "f") -> list[Any]:
+    (entry,) = [entry for entry in session.tiers.entries.values() if entry.f[0].name == name]
+    assert entry.reason is None and not entry.disagrees
+    return entry.variants
+
+
+def agree(one: Any, other: Any, within: float = 1e-9) -> bool:
+    return len(flat(one)) == len(flat(other)) and all(
+        are_close(a, b, within) for a, b in zip(flat(one), flat(other), strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_one_variant_serves_all_lengths(name: str) -> None:
+    text, operands = PROGRAMS[name]
+    compiled, evaluated = sessions(text)
+    lengths = [(37, 25), (48, 12), *[(int(n), int(m)) for n, m in R.integers(3, 90, (100, 2)) if n != m]]
+    for n, m in lengths:
+        given = operands(n, m)
+        both = []
+        for session in (compiled, evaluated):
+            own = (session["with"](given[-1]), *given[1:]) if name == "closures" else given
+            both.append(session["f"](*own))
+        assert agree(*both, within=1e-5 if name == "integers and floats" else 1e-9), (n, m)
+    assert len(variants(compiled)) == 2  # one for the first lengths, and one for all
+
+
+def test_axes_that_are_always_equal_have_one_size_others_have_a_guard() -> None:
+    compiled, evaluated = sessions("(define (f x y) (sum (* x (sum y)))) (define (g x y) (sum (* x y)))")
+    for n, m in (20, 30), (25, 35), (40, 40), (50, 60):
+        x, y = normal(n), normal(m)
+        assert agree(compiled["f"](x, y), evaluated["f"](x, y))
+    for n in 20, 30, 40:
+        x, y = normal(n), normal(n)
+        assert agree(compiled["g"](x, y), evaluated["g"](x, y))
+    assert len(variants(compiled)) == len(variants(compiled, "g")) == 2
+    with pytest.raises(vlad.VladError) as raised:
+        compiled["g"](normal(30), normal(31))
+    with pytest.raises(vlad.VladError) as expected:
+        evaluated["g"](normal(30), normal(31))
+    assert str(raised.value) == str(expected.value)
+
+
+def test_lengths_with_a_meaning_of_their_own() -> None:
+    """An axis of length 1 is repeated; there is no largest entry of none."""
+    compiled, evaluated = sessions(
+        "(define (f x y) (list (* x y) ((gradient (lambda (x) (sum (* x y y)))) x) (maximum y)))"
+    )
+    y = normal(3, 12)
+    for n in 12, 1, 12, 1:
+        x = normal(3, n)
+        assert agree(compiled["f"](x, y), evaluated["f"](x, y))
+    for n in 30, 40, 0:
+        x, y = normal(3, n), normal(3, n)
+        results = []
+        for session in (compiled, evaluated):
+            try:
+                results.append(flat(session["f"](x, y)))
+            except vlad.VladError as error:
+                results.append([error.message])
+        assert all(map(are_close, *results))
+
+
+def test_short_axes_have_variants_of_their_own_at_first() -> None:
+    compiled, _ = sessions("(define (f x) (sum (* x x)))")
+    for n in 2, 3, 4, 5, 6, 7, 8, 2, 6:
+        assert compiled["f"](np.ones(n)) == n
+    assert len(variants(compiled)) == 5
+
+
+def test_a_comparison_of_lengths_is_decided_for_each_variant() -> None:
+    text = "(define (f x y) (if (< (size x) (size y)) (sum x) (slice y 0 (car (shape y)))))"
+    compiled, evaluated = sessions(text)
+    for n, m in (10, 20), (12, 25), (25, 12), (30, 11), (9, 100):
+        x, y = normal(n), normal(m)
+        assert agree(compiled["f"](x, y), evaluated["f"](x, y))
+
+
+def test_a_slice_of_constant_bounds_admits_what_is_long_enough() -> None:
+    compiled, evaluated = sessions("(define (f x) (sum (slice x 2 12)))")
+    for n in 20, 30, 12, 13:
+        x = normal(n)
+        assert agree(compiled["f"](x), evaluated["f"](x))
+    assert len(variants(compiled)) == 2
+    with pytest.raises(vlad.VladError, match="out of range"):
+        compiled["f"](normal(11))
+
+
+def test_a_tensor_of_the_program_keeps_its_length() -> None:
+    """It may be the same array as an operand."""
+    x, y = normal(30), normal(40)
+    compiled, evaluated = sessions("(define x #f) (define (f y) (list (+ (sum x) (sum y)) (* x 2) y))")
+    for session in (compiled, evaluated):
+        session["x"] = x
+    given = [session["x"] for session in (compiled, evaluated)]
+    assert agree(compiled["f"](y), evaluated["f"](y))
+    assert agree(compiled["f"](given[0]), evaluated["f"](given[1]))
+    assert np.shape(compiled["f"](normal(35))[1]) == (30,)
+
+
+def test_code_for_all_lengths_is_found_again(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("VLAD_CACHE", str(tmp_path / "cache"))
+    text, operands = PROGRAMS["step of a network"]
+    for number in range(2):
+        compiled, evaluated = sessions(text)
+        for n in 31, 37 + number, 41, 59:
+            given = operands(n, 2)
+            assert agree(compiled["f"](*given), evaluated["f"](*given))
+        assert len(variants(compiled)) == 2
+
+
+@pytest.mark.parametrize("seed", range(400 if os.environ.get("VLAD_THOROUGH") else 8))
+def test_random_programs(seed: int) -> None:
+    found, note = differences(seed)
+    assert not found and note.endswith("variants")

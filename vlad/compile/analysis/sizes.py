@@ -1,0 +1,156 @@
+"""The lengths of operands' axes that differ from call to call: which ones the compiler takes as sizes (core/extents.py).
+
+In: the shapes of the tensors in the operands of a call, and in those of earlier calls of the procedure.  Out: `Sizes`, with a
+shape for each tensor. Axes that had equal lengths in each of the calls have one size in common. The first variant of a procedure
+is always compiled for its own lengths, of which the C compiler makes use; short axes, whose loops are unrolled, keep theirs in
+several variants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from vlad.compile.analysis.static_operands import Fixed
+from vlad.compile.analysis.trees import Tree
+from vlad.core.extents import LEAST, AnExtent, Extent, Guards, Size, replaced
+from vlad.core.types import Type, Types, found, is_tensor
+from vlad.data.tensors import Tensor, kind_name
+from vlad.data.values import Value, look
+
+SHORT_AXIS = 8  # the greatest length of an axis that is at first compiled by itself,
+MOST_SHORT = 4  # and the number of variants that differ in such lengths only
+MOST_TENSORS = 256  # among the operands of a call that has sizes
+
+# The kind and the shape of each tensor; for a number that determines shapes, itself
+Shapes: TypeAlias = "tuple[tuple[str, tuple[int, ...]], ...]"
+
+
+def tensors_of(operands: Iterable[Value | Tree]) -> list[Tensor | Fixed]:
+    """The tensors in values, including those in the environments of closures, and the numbers that determine shapes, in a fixed
+    order; none if there are too many."""
+    found_tensors: list[Tensor | Fixed] = []
+    seen: set[int] = set()
+    work = list(operands)
+    work.reverse()
+    while work:
+        value = look(work.pop())
+        if type(value) in (Tensor, Fixed):
+            found_tensors.append(value)
+            if len(found_tensors) > MOST_TENSORS:
+                return []
+        elif type(value) is tuple and len(value) > 1 and id(value) not in seen:
+            seen.add(id(value))
+            parts = value if len(value) == 2 else value[1 : 1 + len(value[0].environment)]
+            work += reversed(parts)
+    return found_tensors
+
+
+def shapes_of(operands: Iterable[Value | Tree]) -> Shapes:
+    """The kinds and shapes of the tensors in the operands of a call, and its numbers that determine shapes."""
+    return tuple([
+        ("number", (int(one),)) if type(one) is Fixed else (kind_name(one.like.dtype), one.shape)
+        for one in tensors_of(operands)
+    ])  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The sizes of a call. `shapes`: of the tensors among its operands, by id; for a number that determines shapes, itself."""
+
+    guards: Guards
+    sizes: tuple[Size, ...]
+    shapes: Mapping[int, tuple[AnExtent, ...]]
+
+    def with_values(self, values: Mapping[Size, AnExtent]) -> Sizes | None:
+        """The sizes after some were replaced; None if none is left."""
+        self.guards.conditions.clear()  # the decisions are repeated
+        left = tuple([size for size in self.sizes if size not in values])
+        shapes = {
+            key: tuple([replaced(length, values) for length in shape]) for key, shape in self.shapes.items()
+        }
+        return Sizes(self.guards, left, shapes) if left else None
+
+    @property
+    def extents(self) -> list[Extent]:
+        return [Extent(self.guards, {(size,): 1}) for size in self.sizes]
+
+
+def sizes_between(earlier: Sequence[Shapes], operands: Sequence[Value | Tree]) -> Sizes | None:
+    """The sizes by which a call differs from earlier ones, which have tensors of the same kinds and ranks; None if there are
+    none."""
+    own = shapes_of(operands)
+    alike = [shapes for shapes in earlier if _form(shapes) == _form(own)]
+    guards = Guards()
+    sizes: dict[tuple[int, ...], Extent] = {}
+    shapes: dict[int, tuple[AnExtent, ...]] = {}
+    for number, (tensor, (_, known)) in enumerate(zip(tensors_of(operands), own, strict=True)):
+        shape: list[AnExtent] = []
+        for axis, length in enumerate(known):
+            lengths = (*[one[number][1][axis] for one in alike], length)
+            if (
+                len(set(lengths)) == 1
+                or length < LEAST
+                or (max(lengths) <= SHORT_AXIS and len(alike) < MOST_SHORT)
+            ):
+                shape.append(length)
+            else:
+                if lengths not in sizes:
+                    sizes[lengths] = guards.size(length)
+                shape.append(sizes[lengths])
+        shapes.setdefault(id(tensor), tuple(shape))
+    if not sizes:
+        return None
+    return Sizes(guards, tuple([size for extent in sizes.values() for size in extent.sizes]), shapes)
+
+
+def _form(shapes: Shapes) -> list[tuple[str, int]]:
+    return [(kind, len(shape)) for kind, shape in shapes]
+
+
+def extents_of(sizes: Sizes | None, types: Types, crossing: Iterable[Type]) -> list[Extent]:
+    """The sizes of a call, then the other extents of the tensors in types that cross between a caller and compiled code."""
+    if sizes is None:
+        return []
+    extents = dict.fromkeys(sizes.extents)
+    for shape in _shapes_within(types, crossing):
+        extents.update(dict.fromkeys([length for length in shape if type(length) is Extent]))
+    return list(extents)
+
+
+def _shapes_within(types: Types, given: Iterable[Type]) -> list[tuple[AnExtent, ...]]:
+    """The shapes of the tensors in types and in their unions, and the numbers that are extents."""
+    seen: set[Type] = set()
+    work = list(given)
+    while work:
+        type_ = types.canonical(work.pop())
+        if type_ not in seen:
+            seen.add(type_)
+            work += found(type_.of).members.values() if type_.kind == "union" else type_.parts
+    ordered = sorted(seen, key=lambda type_: type_.serial)
+    return [
+        type_.of.shape if is_tensor(type_) else (type_.of,)
+        for type_ in ordered
+        if is_tensor(type_) or type(type_.of) is Extent
+    ]
+
+
+def sizes_in_unions(types: Types, operands: Iterable[Type]) -> set[Size]:
+    """The sizes of tensors that are members of unions: the operands do not determine them."""
+    sizes: set[Size] = set()
+    seen: set[Type] = set()
+    work = [(types.canonical(type_), False) for type_ in operands]
+    while work:
+        type_, is_inside = work.pop()
+        if type_ in seen:
+            continue
+        seen.add(type_)
+        if type_.kind == "union":
+            work += [(types.canonical(member), True) for member in found(type_.of).members.values()]
+        elif is_inside and (is_tensor(type_) or type(type_.of) is Extent):
+            lengths = type_.of.shape if is_tensor(type_) else (type_.of,)
+            sizes.update([size for length in lengths if type(length) is Extent for size in length.sizes])
+        else:
+            work += [(types.canonical(part), is_inside) for part in type_.parts]
+    return sizes
