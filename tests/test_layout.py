@@ -37,7 +37,7 @@ ROOMS = (
     (
         "vlad.primitives",
         "special erfc_tails error_function elementwise type_rules numbers data walking numerals strings arrays "
-        "products shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
+        "products open_lists shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
         "norms contractions networks random files control transforms table",
     ),
     ("vlad.evaluate", "limits code_machine emit_python"),
@@ -49,7 +49,7 @@ ROOMS = (
     ),
     (
         "vlad.compile.analysis",
-        "strategy static_operands sizes trees abstract_interpreter fixpoint specialize",
+        "strategy static_operands trees sizes abstract_interpreter fixpoint specialize",
     ),
     (
         "vlad.compile.passes",

@@ -59,7 +59,7 @@ class Generator:
         smaller = depth - self.random.randint(1, 2)
         makers = [self.unary, self.unary, self.binary, self.binary, self.chosen, self.reduced, self.leafy]
         if shape:
-            makers += [self.along, self.joined, self.flattened, self.ordered, self.taken]
+            makers += [self.along, self.joined, self.flattened, self.ordered, self.taken, self.listed]
         if len(shape) == 1:
             makers += [self.product_with_vector, self.row]
         if len(shape) == 2:
@@ -135,6 +135,20 @@ class Generator:
         index = f"(as-type (floor (* 0.9 (linspace 0 1 {self.length(shape[0])}))) 'int64)"
         return f"(gather {source} {index})"
 
+    def listed(self, shape: Shape, depth: int) -> str:
+        """The list of the parts of a tensor, changed and put together again."""
+        axis = self.random.randrange(len(shape))
+        change = self.random.choice(
+            ("(sin r)", "(* r (sum r))", "(+ r (maximum r))", "(* 2 (softmax r #:axis 0))")
+        )
+        if len(shape) == 1:
+            return f"(tensor (map (lambda (r) (+ (sin r) 1)) (tensor->list {self.tensor(shape, depth)})))"
+        parts = f"(unstack {self.tensor(shape, depth)} #:axis {axis})"
+        if self.random.random() < 0.3:
+            start = f"(zeros (list {self.length(shape[1 - axis])}))" if len(shape) == 2 else "0"
+            parts = f"(unroll (lambda (s r) (tanh (+ s r))) {start} {parts})"
+        return f"(stack (map (lambda (r) {change}) {parts}) #:axis {axis})"
+
     def product(self, shape: Shape, depth: int) -> str:
         length = self.random.choice(("n", "m", 3, 2))
         return f"(matmul {self.tensor((shape[0], length), depth)} {self.tensor((length, shape[1]), depth)})"
@@ -180,7 +194,7 @@ class Generator:
             f"((derivative (lambda (t) ((gradient f) {moved}))) 0)",
         )
         return (
-            f"(define (f {names}) (+ {self.real(self.random.randint(1, 5))} (* 0.1 {self.real(2)})))\n"
+            f'(import "nn")\n(define (f {names}) (+ {self.real(self.random.randint(1, 5))} (* 0.1 {self.real(2)})))\n'
             f"(define (go {names}) {what[self.random.random() < 0.3]})"
         )
 

@@ -36,17 +36,23 @@ else:
 @final
 class Size:
     """A size that is known only when a call runs, or the quotient of an extent by another one, rounded down. `now`: its value in
-    the call at hand."""
+    the call at hand; `is_late`: it is determined within the call, as the length of a list is, and has no such value."""
 
-    __slots__ = ("number", "now", "least", "quotient")
+    __slots__ = ("number", "now", "least", "quotient", "is_late")
 
     def __init__(
-        self, number: int, now: int, least: int = LEAST, quotient: tuple[Extent, int | Extent] | None = None
+        self,
+        number: int,
+        now: int,
+        least: int = LEAST,
+        quotient: tuple[Extent, int | Extent] | None = None,
+        is_late: bool = False,
     ) -> None:
         self.number = number
         self.now = now
         self.least = least
         self.quotient = quotient
+        self.is_late = is_late
 
     def __repr__(self) -> str:
         if self.quotient is None:
@@ -67,10 +73,10 @@ class Guards:
         self._quotients: dict[Any, Size] = {}
         self._count = 0
 
-    def size(self, now: int) -> Extent:
+    def size(self, now: int, is_late: bool = False) -> Extent:
         """A new size."""
         self._count += 1
-        return Extent(self, {(Size(self._count - 1, now),): 1})
+        return Extent(self, {(Size(self._count - 1, now, is_late=is_late),): 1})
 
     def quotient(self, above: Extent, below: int | Extent) -> Extent:
         key = above, below
@@ -113,6 +119,11 @@ class Extent(Whole):
     def sizes(self) -> list[Size]:
         """The sizes in it, without those in quotients."""
         return list(dict.fromkeys([size for monomial in self.terms for size in monomial]))
+
+    @property
+    def late(self) -> list[Size]:
+        """The sizes in it, and in quotients, that are determined within a call."""
+        return sorted([size for size in self._within() if size.is_late], key=_number)
 
     # Arithmetic.
 
@@ -272,12 +283,12 @@ class Extent(Whole):
         least, most = _bounds(difference.terms)
         if (least is not None and least > 0) or (most is not None and most < 0):
             return False
-        if difference.now != 0:
+        if difference.now != 0 and not difference.late:
             return self.guards.decided("==", difference, False)
         solved = _solved(difference)
         if solved is not None:
             raise Resized(solved)
-        return self.guards.decided("==", difference, True)
+        return self.guards.decided("==", difference, difference.now == 0)
 
     def __lt__(self, other: Number) -> bool:
         return _is_less(self - other)
@@ -494,8 +505,10 @@ def _is_less(difference: Any) -> bool:
 
 
 def _solved(difference: Extent) -> dict[Size, AnExtent] | None:
-    """The replacement of one size for which the difference is 0; the size with the greatest number if there are several."""
-    for size in sorted(difference.sizes, key=_number, reverse=True):
+    """The replacement of one size for which the difference is 0; if there are several, of one that is determined within a call,
+    and of the one with the greatest number. That a list has the length that a program needs is assumed, and tested where the list
+    is counted."""
+    for size in sorted(difference.sizes, key=lambda size: (size.is_late, size.number), reverse=True):
         factor = difference.terms.get((size,))
         others = [monomial for monomial in difference.terms if size in monomial and monomial != (size,)]
         if factor in (1, -1) and not others and size.quotient is None:

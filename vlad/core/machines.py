@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
+from vlad.core.extents import AnExtent
 from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.nodes import Lambda
 from vlad.core.types import Known, Recursion, Type, Types
@@ -97,6 +98,7 @@ class AbstractMachine(Protocol):
     Any member that makes a type may raise core/types.TooLarge.
     """
 
+    instance: Any  # is run again when members are added to a union that it has read
     key: Any  # identifies the current operation; a rule that dispatches twice extends it, to distinguish the results
 
     @property
@@ -124,6 +126,9 @@ class AbstractMachine(Protocol):
     @property
     def known_zero(self) -> Known:
         """The known zero."""
+
+    def length_of_list(self, count: Known) -> AnExtent:
+        """The length of a list whose elements have been counted. Raises Unbounded if lengths must be known."""
 
     def constant(self, value: Value) -> Known:
         """A known atom."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array
-from vlad.core.extents import Extent
+from vlad.core.extents import Extent, at_most
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Write, contiguous
 from vlad.core.types import is_tensor
 from vlad.data.errors import Kind, VladError
@@ -38,6 +38,14 @@ from vlad.primitives.arrays import (
 )
 from vlad.primitives.elementwise import library, unlike
 from vlad.primitives.numbers import invalid
+from vlad.primitives.open_lists import (
+    element_of,
+    is_open,
+    joined_open,
+    split_open,
+    stacked_open,
+    unstacked_open,
+)
 from vlad.primitives.type_rules import (
     Shape,
     as_number,
@@ -268,6 +276,13 @@ def _joined(*parts: Value) -> Value:
 
 
 def _abstract_concatenate(w: AbstractMachine, ts: Any, axis: Any) -> Any:
+    if is_open(w, ts):
+        rank = len(element_of(w, ts)[0])
+        return (
+            joined_open(w, ts, axis_of("concatenate", known(w, axis), rank))
+            if rank
+            else w.invalid("concatenate")
+        )
     parts = list_parts(w, ts)
     if not parts or not all(is_tensor(part.type) for part in parts):
         return w.invalid("concatenate")
@@ -279,6 +294,8 @@ def _abstract_concatenate(w: AbstractMachine, ts: Any, axis: Any) -> Any:
 
 
 def _abstract_split_like(w: AbstractMachine, x: Any, ts: Any, axis: Any) -> Any:
+    if is_open(w, ts):
+        return split_open(w, x, ts, axis_of("concatenate", known(w, axis), len(shape_of(x))))
     parts = list_parts(w, ts)
     shape = shape_of(x)
     at = axis_of("concatenate", known(w, axis), len(shape))
@@ -308,6 +325,9 @@ def cut_up(w: AbstractMachine, x: Any, axis: int, lengths: Sequence[int]) -> Any
 
 
 def _abstract_stack(w: AbstractMachine, ts: Any, axis: Any) -> Any:
+    if is_open(w, ts):
+        at = axis_of("stack", known(w, axis), len(element_of(w, ts)[0]) + 1)
+        return stacked_open(w, ts, at)
     parts = list_parts(w, ts)
     if not parts:
         return w.fail("List given to stack is empty")
@@ -317,8 +337,8 @@ def _abstract_stack(w: AbstractMachine, ts: Any, axis: Any) -> Any:
 def _abstract_unstack(w: AbstractMachine, x: Any, axis: Any) -> Any:
     shape, strides = shape_of(x), contiguous(shape_of(x))
     at = axis_of("unstack", known(w, axis), len(shape))
-    if shape[at] > MOST_LISTED:
-        return w.left_out("lists of so many tensors are")
+    if not at_most(shape[at], MOST_LISTED):
+        return unstacked_open(w, x, at)
     rest, steps = (*shape[:at], *shape[at + 1 :]), (*strides[:at], *strides[at + 1 :])
     result = w.constant(NIL)
     for index in reversed(range(shape[at])):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array, expect_arrays, expect_bytes
-from vlad.core.extents import Extent, real_of
+from vlad.core.extents import Extent, at_most, real_of
 from vlad.core.loop_nests import SIZES, Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
 from vlad.core.types import has_tangents, is_real, is_tensor
 from vlad.data.devices import current, device_named, device_of, moved, name_of
@@ -51,6 +51,7 @@ from vlad.primitives.arrays import (
 from vlad.primitives.data import boolean, constant_row
 from vlad.primitives.elementwise import different_devices, unlike
 from vlad.primitives.numbers import invalid
+from vlad.primitives.open_lists import element_of, is_open, list_of_parts, stacked_open, unstacked_open
 from vlad.primitives.shaping import MOST_LISTED, stacked
 from vlad.primitives.type_rules import (
     are_alike,
@@ -119,6 +120,8 @@ def _stacked(data: Value, depth: int = 0) -> Array:
 
 def _abstract_tensor(w: AbstractMachine, data: Any) -> Any:
     """Reals are stored in a new array one by one; parts that are tensors, one after the other."""
+    if is_open(w, data):
+        return stacked_open(w, data, 0)
     parts = list_parts(w, data)
     if parts is None:
         return data if is_number(data) or data.type.head == "boolean" else w.invalid("tensor")
@@ -138,6 +141,8 @@ def _part(w: AbstractMachine, t: Any, index: int) -> Any:
 
 
 def _abstract_parts(w: AbstractMachine, x: Any, data: Any) -> Any:
+    if is_open(w, data):
+        return unstacked_open(w, x, 0) if shape_of(x)[1:] == element_of(w, data)[0] else unfit(w, x, ())
     parts = list_parts(w, data)
     if parts is None:
         return data if data.type.head == "boolean" else x
@@ -186,12 +191,15 @@ def _listed(w: AbstractMachine, t: Any) -> Any:
     shape = shape_of(t)
     if not shape:
         return t
-    if math.prod(shape) > MOST_LISTED:
-        return w.left_out("lists of so many entries are")
+    if not at_most(math.prod(shape), MOST_LISTED):
+        return unstacked_open(w, t, 0, ENTRIES)
     result = w.constant(NIL)
     for index in reversed(range(shape[0])):
         result = w.pair(_listed(w, _part(w, t, index)), result)
     return result
+
+
+ENTRIES = list_of_parts("tensor->list", _listed)
 
 
 def _filled(name: str) -> Callable[..., Value]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from vlad.compile.analysis.sizes import Sizes, is_late
 from vlad.compile.analysis.static_operands import Fixed
 from vlad.compile.analysis.trees import Tree, nodes, shares_much
 from vlad.compile.ir.program import Failure
@@ -128,6 +129,7 @@ class AbstractInterpreter:
         self.devices: tuple[str, ...] = COMPILED  # with a compiler
         self.looping: set[Code] = set()  # recursive codes
         self.is_standalone = False  # do errors need their messages, because there is no tier 0?
+        self.sizes: Sizes | None = None  # if lengths of lists may be determined within a call
         self.shapes = NO_SHAPES  # of tensors among the operands, by id, if not their own
         self.files: Files | None = None  # None: files are not inspected before the program runs
         self._values: dict[
@@ -730,6 +732,19 @@ class AbstractInterpreter:
     def as_real(self, boolean: Known) -> Known:
         """1 for true, 0 for false, to compute with in loops."""
         return Known(self.types.real, boolean.leaves)
+
+    def length_of_list(self, count: Known) -> AnExtent:
+        """The length of a list, whose elements have been counted: in each call it is that of the first list that is counted at
+        this place of the program. Raises Unbounded if lengths must be known."""
+        if self.sizes is None:
+            self.unbounded(
+                "the length of a list of tensors or reals is known only when the program runs",
+                for_number=True,
+            )
+        length = self.sizes.length((self.instance.callee, self.key))
+        if type(length) is Extent and is_late(length):
+            self.effect("measure", [count], shape=(length,))
+        return length
 
     def unknown_real(self, value: Known) -> Result:
         """A real about which nothing else is known."""

@@ -8,13 +8,13 @@ several variants.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from vlad.compile.analysis.static_operands import Fixed
 from vlad.compile.analysis.trees import Tree
-from vlad.core.extents import LEAST, AnExtent, Extent, Guards, Size, replaced
+from vlad.core.extents import LEAST, TYPICAL, AnExtent, Extent, Guards, Size, replaced
 from vlad.core.types import Type, Types, found, is_tensor
 from vlad.data.tensors import Tensor, kind_name
 from vlad.data.values import Value, look
@@ -57,20 +57,36 @@ def shapes_of(operands: Iterable[Value | Tree]) -> Shapes:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The sizes of a call. `shapes`: of the tensors among its operands, by id; for a number that determines shapes, itself."""
+    """The sizes of a call. `shapes`: of the tensors among its operands, by id; for a number that determines shapes, itself.
+    `lengths`: of lists that are counted within the call, by the place in the program."""
 
-    guards: Guards
-    sizes: tuple[Size, ...]
-    shapes: Mapping[int, tuple[AnExtent, ...]]
+    guards: Guards = field(default_factory=Guards)
+    sizes: tuple[Size, ...] = ()
+    shapes: Mapping[int, tuple[AnExtent, ...]] = field(default_factory=dict)
+    lengths: dict[Hashable, AnExtent] = field(default_factory=dict)
 
-    def with_values(self, values: Mapping[Size, AnExtent]) -> Sizes | None:
-        """The sizes after some were replaced; None if none is left."""
+    def length(self, place: Hashable) -> AnExtent:
+        """The length of the list that is counted at a place."""
+        if place not in self.lengths:
+            self.lengths[place] = self.guards.size(TYPICAL, is_late=True)
+        return self.lengths[place]
+
+    @property
+    def late(self) -> tuple[Extent, ...]:
+        """The lengths of lists that are determined within the call."""
+        return tuple(
+            dict.fromkeys([one for one in self.lengths.values() if type(one) is Extent and is_late(one)])
+        )
+
+    def with_values(self, values: Mapping[Size, AnExtent]) -> Sizes:
+        """The sizes after some were replaced."""
         self.guards.conditions.clear()  # the decisions are repeated
         left = tuple([size for size in self.sizes if size not in values])
         shapes = {
             key: tuple([replaced(length, values) for length in shape]) for key, shape in self.shapes.items()
         }
-        return Sizes(self.guards, left, shapes) if left else None
+        lengths = {place: replaced(length, values) for place, length in self.lengths.items()}
+        return Sizes(self.guards, left, shapes, lengths)
 
     @property
     def extents(self) -> list[Extent]:
@@ -109,10 +125,8 @@ def _form(shapes: Shapes) -> list[tuple[str, int]]:
     return [(kind, len(shape)) for kind, shape in shapes]
 
 
-def extents_of(sizes: Sizes | None, types: Types, crossing: Iterable[Type]) -> list[Extent]:
+def extents_of(sizes: Sizes, types: Types, crossing: Iterable[Type]) -> list[Extent]:
     """The sizes of a call, then the other extents of the tensors in types that cross between a caller and compiled code."""
-    if sizes is None:
-        return []
     extents = dict.fromkeys(sizes.extents)
     for shape in _shapes_within(types, crossing):
         extents.update(dict.fromkeys([length for length in shape if type(length) is Extent]))
@@ -134,6 +148,11 @@ def _shapes_within(types: Types, given: Iterable[Type]) -> list[tuple[AnExtent, 
         for type_ in ordered
         if is_tensor(type_) or type(type_.of) is Extent
     ]
+
+
+def is_late(extent: Extent) -> bool:
+    """Whether an extent is the length of a list that is determined within a call."""
+    return extent.terms in [{(size,): 1} for size in extent.late]
 
 
 def sizes_in_unions(types: Types, operands: Iterable[Type]) -> set[Size]:

@@ -67,7 +67,7 @@ class Specializer(AbstractInterpreter):
         self._values, self.longest_known = analysis._values, analysis.longest_known
         self.variables, self.is_standalone = analysis.variables, analysis.is_standalone
         self.looping, self.files = analysis.looping, analysis.files
-        self.counting = analysis.counting
+        self.counting, self.sizes = analysis.counting, analysis.sizes
         self.layout = Representation(analysis.types)
         self.functions: dict[Instance, Function] = {}
         self._waiting: list[Instance] = []
@@ -324,7 +324,7 @@ class Specializer(AbstractInterpreter):
         result: Type | None = None,
         shape: tuple[int, ...] | None = None,
     ) -> Result:
-        kinds = {"real": "d", "boolean": "b", "character": "d", "quoted": "d", "tensor": "p"}
+        kinds = {"real": "d", "boolean": "b", "character": "d", "quoted": "d", "tensor": "p", "measure": "d"}
         leaves = tuple([self._scalar(operand, kinds[what]) for operand in operands])
         slots = self._slots(result, self._name())
         self.block.statements.append(Effect(what, slots, leaves, text, self.span, shape))

@@ -242,6 +242,11 @@ class Compiled(Crossing):
             if self.steps is not None:
                 self.steps[0] += fuel - self._out[self.words.fuel_left].i
             kinds = enumerate(self.words.results)
+            if self.interface.is_late:
+                count = len(self.interface.extents)
+                found = ffi.new("long[]", count)
+                self.handle.vlad_lengths(found)
+                self._lengths = ffi.unpack(found, count)
             leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in kinds]
             return self._decode(self.interface.result, leaves)
         if status == OUTSIDE:

@@ -42,7 +42,7 @@ class Quick(NamedTuple):
 def quick(compiled: Any, words: Any, results: Any) -> Quick | None:
     """The fast path of an executable.Compiled, if there is one. `words` and `results` are the buffers of machine code."""
     interface = compiled.interface
-    if interface.acts or interface.words.counts or interface.result is None:
+    if interface.acts or interface.words.counts or interface.result is None or interface.is_late:
         return None
     types = interface.layout.types
     given, result = structure_of_operands(interface), structure(types, interface.result)

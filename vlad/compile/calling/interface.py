@@ -35,6 +35,7 @@ class Interface:
     zeros_distinct    what the known zero must stay distinct from so that more operands fit (analysis/strategy.py), if anything
     extents           the lengths of axes that are known only in a call: first the sizes, which axes of operands have, then others
     sizes             the number of the former
+    is_late           some of the others are known only after the call
     """
 
     layout: Representation
@@ -49,6 +50,7 @@ class Interface:
     zeros_distinct: int | None = None
     extents: tuple[Extent, ...] = ()
     sizes: int = 0
+    is_late: bool = False
 
     def text(self) -> str:
         """Serialize for another process. Raises Unwritable."""
@@ -65,6 +67,7 @@ class Interface:
             "zeros_distinct": self.zeros_distinct,
             "extents": len(self.extents),
             "sizes": self.sizes,
+            "is_late": self.is_late,
         }
         return json.dumps({"cells": writer.written(), **fields})
 
@@ -87,6 +90,7 @@ def read_interface(text: str) -> Interface:
         fields["zeros_distinct"],
         reader.extents,
         fields["sizes"],
+        fields["is_late"],
     )
 
 

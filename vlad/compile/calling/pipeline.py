@@ -44,18 +44,18 @@ def made(
     lengths the code does not depend on. Raises Unbounded."""
 
     def attempt(strategy: Strategy) -> tuple[Unit, Settled]:
-        unit = Unit(machine, code, environment, operands, strategy, sizes)
+        unit = Unit(machine, code, environment, operands, strategy, own)
         if strategy.unroll and unit.text.count("\n") > MOST_UNROLLED_LINES:
             raise NotWorthwhile(TOO_LONG)
         settled = fit(unit.program, unit.analysis.types)
         unit.interface = replace(unit.interface, zeros_distinct=settled.zeros_distinct)
         return unit, settled
 
+    own = sizes or Sizes()
     try:
         return best(attempt, longest, zeros_distinct=zeros_distinct)
     except Resized as resized:
-        assert sizes is not None
-        fewer = sizes.with_values(resized.values)
+        fewer = own.with_values(resized.values)
     return made(machine, code, environment, operands, longest, zeros_distinct, fewer)
 
 
@@ -95,9 +95,9 @@ class Unit:
         sizes: Sizes | None = None,
     ) -> None:
         self.analysis = Analysis(machine, strategy)
-        self.sizes = sizes
-        if sizes is not None:
-            self.analysis.shapes = sizes.shapes
+        self.sizes = sizes or Sizes()
+        self.analysis.shapes = self.sizes.shapes
+        self.analysis.sizes = self.sizes if machine.device == "cpu" else None
         try:
             self._make(self.analysis, code, environment, operands)
         except (TooLarge, RecursionError):
@@ -116,7 +116,7 @@ class Unit:
             if root.result is None and not root.operands:
                 raise Unbounded("it never returns")
             sizes = self.sizes
-            if sizes is not None and (fixed := sizes_in_unions(analysis.types, root.operands)):
+            if fixed := sizes_in_unions(analysis.types, root.operands):
                 raise Resized({size: size.now for size in fixed})
             specializer = Specializer(analysis)
             on_gpu = analysis.machine.device == "cuda" and analysis.types.has_tensors
@@ -133,7 +133,7 @@ class Unit:
                 emitted = c_unit.Emitted(self.cuda.text, CallWords(kinds, entry.results))
             else:
                 extents = extents_of(sizes, analysis.types, crossing)
-                emitted = c_unit.emit(self.program, extents, 0 if sizes is None else len(sizes.sizes))
+                emitted = c_unit.emit(self.program, extents, len(sizes.sizes), sizes.late)
             self.text, self.given = emitted.text, emitted.given
             self.interface = Interface(
                 specializer.layout,
@@ -146,7 +146,7 @@ class Unit:
                 emitted.direct,
                 emitted.largest,
                 extents=() if on_gpu else tuple(extents),
-                sizes=0 if on_gpu or sizes is None else len(sizes.sizes),
+                sizes=0 if on_gpu else len(sizes.sizes),
+                is_late=not on_gpu and any(extent.late for extent in extents),
             )
-            if sizes is not None:
-                sizes.guards.closed = True
+            sizes.guards.closed = True

@@ -58,6 +58,7 @@ from vlad.compile.loops.ir import Condition
 from vlad.compile.loops.lower import Operand, Place
 from vlad.compile.passes.buffer_reuse import places_taken
 from vlad.core.expressions import read
+from vlad.core.extents import LEAST
 from vlad.core.loop_nests import SIZES, Routine
 
 
@@ -448,6 +449,13 @@ class FunctionText:
                 self.line("vlad_out_line();")
             case "quoted":
                 self.line(f"vlad_put_quoted({self.leaf(statement.operands[0])});")
+            case "measure":
+                assert statement.shape is not None
+                (length,) = statement.shape
+                count = f"(long){self.leaf(statement.operands[0])}"
+                self.line(
+                    f"if (!{length}) {{ {length} = {count}; if ({length} < {LEAST} || !vlad_admits()) {length} = -1; }}"
+                )
             case "step":
                 self.line(f"vlad_step({statement.operands[0]:.0f});")
             case what:

@@ -69,9 +69,12 @@ class Emitted:
     largest: int = 0
 
 
-def emit(program: Program, extents: Sequence[Extent] = (), sizes: int = 0) -> Emitted:
-    """A program as a unit of a session. `extents`, `sizes`: as of calling/interface.Interface."""
-    unit = CUnit(program, extents=extents, sizes=sizes)
+def emit(
+    program: Program, extents: Sequence[Extent] = (), sizes: int = 0, late: Sequence[Extent] = ()
+) -> Emitted:
+    """A program as a unit of a session. `extents`, `sizes`: as of calling/interface.Interface; `late`: the sizes that are
+    determined within a call."""
+    unit = CUnit(program, extents=extents, sizes=sizes, late=late)
     text, needs, (entry,) = unit.text(unit.exports), unit.needs, program.entries
     return Emitted(
         text, unit.words(entry), unit.failures, unit.given, bool(unit.facts.acts), needs.stops or bool(needs.turns),
@@ -121,7 +124,10 @@ class CUnit(Definitions):
         facts = self.facts
         fails = bool(facts.fails) or self.alone
         of = sections()
-        parts = [f"static long {', '.join(map(str, self.sizes))};"] if self.sizes else []
+        own = [*map(str, self.sizes), *map(str, self.late)]
+        parts = [f"static long {', '.join(own)};"] if own else []
+        if self.late:
+            parts.append("static int vlad_admits(void);")
         if fails:
             parts += [self._constants(), of["fail"]]
         if facts.allocates or facts.recursive:
@@ -210,6 +216,10 @@ class CUnit(Definitions):
         facts = self.facts
         lines = self._enter(entry, "vlad_enter")
         lines += self._call(entry in facts.fails)
+        if self.late:
+            lines += self._admit()
+        if self.extents:
+            lines += self._lengths()
         if self.sizes:
             lines += self._measure()
         lines.append(
@@ -309,6 +319,20 @@ static int vlad_begin_once(void) {
             ["static const char *const vlad_messages[] = {", *lines, "  0};", sections()["messages"]]
         )
 
+    def _admit(self) -> list[str]:
+        """The function that returns whether the code serves the lengths that have been determined in the call so far."""
+        lines = []
+        for relation, difference in self.late[0].guards.conditions:
+            if difference.late:
+                known = " && ".join([f"n{size.number}" for size in difference.late])
+                lines.append(f"  if ({known} && !({difference} {relation} 0)) return 0;")
+        return ["static int vlad_admits(void) {", *lines, "  return 1;", "}"]
+
+    def _lengths(self) -> list[str]:
+        """The function that returns the present lengths of axes at the interface."""
+        lines = [f"  extents[{index}] = {extent};" for index, extent in enumerate(self.extents)]
+        return ["void vlad_lengths(long *extents) {", *lines, "}"]
+
     def _measure(self) -> list[str]:
         """The function to which the sizes of a call are passed before it. It returns 0 if the code does not serve them, 1 for a
         short call, 2 for a longer one. It computes the other extents at the interface, and last the bytes of the largest array
@@ -316,8 +340,12 @@ static int vlad_begin_once(void) {
         sizes = [str(size) for size in self.sizes]
         guards = self.sizes[0].guards.conditions
         lines = [f"  {name} = sizes[{index}];" for index, name in enumerate(sizes)]
-        lines += [f"  if (!({difference} {relation} 0)) return 0;" for relation, difference in guards]
-        lines += [f"  extents[{index}] = {extent};" for index, extent in enumerate(self.extents)]
+        lines += [
+            f"  if (!({difference} {relation} 0)) return 0;"
+            for relation, difference in guards
+            if not difference.late
+        ]
+        lines.append("  vlad_lengths(extents);")
         lines.append("  long largest = 0, bytes;")
         for room in self.needs.rooms:
             lines.append(f"  bytes = {WORD} * {room}; if (bytes > largest) largest = bytes;")
@@ -359,6 +387,7 @@ static int vlad_begin_once(void) {
             lines.append(f"  {name} = vlad_in[{at}].p;")
         for at, index in enumerate(words.places, start=words.targets):
             lines.append(f"  {place_of_result(index)} = vlad_in[{at}].p;")
+        lines += [f"  {length} = 0;" for length in self.late]
         if words.counts:
             lines.append(f"  vlad_fuel = vlad_in[{words.fuel}].i;")
         if len(entry.results) == 0:

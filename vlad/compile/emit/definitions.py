@@ -49,11 +49,16 @@ class Definitions:
     """The definitions of one unit."""
 
     def __init__(
-        self, program: Program, alone: bool = False, extents: Sequence[Extent] = (), sizes: int = 0
+        self,
+        program: Program,
+        alone: bool = False,
+        extents: Sequence[Extent] = (),
+        sizes: int = 0,
+        late: Sequence[Extent] = (),
     ) -> None:
         self.program = program
         self.alone = alone
-        self.extents, self.sizes = extents, extents[:sizes]
+        self.extents, self.sizes, self.late = extents, extents[:sizes], late
         self.measured: list[str] = []  # statements that follow when the sizes of a call are known
         self.facts = Facts(program.functions)
         self.owning = owning(program)

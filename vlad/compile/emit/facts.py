@@ -64,7 +64,7 @@ class Facts:
             self.counts |= "step" in effects
             self.quotes |= "quoted" in effects
             self.shows_tensors |= "tensor" in effects
-            if effects - {"step"}:
+            if effects - {"step", "measure"}:
                 self.acts.add(function)
             takes_long = any(type(s) is Each and s.is_loop and polls(s.kernel) for s in all_statements)
             if effects or takes_long or any(type(end) in (Fail, Unreachable) for end in ends):
