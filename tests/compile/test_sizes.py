@@ -15,7 +15,7 @@ from tests.compile.sized_programs import are_close, differences, flat
 pytestmark = pytest.mark.any_compiler
 
 R = np.random.default_rng(5)
-W, V = R.normal(size=(7, 3)), R.normal(size=(20, 9))
+W, V, SQUARE = R.normal(size=(7, 3)), R.normal(size=(20, 9)), R.normal(size=(7, 7)) / 3
 LAYERS = [V, R.normal(size=9), R.normal(size=(9, 3))]
 
 
@@ -80,6 +80,33 @@ PROGRAMS: dict[str, tuple[str, Callable[[int, int], tuple[Any, ...]]]] = {
     "integers and floats": (
         "(define (f i x) (list (sum i) (* i 2) (as-type i 'float64) (mean x) (gather x i)))",
         lambda n, m: (R.integers(0, m, n), normal(m).astype(np.float32)),
+    ),
+    "recurrent network": (
+        '(import "nn") (define (cell w s x) (tanh (+ (matmul (car w) s) (matmul (cadr w) x))))'
+        "(define (run w x) (stack (unroll (lambda (s x) (cell w s x)) (zeros 7) (unstack x))))"
+        "(define (f w x y) (list (run w x) ((gradient (lambda (w x) (mean (square (- (run w x) y))))) w x)))",
+        lambda n, m: ([SQUARE, W], normal(n, 3), normal(n, 7)),
+    ),
+    "direction through a recurrent network": (
+        '(import "nn") (define (run w x) (stack (unroll (lambda (s x) (sin (+ (* w s) x))) (zeros 3) (unstack x))))'
+        "(define (loss w x) (sum (square (run w x))))"
+        "(define (f w x) (jvp (gradient (lambda (x) (loss w x))) x x))",
+        lambda n, m: (0.5, normal(n, 3)),
+    ),
+    "lists of reals": (
+        "(define (g x) (dot (tensor (map (lambda (r) (sum (sin r))) (unstack x))) (arange (car (shape x)))))"
+        "(define (f x) (list (g x) ((gradient g) x) (tensor (map exp (tensor->list (sum x #:axis 1))))))",
+        lambda n, m: (normal(n, m),),
+    ),
+    "parts joined": (
+        "(define (joined x) (concatenate (map (lambda (r) (* r (sum r))) (unstack x #:axis 1))))"
+        "(define (f x) (list (joined x) ((gradient (lambda (x) (norm (joined x)))) x)"
+        " (stack (map sin (unstack x #:axis 1)) #:axis 1)))",
+        lambda n, m: (normal(n, m),),
+    ),
+    "filtered": (
+        "(define (f x) (let ((rows (filter (lambda (r) (> (sum r) 0)) (unstack x)))) (list (stack rows) (length rows))))",
+        lambda n, m: (np.concatenate([normal(n, 3), np.ones((2, 3))]),),
     ),
     "closures": (
         "(define (f g x) ((gradient (g 2)) x)) (define ((make y) k) (lambda (x) (* k (dot x (sin y)))))"
@@ -194,6 +221,45 @@ def test_a_tensor_of_the_program_keeps_its_length() -> None:
     assert agree(compiled["f"](y), evaluated["f"](y))
     assert agree(compiled["f"](given[0]), evaluated["f"](given[1]))
     assert np.shape(compiled["f"](normal(35))[1]) == (30,)
+
+
+def test_lists_that_change_their_lengths_within_a_call() -> None:
+    """Compiled code takes lists of one length in a call; otherwise, and for lists of one element, the evaluator does the call."""
+    text = """
+      (define (firsts n x) (if (= n 0) '() (cons (tensor-ref x n) (firsts (- n 1) x))))
+      (define (f k x) (let loop ((i 0) (r 0)) (if (= i 3) r (loop (+ i 1) (+ r (sum (stack (firsts (+ 2 (* i k)) x))))))))"""
+    compiled, evaluated = sessions(text)
+    x = normal(40, 3)
+    for k in 0, 0, 5, 0, 7:
+        assert agree(compiled["f"](k, x), evaluated["f"](k, x))
+    assert variants(compiled)
+    for _ in range(10):
+        assert agree(compiled["f"](3, x), evaluated["f"](3, x))
+    (entry,) = [entry for entry in compiled.tiers.entries.values() if entry.f[0].name == "f"]
+    assert not entry.variants and entry.reason is not None and "change their lengths" in entry.reason
+
+
+def test_a_stack_of_no_elements() -> None:
+    compiled, evaluated = sessions("(define (f x) (stack (filter (lambda (r) (> (sum r) 0)) (unstack x))))")
+    for n in 12, 20, 30:
+        assert agree(compiled["f"](np.ones((n, 2))), evaluated["f"](np.ones((n, 2))))
+    for rows in np.zeros((9, 2)), np.concatenate([np.zeros((9, 2)), np.ones((1, 2))]):
+        results = []
+        for session in (compiled, evaluated):
+            try:
+                results.append(flat(session["f"](rows)))
+            except vlad.VladError as error:
+                results.append([str(error)])
+        assert all(map(are_close, *results))
+
+
+def test_elements_of_several_shapes_are_left_to_the_evaluator() -> None:
+    compiled, evaluated = sessions(
+        "(define (parts n) (if (= n 0) '() (cons (if (= n 7) (zeros 2) (ones 3)) (parts (- n 1)))))"
+        "(define (f n) (concatenate (parts n)))"
+    )
+    for n in 12, 5, 20:
+        assert agree(compiled["f"](n), evaluated["f"](n))
 
 
 def test_code_for_all_lengths_is_found_again(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

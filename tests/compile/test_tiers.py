@@ -546,8 +546,8 @@ class TestPolicy:
         evaluating, compiling = sessions()
         f, g = [session.eval("(lambda (x) (sum (* x x)))") for session in (evaluating, compiling)]
         for _ in range(2):
-            for n in range(1, MOST_VARIANTS + 3):
-                x = np.arange(float(n))
+            for rank in range(1, MOST_VARIANTS + 3):
+                x = np.arange(2.0).reshape((2,) + (1,) * (rank - 1))
                 assert g(x) == f(x)
         assert compiled_count(compiling) == MOST_VARIANTS
 

@@ -127,6 +127,9 @@ class AbstractMachine(Protocol):
     def known_zero(self) -> Known:
         """The known zero."""
 
+    def other_length(self) -> Known | None:
+        """The end of a call in which a list has another length than compiled code takes."""
+
     def length_of_list(self, count: Known) -> AnExtent:
         """The length of a list whose elements have been counted. Raises Unbounded if lengths must be known."""
 

@@ -20,8 +20,6 @@ from vlad.primitives.walking import choose, is_nil, scalar
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine
 
-OTHER_LENGTH = "a list has another length than one before it in the same call"
-
 
 def is_open(w: AbstractMachine, xs: Any) -> bool:
     """Whether the length of a list is not known."""
@@ -79,7 +77,7 @@ def stacked_open(w: AbstractMachine, xs: Any, axis: int) -> Any:
         return copied(w, rows, own, Access(0, (*strides[1 : axis + 1], strides[0], *strides[axis + 1 :])))
 
     test = scalar(w, "=", count, w.constant(real_of(length)))
-    return choose(w, (key, "length"), test, made, lambda: w.unsupported(OTHER_LENGTH))
+    return choose(w, (key, "length"), test, made, w.other_length)
 
 
 def unstacked_open(w: AbstractMachine, x: Any, axis: int, parts: Recursion | None = None) -> Any:

@@ -201,6 +201,10 @@ class AbstractInterpreter:
         """As `fail`: only tier 0 does this, for some values."""
         return self.fail(what, Failure.UNSUPPORTED)
 
+    def other_length(self) -> Result:
+        """As `fail`: a list has another length than compiled code takes in this call, as tier 0 does."""
+        return self.fail("its lists of tensors or reals change their lengths within a call", Failure.LENGTH)
+
     def raised(self) -> Result:
         """As `fail`: the program's own error."""
         return self.fail("error", Failure.RAISED)

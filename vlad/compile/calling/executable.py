@@ -370,8 +370,8 @@ def failure(status: int, interface: Interface) -> BaseException:
     """The exception for a status other than 0."""
     if status >= FIRST_FAILURE:
         what, about = interface.failures[status - FIRST_FAILURE]
-        if about is Failure.UNSUPPORTED:
-            return Unsupported(what)
+        if about in (Failure.UNSUPPORTED, Failure.LENGTH):
+            return Unsupported(what, about is Failure.LENGTH)
         more = interface.zeros_distinct
         return Failed(what, may_fit=more is not None and about in DUE_TO_ZEROS[more])
     if status == TOO_DEEP:

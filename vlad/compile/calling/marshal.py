@@ -33,6 +33,7 @@ class Crossing:
     """
 
     fixed: Places = ()
+    unsupported = 0  # calls that it began and could not do, for a reason that many calls may have
     shapes: Shapes = ()  # of the tensors in the operands for which it was compiled
 
     def __init__(self, interface: Interface) -> None:

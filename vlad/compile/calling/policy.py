@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 POLICIES = ("auto", "compile", "evaluate")
 A_MOMENT = 0.05  # seconds on tier 0, before a call is compiled
 MOST_PROCEDURES = 512
+MOST_UNSUPPORTED = 8  # calls that machine code of a variant begins and cannot do
 MOST_MISSES = 4  # of one procedure, because a number is unknown
 NEVER = "it never returns for arguments of these types"
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
@@ -506,6 +507,7 @@ class Tiers:
             if isinstance(failed, Narrow):  # the compiled code is correct
                 return result
             if isinstance(failed, Unsupported):  # for this argument only
+                self._note_unsupported(entry, compiled, failed)
                 if surely:
                     what = f"{displayed_name(f[0])} does not run compiled for this argument: {failed.what}"
                     raise VladError("not-compiled", what) from None
@@ -516,6 +518,15 @@ class Tiers:
             entry.forgotten()
             self.disagreements += 1
             return result
+
+    def _note_unsupported(self, entry: Entry, compiled: Any, failed: Unsupported) -> None:
+        """Discard a variant that does not do many calls."""
+        compiled.unsupported += failed.is_frequent
+        if compiled.unsupported > MOST_UNSUPPORTED:
+            with self.lock:
+                entry.variants = [one for one in entry.variants if one is not compiled]
+                entry.reason, entry.lasts = failed.what, True
+                self._open(entry)
 
     def _keep_zeros_distinct(self, entry: Entry, compiled: Any) -> None:
         """Discard a variant whose operands may fit if zeros are kept distinct from more, as later variants do."""

@@ -49,7 +49,12 @@ class Failed(Exception):
 
 
 class Unsupported(Failed):
-    """Machine code does not do this for these values, but tier 0 does."""
+    """Machine code does not do this for these values, but tier 0 does. `is_frequent`: it may be so in each call, and then machine
+    code is of no use."""
+
+    def __init__(self, what: str, is_frequent: bool = False) -> None:
+        super().__init__(what)
+        self.is_frequent = is_frequent
 
 
 class Narrow(Failed):
