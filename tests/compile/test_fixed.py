@@ -103,7 +103,7 @@ CALLS: list[tuple[str, tuple[Any, ...], tuple[Any, ...], tuple[int, ...]]] = [
     ("(define (f t axis) (sum t #:axis axis))", (X.reshape(4, 6), 0), (X.reshape(4, 6), 1), (0,)),
     ("(define (f t n) (reshape t (list n -1)))", (X, 4), (X, 6), (0,)),
     ("(define (f a b n) (linspace a b n))", (0, 1, 5), (0, 1, 6), (2,)),
-    ("(define (f a n) (tensor (map (lambda (i) (* a i)) (iota n))))", (3, 5), (3, 6), (1,)),
+    ("(define (f a n) (tensor (map (lambda (i) (* a i)) (iota n))))", (3, 5), (3, 6), ()),
     ("(define (f seed n) (mean (exp (normal (random-key seed) n))))", (3, 50), (3, 51), (1,)),
     ("(define (f n a b) (random-integer (random-key 1) a b n))", (9, -2, 7), (9, -3, 7), (0, 1, 2)),
     ("(define (f a n) ((nth-derivative (lambda (x) (* x (sin x))) n) a))", (3, 2), (3, 4), (1,)),
@@ -117,14 +117,15 @@ CALLS: list[tuple[str, tuple[Any, ...], tuple[Any, ...], tuple[int, ...]]] = [
 def test_calls_with_one_number_and_with_another(
     text: str, first: tuple[Any, ...], second: tuple[Any, ...], places: tuple[int, ...]
 ) -> None:
-    """Each needs code of its own, and only for numbers that must be known."""
+    """Each needs code of its own, and only for numbers that must be known. Any length of a list is taken."""
     session, f, evaluated = compiled(text)
     for arguments in (first, second, first, second):
         found, expected = f(*arguments), evaluated(*arguments)
         assert np.shape(found) == np.shape(expected)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
     entry = entry_of(session, f)
-    assert entry.reason is None and places_of(session, f) == {places} and len(entry.variants) == 2
+    assert entry.reason is None and places_of(session, f) == {places}
+    assert len(entry.variants) == (2 if places else 1)
 
 
 def test_other_numbers_do_not_matter() -> None:
@@ -167,7 +168,7 @@ def test_a_wrong_call_spoils_none_after_it(
         with contextlib.suppress(vlad.VladError):
             f(wrong)
         assert f(3) == 3 and f(4) == 4
-        assert len(entry_of(session, f).variants) >= 2
+        assert entry_of(session, f).variants
     g = vlad.Session(tier="auto").eval("(lambda (n) (if (tensor? n) n (sum (ones n))))")
     with contextlib.suppress(vlad.VladError):
         vlad.compile(g, wrong)

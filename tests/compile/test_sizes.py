@@ -239,6 +239,41 @@ def test_lists_that_change_their_lengths_within_a_call() -> None:
     assert not entry.variants and entry.reason is not None and "change their lengths" in entry.reason
 
 
+OF_NUMBERS = {
+    "slice": "(slice (sorted x) 0 (+ 2 (argmax x)))",
+    "gradient of a slice": "((gradient (lambda (x) (sum (square (slice x 0 (+ 2 (argmax x))))))) x)",
+    "slice with a step": "(let ((k (+ 1 (argmax x)))) (slice x 1 (+ 4 k) #:step 2))",
+    "noise": "(sum (normal (random-key 1) (list (+ 5 (argmax x)) 3)))",
+    "product of ones and a slice": "(let ((k (+ 2 (argmax x)))) (* (ones k) (slice x 0 k)))",
+    "range": "(let ((k (+ 2 (argmax x)))) (list (arange k) (reshape (linspace 0 1 k) (list -1 1))))",
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_lengths_that_a_call_computes(name: str) -> None:
+    compiled, evaluated = sessions(f"(define (f x) {OF_NUMBERS[name]})")
+    for n in 30, 41, *R.integers(10, 200, 30):
+        x = normal(n)
+        x[-8:] = 0  # so that each slice is within it
+        assert agree(compiled["f"](x), evaluated["f"](x))
+    assert len(variants(compiled)) == 2
+    for x in np.eye(1, 9, 8)[0], np.array([np.nan, 1.0, 2.0]):
+        results = []
+        for session in (compiled, evaluated):
+            try:
+                results.append(flat(session["f"](x)))
+            except vlad.VladError as error:
+                results.append([str(error)])
+        assert all(map(are_close, *results))
+
+
+def test_axes_that_a_call_computes_are_left_to_the_evaluator() -> None:
+    compiled, evaluated = sessions("(define (f x) (sum (reshape x '(5 2)) #:axis (if (> (argmax x) 3) 1 0)))")
+    for _ in range(3):
+        x = normal(10)
+        assert agree(compiled["f"](x), evaluated["f"](x))
+
+
 def test_a_stack_of_no_elements() -> None:
     compiled, evaluated = sessions("(define (f x) (stack (filter (lambda (r) (> (sum r) 0)) (unstack x))))")
     for n in 12, 20, 30:

@@ -14,17 +14,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, final
 
 TYPICAL = 32  # a length that a size has in estimates, if it is not longer in the call at hand
+MOST = 1 << 31  # a length that is determined within a call
 LEAST = 2  # a size: an axis of length 0 or 1 is known, as it has meanings of its own
 
 Monomial = tuple["Size", ...]  # in the order of their numbers
 
 
 class Resized(BaseException):
-    """The compiler must start again: `values` replace sizes. No Exception, as it passes through handlers of errors."""
+    """The compiler must start again: `values` replace sizes; with `is_needed` because it needs these numbers. No Exception, as it
+    passes through handlers of errors."""
 
-    def __init__(self, values: Mapping[Size, int | Extent]) -> None:
+    def __init__(self, values: Mapping[Size, int | Extent], is_needed: bool = False) -> None:
         super().__init__()
         self.values = values
+        self.is_needed = is_needed
 
 
 if TYPE_CHECKING:
@@ -232,7 +235,7 @@ class Extent(Whole):
 
     def _pinned(self) -> NoReturn:
         assert not self.guards.closed, self
-        raise Resized({size: size.now for size in self._within()})
+        raise Resized({size: size.now for size in self._within()}, True)
 
     def _within(self) -> set[Size]:
         """The sizes in it that are no quotients."""
@@ -328,6 +331,11 @@ AnExtent: TypeAlias = int | Extent
 
 def is_symbolic(extent: object) -> bool:
     return type(extent) is Extent
+
+
+def is_late(extent: AnExtent) -> bool:
+    """Whether an extent is a size that is determined within a call."""
+    return type(extent) is Extent and extent.terms in [{(size,): 1} for size in extent.late]
 
 
 def now(extent: AnExtent) -> int:

@@ -127,11 +127,11 @@ class AbstractMachine(Protocol):
     def known_zero(self) -> Known:
         """The known zero."""
 
-    def other_length(self) -> Known | None:
-        """The end of a call in which a list has another length than compiled code takes."""
-
     def length_of_list(self, count: Known) -> AnExtent:
         """The length of a list whose elements have been counted. Raises Unbounded if lengths must be known."""
+
+    def length_of_number(self, number: Known) -> AnExtent | None:
+        """The length that a number gives; None if it must be known."""
 
     def constant(self, value: Value) -> Known:
         """A known atom."""

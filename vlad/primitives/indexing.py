@@ -268,7 +268,14 @@ def _cut_out(
     elif part is not None and len(shape_of(part)) == len(shape):
         count = shape_of(part)[at]
     else:
-        return w.unbounded("the length of a slice is known only when the program runs", for_number=True)
+        apply: Callable[..., Any] = w.apply
+        steps = apply(
+            w.machine.table["/"], [apply(w.machine.table["-"], [stop, start]), w.constant(real_of(by))]
+        )
+        length = w.length_of_number(apply(w.machine.table["ceiling"], [steps]))
+        if length is None:
+            return w.unbounded("the length of a slice is known only when the program runs", for_number=True)
+        count = length
     table, constant = w.machine.table, w.constant
     difference = w.apply(table["-"], [stop, start])
     tests = [

@@ -45,6 +45,7 @@ from vlad.primitives.type_rules import (
     is_number,
     kind_of,
     known,
+    known_lengths,
     loops,
     put_together,
     result_kind,
@@ -432,7 +433,7 @@ def _abstract_unpool(w: AbstractMachine, s: Any, like: Any, *geometry: Any) -> A
 
 
 def _abstract_one_hot(w: AbstractMachine, labels: Any, n: Any) -> Any:
-    count, shape = length_of("one-hot", known(w, n)), shape_of(labels)
+    count, shape = length_of("one-hot", known_lengths(w, n)), shape_of(labels)
     if not is_number(labels) or kind_of(labels) == "bool":
         return w.by_value(OUT_OF_RANGE["one-hot"])
 

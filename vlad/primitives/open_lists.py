@@ -63,21 +63,15 @@ def stacked_open(w: AbstractMachine, xs: Any, axis: int) -> Any:
     if count is None:
         return None
     w.key = key
-    length = w.length_of_list(count)
-
-    def made() -> Any:
-        whole = (length, *shape)
-        w.key = (key, "whole")
-        rows = w.invoke(FILL, (), [xs, w.unknown_real(w.constant(0.0)), filled(w, whole, 0.0, kind)], False)
-        if rows is None or axis == 0:
-            return rows
-        w.key = (key, "moved")
-        strides = contiguous(whole)
-        own = (*shape[:axis], length, *shape[axis:])
-        return copied(w, rows, own, Access(0, (*strides[1 : axis + 1], strides[0], *strides[axis + 1 :])))
-
-    test = scalar(w, "=", count, w.constant(real_of(length)))
-    return choose(w, (key, "length"), test, made, w.other_length)
+    whole = (w.length_of_list(count), *shape)
+    w.key = (key, "whole")
+    rows = w.invoke(FILL, (), [xs, w.unknown_real(w.constant(0.0)), filled(w, whole, 0.0, kind)], False)
+    if rows is None or axis == 0:
+        return rows
+    w.key = (key, "moved")
+    strides = contiguous(whole)
+    own = (*shape[:axis], whole[0], *shape[axis:])
+    return copied(w, rows, own, Access(0, (*strides[1 : axis + 1], strides[0], *strides[axis + 1 :])))
 
 
 def unstacked_open(w: AbstractMachine, x: Any, axis: int, parts: Recursion | None = None) -> Any:

@@ -33,6 +33,7 @@ from vlad.primitives.shaping import MOST_LISTED, abstract_split, split_tensor
 from vlad.primitives.type_rules import (
     conversion,
     known,
+    known_lengths,
 )
 
 if TYPE_CHECKING:
@@ -377,7 +378,7 @@ def _abstract_key(w: AbstractMachine, seed: Any) -> Any:
 
 
 def _abstract_uniform(w: AbstractMachine, key: Any, dims: Any, low: Any, high: Any) -> Any:
-    shape, table = dimensions("uniform", known(w, dims)), w.machine.table
+    shape, table = dimensions("uniform", known_lengths(w, dims)), w.machine.table
     if not is_real(low.type) or not is_real(high.type):
         return w.invalid("uniform")
     width = w.apply(table["-"], [high, low])
@@ -406,7 +407,7 @@ def _abstract_uniform(w: AbstractMachine, key: Any, dims: Any, low: Any, high: A
 
 
 def _abstract_normal(w: AbstractMachine, key: Any, dims: Any) -> Any:
-    shape = dimensions("normal", known(w, dims))
+    shape = dimensions("normal", known_lengths(w, dims))
 
     def drawn(k: Any, m: Any) -> Any:
         return _of_words(w, k, m, NORMAL, shape, (WHOLE,), [Step(QUANTILE, (7,))])
@@ -420,7 +421,7 @@ def _abstract_integer(w: AbstractMachine, key: Any, low: Any, high: Any, dims: A
         return w.fail(NO_RANGE.format("random-integer"))
     if b - a > LARGEST_EXACT:
         return w.left_out("random numbers from so wide a range are")
-    shape, add = dimensions("random-integer", known(w, dims)), w.machine.table["+"]
+    shape, add = dimensions("random-integer", known_lengths(w, dims)), w.machine.table["+"]
     more = [w.constant(float(b - a)), w.constant(float(a))]
 
     def drawn(k: Any, m: Any) -> Any:

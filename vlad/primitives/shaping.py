@@ -54,6 +54,7 @@ from vlad.primitives.type_rules import (
     is_number,
     kind_of,
     known,
+    known_lengths,
     list_parts,
     put_together,
     repeated,
@@ -120,7 +121,7 @@ def in_shape(name: str, operands: str, doc: str, shape: Callable[..., Shape]) ->
 def _abstract_reshape(w: AbstractMachine, t: Any, dims: Any) -> Any:
     if not is_number(t):
         return w.invalid("reshape")
-    return reshaped(w, t, _new_shape(shape_of(t), known(w, dims)))
+    return reshaped(w, t, _new_shape(shape_of(t), known_lengths(w, dims)))
 
 
 def _abstract_transpose(w: AbstractMachine, t: Any, axes: Any) -> Any:
@@ -158,7 +159,7 @@ def _abstract_flipped(w: AbstractMachine, t: Any, axis: Any) -> Any:
 
 
 def _abstract_broadcast_to(w: AbstractMachine, t: Any, dims: Any) -> Any:
-    shape, whole = shape_of(t), dimensions("broadcast-to", known(w, dims))
+    shape, whole = shape_of(t), dimensions("broadcast-to", known_lengths(w, dims))
     if broadcast_shape([shape, whole]) != whole or not is_number(t):
         return w.misfit("broadcast-to", shape, whole)
     return repeated(w, t, whole)

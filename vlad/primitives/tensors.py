@@ -62,6 +62,7 @@ from vlad.primitives.type_rules import (
     is_number,
     kind_of,
     known,
+    known_lengths,
     list_parts,
     loops,
     provided,
@@ -283,7 +284,7 @@ def _abstract_dtype(w: AbstractMachine, t: Any) -> Any:
 
 def _abstract_filled(name: str, number: float) -> Callable[..., Any]:
     def rule(w: AbstractMachine, dims: Any, dtype: Any) -> Any:
-        return filled(w, dimensions(name, known(w, dims)), number, named_kind(name, known(w, dtype)))
+        return filled(w, dimensions(name, known_lengths(w, dims)), number, named_kind(name, known(w, dtype)))
 
     return rule
 
@@ -291,11 +292,11 @@ def _abstract_filled(name: str, number: float) -> Callable[..., Any]:
 def _abstract_full(w: AbstractMachine, dims: Any, x: Any) -> Any:
     if not is_real(x.type):
         return w.invalid("full")
-    return repeated(w, x, dimensions("full", known(w, dims)))
+    return repeated(w, x, dimensions("full", known_lengths(w, dims)))
 
 
 def _abstract_eye(w: AbstractMachine, n: Any) -> Any:
-    count = length_of("eye", known(w, n))
+    count = length_of("eye", known_lengths(w, n))
     one = Write(0, 0, Access(0, (count + 1,)))
     kernel = Kernel((count,), (Read(0, None),), (), (Output(count * count, 0.0),), (one,))
     return w.loops(kernel, [w.constant(1.0)], [w.types.tensor((count, count))])[0]
@@ -304,7 +305,7 @@ def _abstract_eye(w: AbstractMachine, n: Any) -> Any:
 def _abstract_arange(w: AbstractMachine, stop: Any, start: Any, step: Any) -> Any:
     """start + i·step, with NumPy's step: the difference of the first two entries."""
     first, distance = known(w, start), known(w, step)
-    count = _entries_of_range(known(w, stop), first, distance)
+    count = _entries_of_range(known_lengths(w, stop), first, distance)
     return _counted(w, count, start, w.constant(first + distance - first))
 
 
@@ -320,7 +321,7 @@ def _abstract_linspace(w: AbstractMachine, a: Any, b: Any, n: Any) -> Any:
     """a·(1 - w) + b·w for w = i / (n - 1)."""
     if not is_real(a.type) or not is_real(b.type):
         return w.invalid("linspace")
-    count, table = length_of("linspace", known(w, n)), w.machine.table
+    count, table = length_of("linspace", known_lengths(w, n)), w.machine.table
     steps = (
         Step(table["/"], (0, 1)), Step(table["-"], (2, 5)), Step(table["*"], (3, 6)), Step(table["*"], (4, 5)),
         Step(table["+"], (7, 8)),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from vlad.core.extents import AnExtent, Extent, certainly, exact_quotient
+from vlad.core.extents import AnExtent, Extent, certainly, exact_quotient, real_of
 from vlad.core.loop_nests import (
     Access,
     Choice,
@@ -108,6 +108,20 @@ def known(w: AbstractMachine, x: Any) -> Value:
     if type_.kind == "pair":
         return tuple([known(w, part) for part in w.parts(x)])
     return w.unbounded("a shape or axis is known only when the program runs", for_number=True)
+
+
+def known_lengths(w: AbstractMachine, x: Any) -> Value:
+    """A length, or a list of such, as `known`; numbers that the call computes give lengths that are determined within it."""
+    type_ = w.types.canonical(x.type)
+    if type_.kind == "pair":
+        key, found = w.key, []
+        for index, part in enumerate(w.parts(x)):
+            w.key = (key, "length", index)
+            found.append(known_lengths(w, part))
+        w.key = key
+        return tuple(found)
+    length = w.length_of_number(x) if type_.kind == "real" else None
+    return known(w, x) if length is None else real_of(length)
 
 
 def line_of(x: Any) -> tuple[Any, float, float]:

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from vlad.compile.analysis.sizes import Sizes, is_late
+from vlad.compile.analysis.sizes import Sizes
 from vlad.compile.analysis.static_operands import Fixed
 from vlad.compile.analysis.trees import Tree, nodes, shares_much
 from vlad.compile.ir.program import Failure
-from vlad.compile.ir.refusals import Unbounded, Unsettled
+from vlad.compile.ir.refusals import UNKNOWN_LENGTH, Unbounded, Unsettled
 from vlad.core.extents import AnExtent, Extent, real_of
 from vlad.core.loop_nests import SIZES, Kernel, Routine
 from vlad.core.nodes import (
@@ -200,10 +200,6 @@ class AbstractInterpreter:
     def unsupported(self, what: str) -> Result:
         """As `fail`: only tier 0 does this, for some values."""
         return self.fail(what, Failure.UNSUPPORTED)
-
-    def other_length(self) -> Result:
-        """As `fail`: a list has another length than compiled code takes in this call, as tier 0 does."""
-        return self.fail("its lists of tensors or reals change their lengths within a call", Failure.LENGTH)
 
     def raised(self) -> Result:
         """As `fail`: the program's own error."""
@@ -741,14 +737,16 @@ class AbstractInterpreter:
         """The length of a list, whose elements have been counted: in each call it is that of the first list that is counted at
         this place of the program. Raises Unbounded if lengths must be known."""
         if self.sizes is None:
-            self.unbounded(
-                "the length of a list of tensors or reals is known only when the program runs",
-                for_number=True,
-            )
+            self.unbounded(UNKNOWN_LENGTH, for_number=True)
         length = self.sizes.length((self.instance.callee, self.key))
-        if type(length) is Extent and is_late(length):
-            self.effect("measure", [count], shape=(length,))
+        self.effect("measure", [count], shape=(length,))
         return length
+
+    def length_of_number(self, number: Known) -> AnExtent | None:
+        """The length that a number gives, likewise; None if the lengths that numbers give must be known."""
+        if self.sizes is None or not self.sizes.of_numbers or self.instance.callee in self.looping:
+            return None
+        return self.length_of_list(number)
 
     def unknown_real(self, value: Known) -> Result:
         """A real about which nothing else is known."""

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from vlad.compile.analysis.static_operands import Fixed
 from vlad.compile.analysis.trees import Tree
-from vlad.core.extents import LEAST, TYPICAL, AnExtent, Extent, Guards, Size, replaced
+from vlad.core.extents import LEAST, TYPICAL, AnExtent, Extent, Guards, Size, is_late, replaced
 from vlad.core.types import Type, Types, found, is_tensor
 from vlad.data.tensors import Tensor, kind_name
 from vlad.data.values import Value, look
@@ -58,12 +58,14 @@ def shapes_of(operands: Iterable[Value | Tree]) -> Shapes:
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """The sizes of a call. `shapes`: of the tensors among its operands, by id; for a number that determines shapes, itself.
-    `lengths`: of lists that are counted within the call, by the place in the program."""
+    `lengths`: of lists that are counted within the call, by the place in the program; with `of_numbers`, also those that are
+    given by numbers that the call computes."""
 
     guards: Guards = field(default_factory=Guards)
     sizes: tuple[Size, ...] = ()
     shapes: Mapping[int, tuple[AnExtent, ...]] = field(default_factory=dict)
     lengths: dict[Hashable, AnExtent] = field(default_factory=dict)
+    of_numbers: bool = False
 
     def length(self, place: Hashable) -> AnExtent:
         """The length of the list that is counted at a place."""
@@ -86,16 +88,17 @@ class Sizes:
             key: tuple([replaced(length, values) for length in shape]) for key, shape in self.shapes.items()
         }
         lengths = {place: replaced(length, values) for place, length in self.lengths.items()}
-        return Sizes(self.guards, left, shapes, lengths)
+        return Sizes(self.guards, left, shapes, lengths, self.of_numbers)
 
     @property
     def extents(self) -> list[Extent]:
         return [Extent(self.guards, {(size,): 1}) for size in self.sizes]
 
 
-def sizes_between(earlier: Sequence[Shapes], operands: Sequence[Value | Tree]) -> Sizes | None:
-    """The sizes by which a call differs from earlier ones, which have tensors of the same kinds and ranks; None if there are
-    none."""
+def sizes_between(earlier: Sequence[Shapes], operands: Sequence[Value | Tree]) -> Sizes:
+    """The sizes by which a call differs from earlier ones, which have tensors of the same kinds and ranks."""
+    if not earlier:
+        return Sizes()
     own = shapes_of(operands)
     alike = [shapes for shapes in earlier if _form(shapes) == _form(own)]
     guards = Guards()
@@ -116,8 +119,6 @@ def sizes_between(earlier: Sequence[Shapes], operands: Sequence[Value | Tree]) -
                     sizes[lengths] = guards.size(length)
                 shape.append(sizes[lengths])
         shapes.setdefault(id(tensor), tuple(shape))
-    if not sizes:
-        return None
     return Sizes(guards, tuple([size for extent in sizes.values() for size in extent.sizes]), shapes)
 
 
@@ -148,11 +149,6 @@ def _shapes_within(types: Types, given: Iterable[Type]) -> list[tuple[AnExtent, 
         for type_ in ordered
         if is_tensor(type_) or type(type_.of) is Extent
     ]
-
-
-def is_late(extent: Extent) -> bool:
-    """Whether an extent is the length of a list that is determined within a call."""
-    return extent.terms in [{(size,): 1} for size in extent.late]
 
 
 def sizes_in_unions(types: Types, operands: Iterable[Type]) -> set[Size]:

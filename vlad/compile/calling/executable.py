@@ -11,6 +11,7 @@ import contextlib
 import json
 import weakref
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -407,9 +408,9 @@ def compile_call(
         length = max(chains, default=0)
     *first, last = lengths(length, variants)
 
-    def compiled(places: Places) -> Compiled | Launched:
+    def compiled(places: Places, of_numbers: bool = False) -> Compiled | Launched:
         given = tuple([Tree(x) if n in trees else x for n, x in enumerate(with_fixed(operands, places))])
-        sizes = sizes_between(earlier, given) if earlier else None
+        sizes = replace(sizes_between(earlier, given), of_numbers=of_numbers)
         options = optimize, fast_math, zeros_distinct, sizes
         for limit in first:
             with contextlib.suppress(Unbounded):
@@ -425,10 +426,15 @@ def compile_call(
     try:
         found = compiled(fixed)
     except Unbounded as unbounded:
-        fixed = _shaping(machine, f, operands, last, fixed) if unbounded.for_number else ()
-        if not fixed:
+        if not unbounded.for_number:
             raise
-        found = compiled(fixed)
+        fixed = _shaping(machine, f, operands, last, fixed)
+        try:
+            found = compiled(fixed, of_numbers=not fixed)
+        except Unbounded:
+            if fixed:
+                raise
+            raise unbounded from None
     found.fixed = fixed
     return found
 
@@ -491,7 +497,7 @@ def _compile(
     optimize: int,
     fast_math: bool,
     zeros_distinct: int | None,
-    sizes: Sizes | None = None,
+    sizes: Sizes,
     with_place: bool = False,
 ) -> Compiled | Launched:
     call: Identity | None = None
@@ -505,8 +511,7 @@ def _compile(
                 machine.device,
                 toolchain.signature(),
             )
-            shapes = {} if sizes is None else sizes.shapes
-            call = identity(machine, f, operands, longest, *more, shapes=shapes)
+            call = identity(machine, f, operands, longest, *more, str(sizes.of_numbers), shapes=sizes.shapes)
             try:
                 kept = _kept(machine, call)
             except Unbounded:

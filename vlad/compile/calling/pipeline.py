@@ -14,7 +14,7 @@ from vlad.compile.analysis.trees import Tree
 from vlad.compile.calling.interface import Interface
 from vlad.compile.emit import c_unit, cuda_unit
 from vlad.compile.ir.program import Program
-from vlad.compile.ir.refusals import NotWorthwhile, Unbounded, Unsettled
+from vlad.compile.ir.refusals import UNKNOWN_LENGTH, NotWorthwhile, Unbounded, Unsettled
 from vlad.compile.native.call_words import CallWords
 from vlad.compile.passes.order import improved, size
 from vlad.core.extents import Resized
@@ -55,6 +55,8 @@ def made(
     try:
         return best(attempt, longest, zeros_distinct=zeros_distinct)
     except Resized as resized:
+        if resized.is_needed and any(size.is_late for size in resized.values):
+            raise Unsettled(UNKNOWN_LENGTH, for_number=True) from None
         fewer = own.with_values(resized.values)
     return made(machine, code, environment, operands, longest, zeros_distinct, fewer)
 

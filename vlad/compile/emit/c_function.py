@@ -53,12 +53,13 @@ from vlad.compile.ir.program import (
     Yield,
     statements,
 )
+from vlad.compile.ir.refusals import OTHER_LENGTH
 from vlad.compile.ir.rewriting import leaf_kind
 from vlad.compile.loops.ir import Condition
 from vlad.compile.loops.lower import Operand, Place
 from vlad.compile.passes.buffer_reuse import places_taken
 from vlad.core.expressions import read
-from vlad.core.extents import LEAST
+from vlad.core.extents import LEAST, MOST, is_late
 from vlad.core.loop_nests import SIZES, Routine
 
 
@@ -452,10 +453,13 @@ class FunctionText:
             case "measure":
                 assert statement.shape is not None
                 (length,) = statement.shape
-                count = f"(long){self.leaf(statement.operands[0])}"
-                self.line(
-                    f"if (!{length}) {{ {length} = {count}; if ({length} < {LEAST} || !vlad_admits()) {length} = -1; }}"
-                )
+                count = self.leaf(statement.operands[0])
+                tests = [f"{count} != (double){length}"]
+                if is_late(length):
+                    self.line(f"if (!{length}) {length} = (long){count};")
+                    tests += [f"{length} < {LEAST}", f"{length} > {MOST}L", "!vlad_admits()"]
+                failure = self.unit.failure(Fail(OTHER_LENGTH, statement.span, Failure.LENGTH))
+                self.line(f"if ({' || '.join(tests)}) vlad_fail({failure});")
             case "step":
                 self.line(f"vlad_step({statement.operands[0]:.0f});")
             case what:

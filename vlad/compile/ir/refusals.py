@@ -6,6 +6,8 @@ from vlad.data.source import Span
 
 # Variants of one procedure, by the types of its operands, which include the shapes of tensors. After that many for lists of a
 # fixed length, one for lists of any length is made.
+UNKNOWN_LENGTH = "the length of a list of tensors or reals is known only when the program runs"
+OTHER_LENGTH = "its lists of tensors or reals change their lengths within a call"
 MOST_VARIANTS, MOST_LENGTHS = 16, 3
 
 CALL = "the call"  # the one part of a program that is a single call
