@@ -24,7 +24,10 @@ ROOMS = (
     ),
     ("vlad.data", "source values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
-    ("vlad.core", "expressions loop_nests nodes names text types machines check passes resolve simplify"),
+    (
+        "vlad.core",
+        "expressions loop_nests nodes names text types type_text machines check passes resolve simplify",
+    ),
     (
         "vlad.expand",
         "scope macros normalize patterns arity items expander binding_forms data_forms conditional_forms forms",
@@ -65,7 +68,7 @@ ROOMS = (
     ),
     (
         "vlad.compile.calling",
-        "cache_key interface marshal fast_call pipeline executable background variants preemption effects policy",
+        "cache_key interface marshal fast_call pipeline executable background variants preemption effects notices policy",
     ),
     ("vlad.compile.programs", "whole uses check build export"),
     (

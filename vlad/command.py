@@ -321,7 +321,7 @@ def execute(line: CommandLine) -> int:
 
 
 def _session(line: CommandLine, write: Callable[[str], object] | None = None) -> Session:
-    return Session(
+    session = Session(
         line.path,
         arguments=line.words if line.expressions else line.words[1:],
         limits=Limits(**line.limits),
@@ -332,6 +332,8 @@ def _session(line: CommandLine, write: Callable[[str], object] | None = None) ->
         device=line.choices["--device"],
         write=write,
     )
+    session.tiers.notify = lambda notice: _report(str(notice))
+    return session
 
 
 def _at_terminal() -> bool:

@@ -325,7 +325,9 @@ ROWS: list[Primitive] = [
     Primitive(
         "refuse-derivative", "message hint x s", "Nothing if s is known to be zero or x has no tangents; else an error.",
         value=_refuse_derivative, type="string string any any -> any", forward="zero", reverse={}, hidden=True,
-        abstract=lambda w, message, hint, x, s: w.left_out("derivatives that Python computes are"),
+        abstract=lambda w, message, hint, x, s: w.left_out(
+            "derivatives that Python computes are", hint="a derivative stated as a text of the language is compiled"
+        ),
     ),
     _predicate(
         "null?",

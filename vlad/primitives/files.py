@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
 _ARCHIVE = ".npz"
+BESIDE = "where a top-level definition reads the file, the rest of the program is compiled"
 _SUFFIXES = (".npy", _ARCHIVE)
 _FORMATS = "load-tensor reads NumPy's formats, .npy and .npz, with numbers or booleans in them"
 
@@ -264,7 +265,7 @@ def _looked_at(name: str, read: Any) -> Any:
         if path.kind not in ("string", "union") and (path.kind != "constant" or type(path.of) is not String):
             return w.invalid(name)
         if w.files is None or any(x.type.kind != "constant" for x in operands):
-            return w.left_out("files of tensors are")
+            return w.left_out("files of tensors are", hint=BESIDE)
         if w.files.is_written(path.of.text):
             return w.unbounded(f"the program itself writes {path.of.text}")
         given = [x.type.of for x in operands]
@@ -301,7 +302,7 @@ def _expect_little(path: str) -> None:
 
 def _written(w: AbstractMachine, path: Any, *operands: Any) -> Any:
     if w.files is None:
-        return w.left_out("files of tensors are")
+        return w.left_out("files of tensors are", hint=BESIDE)
     is_known = path.type.kind == "constant" and type(path.type.of) is String
     w.files.write(path.type.of.text if is_known else None)
     return w.effect("file")

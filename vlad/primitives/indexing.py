@@ -267,7 +267,11 @@ def _cut_out(
     elif part is not None and len(shape_of(part)) == len(shape):
         count = shape_of(part)[at]
     else:
-        return w.unbounded("the length of a slice is known only when the program runs", for_number=True)
+        return w.unbounded(
+            "the length of a slice is known only when the program runs",
+            for_number=True,
+            hint="where the end is the beginning plus a constant, as in (slice t i (+ i 32)), it is known",
+        )
     table, constant = w.machine.table, w.constant
     difference = w.apply(table["-"], [stop, start])
     tests = [

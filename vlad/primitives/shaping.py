@@ -314,7 +314,9 @@ def _abstract_unstack(w: AbstractMachine, x: Any, axis: Any) -> Any:
     shape, strides = shape_of(x), contiguous(shape_of(x))
     at = axis_of("unstack", known(w, axis), len(shape))
     if shape[at] > MOST_LISTED:
-        return w.left_out("lists of so many tensors are")
+        return w.left_out(
+            "lists of so many tensors are", hint="a tensor may have as many rows as memory holds"
+        )
     rest, steps = (*shape[:at], *shape[at + 1 :]), (*strides[:at], *strides[at + 1 :])
     result = w.constant(NIL)
     for index in reversed(range(shape[at])):

@@ -185,7 +185,7 @@ def _listed(w: AbstractMachine, t: Any) -> Any:
     if not shape:
         return t
     if math.prod(shape) > MOST_LISTED:
-        return w.left_out("lists of so many entries are")
+        return w.left_out("lists of so many entries are", hint="a tensor may have as many as memory holds")
     result = w.constant(NIL)
     for index in reversed(range(shape[0])):
         result = w.pair(_listed(w, _part(w, t, index)), result)

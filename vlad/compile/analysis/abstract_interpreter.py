@@ -81,10 +81,12 @@ Env = dict[Variable, Known]
 
 
 class Instance:
-    """One code, or recursion, for one choice of types. `joins` has the types at the points where its paths meet."""
+    """One code, or recursion, for one choice of types. `joins` has the types at the points where its paths meet, `called` the
+    instance that called it first, and the place."""
 
     __slots__ = (
         "callee", "fields", "operands", "result", "joins", "dependents", "growths", "active", "dirty", "ran", "serial",
+        "called",
     )  # fmt: skip
 
     def __init__(
@@ -99,6 +101,7 @@ class Instance:
         self.dependents: dict[Instance, None] = {}
         self.active = self.dirty = self.ran = False
         self.serial = serial
+        self.called: tuple[Instance, Span | None] | None = None  # first by this instance, at this place
 
     @property
     def name(self) -> str:
@@ -728,12 +731,12 @@ class AbstractInterpreter:
             else self.compute(self.machine.table["unknown-real"], [value], self.types.real)
         )
 
-    def left_out(self, what: str) -> NoReturn:
+    def left_out(self, what: str, hint: str | None = None) -> NoReturn:
         """Leave this to tier 0."""
-        raise Unbounded(f"{what} not compiled yet", self.span)
+        raise Unbounded(f"{what} not compiled yet", self.span, hint=hint)
 
-    def unbounded(self, reason: str, for_number: bool = False) -> NoReturn:
-        raise Unsettled(reason, self.span, for_number)
+    def unbounded(self, reason: str, for_number: bool = False, hint: str | None = None) -> NoReturn:
+        raise Unsettled(reason, self.span, for_number, hint=hint)
 
     def folded(self, row: Primitive, operands: Sequence[Known]) -> Result:
         """A row that is only compiled on constants: strings, symbols."""

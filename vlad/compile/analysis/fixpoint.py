@@ -21,19 +21,22 @@ from vlad.compile.analysis.abstract_interpreter import (
     Result,
 )
 from vlad.compile.analysis.strategy import Strategy
-from vlad.compile.ir.refusals import CALL, Unbounded, Unsettled
+from vlad.compile.ir.refusals import CALL, GROWING, TO_BOUND, Unbounded, UnknownGlobal, Unsettled
 from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Kernel, Routine
+from vlad.core.type_text import name_in_program
 from vlad.core.types import (
     LARGER,
     LARGEST,
     LONGEST_CHAIN,
     Known,
     Recursion,
+    TooLarge,
     Type,
     Types,
     occurs_inside,
 )
+from vlad.data.source import Span, in_library
 from vlad.data.values import ZERO, Code, Global, Primitive, Role, Value
 
 if TYPE_CHECKING:
@@ -341,7 +344,7 @@ class Analysis(AbstractInterpreter):
         yield_gil()
         self._runs += 1
         if self._runs > self.most_runs * (1 + len(self.variables)) + MOST_RUNS_EACH * len(self._active):
-            raise Unsettled("its types do not settle")
+            raise Unsettled("its types do not settle", self.span, hint=TO_BOUND)
         above = self.instance, self.key, self.span
         self.instance = instance
         active = self._active.setdefault(instance.callee, [])
@@ -355,13 +358,22 @@ class Analysis(AbstractInterpreter):
                 is_sure = self.unroll_certain_calls and self._open == 0
                 if len(instance.callee.transforms) > (MOST_ORDERS_FOLLOWED if is_sure else MOST_ORDERS):
                     self.unbounded(
-                        "the order of its derivatives is not known before it runs", for_number=True
+                        "the order of its derivatives is not known before it runs",
+                        for_number=True,
+                        hint=f"an order that is written in the program, up to {MOST_ORDERS_FOLLOWED}, is known",
                     )
                 result = self.enter(instance.callee, [Known(field) for field in instance.fields], operands)
             else:
                 assert type(instance.callee) is Recursion
                 self.key = "recursion"
                 result = instance.callee.rule(self, *operands)
+        except Unbounded as unbounded:
+            self._locate(unbounded, instance)
+            raise
+        except (TooLarge, RecursionError):
+            growing = Unsettled(GROWING, self.span, hint=TO_BOUND)
+            self._locate(growing, instance)
+            raise growing from None
         finally:
             self.instance, self.key, self.span = above
             active.pop()
@@ -372,6 +384,23 @@ class Analysis(AbstractInterpreter):
             for dependent in instance.dependents:
                 self._mark(dependent)
         self._mark_changed()
+
+    def _locate(self, unbounded: Unbounded, instance: Instance) -> None:
+        """Note the place in the user's own text that leads to the place of a refusal, and the procedure there."""
+        if unbounded.within:
+            return
+        at: tuple[Instance, Span | None] | None = instance, unbounded.span or self.span
+        place: Span | None = None
+        while at is not None:
+            one, span = at
+            if place is None and span is not None and not in_library(span):
+                place = unbounded.span = span
+            if place is not None and type(one.callee) is Code:
+                own = self.machine.core_of(one.callee.base).span
+                if own is not None and own.contains(place):  # otherwise the system made it for this place
+                    unbounded.within = name_in_program(one.callee)
+                    return
+            at = one.called
 
     def _mark_changed(self) -> None:
         changed = self.types.changed
@@ -459,6 +488,7 @@ class Analysis(AbstractInterpreter):
         instance = self.find(callee, tuple([f.type for f in fields]), tuple([o.type for o in operands]))
         instance.dependents[caller] = None
         if not instance.ran:
+            instance.called = caller, self.span
             self._settle(instance)
         return None if instance.result is None else Known(self.types.canonical(instance.result))
 
@@ -467,7 +497,7 @@ class Analysis(AbstractInterpreter):
 
     def load(self, cell: Global) -> Result:
         if cell in self.unknown:
-            raise Unbounded(f"`{cell.name}` is not known", self.span)
+            raise UnknownGlobal(f"`{cell.name}` is not known", self.span)
         self._readers.setdefault(cell, {})[self.instance] = None
         type_ = self.variables[cell]
         return None if type_ is None else Known(self.types.canonical(type_))

@@ -39,10 +39,11 @@ from vlad.compile.programs.whole import Defined, Step, Steps, Whole, check_order
 from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
 from vlad.core.nodes import Result as CoreResult
-from vlad.core.types import FROM_ALL, described
+from vlad.core.type_text import TypeText, line
+from vlad.core.types import FROM_ALL, Type, Types
 from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Span, in_library
-from vlad.data.values import NIL, UNSPECIFIED, Code
+from vlad.data.values import NIL, UNSPECIFIED, Code, Role
 from vlad.data.write import real_text
 from vlad.primitives.control import SHOWING
 from vlad.primitives.files import Files
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
 CHECKED = frozenset([Failure.RAISED, Failure.VALUE, Failure.UNDEFINED, Failure.UNSUPPORTED])
 
 UNKNOWN = "…"  # in an error's message: text that is known at run time only
+NEVER = "never returns"
+ADDED = {"reverse": 1, "forward": 2}  # parameters that a transform adds, before those of the procedure
+MOST_USES = 8  # lines of one procedure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,17 +105,17 @@ def _checked(machine: Machine, steps: Steps, strategy: Strategy, files: Files) -
     for step, instance in instances.items():
         if instance.result is None:
             endless, failures = _endings(origins[instance])
-            result = f"never returns{_why_never(endless, failures)}"
+            result = f"{NEVER}{_why_never(endless, failures)}"
             if not endless:
                 abouts |= {failure.fail.about for failure in failures}
                 errors += _certain(failures)
         elif step.cell is None and not step.shown:
             continue
         else:
-            result = described(types.canonical(instance.result))
+            result = _value_text(types, instance.result)
         is_reported = step.cell is not None or step.shown
         if is_reported and (instance.result is None or instance.result.of is not UNSPECIFIED or step.cell):
-            at.append((step.span, f"{_name(step)} : {result}"))
+            at.append((step.span, line(_name(step), result)))
     used = [instance for instance in whole.analysis.instances if instance in origins]
     for defined in steps.defined:
         at += [(defined.span, text) for text in _signatures(whole, defined, used)]
@@ -139,29 +143,90 @@ def _name(step: Step) -> str:
     return step.cell.name if step.cell is not None else f"{step.span.line}:{step.span.column}"
 
 
+def _value_text(types: Types, type_: Type) -> str:
+    """The text of a value's type. What its procedures have captured is displayed if there are tensors in it, whose shapes matter:
+    those of a network, for example."""
+    text = TypeText(types, captured=_captures_tensors(types, type_))
+    return text.of(type_, is_part=False) + text.where()
+
+
+def _captures_tensors(types: Types, type_: Type) -> bool:
+    """Whether procedures within a type have captured tensors. Unions are not entered."""
+    type_ = types.canonical(type_)
+    if type_.kind == "closure" and type_.of.role is Role.PROCEDURE:
+        return type_.mentions_tensor
+    return type_.mentions_tensor and any(_captures_tensors(types, part) for part in type_.parts)
+
+
 def _signatures(whole: Whole, defined: Defined, used: list[Instance]) -> Iterator[str]:
-    """The types with which a procedure is used, one per line; or that it is unused."""
+    """The types with which a procedure is used, one per line; or those with which its derivatives are used, or that it is
+    unused."""
     code: Code = defined.value[0]
-    types = whole.analysis.types
     found = [instance for instance in used if instance.callee is code]
-    texts: dict[str, None] = {}
-    for instance in found:
-        takes = " ".join(
-            [described(types.canonical(types.general(operand)), True) for operand in instance.operands]
-        )
-        result = (
-            "never returns"
-            if instance.result is None
-            else described(types.canonical(types.general(instance.result)))
-        )
-        texts[f"{defined.cell.name} : {takes} -> {result}"] = None
     if not found:
-        derived = any(type(i.callee) is Code and i.callee is not code and i.callee.base is code for i in used)
-        names = " ".join([parameter.name for parameter in whole.machine.core_of(code).parameters])
-        texts[
-            f"{defined.cell.name} : {names} -> {'only its derivatives are used' if derived else 'not used'}"
-        ] = None
-    yield from texts
+        derived = [
+            (len(i.callee.transforms), at, i)
+            for at, i in enumerate(used)
+            if type(i.callee) is Code and i.callee.base is code
+        ]
+        found = [instance for _, _, instance in sorted(derived)]  # those of the lowest order first
+    types = whole.analysis.types
+    uses = [_use(types, instance) for instance in found]
+    lines = _lines(types, defined.cell.name, uses)
+    if not lines:
+        names = [parameter.name for parameter in whole.machine.core_of(code).parameters]
+        lines = [line(defined.cell.name, "not used", names)]
+    yield from lines[:MOST_USES]
+    if len(lines) > MOST_USES:
+        yield f"{defined.cell.name} : … and {len(lines) - MOST_USES} more"
+
+
+def _lines(types: Types, name: str, uses: list[_Use]) -> list[str]:
+    """The lines of the uses of a procedure. What procedures among the operands have captured is displayed if that distinguishes
+    uses with different results."""
+    texts = dict.fromkeys(_texts(types, uses, captured=False))
+    if len(texts) <= MOST_USES and len(dict.fromkeys([takes for takes, _ in texts])) < len(texts):
+        texts = dict.fromkeys(_texts(types, uses, captured=True))
+    return [line(name, gives, takes) for takes, gives in texts]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Use:
+    """The types of a use of a procedure. `tags`: the modes of its derivative, the outermost first, if that is used."""
+
+    operands: list[Type]
+    result: Type | None
+    tags: tuple[str, ...]
+
+
+def _use(types: Types, instance: Instance) -> _Use:
+    """The use of a procedure by an instance, which may be one of a derivative: then the operands and the result are those of the
+    procedure, each with a tag for each transform that made the derivative."""
+    operands = [types.canonical(types.general(operand)) for operand in instance.operands]
+    result = None if instance.result is None else types.canonical(types.general(instance.result))
+    callee = instance.callee
+    tags = callee.transforms if type(callee) is Code else ()
+    for tag in tags:
+        # before them come the rest of the reverse phase, or the tangents of the procedure and of its operands
+        operands = operands[ADDED[tag] :]
+        if result is not None and result.kind == "pair":  # the value, with its backpropagator or tangent
+            result = types.canonical(result.parts[0])
+    return _Use(operands, result, tags)
+
+
+def _texts(types: Types, uses: list[_Use], captured: bool) -> list[tuple[tuple[str, ...], str]]:
+    """The texts of operands and results."""
+    texts = []
+    for use in uses:
+        text = TypeText(types, captured)
+        takes = tuple([_tagged(text.of(operand), use.tags) for operand in use.operands])
+        gives = NEVER if use.result is None else _tagged(text.of(use.result, bool(use.tags)), use.tags)
+        texts.append((takes, gives + text.where()))
+    return texts
+
+
+def _tagged(text: str, tags: tuple[str, ...]) -> str:
+    return f"{''.join([f'({tag} ' for tag in tags])}{text}{')' * len(tags)}"
 
 
 def _unbound(machine: Machine, steps: Steps) -> Iterator[VladError]:

@@ -16,7 +16,7 @@ from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.analysis.strategy import Made, Settled, Strategy, best
 from vlad.compile.ir.program import Function, Invoke, Load, Program, Store, statements
-from vlad.compile.ir.refusals import CALL, Unbounded, Unsettled
+from vlad.compile.ir.refusals import CALL, GROWING, TO_BOUND, Unbounded, Unsettled
 from vlad.compile.ir.rewriting import callees
 from vlad.control.frame_stack import with_room
 from vlad.core.types import Known, Recursion, TooLarge, Type
@@ -144,7 +144,7 @@ class Whole:
             unbounded.part = self.at or CALL
             raise
         except (TooLarge, RecursionError):
-            raise Unsettled("its types grow without bound", part=self.at or CALL) from None
+            raise Unsettled(GROWING, part=self.at or CALL, hint=TO_BOUND) from None
 
     def solve(self, f: Value, operands: tuple[Type, ...], span: Span | None) -> Instance:
         """Analyse one more procedure, on operands of these types. Raises VladError."""
