@@ -155,20 +155,21 @@ def procedure_name(code: Code) -> str:
     name = _plain(code.base.name)
     if name or code.base.primitive is not None:
         return code.derivation + name
-    outer = _enclosing(code.base)
-    if outer is not None:
-        return f"{code.derivation}{LAMBDA} in {_plain(outer.name)}"
+    around = _around(code.base)
+    if around:
+        return f"{code.derivation}{LAMBDA} in {_plain(min(around)[1])}"
     span = lambda_.span
     place = f" at {span.line}:{span.column}" if span is not None and not in_library(span) else ""
     return f"{code.derivation}{LAMBDA}{place}"
 
 
 def name_in_program(code: Code) -> str:
-    """The name of the procedure in whose text a code is written; '' outside of all named procedures."""
-    if code.base.name:
-        return _plain(code.base.name)
-    outer = _enclosing(code.base)
-    return "" if outer is None else _plain(outer.name)
+    """The name of the outermost procedure in whose text a code is written; '' outside of all procedures with names."""
+    around = _around(code.base)
+    if around:
+        return _plain(max(around)[1])
+    lambda_ = code.machine.core_of(code.base)
+    return _plain(code.base.name if lambda_.backpropagator_of is None else lambda_.backpropagator_of)
 
 
 def _plain(name: str) -> str:
@@ -176,20 +177,20 @@ def _plain(name: str) -> str:
     return name[1:] if is_internal(name) else name
 
 
-def _enclosing(code: Code) -> Code | None:
-    """The innermost procedure with a name in whose text a procedure is written."""
+def _around(code: Code) -> list[tuple[int, str]]:
+    """The procedures with names in whose text another one is written: the extent and the name of each."""
     span = code.machine.core_of(code).span
+    around: list[tuple[int, str]] = []
     if span is None:
-        return None
-    around = []
+        return around
     for other in list(code.family.codes.values()):
         lambda_ = other.lambda_
         if other.base is not other or lambda_ is None or lambda_.backpropagator_of is not None:
             continue
         outer = lambda_.span  # a primitive has none
         if other is not code and other.name and outer is not None and outer.contains(span):
-            around.append((outer.end - outer.start, other.name, other))
-    return min(around, key=lambda one: one[:2])[2] if around else None
+            around.append((outer.end - outer.start, other.name))
+    return around
 
 
 def _constant(type_: Type, quotes: bool) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from vlad.compile.calling.notices import notice_of_step
 from vlad.compile.emit.c_text import identifier
 from vlad.compile.ir.refusals import Unavailable
 from vlad.compile.programs.build import program_text
@@ -57,9 +58,11 @@ class Program:
         steps.steps.append(Step(cell, thunk, item.span, shown, is_written(item.body)))
 
     def check(self) -> tuple[list[str], list[VladError]]:
-        """The types of definitions and expressions, a line each, and the type errors."""
+        """The types of definitions and expressions, a line each, and the type errors. Notice is given of what is not compiled."""
         with self._top_level.within(self._source.name):
             report = check(self._top_level.machine, self._steps)
+        for unbounded, span in report.refusals:
+            self._top_level.tiers.give_notice(notice_of_step(unbounded, span))
         for error in report.errors:
             if error.code == "unbound-variable" and error.hint is None:
                 self._top_level.suggestions.suggest(error)

@@ -34,6 +34,7 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
+from vlad.core.type_text import name_in_program
 from vlad.core.types import (
     LONGEST_CHAIN,
     SHORTEST_CHAIN,
@@ -46,7 +47,7 @@ from vlad.core.types import (
 )
 from vlad.data.devices import COMPILED, name_of
 from vlad.data.errors import VladError, unbound_message
-from vlad.data.source import Span
+from vlad.data.source import Span, in_library
 from vlad.data.tensors import Tensor, is_on_host, kind_name, shape_text
 from vlad.data.values import (
     FALSE,
@@ -109,6 +110,24 @@ class Instance:
 
     def __repr__(self) -> str:
         return f"{self.name}#{self.serial}{list(self.operands)} -> {self.result}"
+
+
+def locate(unbounded: Unbounded, span: Span | None, instance: Instance) -> None:
+    """Note the place in the user's own text that leads to a refusal at a place in an instance, and the procedure there."""
+    if unbounded.within:
+        return
+    at: tuple[Instance, Span | None] | None = instance, span
+    place: Span | None = None
+    while at is not None:
+        one, span = at
+        if place is None and span is not None and not in_library(span):
+            place = unbounded.span = span
+        if place is not None and type(one.callee) is Code:
+            own = one.callee.machine.core_of(one.callee.base).span
+            if own is not None and own.contains(place):  # otherwise the system made it for this place
+                unbounded.within = name_in_program(one.callee)
+                return
+        at = one.called
 
 
 class AbstractInterpreter:

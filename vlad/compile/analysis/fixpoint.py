@@ -19,12 +19,12 @@ from vlad.compile.analysis.abstract_interpreter import (
     Callee,
     Instance,
     Result,
+    locate,
 )
 from vlad.compile.analysis.strategy import Strategy
 from vlad.compile.ir.refusals import CALL, GROWING, TO_BOUND, Unbounded, UnknownGlobal, Unsettled
 from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Kernel, Routine
-from vlad.core.type_text import name_in_program
 from vlad.core.types import (
     LARGER,
     LARGEST,
@@ -36,7 +36,6 @@ from vlad.core.types import (
     Types,
     occurs_inside,
 )
-from vlad.data.source import Span, in_library
 from vlad.data.values import ZERO, Code, Global, Primitive, Role, Value
 
 if TYPE_CHECKING:
@@ -368,11 +367,11 @@ class Analysis(AbstractInterpreter):
                 self.key = "recursion"
                 result = instance.callee.rule(self, *operands)
         except Unbounded as unbounded:
-            self._locate(unbounded, instance)
+            locate(unbounded, unbounded.span or self.span, instance)
             raise
         except (TooLarge, RecursionError):
             growing = Unsettled(GROWING, self.span, hint=TO_BOUND)
-            self._locate(growing, instance)
+            locate(growing, self.span, instance)
             raise growing from None
         finally:
             self.instance, self.key, self.span = above
@@ -384,23 +383,6 @@ class Analysis(AbstractInterpreter):
             for dependent in instance.dependents:
                 self._mark(dependent)
         self._mark_changed()
-
-    def _locate(self, unbounded: Unbounded, instance: Instance) -> None:
-        """Note the place in the user's own text that leads to the place of a refusal, and the procedure there."""
-        if unbounded.within:
-            return
-        at: tuple[Instance, Span | None] | None = instance, unbounded.span or self.span
-        place: Span | None = None
-        while at is not None:
-            one, span = at
-            if place is None and span is not None and not in_library(span):
-                place = unbounded.span = span
-            if place is not None and type(one.callee) is Code:
-                own = self.machine.core_of(one.callee.base).span
-                if own is not None and own.contains(place):  # otherwise the system made it for this place
-                    unbounded.within = name_in_program(one.callee)
-                    return
-            at = one.called
 
     def _mark_changed(self) -> None:
         changed = self.types.changed

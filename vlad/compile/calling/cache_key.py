@@ -97,7 +97,7 @@ class Identity(NamedTuple):
         return number, span.start - outer.start, span.text
 
     def read_place(self, written: tuple[int, int, str] | None) -> tuple[Span | None, str]:
-        """The place that `written_place` wrote, and the name of the innermost procedure with a name around it. If the text there
+        """The place that `written_place` wrote, and the name of the outermost procedure with a name around it. If the text there
         has changed (in what is not part of the digest, such as names), the place of the whole procedure."""
         if written is None:
             return None, ""
@@ -113,7 +113,7 @@ class Identity(NamedTuple):
             for one, name in self.places
             if name and one is not None and one.contains(span)
         ]
-        return span, min(named, default=(0, ""))[1]
+        return span, max(named, default=(0, ""))[1]
 
 
 def identity(

@@ -15,6 +15,7 @@ from vlad.data.errors import Notice
 from vlad.data.source import Span, in_library
 from vlad.data.values import Code
 
+SEVERAL, ONE = "Calls of {} run", "This runs"
 ELSEWHERE = "as a top-level definition of its own it leaves the rest of the program to the compiler"
 
 
@@ -54,7 +55,16 @@ def notice_of(unbounded: Unbounded, code: Code) -> Notice:
     name, span = unbounded.within, unbounded.span
     if span is None or in_library(span):
         name, span = name_in_program(code), _place(code)
-    return _notice("Calls of {} run", "This runs", name, span, unbounded.reason, unbounded.hint or ELSEWHERE)
+    return _notice(SEVERAL, ONE, name, span, unbounded.reason, unbounded.hint or ELSEWHERE)
+
+
+def notice_of_step(unbounded: Unbounded, span: Span) -> Notice:
+    """The notice that a step of a program runs on tier 0, or may do so where a number is missing that is known when it runs."""
+    name = unbounded.within
+    if unbounded.span is not None and not in_library(unbounded.span):
+        span = unbounded.span
+    several, one = ("Calls of {} may run", "This may run") if unbounded.for_number else (SEVERAL, ONE)
+    return _notice(several, one, name, span, unbounded.reason, unbounded.hint or ELSEWHERE)
 
 
 def _place(code: Code) -> Span | None:

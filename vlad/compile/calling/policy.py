@@ -229,16 +229,17 @@ class Tiers:
         """Give notice that calls run on tier 0 for a reason that holds for all of a procedure."""
         from vlad.compile.calling.notices import notice_of  # only where something is not compiled
 
-        self._notify(notice_of(refusal, entry.f[0]))
+        self.give_notice(notice_of(refusal, entry.f[0]))
 
     def _notice_call(self, entry: Entry, reason: str, hint: str | None = None, surely: bool = False) -> None:
         """Give notice that this call runs on tier 0, where calls are to run compiled."""
         if surely or self.policy == "compile":
             from vlad.compile.calling.notices import notice_of_call
 
-            self._notify(notice_of_call(entry.f[0], reason, hint))
+            self.give_notice(notice_of_call(entry.f[0], reason, hint))
 
-    def _notify(self, notice: Notice) -> None:
+    def give_notice(self, notice: Notice) -> None:
+        """Give notice of something on tier 0, once."""
         text = str(notice)
         if text not in self._noticed:
             self._noticed.add(text)
@@ -328,7 +329,7 @@ class Tiers:
     def _nothing_compiled(self, reason: str, hint: str | None) -> None:
         """Give notice that there is no compiler."""
         if self.policy == "compile":
-            self._notify(Notice("not-compiled", f"Nothing is compiled: {reason}", hint=hint))
+            self.give_notice(Notice("not-compiled", f"Nothing is compiled: {reason}", hint=hint))
         else:
             warn_once(f"running without compiling: {reason}")
 

@@ -11,10 +11,7 @@ MOST_VARIANTS, MOST_LENGTHS = 16, 3
 CALL = "the call"  # the one part of a program that is a single call
 
 GROWING = "its types grow without bound"
-TO_BOUND = (
-    "what grows from call to call is compiled if it is a list or a tensor, not if it is another nesting of structures; "
-    "`vlad show FILE --stage types` shows which procedures are compiled"
-)
+TO_BOUND = "what grows from call to call must be a list or a tensor; `vlad show FILE --stage types` shows what is compiled"
 
 
 class Unbounded(Exception):

@@ -34,7 +34,9 @@ from vlad.compile.ir.program import (
     inner_blocks,
     statements,
 )
+from vlad.compile.ir.refusals import Unbounded, UnknownGlobal
 from vlad.compile.ir.rewriting import leaf_kind
+from vlad.compile.passes.order import has_thin, improved
 from vlad.compile.programs.whole import Defined, Step, Steps, Whole, check_order
 from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
@@ -62,11 +64,11 @@ MOST_USES = 8  # lines of one procedure
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """A line for each definition and expression, the errors, and the steps whose analysis does not terminate."""
+    """A line for each definition and expression, the errors, and the reasons why parts are not compiled, each with a place."""
 
     lines: list[str]
     errors: list[VladError]
-    left_out: frozenset[Step]
+    refusals: list[tuple[Unbounded, Span]]
 
 
 def check(machine: Machine, steps: Steps) -> Report:
@@ -87,7 +89,7 @@ def _checked(machine: Machine, steps: Steps, strategy: Strategy, files: Files) -
     bounded = [step for step in steps.steps if step not in left_out]
     missing = [step for step in steps.steps if step in left_out]
     whole = Whole(machine, Steps(bounded, steps.defined), strategy, missing, files)
-    at = [(step.span, f"{_name(step)} : not known, for {left_out[step].reason}") for step in missing]
+    at = [(step.span, line(_name(step), f"not known: {left_out[step].reason}")) for step in missing]
     program = whole.program()
     mistakes = list(_mistakes(program))
     abouts = {about for about, _ in mistakes}
@@ -130,7 +132,15 @@ def _checked(machine: Machine, steps: Steps, strategy: Strategy, files: Files) -
     is_taken = types.filled or (types.taken and Failure.UNLIKE in abouts)
     distinct = types.keep_zeros_distinct
     more = distinct + 1 if is_short and is_taken and distinct < FROM_ALL else None
-    return Report([text for _, text in at], errors, frozenset(missing)), Settled(more)
+    refusals = [
+        (left_out[step], step.span) for step in missing if not isinstance(left_out[step], UnknownGlobal)
+    ]
+    if has_thin(program):
+        try:
+            improved(program, whole.layout)
+        except Unbounded as unbounded:
+            refusals.append((unbounded.kept(), unbounded.span or steps.steps[0].span))
+    return Report([text for _, text in at], errors, refusals), Settled(more)
 
 
 def _each_once(errors: Iterable[VladError]) -> list[VladError]:
