@@ -78,7 +78,8 @@ ROOMS = (
     ),
     (
         "vlad.session",
-        "library session_lock lifecycle asynchronous files calls suggestions top_level programs showing namespace session",
+        "library session_lock lifecycle asynchronous files calls suggestions top_level examples programs showing "
+        "namespace session",
     ),
     ("vlad.manual", "public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),

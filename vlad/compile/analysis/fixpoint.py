@@ -359,7 +359,7 @@ class Analysis(AbstractInterpreter):
                     self.unbounded(
                         "the order of its derivatives is not known before it runs",
                         for_number=True,
-                        hint=f"an order that is written in the program, up to {MOST_ORDERS_FOLLOWED}, is known",
+                        hint=f"an order written in the program is known; up to {MOST_ORDERS_FOLLOWED} are compiled",
                     )
                 result = self.enter(instance.callee, [Known(field) for field in instance.fields], operands)
             else:

@@ -79,6 +79,7 @@ class Tiers:
         self.machine = machine
         self.optimize, self.fast_math = optimize, fast_math
         self.policy = "evaluate" if machine.metered else policy
+        self._is_overruled = machine.metered and policy == "compile"  # and is notice due of that?
         self.is_hurried = True  # may Python's callables call machine code directly? See `unhurried`
         self.entries: dict[Any, Entry] = {}  # by the id of a procedure, or that and options
         self.disagreements = 0  # failures of compiled code that tier 0 did not confirm
@@ -135,6 +136,9 @@ class Tiers:
             if options is not None:
                 return self._surely(f, argument, options)
             if self.policy == "evaluate":
+                if self._is_overruled:
+                    self._is_overruled = False
+                    self.give_notice(nothing_compiled("operations are counted"))
                 return self.machine.apply(f, argument)
             return self._apply(look(f), argument)
         finally:
@@ -326,10 +330,10 @@ class Tiers:
             self._open(entry)
         return compiled
 
-    def _nothing_compiled(self, reason: str, hint: str | None) -> None:
+    def _nothing_compiled(self, reason: str, hint: str) -> None:
         """Give notice that there is no compiler."""
         if self.policy == "compile":
-            self.give_notice(Notice("not-compiled", f"Nothing is compiled: {reason}", hint=hint))
+            self.give_notice(nothing_compiled(reason, hint))
         else:
             warn_once(f"running without compiling: {reason}")
 
@@ -412,6 +416,7 @@ class Tiers:
         from vlad.core.type_text import TypeText, line
 
         code: Code = f[0]
+        of_reals = "" if operands else " for reals"
         operands = operands or tuple([0.5] * code.arity)
         analysis = Analysis(self.machine)
         given = TypeText(analysis.types)
@@ -452,7 +457,7 @@ class Tiers:
         if stage == "c":
             return f"/* {comment(code.name)} */\n{unit.text}"
         if unit.interface.result is None:
-            return line(name, "never returns", takes)
+            return line(name, f"never returns{of_reals}", takes)
         gives = TypeText(unit.interface.layout.types)
         return line(name, gives.of(unit.interface.result, is_part=False) + gives.where(), takes)
 
@@ -636,6 +641,10 @@ def operands_of(code: Code, argument: Value) -> tuple[Value, ...] | None:
         operands.append(argument[0])
         argument = argument[1]
     return (*operands, argument)
+
+
+def nothing_compiled(reason: str, hint: str | None = None) -> Notice:
+    return Notice("not-compiled", f"Nothing is compiled: {reason}", hint=hint)
 
 
 def _warn(notice: Notice) -> None:

@@ -47,6 +47,7 @@ from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Span, in_library
 from vlad.data.values import NIL, UNSPECIFIED, Code, Role
 from vlad.data.write import real_text
+from vlad.expand.arity import signature
 from vlad.primitives.control import SHOWING
 from vlad.primitives.files import Files
 
@@ -71,26 +72,48 @@ class Report:
     refusals: list[tuple[Unbounded, Span]]
 
 
-def check(machine: Machine, steps: Steps) -> Report:
+@dataclass(frozen=True, slots=True, eq=False)
+class Examples:
+    """Example arguments, for procedures that the program does not call itself: the values of `steps`, all given to a procedure.
+    `wanted`: this one; None: all that the program does not use and that take so many."""
+
+    steps: list[Step]
+    wanted: Defined | None
+
+
+def check(machine: Machine, steps: Steps, examples: Examples | None = None) -> Report:
     """The types of a program's definitions and expressions, and the errors that occur whenever they are reached. Steps
     whose analysis does not terminate are left out.
     """
     files = Files()
     while True:
-        report = best(lambda strategy: _checked(machine, steps, strategy, files), leaves_out=True)
+        report = best(lambda strategy: _checked(machine, steps, strategy, files, examples), leaves_out=True)
         if files.is_consistent():
             return report
         files.found.clear()  # now the files that the program writes are known
 
 
-def _checked(machine: Machine, steps: Steps, strategy: Strategy, files: Files) -> tuple[Report, Settled]:
+def _checked(
+    machine: Machine, given: Steps, strategy: Strategy, files: Files, examples: Examples | None
+) -> tuple[Report, Settled]:
     """Raises Unbounded."""
     left_out = {unbounded.part: unbounded for unbounded in strategy.left_out}
+    steps = given if examples is None else Steps([*given.steps, *examples.steps], given.defined)
     bounded = [step for step in steps.steps if step not in left_out]
     missing = [step for step in steps.steps if step in left_out]
     whole = Whole(machine, Steps(bounded, steps.defined), strategy, missing, files)
+    called: list[Instance] = []
+    refusals = [
+        (left_out[step], step.span) for step in missing if not isinstance(left_out[step], UnknownGlobal)
+    ]
+    for defined in _targets(whole, steps, examples):
+        operands = _operands(whole, defined, examples)
+        if defined in left_out:
+            refusals.append((left_out[defined], defined.span))
+        elif operands is not None:
+            called.append(whole.instance(defined.value, operands, defined))
     at = [(step.span, line(_name(step), f"not known: {left_out[step].reason}")) for step in missing]
-    program = whole.program()
+    program = whole.program(*called)
     mistakes = list(_mistakes(program))
     abouts = {about for about, _ in mistakes}
     errors = _each_once([*_unbound(machine, steps), *[error for _, error in mistakes]])
@@ -132,15 +155,54 @@ def _checked(machine: Machine, steps: Steps, strategy: Strategy, files: Files) -
     is_taken = types.filled or (types.taken and Failure.UNLIKE in abouts)
     distinct = types.keep_zeros_distinct
     more = distinct + 1 if is_short and is_taken and distinct < FROM_ALL else None
-    refusals = [
-        (left_out[step], step.span) for step in missing if not isinstance(left_out[step], UnknownGlobal)
-    ]
     if has_thin(program):
         try:
             improved(program, whole.layout)
         except Unbounded as unbounded:
             refusals.append((unbounded.kept(), unbounded.span or steps.steps[0].span))
     return Report([text for _, text in at], errors, refusals), Settled(more)
+
+
+def _targets(whole: Whole, steps: Steps, examples: Examples | None) -> list[Defined]:
+    """The procedures that are given the example arguments."""
+    if examples is None:
+        return []
+    if examples.wanted is not None:
+        return [examples.wanted]
+    used = {i.callee.base for i in whole.analysis.instances if type(i.callee) is Code}
+    return [
+        one
+        for one in steps.defined
+        if one.value[0] not in used
+        and signature(whole.machine, one.value[0]).takes_as_many(len(examples.steps))
+    ]
+
+
+def _operands(whole: Whole, defined: Defined, examples: Examples | None) -> tuple[Type, ...] | None:
+    """The types of the example arguments as operands of a procedure; None if one of them is not known."""
+    assert examples is not None
+    analysis, found = whole.analysis, list[Type]()
+    for step in examples.steps:
+        instance = analysis.find(step.thunk[0], (), (analysis.types.constant(NIL),))
+        if instance.result is None:
+            return None
+        found.append(_without_constants(analysis.types, instance.result))
+    arity = defined.value[0].arity
+    *first, last = found
+    for type_ in reversed(first[arity - 1 :]):
+        last = analysis.types.pair(type_, last)
+    operands = (*first[: arity - 1], last)
+    return operands if len(operands) == arity else None
+
+
+def _without_constants(types: Types, type_: Type) -> Type:
+    """The type of a value of which an example is given: its numbers, booleans and strings are not known."""
+    type_ = types.canonical(type_)
+    if type_.kind == "constant":
+        return {"real": types.real, "boolean": types.boolean, "string": types.string}.get(type_.head, type_)
+    if type_.kind != "pair":
+        return type_
+    return types.like(type_, tuple([_without_constants(types, part) for part in type_.parts]))
 
 
 def _each_once(errors: Iterable[VladError]) -> list[VladError]:
