@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
 _ARCHIVE = ".npz"
-BESIDE = "where a top-level definition reads the file, the rest of the program is compiled"
+BESIDE = "a top-level definition that only reads the file loses nothing, and leaves the rest to the compiler"
 _SUFFIXES = (".npy", _ARCHIVE)
 _FORMATS = "load-tensor reads NumPy's formats, .npy and .npz, with numbers or booleans in them"
 

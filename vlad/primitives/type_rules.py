@@ -91,6 +91,7 @@ def is_number(x: Any) -> bool:
     return is_tensor(x.type) or is_real(x.type)
 
 
+OF_LISTS = "lists that the caller passes, or that have the same number of elements in each run, are known"
 OF_NUMBERS = "numbers that the caller passes, constants and the shapes of tensors are known; entries of tensors are not"
 
 
@@ -144,7 +145,7 @@ def list_parts(w: AbstractMachine, x: Any) -> list[Any] | None:
         if w.types.canonical(car.type).kind == "union":
             w.left_out(
                 "tensors in lists whose shapes are known only when the program runs are",
-                hint="one tensor instead of the list has a known shape: `stack` makes it",
+                hint=OF_LISTS,
             )
         found.append(car)
         x = type(x)(w.types.canonical(x.type), x.leaves)

@@ -16,7 +16,7 @@ from vlad.data.source import Span, in_library
 from vlad.data.values import Code
 
 SEVERAL, ONE = "Calls of {} run", "This runs"
-ELSEWHERE = "as a top-level definition of its own it leaves the rest of the program to the compiler"
+ELSEWHERE = "computed by a top-level definition of its own, it leaves the rest of the program to the compiler"
 
 
 class NotCompiledWarning(UserWarning):

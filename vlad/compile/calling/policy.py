@@ -51,6 +51,7 @@ from vlad.control.native_interrupts import Interruptible
 from vlad.control.safe_import import import_safely, package_of
 from vlad.control.standard_streams import write_message
 from vlad.data.errors import LimitExceeded, Notice, VladError, WrongOption
+from vlad.data.source import in_library
 from vlad.data.values import Code, Global, Value, is_procedure, look
 from vlad.evaluate.errors.explain import displayed_name
 from vlad.evaluate.limits import AsyncException, too_deep
@@ -446,7 +447,9 @@ class Tiers:
                 unit = made(self.machine, code, f[1 : 1 + len(code.environment)], operands)
         except Unbounded as unbounded:
             otherwise = ", but it may be for a number that is known" if unbounded.for_number else ""
-            return f"; {heading} -> not compiled: {unbounded.reason}{otherwise}"
+            span = unbounded.span
+            place = f", at {span.line}:{span.column}" if span is not None and not in_library(span) else ""
+            return f"; {heading} -> not compiled: {unbounded.reason}{place}{otherwise}"
         if stage == "first-order":
             text = (
                 program_text(unit.program) if after is None else found.get(after, "; this pass was not run")
