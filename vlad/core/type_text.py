@@ -26,6 +26,7 @@ DEEPEST = 6  # nested structures; what is deeper is `…`
 MOST_PARTS = 12  # of a list that differ
 MOST_EQUAL = 4  # parts of a list in a row that are written out; `real ×5` stands for more
 LONGEST_STRING = 40  # characters of a known string
+ORDER = ("real", "boolean", "string", "constant", "tensor", "pair", "closure", "union")  # of alternatives
 LAMBDA = "lambda"
 FIRM = (
     "\0"  # a space at which no line is broken; no other text contains it, as control characters are escaped
@@ -105,6 +106,9 @@ class TypeText:
         if element is not None:
             texts = [f"(list of {self._text(element, depth - 1)})"]
         else:
+            members.sort(
+                key=lambda member: ORDER.index(member.kind)
+            )  # otherwise in the order of the analysis
             texts = [*dict.fromkeys([self._text(member, depth) for member in members])]
         self._open.pop()
         if cell not in self._letters:
@@ -134,6 +138,12 @@ class TypeText:
             return self._closure(wrapped, depth)
         captured = [self._text(part, depth - 1) for part in parts] if self.captured else []
         return f"[{' '.join([procedure_name(code), *captured])}]"
+
+
+def text_of(types: Types, type_: Type, captured: bool = False) -> str:
+    """The text of one type on one line."""
+    text = TypeText(types, captured)
+    return (text.of(type_, is_part=False) + text.where()).replace(FIRM, " ")
 
 
 def _wrapped(code: Code, parts: list[Type]) -> Type | None:
