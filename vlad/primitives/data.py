@@ -97,7 +97,9 @@ def _abstract_same(w: AbstractMachine, a: Any, b: Any) -> Any:
         if is_tensor(a.type):
             return every(w, entry_by_entry(w, w.machine.table["same?"], [a, b]))
         if a.type.parts:
-            return w.unbounded("`eq?` of structures is not compiled: `equal?` is")
+            return w.unbounded(
+                "`eq?` of structures is not compiled", hint="`equal?` is compiled; it compares the parts"
+            )
         return w.truth(True)
 
     return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")

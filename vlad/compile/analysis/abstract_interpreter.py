@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from vlad.compile.analysis.static_operands import Fixed
 from vlad.compile.analysis.trees import Tree, nodes, shares_much
 from vlad.compile.ir.program import Failure
-from vlad.compile.ir.refusals import Unbounded, Unsettled
+from vlad.compile.ir.refusals import NOT_COMPILED, Unbounded, Unsettled
 from vlad.core.loop_nests import SIZES, Kernel, Routine
 from vlad.core.nodes import (
     Apply,
@@ -752,7 +752,7 @@ class AbstractInterpreter:
 
     def left_out(self, what: str, hint: str | None = None) -> NoReturn:
         """Leave this to tier 0."""
-        raise Unbounded(f"{what} not compiled yet", self.span, hint=hint)
+        raise Unbounded(f"{what} {NOT_COMPILED}", self.span, hint=hint)
 
     def unbounded(self, reason: str, for_number: bool = False, hint: str | None = None) -> NoReturn:
         raise Unsettled(reason, self.span, for_number, hint=hint)

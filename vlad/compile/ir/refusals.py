@@ -10,6 +10,7 @@ MOST_VARIANTS, MOST_LENGTHS = 16, 3
 
 CALL = "the call"  # the one part of a program that is a single call
 
+NOT_COMPILED = "not compiled yet"  # after what is left out
 GROWING = "its types grow without bound"
 TO_BOUND = "what grows from call to call must be a list or a tensor; `vlad show FILE --stage types` shows what is compiled"
 

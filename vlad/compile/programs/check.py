@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vlad.compile.analysis.abstract_interpreter import Instance
+from vlad.compile.analysis.abstract_interpreter import Instance, locate
 from vlad.compile.analysis.strategy import Settled, Strategy, best
 from vlad.compile.ir.program import (
     Block,
@@ -34,7 +34,7 @@ from vlad.compile.ir.program import (
     inner_blocks,
     statements,
 )
-from vlad.compile.ir.refusals import Unbounded, UnknownGlobal
+from vlad.compile.ir.refusals import NOT_COMPILED, Unbounded, UnknownGlobal
 from vlad.compile.ir.rewriting import leaf_kind
 from vlad.compile.passes.order import has_thin, improved
 from vlad.compile.programs.whole import Defined, Step, Steps, Whole, check_order
@@ -49,7 +49,7 @@ from vlad.data.values import NIL, UNSPECIFIED, Code, Role
 from vlad.data.write import real_text
 from vlad.expand.arity import signature
 from vlad.primitives.control import SHOWING
-from vlad.primitives.files import Files
+from vlad.primitives.files import OF_FILES, Files
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
@@ -155,12 +155,25 @@ def _checked(
     is_taken = types.filled or (types.taken and Failure.UNLIKE in abouts)
     distinct = types.keep_zeros_distinct
     more = distinct + 1 if is_short and is_taken and distinct < FROM_ALL else None
+    refusals += _files_used(program)
     if has_thin(program):
         try:
             improved(program, whole.layout)
         except Unbounded as unbounded:
             refusals.append((unbounded.kept(), unbounded.span or steps.steps[0].span))
     return Report([text for _, text in at], errors, refusals), Settled(more)
+
+
+def _files_used(program: Program) -> Iterator[tuple[Unbounded, Span]]:
+    """The refusals of what reads or writes files of tensors, which only this analysis knows."""
+    what, hint = OF_FILES
+    for function in program.functions:
+        for statement in statements(function.body):
+            if type(statement) is Effect and statement.what == "file":
+                refusal = Unbounded(f"{what} {NOT_COMPILED}", statement.span, hint=hint)
+                locate(refusal, statement.span, function.origin)
+                if refusal.span is not None:
+                    yield refusal, refusal.span
 
 
 def _targets(whole: Whole, steps: Steps, examples: Examples | None) -> list[Defined]:
