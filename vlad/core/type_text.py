@@ -183,8 +183,9 @@ def name_in_program(code: Code) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name without the mark of the library's helpers."""
-    return name[1:] if is_internal(name) else name
+    """A name as a program has it, without the mark of the library's helpers."""
+    name = name[1:] if is_internal(name) else name
+    return symbol_text(name) if name else ""
 
 
 def _around(code: Code) -> list[tuple[int, str]]:
@@ -227,6 +228,11 @@ def _letter(number: int) -> str:
 
 
 # Lines.
+
+
+def heading(name: str, takes: Sequence[str]) -> str:
+    """`name : takes`, on one line."""
+    return " ".join([name, ":", *takes]).replace(FIRM, " ")
 
 
 def line(name: str, gives: str, takes: Sequence[str] | None = None) -> str:

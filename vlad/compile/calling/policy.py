@@ -414,7 +414,7 @@ class Tiers:
         from vlad.compile.loops.text import function_text, loops_text
         from vlad.compile.passes.order import NAMES
         from vlad.core.passes import observing
-        from vlad.core.type_text import TypeText, line
+        from vlad.core.type_text import TypeText, heading, line
 
         code: Code = f[0]
         of_reals = "" if operands else " for reals"
@@ -423,7 +423,7 @@ class Tiers:
         given = TypeText(analysis.types)
         takes = [given.of(analysis.argument_type(operand)) for operand in operands]
         name = code.name or "lambda"
-        heading = " ".join([name, ":", *takes])
+        begins = heading(name, takes)
         after = after.replace("_", "-") if isinstance(after, str) else after
         names = loop_order.NAMES if stage == "loops" else NAMES
         if after is not None and after not in names:
@@ -449,14 +449,14 @@ class Tiers:
             otherwise = ", but it may be for a number that is known" if unbounded.for_number else ""
             span = unbounded.span
             place = f", at {span.line}:{span.column}" if span is not None and not in_library(span) else ""
-            return f"; {heading} -> not compiled: {unbounded.reason}{place}{otherwise}"
+            return f"; {begins} -> not compiled: {unbounded.reason}{place}{otherwise}"
         if stage == "first-order":
             text = (
                 program_text(unit.program) if after is None else found.get(after, "; this pass was not run")
             )
-            return f"; {heading}\n{text}"
+            return f"; {begins}\n{text}"
         if stage == "loops":
-            return "\n\n".join([f"; {heading}", *nests])
+            return "\n\n".join([f"; {begins}", *nests])
         if stage == "c":
             return f"/* {comment(code.name)} */\n{unit.text}"
         if unit.interface.result is None:
