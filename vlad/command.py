@@ -440,10 +440,12 @@ def _show(session: Session, line: CommandLine) -> int:
 def _check_file(session: Session, line: CommandLine) -> int:
     if line.name is not None and not line.examples:
         raise UsageError("--name of `vlad check` goes with --with")
+    notices: list[VladError] = []
+    session.tiers.notify = notices.append  # they are printed after the types, as errors are
     lines, errors = session.check(line.words[0], arguments="\n".join(line.examples), name=line.name)
     _print_all(lines)
-    for error in errors:
-        _report(str(error))
+    for found in (*errors, *notices):
+        _report(str(found))
     return PROGRAM_ERROR if errors else SUCCESS
 
 
