@@ -81,6 +81,9 @@ TEST = primitive_type("any -> boolean")  # of a primitive such as `pair?`
 Env = dict[Variable, Known]
 
 
+BUILT = "a structure that the program itself builds is compiled"
+
+
 class Instance:
     """One code, or recursion, for one choice of types. `joins` has the types at the points where its paths meet, `called` the
     instance that called it first, and the place."""
@@ -335,7 +338,7 @@ class AbstractInterpreter:
         if known is None:
             known = {}
             if self.longest_known == 1 and type(value) is tuple and shares_much(value):
-                self.left_out("structures that share most of their parts are")
+                self.left_out("structures that share most of their parts are", hint=BUILT)
         given = value
         if id(given) in known:
             return self.types.canonical(known[id(given)])
@@ -373,7 +376,7 @@ class AbstractInterpreter:
     def _type_of_tree(self, value: Value) -> Type:
         """One recursive type of all parts of a structure."""
         if shares_much(value):
-            self.left_out("structures that share most of their parts are")
+            self.left_out("structures that share most of their parts are", hint=BUILT)
         types = self.types
         whole = types.union()
         for elements, end, _ in nodes(value):
@@ -404,7 +407,7 @@ class AbstractInterpreter:
         if type(value) is Tensor:
             return self._type_of_tensor(value)
         if type(value) is Opaque:
-            self.left_out("host objects are")
+            self.left_out("host objects are", hint="calls without them are compiled")
         return self.types.constant(value)
 
     def _type_of_tensor(self, value: Tensor) -> Type:
@@ -413,7 +416,7 @@ class AbstractInterpreter:
             self.left_out(f"tensors on {where} are in a session on {self.machine.device}")
         self._on_device(where != "cpu" or is_on_host(value))
         if kind not in SIZES:
-            self.left_out(f"tensors of {kind} are")
+            self.left_out(f"tensors of {kind} are", hint=f"`as-type` makes one of {', '.join(SIZES)}")
         return self.types.tensor(value.shape, kind)
 
     def _on_device(self, reached: bool = True) -> None:

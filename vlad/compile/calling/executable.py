@@ -151,7 +151,10 @@ class Compiled(Crossing):
         if words.decomposes:
             routines = import_safely("vlad.compile.native.blas").lapack()
             if not routines.addresses:
-                raise Unbounded("there is no LAPACK library to take matrices apart")
+                raise Unbounded(
+                    "there is no LAPACK library to take matrices apart",
+                    hint="NumPy has one, as pip installs it",
+                )
             table = ffi.new("void *[]", [ffi.cast("void *", one) for one in routines.addresses])
             self.held.append(table)
             self._in[words.routines].p, self._in[words.routines + 1].i = table, routines.is_wide

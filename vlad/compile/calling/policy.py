@@ -4,7 +4,8 @@ In: a procedure and its argument, from outside.  Out: its result, from either ti
 own `apply`.
 
     evaluate   never
-    compile    each call first, for the types of its operands; a call that cannot be compiled runs on tier 0
+    compile    each call first, for the types of its operands; a call that cannot be compiled runs on tier 0, and `notify` is
+               called with the place and the reason, once for each (notices.py)
     auto       all calls start on tier 0. A call that runs longer than A_MOMENT is compiled meanwhile, in another thread,
                and restarts, compiled, as soon as that is done: code is pure, so the result is the same
 

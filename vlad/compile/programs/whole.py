@@ -183,7 +183,7 @@ def refusal(unbounded: Unbounded) -> VladError:
         "not-compiled",
         f"This cannot be compiled: {unbounded.reason}",
         step.span if type(step) is Step and (span is None or in_library(span)) else span,
-        hint="`vlad FILE` runs the program all the same",
+        hint="; ".join(filter(None, [unbounded.hint, "`vlad FILE` runs the program all the same"])),
     )
 
 
