@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from vlad.compile.ir.refusals import Unbounded
+from vlad.compile.ir.refusals import Unbounded, Unsettled
 from vlad.core.type_text import name_in_program
 from vlad.data.errors import Notice
 from vlad.data.source import Span, in_library
@@ -59,11 +59,14 @@ def notice_of(unbounded: Unbounded, code: Code) -> Notice:
 
 
 def notice_of_step(unbounded: Unbounded, span: Span) -> Notice:
-    """The notice that a step of a program runs on tier 0, or may do so where a number is missing that is known when it runs."""
+    """The notice that a step of a program runs on tier 0; or that it may, where the analysis needs more than a text has: a call is
+    analysed with the numbers, and with the lengths of the lists, that it has when it runs."""
     name = unbounded.within
     if unbounded.span is not None and not in_library(unbounded.span):
         span = unbounded.span
-    several, one = ("Calls of {} may run", "This may run") if unbounded.for_number else (SEVERAL, ONE)
+    several, one = (
+        ("Calls of {} may run", "This may run") if isinstance(unbounded, Unsettled) else (SEVERAL, ONE)
+    )
     return _notice(several, one, name, span, unbounded.reason, unbounded.hint or ELSEWHERE)
 
 
