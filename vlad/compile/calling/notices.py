@@ -59,8 +59,8 @@ def notice_of(unbounded: Unbounded, code: Code) -> Notice:
 
 
 def notice_of_step(unbounded: Unbounded, span: Span) -> Notice:
-    """The notice that a step of a program runs on tier 0; or that it may, where the analysis needs more than a text has: a call is
-    analysed with the numbers, and with the lengths of the lists, that it has when it runs."""
+    """The notice that a step of a program runs on tier 0; or that it may, if its types do not settle: a call is analysed with the
+    numbers and lengths of lists that it has when it runs, of which a text has some only."""
     name = unbounded.within
     if unbounded.span is not None and not in_library(unbounded.span):
         span = unbounded.span
