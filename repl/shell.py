@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from vlad.control.standard_streams import read_line
-from vlad.data.errors import VladError, parts
+from vlad.data.errors import Notice, VladError, parts
 from vlad.data.values import UNSPECIFIED, String, Value
 from vlad.debugging.commands import Commands as Debugging
 from vlad.debugging.retracing import A_MOMENT
@@ -63,6 +63,7 @@ class Shell:
     def start(self) -> None:
         """Begin with a session without definitions."""
         self.session = self.make_session(self.terminal.write)
+        self.session.tiers.notify = self.display  # of what runs on tier 0 although it is to be compiled
         self.debugger = Debugging(self.session, self.ask, self.terminal.line)
         self.limits = self.session.machine.limits
         self.number = 1  # of the next input
@@ -172,10 +173,14 @@ class Shell:
         """Show an error, and keep it."""
         self.error, self.way = error, ""
         self.session.bind("_error", String(str(error)))
+        self.display(error)
+
+    def display(self, error: VladError) -> None:
+        """Show an error or a notice."""
         lines: list[str] = []
         for part, text in parts(error):
             first, *others = text.split("\n")
-            style = PAINTED.get(part)
+            style = "remark" if isinstance(error, Notice) and part == "message" else PAINTED.get(part)
             lines += [first if style is None else self.terminal.paint(first, style), *others]
         self.terminal.line("\n".join(lines))
 

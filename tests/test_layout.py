@@ -26,7 +26,7 @@ ROOMS = (
     ("vlad.reader", "lexer parser"),
     (
         "vlad.core",
-        "extents expressions loop_nests nodes names text types machines check passes resolve simplify",
+        "extents expressions loop_nests nodes names text types type_text machines check passes resolve simplify",
     ),
     (
         "vlad.expand",
@@ -71,7 +71,7 @@ ROOMS = (
     ),
     (
         "vlad.compile.calling",
-        "cache_key interface marshal fast_call pipeline executable background variants preemption effects policy",
+        "cache_key interface marshal fast_call pipeline executable background variants preemption effects notices policy",
     ),
     ("vlad.compile.programs", "whole uses check build export"),
     (
@@ -81,7 +81,8 @@ ROOMS = (
     ),
     (
         "vlad.session",
-        "library session_lock lifecycle asynchronous files calls suggestions top_level programs showing namespace session",
+        "library session_lock lifecycle asynchronous files calls suggestions top_level examples programs showing "
+        "namespace session",
     ),
     ("vlad.manual", "public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),

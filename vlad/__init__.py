@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from vlad.bridges.jax import to_jax
     from vlad.bridges.modules import install_importer
     from vlad.bridges.torch import to_torch
+    from vlad.compile.calling.notices import NotCompiledWarning
     from vlad.data.errors import Incomplete, LimitExceeded, VladError
     from vlad.data.values import Opaque
     from vlad.debugging.debugger import Debugger
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "Debugger", "Incomplete", "LimitExceeded", "Limits", "Opaque", "Procedure", "Session", "VladError", "__version__",
-    "compile", "dumps", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "primitive", "to_jax",
-    "to_torch", "value_and_grad", "vjp",
+    "Debugger", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque", "Procedure", "Session", "VladError",
+    "__version__", "compile", "dumps", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "primitive",
+    "to_jax", "to_torch", "value_and_grad", "vjp",
 ]  # fmt: skip
 
 _HOMES = {
@@ -40,6 +41,7 @@ _HOMES = {
     "VladError": "vlad.data.errors",
     "LimitExceeded": "vlad.data.errors",
     "Incomplete": "vlad.data.errors",
+    "NotCompiledWarning": "vlad.compile.calling.notices",
     "dumps": "vlad.python.dump",
     "loads": "vlad.python.load",
     "Opaque": "vlad.data.values",

@@ -17,6 +17,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from vlad import __version__
+from vlad.compile.calling.policy import nothing_compiled
 from vlad.control.safe_import import package_of
 from vlad.control.standard_streams import discard, read_line, same_everywhere, write_message
 from vlad.data.errors import VladError
@@ -25,7 +26,7 @@ from vlad.evaluate.limits import AsyncException, Limits
 from vlad.messages.spelling import nearest
 from vlad.session.files import not_read
 from vlad.session.session import Session
-from vlad.session.showing import OF_PASSES
+from vlad.session.showing import OF_OPERANDS, OF_PASSES
 
 if TYPE_CHECKING:
     from vlad.debugging.commands import Commands
@@ -38,14 +39,16 @@ vlad: a language in which differentiation is an operator like any other
   vlad [OPTION ...] -e EXPR [ARG ...]   evaluate EXPR and print its value; -e may be repeated
   vlad [OPTION ...] < FILE              run the program on standard input
   vlad expand FILE                      print each top-level form as core, the intermediate language
-  vlad show FILE [--stage STAGE] [--after PASS] [--name PROCEDURE]
+  vlad show FILE [--stage STAGE] [--after PASS] [--name PROCEDURE] [--with ARGUMENTS]
                                         print procedures: as core, as derivatives (reverse,
                                         forward), as types, as first-order code or loops over
-                                        tensors (after a pass of the compiler), or as c
+                                        tensors (after a pass of the compiler), or as c; from
+                                        types on for reals, or for ARGUMENTS like (ones '(3 2))
   vlad doc [NAME]                       explain a name of the language, or the code of an
                                         error; without one, list all names by theme
   vlad cache [clear]                    show the cache of compiled code, or empty it
-  vlad check FILE                       print types, and find type errors, without running
+  vlad check FILE [--with ARGUMENTS] [--name PROCEDURE]
+                                        print types, and find type errors, without running
   vlad build FILE [-o NAME] [--native]  make a program that runs without Python
   vlad build FILE --lib [--export PROCEDURE ...] [--export-value PROCEDURE ...] [-o NAME]
                                         make a shared library and its C header: procedures with
@@ -98,7 +101,8 @@ FLAGS = {
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 OPTIONS_OF = {
     "debug": ("--break",),
-    "show": ("--stage", "--after", "--name"),
+    "show": ("--stage", "--after", "--name", "--with"),
+    "check": ("--name", "--with"),
     "build": ("-o", "--lib", "--export", "--export-value", "--native"),
 }  # options of this command only
 VALUED = (
@@ -109,6 +113,7 @@ VALUED = (
     *LIMITS,
     "--name",
     "--after",
+    "--with",
     "--export",
     "--export-value",
     "--trace",
@@ -141,6 +146,7 @@ class CommandLine:
         self.choices["--tier"] = ""  # $VLAD_TIER, or auto
         self.name: str | None = None
         self.after: str | None = None
+        self.examples: list[str] = []
         self.limits: dict[str, Any] = {}  # by name, as for Limits
 
     @property
@@ -175,9 +181,9 @@ def _option(line: CommandLine, word: str, rest: list[str]) -> None:
     name, joined, value = word.partition("=")
     if word.startswith("-I") and word != "-I":
         name, joined, value = "-I", "joined", word[2:]
-    for command, options in OPTIONS_OF.items():
-        if name in options and line.command != command:
-            raise UsageError(f"{name} belongs to `vlad {command}`")
+    owners = [command for command, options in OPTIONS_OF.items() if name in options]
+    if owners and line.command not in owners:
+        raise UsageError(f"{name} belongs to {' and '.join([f'`vlad {owner}`' for owner in owners])}")
     if name in FLAGS and not joined:
         setattr(line, FLAGS[name], True)
         return
@@ -220,6 +226,10 @@ def _set(line: CommandLine, name: str, value: str) -> None:
         line.name = value
     elif name == "--after":
         line.after = value
+    elif name == "--with":
+        if not value.strip():
+            raise UsageError("--with needs an expression, such as (ones '(3 2))")
+        line.examples.append(value)
     elif name == "--trace":
         line.traced.append(value)
     elif name == "--break":
@@ -300,6 +310,9 @@ def execute(line: CommandLine) -> int:
     if line.command == "repl" or line.interactive or (program and not line.words and _at_terminal()):
         return _prompt(line)
     session = _session(line)
+    watching = _watchers(line)
+    if watching and line.choices["--tier"] == "compile":
+        session.tiers.give_notice(nothing_compiled(f"only tier 0 supports {' and '.join(watching)}"))
     if line.command == "debug":
         return _debug(session, line)
     if line.command == "expand":
@@ -307,7 +320,7 @@ def execute(line: CommandLine) -> int:
     elif line.command == "show":
         return _show(session, line)
     elif line.command == "check":
-        return _check_file(session, line.words[0])
+        return _check_file(session, line)
     elif line.command == "build":
         _build(session, line)
     else:
@@ -320,8 +333,14 @@ def execute(line: CommandLine) -> int:
     return SUCCESS
 
 
+def _watchers(line: CommandLine) -> list[str]:
+    """What makes a program run on tier 0, on the command line."""
+    watchers = {"--trace": line.traced, "--find-nan": line.find_nan, "the debugger": line.command == "debug"}
+    return [watcher for watcher, is_used in watchers.items() if is_used]
+
+
 def _session(line: CommandLine, write: Callable[[str], object] | None = None) -> Session:
-    return Session(
+    session = Session(
         line.path,
         arguments=line.words if line.expressions else line.words[1:],
         limits=Limits(**line.limits),
@@ -332,6 +351,8 @@ def _session(line: CommandLine, write: Callable[[str], object] | None = None) ->
         device=line.choices["--device"],
         write=write,
     )
+    session.tiers.notify = lambda notice: _report(str(notice))
+    return session
 
 
 def _at_terminal() -> bool:
@@ -405,17 +426,26 @@ def _show(session: Session, line: CommandLine) -> int:
     stage = line.choices["--stage"]
     if line.after is not None and stage not in OF_PASSES:
         raise UsageError(f"--after is for --stage {' or '.join(OF_PASSES)}")
-    shown = _print_all(session.show(line.words[0], stage, line.name, line.after))
+    if line.examples and stage not in OF_OPERANDS:
+        raise UsageError(f"--with is for the stages {', '.join(OF_OPERANDS)}")
+    arguments = "\n".join(line.examples)
+    shown = _print_all(session.show(line.words[0], stage, line.name, line.after, arguments=arguments))
     if line.name is not None and not shown:
-        raise VladError("unbound-variable", f"No procedure of that name in {line.words[0]}: {line.name}")
+        from vlad.session.examples import no_procedure  # only for this error
+
+        raise no_procedure(line.name, line.words[0])
     return SUCCESS
 
 
-def _check_file(session: Session, path: str) -> int:
-    lines, errors = session.check(path)
+def _check_file(session: Session, line: CommandLine) -> int:
+    if line.name is not None and not line.examples:
+        raise UsageError("--name of `vlad check` goes with --with")
+    notices: list[VladError] = []
+    session.tiers.notify = notices.append  # they are printed after the types, as errors are
+    lines, errors = session.check(line.words[0], arguments="\n".join(line.examples), name=line.name)
     _print_all(lines)
-    for error in errors:
-        _report(str(error))
+    for found in (*errors, *notices):
+        _report(str(found))
     return PROGRAM_ERROR if errors else SUCCESS
 
 

@@ -282,7 +282,7 @@ def test_a_procedure_shows_the_reason() -> None:
     session.run_text("(define (f n) (sum (arange n)))")
     assert session.tiers.shown(session["f"].value, "types") == (
         "; f : real -> not compiled: a shape or axis is known only when the program runs, "
-        "but it may be for a number that is known"
+        "at 1:20, but it may be for a number that is known"
     )
 
 

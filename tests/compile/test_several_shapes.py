@@ -14,7 +14,8 @@ from vlad.compile.analysis.abstract_interpreter import MOST_SHAPES
 from vlad.compile.analysis.fixpoint import MOST_CONSTANTS, Analysis
 from vlad.compile.analysis.strategy import Strategy
 from vlad.compile.calling import pipeline
-from vlad.core.types import Types, described
+from vlad.core.type_text import text_of
+from vlad.core.types import Types
 
 pytestmark = pytest.mark.any_compiler
 
@@ -172,7 +173,11 @@ def test_only_the_constants_that_differ_are_forgotten() -> None:
     )
     analysis = Analysis(session.machine)
     analysis.solve(session["f"].value[0], (), (analysis.types.real,))
-    found = [" ".join(map(described, one.operands)) for one in analysis.instances if one.name == "g"]
+    found = [
+        " ".join([text_of(analysis.types, x) for x in one.operands])
+        for one in analysis.instances
+        if one.name == "g"
+    ]
     assert found == [f"{i} 7 {i % 2}" for i in range(MOST_CONSTANTS)] + ["real 7 real"]
 
 

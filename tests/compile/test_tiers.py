@@ -658,12 +658,20 @@ class TestPolicy:
         self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setenv("VLAD_CC", "/nowhere/cc")
-        policy._warned.clear()
         _, compiling = sessions()
+        notices: list[vlad.VladError] = []
+        compiling.tiers.notify = notices.append
         assert compiling.eval("(loop 1 3)") > 0
         assert compiling.eval("((lambda (x) (* x x)) 3)") == 9.0
-        warning = capfd.readouterr().err
-        assert warning.count("running without compiling") == 1
+        assert [notice.message for notice in notices] == [
+            "Nothing is compiled: `/nowhere/cc` cannot be run: No such file or directory"
+        ]
+        policy._warned.clear()
+        f = vlad.Session(tier="auto").eval("(lambda (x) (* x x))")
+        for _ in range(2):
+            with pytest.raises(vlad.VladError, match="cannot be compiled: `/nowhere/cc` cannot be run"):
+                vlad.compile(f, 1.0)
+        assert capfd.readouterr().err.count("running without compiling") == 1
 
 
 class TestMemory:

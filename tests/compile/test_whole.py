@@ -429,6 +429,33 @@ unused : x -> not used""",
     "(define l (build-list 3 sin))\n(list (dot-product l '(1 2 3)) (map2 + l '(1 2 3)) (v+ l '(1 2 3)))": "2:1 : (real ",
     "(define (nth l n) (if (= n 0) (car l) (nth (cdr l) (- n 1))))\n(nth '(1 2 3) (read-real))": "2:1 : real",
     "(define (f l none) (if (null? l) (none) (car l)))\n(f (iota 3) #f)": "2:1 : real",
+    # of a procedure of which only derivatives are used, the types with which they are
+    "(define (f x y) (* x (sin y)))\n((gradient f) 1 2)": "f : (reverse real) (reverse real) -> (reverse real)",
+    "(define (f x) (sum (sin x)))\n(hvp f #[1 2] #[3 4])": "f : (forward (reverse tensor (2))) -> (forward (reverse real))",
+    "(define (f l) (car l))\n((derivative (lambda (x) (f (list x 'a)))) (real 2))": (
+        "f : (forward '(real a)) -> (forward real)"
+    ),
+    "(define r ((J sin) (*j (real 1))))\n(cdr r)": (
+        "r : ((reverse real) . [backpropagator of sin])\n2:1 : [backpropagator of sin]"
+    ),
+    # procedures have names, and what they have captured where that distinguishes two uses
+    "(define (adder x) (lambda (y) (+ x y)))\n(define f (adder (real 1)))": (
+        "adder : real -> [lambda in adder]\nf : [lambda in adder]"
+    ),
+    "(define (adder x) (lambda (y) (+ x y)))\n(define (at-1 f) (f 1))\n(at-1 (adder (real 1)))\n(at-1 (adder #[1 2]))": (
+        "at-1 : [lambda in adder real] -> real\nat-1 : [lambda in adder tensor (2)] -> tensor (2)"
+    ),
+    "(define net (dense (ones '(3 2)) (ones 2)))\n(define (size f) (sum (f (ones '(1 3)))))\n(size net)": (
+        "net : [dense tensor (3 2) tensor (2)]\nsize : [dense] -> real"
+    ),
+    "(define f (lambda (x) x))\n((lambda (g) (g f)) (lambda (h) h))": "2:1 : [f]",
+    # long lines are broken between parts, long lists counted or cut, many uses cut
+    "(define a (iota (real 3)))\n(list a (list a a a a a a))": "2:1 : ((list of real) ((list of real) ×6))",
+    "(define m (map (lambda (i) (list i (* 2 i) 'column)) '(100000 200000 300000 400000)))\n(define n (list m m))": (
+        "n : '(((100000 200000 column) (200000 400000 column) (300000 600000 column) (400000 800000 column))\n"
+        "      ((100000 200000 column) (200000 400000 column) (300000 600000 column) (400000 800000 column)))"
+    ),
+    "(define (f x) x)\n" + "\n".join([f"(f '({'1 ' * n}))" for n in range(12)]): "f : … and 4 more",
     # names, including those in uncalled procedures
     "(define (f s) (lenght s))": "f : s -> not used\n1:16: Unbound variable: lenght\n  hint: did you mean `length`?",
     "(define (f s) (map (lambda (x) (if (> x 0) (g x) bar)) s))": "1:45: Unbound variable: g\n1:50: Unbound variable: bar",
@@ -452,8 +479,8 @@ unused : x -> not used""",
 (define x (build-list 5 (lambda (i) (+ 1 i))))
 (dot-product ((gradient f) x) x)
 ((hessian f) x)""": "3:1 : real",
-    "((nth-derivative sin (read-real)) 1)\n(+ 1 2)": "1:1 : not known, for \n2:1 : 3",
-    "(define x ((nth-derivative sin (read-real)) 1))\n(+ 1 x)": "2:1 : not known, for `x` is not known",
+    "((nth-derivative sin (read-real)) 1)\n(+ 1 2)": "1:1 : not known: the order\n2:1 : 3",
+    "(define x ((nth-derivative sin (read-real)) 1))\n(+ 1 x)": "2:1 : not known: `x` is not known",
     "(define t (zeros 2 #:dtype 'float32))\n(define (f x) (sum (* t x)))\n(f 2)\n(+ 1 2)": "t : tensor (2) float32\n"
     "f : real -> real\n3:1 : real\n4:1 : 3",
 }
@@ -487,7 +514,120 @@ def test_check(text: str, tmp_path: Path) -> None:
         assert line in output
     is_wrong = any(line[0].isdigit() and " : " not in line for line in CHECKS[text].splitlines())
     assert done.returncode == is_wrong, output
-    assert is_wrong or done.stderr == ""
+    assert is_wrong or ("not known" in CHECKS[text]) == ("Note: " in done.stderr)
+    assert max(map(len, done.stdout.splitlines()), default=0) <= 100
+
+
+SHAPES = """(define (predict w x) (matmul x w))
+(define (loss w x) (mean (predict w x)))
+(define (total l) (if (null? l) 0 (+ (car l) (total (cdr l)))))
+(define weights (ones '(3 2)))
+(define (ordered n) ((nth-derivative sin n) 1))
+(total '(1 2))
+"""
+
+WITH = {
+    # the types of the procedures that the program does not use, and errors in them
+    (
+        "weights (ones '(5 3))",
+    ): "predict : tensor (3 2) tensor (5 3) -> tensor (5 2)\nloss : tensor (3 2) tensor (5 3) -> real",
+    ("weights", "(ones '(5 4))"): "loss : tensor (3 2) tensor (5 4) -> never returns\n"
+    "it.vlad:1:23: Error: Shapes given to matmul do not fit: (5 4) and (3 2)",
+    # numbers, booleans and strings are examples; a named procedure may be used by the program, too
+    ("(list 1 2 3)", "--name", "total"): "total : (real real real) -> real\ntotal : (real real) -> real",
+    (
+        "'(1 a)",
+        "--name",
+        "total",
+    ): "total : '(real a) -> never returns\nit.vlad:3:35: Error: Argument to + is invalid",
+    (
+        "2",
+        "--name",
+        "ordered",
+    ): "it.vlad:5:21: Note: Calls of ordered may run on tier 0: the order of its derivatives is not known",
+    # nothing is evaluated
+    ("(read-real)", "--name", "total"): "total : real -> never returns\nError: Argument to car is invalid",
+    # errors in the arguments
+    ("(car 5) 1",): "--with:1:1: Error: Argument to car is invalid",
+    ("(ons 3) 1",): "--with:1:2: Error: Unbound variable: ons\n    1 | (ons 3) 1",
+    ("1", "(ones"): "--with:2:1: Error: The `(` is never closed\n    2 | (ones",
+    ("(define x 1)",): "--with:1:1: Error: This is no expression",
+    (
+        "1",
+        "--name",
+        "predict",
+    ): "Error: predict takes 2 arguments and --with gives 1\n  hint: its parameter list is (predict w x)",
+    ("1", "--name", "weights"): "Error: No procedure of that name in it.vlad: weights",
+}
+
+
+def given(words: tuple[str, ...]) -> list[str]:
+    at = words.index("--name") if "--name" in words else len(words)
+    return [word for text in words[:at] for word in ("--with", text)] + [*words[at:]]
+
+
+@pytest.mark.parametrize("words", WITH)
+def test_check_with_example_arguments(words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "it.vlad").write_text(SHAPES, encoding="utf-8")
+    done = command("check", "it.vlad", *given(words), cwd=tmp_path)
+    for part in WITH[words].split("\n"):
+        assert part in done.stdout + done.stderr
+    assert done.returncode == ("Error: " in WITH[words])
+
+
+SHOWN = {
+    (
+        "weights (ones '(5 3))",
+    ): "predict : tensor (3 2) tensor (5 3) -> tensor (5 2)\nloss : tensor (3 2) tensor (5 3) -> real\n",
+    ("weights (ones '(5 3))", "--name", "loss"): "loss : tensor (3 2) tensor (5 3) -> real\n",
+    ("(list 1 2)", "--name", "total"): "total : (real real) -> real\n",
+    ("3", "--name", "total"): "total : real -> never returns\n",
+    ("(car weights) 1",): "--with:1:1: Error: Argument to car is invalid\n    1 | (car weights) 1\n",
+    ("1 2 3",): "Error: No procedure of the file takes 3 arguments, as --with gives\n",
+    (
+        "1 2",
+        "--name",
+        "total",
+    ): "Error: total takes 1 argument and --with gives 2\n  hint: its parameter list is (total l)\n",
+    ("1", "--name", "weights"): "Error: No procedure of that name in it.vlad: weights\n",
+}
+
+
+@pytest.mark.parametrize("words", SHOWN)
+def test_show_with_example_arguments(words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "it.vlad").write_text(SHAPES, encoding="utf-8")
+    done = command("show", "it.vlad", "--stage", "types", *given(words), cwd=tmp_path)
+    assert (done.stdout + done.stderr).startswith(SHOWN[words]) and done.returncode == (
+        "Error: " in SHOWN[words]
+    )
+
+
+def test_stages_with_example_arguments(tmp_path: Path) -> None:
+    """All that depend on operands; and a procedure of any number of arguments."""
+    (tmp_path / "it.vlad").write_text("(define (f x . more) (sum (sin x)))", encoding="utf-8")
+    for stage, part in (
+        ("first-order", "(function f"),
+        ("loops", "sin("),
+        ("c", "sin("),
+        ("types", "f : tensor (7)"),
+    ):
+        done = command("show", "it.vlad", "--stage", stage, "--with", "(ones 7) 2 3", cwd=tmp_path)
+        assert part in done.stdout and done.returncode == 0 and done.stderr == ""
+
+
+def test_wrong_uses_of_example_arguments(tmp_path: Path) -> None:
+    (tmp_path / "it.vlad").write_text(SHAPES, encoding="utf-8")
+    for words, message in (
+        (["show", "it.vlad", "--with", "1"], "--with is for the stages types, first-order, loops, c"),
+        (
+            ["show", "it.vlad", "--stage", "types", "--with", " "],
+            "--with needs an expression, such as (ones '(3 2))",
+        ),
+        (["--with", "1", "it.vlad"], "--with belongs to `vlad show` and `vlad check`"),
+        (["check", "it.vlad", "--name", "total"], "--name of `vlad check` goes with --with"),
+    ):
+        done = command(*words, cwd=tmp_path)
+        assert done.returncode == 2 and done.stderr == f"vlad: {message}\nTry `vlad --help`.\n"
 
 
 def test_check_runs_nothing(tmp_path: Path) -> None:
@@ -524,16 +664,17 @@ def test_check_reads_files(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n3,4\n", encoding="utf-8")
     (tmp_path / "broken.csv").write_text("1,2\n3,x\n", encoding="utf-8")
     done = command("check", "beside/it.vlad", cwd=tmp_path)
-    assert re.sub(r"\(looked in .*?\)", "(looked in …)", done.stdout).splitlines() == [
+    lines = done.stdout.replace("\n    ", " ")  # long ones are broken
+    assert re.sub(r"\(looked in .*?\)", "(looked in …)", lines).splitlines() == [
         "table : tensor (5 4) int64",
-        "named : ((w . tensor (2 3)) (b . tensor (3) float32))",
+        "named : '((w . tensor (2 3)) (b . tensor (3) float32))",
         "rows : tensor (2 2)",
-        "fit : w -> only its derivatives are used",
+        "fit : (reverse tensor (3)) -> never returns",
         "5:1 : never returns: Shapes given to matmul do not fit: (5 4) and (3), at 4:30",
-        "late : not known, for files of tensors are not compiled yet",
-        "missing : not known, for Cannot find: missing.npy (looked in …)",
-        "broken : not known, for Line 2 of broken.csv is no row of numbers (`x` is no number)",
-        "10:1 : not known, for `late` is not known",
+        "late : not known: files of tensors are not compiled yet",
+        "missing : not known: Cannot find: missing.npy (looked in …)",
+        "broken : not known: Line 2 of broken.csv is no row of numbers (`x` is no number)",
+        "10:1 : not known: `late` is not known",
     ]
     assert "it.vlad:4:30: Error: Shapes given to matmul do not fit: (5 4) and (3)" in done.stderr
     assert done.returncode == 1 and not (tmp_path / "other.npy").exists()
@@ -556,7 +697,7 @@ def test_check_does_not_read_files_that_the_program_writes(tmp_path: Path) -> No
         )
         done = command("check", "it.vlad", cwd=tmp_path)
         first, second, *_ = done.stdout.splitlines()
-        assert first == "t : not known, for the program itself writes ./own.npy" and done.returncode == 0
+        assert first == "t : not known: the program itself writes ./own.npy" and done.returncode == 0
         assert second.startswith(f"u : {others}")
 
 
@@ -570,8 +711,8 @@ def test_check_reads_small_regular_files(tmp_path: Path) -> None:
     text = "\n".join([f'(define t{i} (load-tensor "{name}"))' for i, name in enumerate(names)])
     (tmp_path / "it.vlad").write_text(f"{text}\n(load-tensor 5)\n(load-csv 'a)", encoding="utf-8")
     done = command("check", "it.vlad", cwd=tmp_path)
-    lines = done.stdout.splitlines()
-    assert all(line.startswith(f"t{i} : not known, for ") for i, line in enumerate(lines[: len(names)]))
+    lines = done.stdout.replace("\n    ", " ").splitlines()
+    assert all(line.startswith(f"t{i} : not known: ") for i, line in enumerate(lines[: len(names)]))
     assert "is too large to be looked at beforehand" in lines[2] and "too large" in lines[3]
     assert "5:1: Error: Argument to load-tensor is invalid" in done.stderr
     assert "6:1: Error: Argument to load-csv is invalid" in done.stderr and done.returncode == 1

@@ -465,8 +465,8 @@ def test_parentheses_around_a_type_in_a_signature(tmp_path: Path) -> None:
         "(twice |a  where  b| 3) (first-of (longer 3))"
     )
     lines, _ = vlad.Session(tier="evaluate").check(str(path))
-    assert "twice : [a  where  b] real -> real" in lines
-    assert any(line.startswith("first-of : (#1  where  #1 = ") for line in lines)
+    assert "twice : [|a  where  b|] real -> real" in lines
+    assert "first-of : (list of real) -> real" in lines
 
 
 @pytest.mark.parametrize("name", ["perturbation", "sensitivity"])

@@ -258,8 +258,8 @@ class AbstractMachine(Protocol):
 
     # Operations that are not compiled. These do not return.
 
-    def left_out(self, what: str) -> NoReturn:
-        """Raises Unbounded: this is evaluated, not compiled."""
+    def left_out(self, what: str, hint: str | None = None) -> NoReturn:
+        """Raises Unbounded: this is evaluated, not compiled. `hint`: what to write instead."""
 
-    def unbounded(self, reason: str, for_number: bool = False) -> NoReturn:
+    def unbounded(self, reason: str, for_number: bool = False, hint: str | None = None) -> NoReturn:
         """Raises Unsettled: the analysis needs more information; `for_number`: on a number."""

@@ -613,30 +613,8 @@ def cells_of(type_: Type) -> Iterator[Cell]:
             yield from cells_of(part)
 
 
-def described(type_: Type, is_part: bool = False) -> str:
-    """A type with the definitions of its unions: `#1 where #1 = () | (real . #1)`; as a part of a longer text it is then in
-    parentheses."""
-    cells: dict[Cell, None] = dict.fromkeys(
-        [cell for cell in cells_of(type_) if cell.serial and cell.members]
-    )
-    lines = []
-    work = list(cells)
-    while work:
-        cell = work.pop(0)
-        members = list(cell.members.values())
-        lines.append(f"#{cell.serial} = {' | '.join([shown(member) for member in members])}")
-        for inner in [inner for member in members for inner in cells_of(member)]:
-            if inner not in cells and inner.serial and inner.members:
-                cells[inner] = None
-                work.append(inner)
-    if not lines:
-        return shown(type_)
-    text = f"{shown(type_)}  where  {',  '.join(lines)}"
-    return f"({text})" if is_part else text
-
-
 def shown(type_: Type, depth: int = 5) -> str:
-    """The displayed form of a type: `(real real)`, `[f real]` for a closure of f over a real."""
+    """The form of a type for debugging: `(real real)`, `[f real]` for a closure of f over a real. (type_text.py: for people.)"""
     if type_.kind in ("real", "boolean", "string"):
         return type_.kind
     if type_.kind == "tensor":

@@ -56,6 +56,8 @@ class VladError(Exception):
     hinted      pieces of the hint that are not added again, such as the signature of a procedure
     """
 
+    label = "Error"  # before the message
+
     def __init__(
         self,
         code: str,
@@ -125,6 +127,12 @@ def unbound_message(name: str) -> str:
     return f"Unbound variable: {symbol_text(name)}"
 
 
+class Notice(VladError):
+    """What is displayed like an error, and is none: it is not raised."""
+
+    label = "Note"
+
+
 class Incomplete(VladError):
     """The text ends inside a form: the prompt reads another line, a file is invalid."""
 
@@ -160,7 +168,10 @@ def show(error: VladError) -> str:
 
 def parts(error: VladError) -> Iterator[tuple[str, str]]:
     """The parts of the output of `show`, each with its role: "message", "place", "value", "hint", "reason" or "backtrace"."""
-    yield "message", f"{error.span}: Error: {error.message}" if error.span else f"Error: {error.message}"
+    yield (
+        "message",
+        f"{error.span}: {error.label}: {error.message}" if error.span else f"{error.label}: {error.message}",
+    )
     if error.span:
         yield "place", error.span.excerpt()
         use = getattr(error.span, "use", None)

@@ -49,6 +49,10 @@ class Signature:
     def count(self) -> int:
         return len(self.parameters)
 
+    def takes_as_many(self, number: int) -> bool:
+        """Does a call with this number of arguments match?"""
+        return number == self.count or (self.rest and number > self.count)
+
     @property
     def takes(self) -> str:
         """`2 arguments`, to follow the word `takes`."""

@@ -97,7 +97,9 @@ def _abstract_same(w: AbstractMachine, a: Any, b: Any) -> Any:
         if is_tensor(a.type):
             return every(w, entry_by_entry(w, w.machine.table["same?"], [a, b]))
         if a.type.parts:
-            return w.unbounded("`eq?` of structures is not compiled: `equal?` is")
+            return w.unbounded(
+                "`eq?` of structures is not compiled", hint="`equal?` is compiled; it compares the parts"
+            )
         return w.truth(True)
 
     return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
@@ -325,7 +327,9 @@ ROWS: list[Primitive] = [
     Primitive(
         "refuse-derivative", "message hint x s", "Nothing if s is known to be zero or x has no tangents; else an error.",
         value=_refuse_derivative, type="string string any any -> any", forward="zero", reverse={}, hidden=True,
-        abstract=lambda w, message, hint, x, s: w.left_out("derivatives that Python computes are"),
+        abstract=lambda w, message, hint, x, s: w.left_out(
+            "derivatives that Python computes are", hint="a derivative stated as a text of the language is compiled"
+        ),
     ),
     _predicate(
         "null?",

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
 _ARCHIVE = ".npz"
+OF_FILES = (
+    "files of tensors are",
+    "a top-level form that does nothing else loses no time, and leaves the rest of the program to the compiler",
+)
 _SUFFIXES = (".npy", _ARCHIVE)
 _FORMATS = "load-tensor reads NumPy's formats, .npy and .npz, with numbers or booleans in them"
 
@@ -264,7 +268,7 @@ def _looked_at(name: str, read: Any) -> Any:
         if path.kind not in ("string", "union") and (path.kind != "constant" or type(path.of) is not String):
             return w.invalid(name)
         if w.files is None or any(x.type.kind != "constant" for x in operands):
-            return w.left_out("files of tensors are")
+            return w.left_out(*OF_FILES)
         if w.files.is_written(path.of.text):
             return w.unbounded(f"the program itself writes {path.of.text}")
         given = [x.type.of for x in operands]
@@ -301,7 +305,7 @@ def _expect_little(path: str) -> None:
 
 def _written(w: AbstractMachine, path: Any, *operands: Any) -> Any:
     if w.files is None:
-        return w.left_out("files of tensors are")
+        return w.left_out(*OF_FILES)
     is_known = path.type.kind == "constant" and type(path.type.of) is String
     w.files.write(path.type.of.text if is_known else None)
     return w.effect("file")

@@ -274,7 +274,11 @@ def _cut_out(
         )
         length = w.length_of_number(apply(w.machine.table["ceiling"], [steps]))
         if length is None:
-            return w.unbounded("the length of a slice is known only when the program runs", for_number=True)
+            return w.unbounded(
+                "the length of a slice is known only when the program runs",
+                for_number=True,
+                hint="where the end is the beginning plus a constant, as in (slice t i (+ i 32)), it is known",
+            )
         count = length
     table, constant = w.machine.table, w.constant
     difference = w.apply(table["-"], [stop, start])

@@ -98,6 +98,10 @@ def is_number(x: Any) -> bool:
     return is_tensor(x.type) or is_real(x.type)
 
 
+OF_LISTS = "lists that the caller passes, or that have the same number of elements in each run, are known"
+OF_NUMBERS = "numbers that the caller passes, constants and the shapes of tensors are known; entries of tensors are not"
+
+
 def known(w: AbstractMachine, x: Any) -> Value:
     """The value of a constant operand. Raises Unsettled if it is none: an analysis that unrolls certain calls may find it
     constant.
@@ -107,7 +111,9 @@ def known(w: AbstractMachine, x: Any) -> Value:
         return type_.of
     if type_.kind == "pair":
         return tuple([known(w, part) for part in w.parts(x)])
-    return w.unbounded("a shape or axis is known only when the program runs", for_number=True)
+    return w.unbounded(
+        "a shape or axis is known only when the program runs", for_number=True, hint=OF_NUMBERS
+    )
 
 
 def known_lengths(w: AbstractMachine, x: Any) -> Value:
@@ -187,12 +193,17 @@ def list_parts(w: AbstractMachine, x: Any) -> list[Any] | None:
     while x.type.kind == "pair":
         car, x = w.parts(x)
         if w.types.canonical(car.type).kind == "union":
-            w.left_out("tensors in lists whose shapes are known only when the program runs are")
+            w.left_out(
+                "tensors in lists whose shapes are known only when the program runs are",
+                hint=OF_LISTS,
+            )
         found.append(car)
         x = type(x)(w.types.canonical(x.type), x.leaves)
     if x.type.kind == "union":
         reason = "the length of a list of tensors or reals is known only when the program runs"
-        w.unbounded(reason, for_number=True)
+        w.unbounded(
+            reason, for_number=True, hint="a tensor instead of the list has a known length: `stack` makes it"
+        )
     return found if x.type.of == () else None
 
 

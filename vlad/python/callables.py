@@ -61,7 +61,7 @@ def function_row(function: Function, apply: ApplyProcedure) -> Primitive:
     return refusing_row(
         f"{name}:{next(SERIAL)}", len(parameters) if parameters else 1, doc_of(function),
         call if parameters else of_chain(call, name, parameters), message, hint, effect=True,
-        abstract=left_out(f"the Python function {name} is"), display_name=name,
+        abstract=left_out(f"the Python function {name} is", IN_C), display_name=name,
     )  # fmt: skip
 
 
@@ -112,8 +112,12 @@ def quoted(text: str) -> str:
     return written(String(text))
 
 
-def left_out(what: str) -> Function:
-    return lambda w, *operands: w.left_out(what)
+IN_C = "`vlad.primitive(c=…)` states a function of reals in C, which is compiled"
+IN_TEXT = "a derivative stated as a text of the language is compiled"
+
+
+def left_out(what: str, hint: str) -> Function:
+    return lambda w, *operands: w.left_out(what, hint)
 
 
 def calling(function: Function, name: str, apply: ApplyProcedure, acts: bool = False) -> Function:

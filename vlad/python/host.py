@@ -21,6 +21,7 @@ from vlad.data.tensors import Tensor
 from vlad.data.values import ZERO, Code, Primitive, PrimitiveType, Value
 from vlad.primitives.numbers import invalid, real_rule
 from vlad.python.callables import (
+    IN_C,
     SERIAL,
     Function,
     as_number,
@@ -115,7 +116,7 @@ class _Maker:
         row.rows = rows
         self.rows[primitive] = row
         if primitive.c is None:
-            row.abstract = left_out(f"the Python function {name} is")
+            row.abstract = left_out(f"the Python function {name} is", IN_C)
         elif points.are_reals:
             row.c = _c_rule(primitive, points)
         else:

@@ -21,6 +21,7 @@ from vlad.data.errors import VladError
 from vlad.data.values import FALSE, ZERO, Primitive, Value
 from vlad.primitives.numbers import real_rule
 from vlad.python.callables import (
+    IN_TEXT,
     SERIAL,
     Function,
     fitting,
@@ -266,7 +267,7 @@ class Statement:
         return refusing_row(
             f"{self.name}.rule:{next(SERIAL)}", count, f"A rule of {self.name}.", value, message,
             "state the rule as a text of the language, or as a primitive with a rule", linear, refused, hidden=True,
-            abstract=left_out(f"derivatives of {self.name} that Python computes are"), display_name=f"{self.name}.rule",
+            abstract=left_out(f"derivatives of {self.name} that Python computes are", IN_TEXT), display_name=f"{self.name}.rule",
         )  # fmt: skip
 
     def _of_reals(self, rule: Function, names: tuple[str, ...], part: int | None) -> str:

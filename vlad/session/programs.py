@@ -9,16 +9,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from vlad.compile.calling.notices import notice_of_step
 from vlad.compile.emit.c_text import identifier
 from vlad.compile.ir.refusals import Unavailable
 from vlad.compile.programs.build import program_text
-from vlad.compile.programs.check import check
+from vlad.compile.programs.check import Examples, check
 from vlad.compile.programs.export import Wanted, library_text
 from vlad.compile.programs.whole import Defined, Step, Steps
 from vlad.data.errors import VladError
 from vlad.data.source import Source
 from vlad.data.values import NIL, Value, is_procedure
+from vlad.expand.arity import signature
 from vlad.expand.items import Definition, Expression
+from vlad.session.examples import example_items, no_procedure, wrong_examples
 from vlad.session.files import Path
 from vlad.session.top_level import TopLevel, is_written, only_lambda
 
@@ -56,14 +59,34 @@ class Program:
         shown = shown and cell is None
         steps.steps.append(Step(cell, thunk, item.span, shown, is_written(item.body)))
 
-    def check(self) -> tuple[list[str], list[VladError]]:
-        """The types of definitions and expressions, a line each, and the type errors."""
+    def check(self, arguments: str, name: str | None) -> tuple[list[str], list[VladError]]:
+        """The types of definitions and expressions, a line each, and the type errors. Notice is given of what is not compiled.
+        `arguments`: a text of example arguments, for the procedure of this name, or for those that the program does not use."""
         with self._top_level.within(self._source.name):
-            report = check(self._top_level.machine, self._steps)
+            examples = self._examples(arguments, name) if arguments or name else None
+            report = check(self._top_level.machine, self._steps, examples)
+        for unbounded, span in report.refusals:
+            self._top_level.tiers.give_notice(notice_of_step(unbounded, span))
         for error in report.errors:
             if error.code == "unbound-variable" and error.hint is None:
                 self._top_level.suggestions.suggest(error)
         return report.lines, list({str(error): error for error in report.errors}.values())
+
+    def _examples(self, arguments: str, name: str | None) -> Examples:
+        top_level = self._top_level
+        steps = [
+            Step(None, top_level.thunk(item.body, item.span), item.span, False, False)
+            for item in example_items(top_level, arguments)
+        ]
+        if name is None:
+            return Examples(steps, None)
+        wanted = next((one for one in self._steps.defined if one.cell.name == name), None)
+        if wanted is None:
+            raise no_procedure(name, self._source.name)
+        taken = signature(top_level.machine, wanted.value[0])
+        if not taken.takes_as_many(len(steps)):
+            raise wrong_examples(taken, len(steps))
+        return Examples(steps, wanted)
 
     def build(self, output: str, exports: Mapping[str, bool], library: bool, native: bool) -> list[str]:
         """Build a program, or a library of what it `exports`, with derivatives if the value is true; returns the written

@@ -338,14 +338,17 @@ class Session(Namespace):
 
     # Whole programs.
 
-    def check(self, path: Path) -> tuple[list[str], list[VladError]]:
-        """The types of a file's definitions and expressions, a line each, and the type errors in it. Nothing is run; files
-        that it reads are inspected, if they exist.
+    def check(
+        self, path: Path, *, arguments: str = "", name: str | None = None
+    ) -> tuple[list[str], list[VladError]]:
+        """The types of a file's definitions and expressions, a text each, and the type errors in it. Nothing is run; files
+        that it reads are inspected, if they exist. Notice is given of what runs on tier 0. `arguments`: a text of example
+        arguments, for the procedure `name`, or without it for all that take so many and that the file does not use itself.
         """
         from vlad.session.programs import Program  # the compiler's analysis
 
         with self._lock:
-            return Program(self._top_level, path).check()
+            return Program(self._top_level, path).check(arguments, name)
 
     def build(
         self,
@@ -389,15 +392,22 @@ class Session(Namespace):
             yield from showing.core_of_forms(self._top_level, source)
 
     def show(
-        self, path: Path, stage: str, name: str | None = None, after: str | None = None
+        self,
+        path: Path,
+        stage: str,
+        name: str | None = None,
+        after: str | None = None,
+        *,
+        arguments: str = "",
     ) -> Iterator[str]:
         """The code of a file's procedures at a stage: core, reverse, forward; types, first-order and c, compiled for real
         operands; loops, for operands with tensors as the file's expressions have them, or reals. `after`: first-order code or
-        loops as the compiler's pass of that name leaves them. Raises WrongOption if there is no such pass.
+        loops as the compiler's pass of that name leaves them. `arguments`: a text of expressions whose values replace the
+        operands of procedures that take so many. Raises WrongOption if there is no such pass.
         """
         file = find(path, [""])
         with self._lock, self._top_level.within(file):
-            yield from showing.procedures_at(self._top_level, load(file), stage, name, after)
+            yield from showing.procedures_at(self._top_level, load(file), stage, name, after, arguments)
 
     def stage(self, value: Value, stage: str, name: str = "", operands: tuple[Value, ...] = ()) -> str:
         """The code of a procedure at a stage, as a definition if `name` is given; types, first-order and c for operands

@@ -20,6 +20,7 @@ from vlad.session.top_level import TopLevel, only_lambda
 STAGES = ("core", "reverse", "forward", "types", "first-order", "loops", "c")
 LOOPS = "loops"
 OF_PASSES = ("first-order", LOOPS)
+OF_OPERANDS = ("types", *OF_PASSES, "c")
 
 
 def core_of_forms(top_level: TopLevel, source: Source) -> Iterator[str]:
@@ -35,10 +36,16 @@ def core_of_forms(top_level: TopLevel, source: Source) -> Iterator[str]:
 
 
 def procedures_at(
-    top_level: TopLevel, source: Source, stage: str, wanted: str | None, after: str | None
+    top_level: TopLevel,
+    source: Source,
+    stage: str,
+    wanted: str | None,
+    after: str | None,
+    arguments: str = "",
 ) -> Iterator[str]:
-    """The code of each procedure that a text defines, or of the wanted one. Expressions are not evaluated. Loops are for operands
-    like those with which the expressions call a procedure, where these have tensors."""
+    """The code of each procedure that a text defines, or of the wanted one. Expressions are not evaluated. Stages that depend on
+    operands are for those of the text `arguments`, for the procedures that take so many; without it for reals, and loops for
+    operands like those with which the expressions call a procedure, where these have tensors."""
     found: list[tuple[str, Value]] = []
     expressions: list[Expression] = []
     for item in top_level.items(source, top_level.module):
@@ -49,18 +56,26 @@ def procedures_at(
         if not isinstance(item, Definition) or wanted not in (None, item.cell.name):
             continue
         if is_procedure(item.cell.value):
-            if stage == LOOPS:
+            if stage == LOOPS or arguments:
                 found.append((item.cell.name, item.cell.value))
             else:
                 yield procedure_at(top_level, item.cell.value, stage, item.cell.name, (), after)
-    uses = _uses_of(top_level, [value for _, value in found], expressions) if found else {}
+    codes = [look(value)[0] for _, value in found]
+    if arguments and codes:
+        from vlad.session.examples import example_uses  # only with example arguments
+
+        examples = example_uses(top_level, codes, arguments, wanted is not None)
+        uses = {code: [operands] for code, operands in examples.items()}
+        found = [(name, value) for name, value in found if look(value)[0] in uses]
+    else:
+        uses = _uses_of(top_level, codes, expressions) if codes else {}
     for name, value in found:
         for operands in uses.get(look(value)[0], [()]):
             yield procedure_at(top_level, value, stage, name, operands, after)
 
 
 def _uses_of(
-    top_level: TopLevel, values: list[Value], expressions: list[Expression]
+    top_level: TopLevel, codes: list[Code], expressions: list[Expression]
 ) -> dict[Code, list[tuple[Value, ...]]]:
     """By code: the operands, with tensors, with which expressions call a procedure."""
     from vlad.compile.programs.uses import uses_with_tensors  # the compiler's analysis
@@ -69,8 +84,7 @@ def _uses_of(
     steps = [
         Step(None, top_level.thunk(item.body, item.span), item.span, False, False) for item in expressions
     ]
-    codes = {look(value)[0] for value in values}
-    return top_level.suggesting(uses_with_tensors, top_level.machine, steps, codes)
+    return top_level.suggesting(uses_with_tensors, top_level.machine, steps, set(codes))
 
 
 def procedure_at(
@@ -91,7 +105,7 @@ def procedure_at(
             f"`after` is for the stages {' and '.join(OF_PASSES)}",
             hint=f"the stage is {stage}",
         )
-    if stage in ("types", *OF_PASSES, "c"):
+    if stage in OF_OPERANDS:
         return top_level.tiers.shown(look(value), stage, operands, after)
     core = _text(top_level, core_at(top_level.machine, value, stage))
     return f"(define {name} {core})" if name else core

@@ -17,7 +17,7 @@ from vlad.compile.analysis.sizes import Sizes
 from vlad.compile.analysis.static_operands import Fixed
 from vlad.compile.analysis.trees import Tree, nodes, shares_much
 from vlad.compile.ir.program import Failure
-from vlad.compile.ir.refusals import UNKNOWN_LENGTH, Unbounded, Unsettled
+from vlad.compile.ir.refusals import NOT_COMPILED, UNKNOWN_LENGTH, Unbounded, Unsettled
 from vlad.core.extents import AnExtent, Extent, real_of
 from vlad.core.loop_nests import SIZES, Kernel, Routine
 from vlad.core.nodes import (
@@ -36,6 +36,7 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
+from vlad.core.type_text import name_in_program
 from vlad.core.types import (
     LONGEST_CHAIN,
     SHORTEST_CHAIN,
@@ -48,7 +49,7 @@ from vlad.core.types import (
 )
 from vlad.data.devices import COMPILED, name_of
 from vlad.data.errors import VladError, unbound_message
-from vlad.data.source import Span
+from vlad.data.source import Span, in_library
 from vlad.data.tensors import Tensor, is_on_host, kind_name, shape_text
 from vlad.data.values import (
     FALSE,
@@ -83,11 +84,16 @@ TEST = primitive_type("any -> boolean")  # of a primitive such as `pair?`
 Env = dict[Variable, Known]
 
 
+BUILT = "a structure that the program itself builds is compiled"
+
+
 class Instance:
-    """One code, or recursion, for one choice of types. `joins` has the types at the points where its paths meet."""
+    """One code, or recursion, for one choice of types. `joins` has the types at the points where its paths meet, `called` the
+    instance that called it first, and the place."""
 
     __slots__ = (
         "callee", "fields", "operands", "result", "joins", "dependents", "growths", "active", "dirty", "ran", "serial",
+        "called",
     )  # fmt: skip
 
     def __init__(
@@ -102,6 +108,7 @@ class Instance:
         self.dependents: dict[Instance, None] = {}
         self.active = self.dirty = self.ran = False
         self.serial = serial
+        self.called: tuple[Instance, Span | None] | None = None  # first by this instance, at this place
 
     @property
     def name(self) -> str:
@@ -109,6 +116,24 @@ class Instance:
 
     def __repr__(self) -> str:
         return f"{self.name}#{self.serial}{list(self.operands)} -> {self.result}"
+
+
+def locate(unbounded: Unbounded, span: Span | None, instance: Instance) -> None:
+    """Note the place in the user's own text that leads to a refusal at a place in an instance, and the procedure there."""
+    if unbounded.within:
+        return
+    at: tuple[Instance, Span | None] | None = instance, span
+    place: Span | None = None
+    while at is not None:
+        one, span = at
+        if place is None and span is not None and not in_library(span):
+            place = unbounded.span = span
+        if place is not None and type(one.callee) is Code:
+            own = one.callee.machine.core_of(one.callee.base).span
+            if own is not None and own.contains(place):  # otherwise the system made it for this place
+                unbounded.within = name_in_program(one.callee)
+                return
+        at = one.called
 
 
 class AbstractInterpreter:
@@ -318,7 +343,7 @@ class AbstractInterpreter:
         if known is None:
             known = {}
             if self.longest_known == 1 and type(value) is tuple and shares_much(value):
-                self.left_out("structures that share most of their parts are")
+                self.left_out("structures that share most of their parts are", hint=BUILT)
         given = value
         if id(given) in known:
             return self.types.canonical(known[id(given)])
@@ -356,7 +381,7 @@ class AbstractInterpreter:
     def _type_of_tree(self, value: Value) -> Type:
         """One recursive type of all parts of a structure."""
         if shares_much(value):
-            self.left_out("structures that share most of their parts are")
+            self.left_out("structures that share most of their parts are", hint=BUILT)
         types = self.types
         whole = types.union()
         for elements, end, _ in nodes(value):
@@ -388,7 +413,7 @@ class AbstractInterpreter:
         if type(value) is Tensor:
             return self._type_of_tensor(value, self.shapes if general else NO_SHAPES)
         if type(value) is Opaque:
-            self.left_out("host objects are")
+            self.left_out("host objects are", hint="calls without them are compiled")
         return self.types.constant(value)
 
     def _type_of_tensor(self, value: Tensor, shapes: Mapping[int, tuple[AnExtent, ...]]) -> Type:
@@ -397,7 +422,7 @@ class AbstractInterpreter:
             self.left_out(f"tensors on {where} are in a session on {self.machine.device}")
         self._on_device(where != "cpu" or is_on_host(value))
         if kind not in SIZES:
-            self.left_out(f"tensors of {kind} are")
+            self.left_out(f"tensors of {kind} are", hint=f"`as-type` makes one of {', '.join(SIZES)}")
         return self.types.tensor(shapes.get(id(value), value.shape), kind)
 
     def _on_device(self, reached: bool = True) -> None:
@@ -758,12 +783,12 @@ class AbstractInterpreter:
             else self.compute(self.machine.table["unknown-real"], [value], self.types.real)
         )
 
-    def left_out(self, what: str) -> NoReturn:
+    def left_out(self, what: str, hint: str | None = None) -> NoReturn:
         """Leave this to tier 0."""
-        raise Unbounded(f"{what} not compiled yet", self.span)
+        raise Unbounded(f"{what} {NOT_COMPILED}", self.span, hint=hint)
 
-    def unbounded(self, reason: str, for_number: bool = False) -> NoReturn:
-        raise Unsettled(reason, self.span, for_number)
+    def unbounded(self, reason: str, for_number: bool = False, hint: str | None = None) -> NoReturn:
+        raise Unsettled(reason, self.span, for_number, hint=hint)
 
     def folded(self, row: Primitive, operands: Sequence[Known]) -> Result:
         """A row that is only compiled on constants: strings, symbols."""

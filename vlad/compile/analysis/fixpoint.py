@@ -19,9 +19,10 @@ from vlad.compile.analysis.abstract_interpreter import (
     Callee,
     Instance,
     Result,
+    locate,
 )
 from vlad.compile.analysis.strategy import Strategy
-from vlad.compile.ir.refusals import CALL, Unbounded, Unsettled
+from vlad.compile.ir.refusals import CALL, GROWING, TO_BOUND, Unbounded, UnknownGlobal, Unsettled
 from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.types import (
@@ -30,6 +31,7 @@ from vlad.core.types import (
     LONGEST_CHAIN,
     Known,
     Recursion,
+    TooLarge,
     Type,
     Types,
     occurs_inside,
@@ -341,7 +343,7 @@ class Analysis(AbstractInterpreter):
         yield_gil()
         self._runs += 1
         if self._runs > self.most_runs * (1 + len(self.variables)) + MOST_RUNS_EACH * len(self._active):
-            raise Unsettled("its types do not settle")
+            raise Unsettled("its types do not settle", self.span, hint=TO_BOUND)
         above = self.instance, self.key, self.span
         self.instance = instance
         active = self._active.setdefault(instance.callee, [])
@@ -355,13 +357,22 @@ class Analysis(AbstractInterpreter):
                 is_sure = self.unroll_certain_calls and self._open == 0
                 if len(instance.callee.transforms) > (MOST_ORDERS_FOLLOWED if is_sure else MOST_ORDERS):
                     self.unbounded(
-                        "the order of its derivatives is not known before it runs", for_number=True
+                        "the order of its derivatives is not known before it runs",
+                        for_number=True,
+                        hint=f"an order written in the program is known; up to {MOST_ORDERS_FOLLOWED} are compiled",
                     )
                 result = self.enter(instance.callee, [Known(field) for field in instance.fields], operands)
             else:
                 assert type(instance.callee) is Recursion
                 self.key = "recursion"
                 result = instance.callee.rule(self, *operands)
+        except Unbounded as unbounded:
+            locate(unbounded, unbounded.span or self.span, instance)
+            raise
+        except (TooLarge, RecursionError):
+            growing = Unsettled(GROWING, self.span, hint=TO_BOUND)
+            locate(growing, self.span, instance)
+            raise growing from None
         finally:
             self.instance, self.key, self.span = above
             active.pop()
@@ -459,6 +470,7 @@ class Analysis(AbstractInterpreter):
         instance = self.find(callee, tuple([f.type for f in fields]), tuple([o.type for o in operands]))
         instance.dependents[caller] = None
         if not instance.ran:
+            instance.called = caller, self.span
             self._settle(instance)
         return None if instance.result is None else Known(self.types.canonical(instance.result))
 
@@ -467,7 +479,7 @@ class Analysis(AbstractInterpreter):
 
     def load(self, cell: Global) -> Result:
         if cell in self.unknown:
-            raise Unbounded(f"`{cell.name}` is not known", self.span)
+            raise UnknownGlobal(f"`{cell.name}` is not known", self.span)
         self._readers.setdefault(cell, {})[self.instance] = None
         type_ = self.variables[cell]
         return None if type_ is None else Known(self.types.canonical(type_))

@@ -128,7 +128,7 @@ def _combined(before: Unbounded | VladError | None, unbounded: Unbounded) -> Unb
     if not isinstance(before, Unbounded):
         return unbounded
     if isinstance(unbounded, NotWorthwhile):
-        return type(before)(before.reason, before.span, before.for_number, before.part)
+        return before
     unbounded.for_number |= before.for_number
     return unbounded
 

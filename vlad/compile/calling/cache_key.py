@@ -36,6 +36,7 @@ from vlad.core.nodes import (
 )
 from vlad.core.types import SHORTEST_CHAIN
 from vlad.data.devices import name_of
+from vlad.data.source import Span, in_library
 from vlad.data.tensors import Tensor, kind_name, on_host
 from vlad.data.values import (
     FALSE,
@@ -77,11 +78,46 @@ class Nameless(Exception):
 
 
 class Identity(NamedTuple):
-    """The digest of a call, the globals it reaches, and the large tensors, whose entries do not matter."""
+    """The digest of a call, the globals it reaches, and the large tensors, whose entries do not matter; and the places of its
+    procedures in the program's own texts, in the order in which they are reached, with their names. Calls with the same digest
+    have the same number of places."""
 
     digest: str
     cells: list[Global]
     tensors: list[Tensor]
+    places: list[tuple[Span | None, str]]
+
+    def written_place(self, span: Span | None) -> tuple[int, int, str] | None:
+        """A place in the call's own texts, for another process, where they may be elsewhere: the number of the innermost
+        procedure around it, the distance from that one's beginning, and the text."""
+        around = [
+            (one.end - one.start, number, one)
+            for number, (one, _) in enumerate(self.places)
+            if one is not None and span is not None and one.contains(span)
+        ]
+        if not around or span is None:
+            return None
+        _, number, outer = min(around, key=lambda one: one[:2])
+        return number, span.start - outer.start, span.text
+
+    def read_place(self, written: tuple[int, int, str] | None) -> tuple[Span | None, str]:
+        """The place that `written_place` wrote, and the name of the outermost procedure with a name around it. If the text there
+        has changed (in what is not part of the digest, such as names), the place of the whole procedure."""
+        if written is None:
+            return None, ""
+        number, distance, text = written
+        outer = self.places[number][0]
+        if outer is None:
+            return None, ""
+        start = outer.start + distance
+        span = Span(outer.source, start, start + len(text))
+        span = span if span.text == text and outer.contains(span) else outer
+        named = [
+            (one.end - one.start, name)
+            for one, name in self.places
+            if name and one is not None and one.contains(span)
+        ]
+        return span, max(named, default=(0, ""))[1]
 
 
 def identity(
@@ -104,7 +140,7 @@ def identity(
         walk.rest()
     text = json.dumps([_ourselves(), longest, more, kinds, walk.words])
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return Identity(digest, walk.cells, walk.tensors)
+    return Identity(digest, walk.cells, walk.tensors, walk.places)
 
 
 @functools.cache
@@ -225,6 +261,7 @@ class _Walk:
         self.words: list[str] = []
         self.cells: list[Global] = []
         self.tensors: list[Tensor] = []  # whose entries are passed with each call, by their numbers
+        self.places: list[tuple[Span | None, str]] = []  # of the procedures, with their names
         self._numbers: dict[int, str] = {}
         self._kept: list[Any] = []  # so that ids stay unique
         self._codes: list[Code] = []  # visited and not written
@@ -317,6 +354,8 @@ class _Walk:
         if not is_new:
             self.words.append("lambda " + number)
             return
+        is_own = lambda_.span is not None and not in_library(lambda_.span)
+        self.places.append((lambda_.span if is_own else None, lambda_.name))
         self._variables(
             "lambda" if lambda_.backpropagator_of is None else "backpropagator", lambda_.parameters
         )

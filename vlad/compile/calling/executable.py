@@ -24,7 +24,7 @@ from vlad.compile.calling.fast_call import Quick, is_fixed, quick, structure_of_
 from vlad.compile.calling.interface import Interface, Unwritable, read_interface
 from vlad.compile.calling.marshal import Crossing, is_tensor_of
 from vlad.compile.ir.program import Failure
-from vlad.compile.ir.refusals import Failed, Mismatch, Narrow, Unbounded, Unsupported
+from vlad.compile.ir.refusals import Failed, Mismatch, Narrow, Rejected, TooNested, Unbounded, Unsupported
 from vlad.compile.native import cache, toolchain
 from vlad.compile.native.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
 from vlad.compile.native.reserve import is_narrow
@@ -43,6 +43,12 @@ if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
 UNLIMITED = 1 << 60  # steps
+FOREIGN = (
+    ValueError,
+    KeyError,
+    TypeError,
+    IndexError,
+)  # what entries of the cache lead to that are not of this version
 LONGEST_CHARACTER = 4  # bytes of UTF-8
 LEAST_ROOM = 24 << 20  # bytes, the minimum for collecting a loop
 BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack, for a limit of depth
@@ -148,7 +154,10 @@ class Compiled(Crossing):
         if words.decomposes:
             routines = import_safely("vlad.compile.native.blas").lapack()
             if not routines.addresses:
-                raise Unbounded("there is no LAPACK library to take matrices apart")
+                raise Unbounded(
+                    "there is no LAPACK library to take matrices apart",
+                    hint="NumPy has one, as pip installs it",
+                )
             table = ffi.new("void *[]", [ffi.cast("void *", one) for one in routines.addresses])
             self.held.append(table)
             self._in[words.routines].p, self._in[words.routines + 1].i = table, routines.is_wide
@@ -262,7 +271,7 @@ class Compiled(Crossing):
             raise Narrow("its memory is small")
         if status == TOO_DEEP and limits.depth is not None:
             # tier 0 may need less depth: it appends texts, for example, without recursion
-            raise Failed("it is too deep")
+            raise TooNested("its calls are nested too deeply for the limit of depth")
         if self.steps is not None and status == OUT_OF_FUEL:
             self.steps[0] = self.steps[1] + 1
         self.watch.raise_if_interrupted()  # a limit may have stopped it, whose exception is still pending
@@ -391,7 +400,6 @@ def compile_call(
     optimize: int = 2,
     fast_math: bool = False,
     variants: int = 0,
-    with_place: bool = False,
     fixed: Places = (),
     zeros_distinct: int | None = None,
     trees: Container[int] = (),
@@ -400,7 +408,7 @@ def compile_call(
     """Compile a procedure for operands like these, when it has `variants` variants already. `earlier`: the shapes for which it
     was compiled; lengths that differ from them become sizes. `fixed`: the positions of numbers
     that had to be constants in operands of the same form. `zeros_distinct`: as of `attempts` in analysis/strategy.py. `trees`:
-    the operands whose shapes do not matter. Raises Unbounded, with a place if `with_place` is set, or toolchain.Unavailable.
+    the operands whose shapes do not matter. Raises Unbounded or Unavailable.
     """
     with deep_recursion():
         known: dict[int, int] = {}
@@ -415,7 +423,7 @@ def compile_call(
         for limit in first:
             with contextlib.suppress(Unbounded):
                 return with_shapes(given, with_room(_compile, machine, f, given, limit, *options))
-        return with_shapes(given, with_room(_compile, machine, f, given, last, *options, with_place))
+        return with_shapes(given, with_room(_compile, machine, f, given, last, *options))
 
     def with_shapes(given: tuple[Value | Tree, ...], found: Compiled | Launched) -> Compiled | Launched:
         found.shapes = shapes_of(given)
@@ -498,7 +506,6 @@ def _compile(
     fast_math: bool,
     zeros_distinct: int | None,
     sizes: Sizes,
-    with_place: bool = False,
 ) -> Compiled | Launched:
     call: Identity | None = None
     if not cache.is_off():
@@ -512,12 +519,7 @@ def _compile(
                 toolchain.signature(),
             )
             call = identity(machine, f, operands, longest, *more, str(sizes.of_numbers), shapes=sizes.shapes)
-            try:
-                kept = _kept(machine, call)
-            except Unbounded:
-                if not with_place:
-                    raise
-                kept = None  # places are not cached, as they are not part of a call's key
+            kept = _kept(machine, call)
             if kept is not None:
                 return kept
     # 13 ms, only for a call that is not cached
@@ -526,38 +528,78 @@ def _compile(
         unit = made(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest, zeros_distinct, sizes)
     except Unbounded as unbounded:
         if call is not None:
-            entry = {"unbounded": unbounded.reason, "for_number": unbounded.for_number}
-            cache.store(call.digest, json.dumps(entry).encode(), cache.CALL)
+            _store_refusal(call, unbounded)
         raise
     if unit.cuda is not None:
         xp = device_named(machine.device).xp
         kernels = import_safely("vlad.compile.emit.cuda_unit").loaded(unit.cuda, xp)
         return Launched(unit.interface, unit.cells, kernels, xp)
-    library = toolchain.build(unit.text, optimize=optimize, fast_math=fast_math)
+    key, digest = toolchain.address(unit.text, optimize=optimize, fast_math=fast_math)
+    try:
+        _raise_if_rejected(key)
+        library = toolchain.build(unit.text, optimize=optimize, fast_math=fast_math)
+    except Rejected as rejected:
+        entry = json.dumps({"rejected": str(rejected), "seconds": toolchain.COMPILE_SECONDS}).encode()
+        cache.store(key, entry, cache.REJECTED)
+        if call is not None:
+            cache.store(call.digest, entry, cache.CALL)
+        raise
     numbers = {} if call is None else {id(tensor): number for number, tensor in enumerate(call.tensors)}
     if call is not None and all(id(tensor) in numbers for tensor in unit.given):
         with contextlib.suppress(Unwritable):
-            address, digest = toolchain.address(unit.text, optimize=optimize, fast_math=fast_math)
-            entry = {
-                "library": address,
+            found = {
+                "library": key,
                 "digest": digest,
                 "interface": unit.interface.text(),
                 "given": [numbers[id(tensor)] for tensor in unit.given],
             }
-            cache.store(call.digest, json.dumps(entry).encode(), cache.CALL)
+            cache.store(call.digest, json.dumps(found).encode(), cache.CALL)
     return Compiled(machine, unit.interface, unit.cells, library, unit.given)
 
 
+def _store_refusal(call: Identity, unbounded: Unbounded) -> None:
+    """Remember why a call is not compiled, so that later processes need not analyse it again."""
+    entry = {
+        "unbounded": unbounded.reason,
+        "for_number": unbounded.for_number,
+        "hint": unbounded.hint,
+        "place": call.written_place(unbounded.span),
+    }
+    cache.store(call.digest, json.dumps(entry).encode(), cache.CALL)
+
+
+def _raise_if_rejected(key: str) -> None:
+    """Raise Rejected if the C compiler has rejected the text with this key before, under the same limit."""
+    data = cache.lookup(key, cache.REJECTED)
+    if data is not None:
+        with contextlib.suppress(*FOREIGN):
+            _raise_if(json.loads(data))
+
+
+def _raise_if(entry: Any) -> None:
+    """Raise Rejected if that is what an entry of the cache says, and its limit was not shorter than it is now."""
+    if "rejected" in entry and entry["seconds"] >= toolchain.COMPILE_SECONDS:
+        raise Rejected(entry["rejected"])
+
+
 def _kept(machine: Machine, call: Identity) -> Compiled | None:
-    """The result of an earlier process for the same call; None if there is none. Raises Unbounded if that process did."""
+    """The result of an earlier process for the same call; None if there is none. Raises Unbounded or Rejected if that process
+    did, under the same limit."""
     data = cache.lookup(call.digest, cache.CALL)
     if data is None:
         return None
-    entry = json.loads(data)
-    if "unbounded" in entry:
-        raise Unbounded(entry["unbounded"], for_number=entry["for_number"])
-    library = toolchain.loaded(entry["library"], entry["digest"])
-    if library is None:
+    try:
+        entry = json.loads(data)
+        if "unbounded" in entry:
+            unbounded = Unbounded(entry["unbounded"], for_number=entry["for_number"], hint=entry["hint"])
+            unbounded.span, unbounded.within = call.read_place(entry["place"])
+            raise unbounded
+        _raise_if(entry)
+        library = toolchain.loaded(entry["library"], entry["digest"])
+        if library is None:
+            return None
+        given = [call.tensors[number] for number in entry["given"]]
+        interface = read_interface(entry["interface"])
+    except FOREIGN:
         return None
-    given = [call.tensors[number] for number in entry["given"]]
-    return Compiled(machine, read_interface(entry["interface"]), call.cells, library, given)
+    return Compiled(machine, interface, call.cells, library, given)

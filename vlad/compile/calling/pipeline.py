@@ -14,7 +14,14 @@ from vlad.compile.analysis.trees import Tree
 from vlad.compile.calling.interface import Interface
 from vlad.compile.emit import c_unit, cuda_unit
 from vlad.compile.ir.program import Program
-from vlad.compile.ir.refusals import UNKNOWN_LENGTH, NotWorthwhile, Unbounded, Unsettled
+from vlad.compile.ir.refusals import (
+    GROWING,
+    TO_BOUND,
+    UNKNOWN_LENGTH,
+    NotWorthwhile,
+    Unbounded,
+    Unsettled,
+)
 from vlad.compile.native.call_words import CallWords
 from vlad.compile.passes.order import improved, size
 from vlad.core.extents import Resized
@@ -103,7 +110,7 @@ class Unit:
         try:
             self._make(self.analysis, code, environment, operands)
         except (TooLarge, RecursionError):
-            raise Unsettled("its types grow without bound") from None
+            raise Unsettled(GROWING, hint=TO_BOUND) from None
         self.cells = self.analysis.cells
 
     def _make(

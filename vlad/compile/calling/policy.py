@@ -4,7 +4,8 @@ In: a procedure and its argument, from outside.  Out: its result, from either ti
 own `apply`.
 
     evaluate   never
-    compile    each call first, for the types of its operands; a call that cannot be compiled runs on tier 0
+    compile    each call first, for the types of its operands; a call that cannot be compiled runs on tier 0, and `notify` is
+               called with the place and the reason, once for each (notices.py)
     auto       all calls start on tier 0. A call that runs longer than A_MOMENT is compiled meanwhile, in another thread,
                and restarts, compiled, as soon as that is done: code is pure, so the result is the same
 
@@ -41,6 +42,8 @@ from vlad.compile.ir.refusals import (
     Failed,
     Mismatch,
     Narrow,
+    NoCompiler,
+    TooNested,
     Unavailable,
     Unbounded,
     Unsupported,
@@ -50,7 +53,8 @@ from vlad.control.budget import NoTime
 from vlad.control.native_interrupts import Interruptible
 from vlad.control.safe_import import import_safely, package_of
 from vlad.control.standard_streams import write_message
-from vlad.data.errors import LimitExceeded, VladError, WrongOption
+from vlad.data.errors import LimitExceeded, Notice, VladError, WrongOption
+from vlad.data.source import in_library
 from vlad.data.values import Code, Global, Value, is_procedure, look
 from vlad.evaluate.errors.explain import displayed_name
 from vlad.evaluate.limits import AsyncException, too_deep
@@ -64,6 +68,10 @@ MOST_PROCEDURES = 512
 MOST_UNSUPPORTED = 8  # calls that machine code of a variant begins and cannot do
 MOST_MISSES = 4  # of one procedure, because a number is unknown
 NEVER = "it never returns for arguments of these types"
+FEWER_KINDS = "each shape of a tensor, and each number that determines one, is a kind; calls with these arguments remain compiled"
+ROOM = "a larger limit of memory, or smaller tensors, would do"
+ADDRESSES = "the limit of the process's address space (ulimit -v) is what it lacks"
+DISTINGUISH = "a procedure for each kind of value distinguishes them"
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
 
 
@@ -76,6 +84,7 @@ class Tiers:
         self.machine = machine
         self.optimize, self.fast_math = optimize, fast_math
         self.policy = "evaluate" if machine.metered else policy
+        self._is_overruled = machine.metered and policy == "compile"  # and is notice due of that?
         self.is_hurried = True  # may Python's callables call machine code directly? See `unhurried`
         self.entries: dict[Any, Entry] = {}  # by the id of a procedure, or that and options
         self.disagreements = 0  # failures of compiled code that tier 0 did not confirm
@@ -86,6 +95,9 @@ class Tiers:
         self._effects = Effects()
         self._depth = 0
         self._are_effects_kept = False
+        # called with a notice of what runs on tier 0 although it was to be compiled, once for each place and reason
+        self.notify: Callable[[Notice], object] = _warn
+        self._noticed: set[str] = set()
         self.choose(self.policy)
 
     def choose(self, policy: str) -> None:
@@ -129,6 +141,9 @@ class Tiers:
             if options is not None:
                 return self._surely(f, argument, options)
             if self.policy == "evaluate":
+                if self._is_overruled:
+                    self._is_overruled = False
+                    self.give_notice(nothing_compiled("operations are counted"))
                 return self.machine.apply(f, argument)
             return self._apply(look(f), argument)
         finally:
@@ -160,12 +175,19 @@ class Tiers:
                 return self._run(compiled, operands, f, argument, entry)
             except Mismatch:
                 continue
-        if (entry.reason is not None and entry.lasts) or len(entry.variants) >= MOST_VARIANTS:
-            return self.machine.apply(f, argument)
+        is_refused = entry.reason is not None and entry.lasts
         if self.policy == "auto":
+            if is_refused or len(entry.variants) >= MOST_VARIANTS:
+                return self.machine.apply(f, argument)
             return self._watched(entry, operands, f, argument)
-        fresh = self.compile(entry, operands)
+        if not is_refused and len(entry.variants) >= MOST_VARIANTS:
+            reason = f"there is code for {MOST_VARIANTS} other kinds of arguments, the most of one procedure"
+            self._notice_call(entry, reason, FEWER_KINDS)
+            return self.machine.apply(f, argument)
+        fresh = None if is_refused else self.compile(entry, operands)
         if fresh is None:
+            if entry.refusal is not None:
+                self._notice_refusal(entry, entry.refusal)
             return self.machine.apply(f, argument)
         return self._run(fresh, operands, f, argument, entry)
 
@@ -198,7 +220,7 @@ class Tiers:
             why = "it counts operations" if self.machine.metered else "its tier is evaluate"
             hint = 'Session(tier="auto") does'
             raise VladError("not-compiled", f"This session compiles nothing: {why}", hint=hint)
-        compiled = None if entry.disagrees else self.compile(entry, operands, with_place=True)
+        compiled = None if entry.disagrees else self.compile(entry, operands)
         if compiled is None:
             raise self._refusal(entry)
         if compiled.interface.result is None:
@@ -208,9 +230,29 @@ class Tiers:
         return compiled
 
     def _refusal(self, entry: Entry) -> VladError:
-        return VladError(
-            "not-compiled", f"{displayed_name(entry.f[0])} cannot be compiled: {entry.reason}", entry.place
-        )
+        what = f"{displayed_name(entry.f[0])} cannot be compiled: {entry.reason}"
+        hint = None if entry.refusal is None else entry.refusal.hint
+        return VladError("not-compiled", what, entry.place, hint=hint)
+
+    def _notice_refusal(self, entry: Entry, refusal: Unbounded) -> None:
+        """Give notice that calls run on tier 0 for a reason that holds for all of a procedure."""
+        from vlad.compile.calling.notices import notice_of  # only where something is not compiled
+
+        self.give_notice(notice_of(refusal, entry.f[0]))
+
+    def _notice_call(self, entry: Entry, reason: str, hint: str | None = None, surely: bool = False) -> None:
+        """Give notice that this call runs on tier 0, where calls are to run compiled."""
+        if surely or self.policy == "compile":
+            from vlad.compile.calling.notices import notice_of_call
+
+            self.give_notice(notice_of_call(entry.f[0], reason, hint))
+
+    def give_notice(self, notice: Notice) -> None:
+        """Give notice of something on tier 0, once."""
+        text = str(notice)
+        if text not in self._noticed:
+            self._noticed.add(text)
+            self.notify(notice)
 
     def entry(self, f: Value, options: Options | None = None) -> Entry:
         """The entry of a procedure, by itself or compiled with options."""
@@ -225,15 +267,16 @@ class Tiers:
     def _new_entry(self, f: Value, options: Options | None = None) -> Entry:
         return Entry(f, options or (self.optimize, self.fast_math))
 
-    def compile(self, entry: Entry, operands: tuple[Value, ...], with_place: bool = False) -> Any:
-        """A new variant (executable.Compiled) for operands like these; None if it is impossible, with its `reason` (and
-        `place`, if requested), or if a global was redefined meanwhile.
+    def compile(self, entry: Entry, operands: tuple[Value, ...]) -> Any:
+        """A new variant (executable.Compiled) for operands like these; None if it is impossible, with its `reason`, or if
+        a global was redefined meanwhile.
         """
         try:
             import_safely("vlad.compile.calling.executable")  # 25 ms, only when something is compiled
         except ModuleNotFoundError as missing:
-            entry.reason = f"the package {package_of(missing)} is not installed"
-            warn_once(f"running without compiling: {entry.reason}")
+            package = package_of(missing)
+            entry.reason = f"the package {package} is not installed"
+            self._nothing_compiled(entry.reason, f"`pip install {package}`")
             return None
         from vlad.compile.calling.executable import compile_call
         from vlad.compile.native import toolchain
@@ -243,7 +286,7 @@ class Tiers:
         form_of = form(operands)
         self._note_trees(entry, operands)
         entry.lasts = True
-        entry.place = None
+        entry.place = entry.refusal = None
 
         def compiled_after(earlier: Sequence[Shapes]) -> Any:
             return compile_call(
@@ -252,7 +295,6 @@ class Tiers:
                 operands,
                 *entry.options,
                 variants=len(entry.variants),
-                with_place=with_place,
                 fixed=entry.fixed.get(form_of, ()),
                 zeros_distinct=entry.zeros_distinct,
                 trees=entry.trees,
@@ -271,25 +313,31 @@ class Tiers:
             if compiled is None:
                 compiled = compiled_after(())
         except Unbounded as unbounded:
-            entry.reason, entry.place = unbounded.reason, unbounded.span
+            entry.reason, entry.place, entry.refusal = unbounded.reason, unbounded.span, unbounded.kept()
             entry.misses += unbounded.for_number
             entry.lasts = not unbounded.for_number or entry.misses >= MOST_MISSES
             return None
         except Unavailable as unavailable:
             entry.reason = str(unavailable)
             if not (toolchain.ending or self.closed):
-                warn_once(f"running without compiling: {unavailable}")
+                if isinstance(unavailable, NoCompiler) or self.policy != "compile":
+                    self._nothing_compiled(entry.reason, unavailable.hint)
+                else:
+                    entry.refusal = Unbounded(entry.reason, hint=unavailable.hint)
             return None
         except (MemoryError, NoTime):
             entry.reason = (
                 "to compile it would take more than there is, or than the limits of its evaluation allow"
             )
+            entry.refusal = Unbounded(entry.reason, hint="larger limits of time and memory would do")
             return None
         except Exception as error:
             if debug.is_on(debug.TRACEBACKS):
                 raise
             entry.reason = f"the compiler is at fault: {error!r}"
-            warn_once(f"{entry.reason}; please report it. The program runs without compiling")
+            entry.refusal = Unbounded(entry.reason, hint="please report it, with what VLAD_DEBUG=1 prints")
+            if self.policy != "compile":
+                warn_once(f"{entry.reason}; please report it. The program runs without compiling")
             return None
         with self.lock:
             if meanings != self._meanings:  # it may have read the previous value of a global
@@ -300,6 +348,13 @@ class Tiers:
                 entry.fixed[form_of] = compiled.fixed
             self._open(entry)
         return compiled
+
+    def _nothing_compiled(self, reason: str, hint: str) -> None:
+        """Give notice that there is no compiler."""
+        if self.policy == "compile":
+            self.give_notice(nothing_compiled(reason, hint))
+        else:
+            warn_once(f"running without compiling: {reason}")
 
     @staticmethod
     def _note_trees(entry: Entry, operands: tuple[Value, ...]) -> None:
@@ -377,12 +432,16 @@ class Tiers:
         from vlad.compile.loops.text import function_text, loops_text
         from vlad.compile.passes.order import NAMES
         from vlad.core.passes import observing
-        from vlad.core.types import described
+        from vlad.core.type_text import TypeText, heading, line
 
         code: Code = f[0]
+        of_reals = "" if operands else " for reals"
         operands = operands or tuple([0.5] * code.arity)
-        type_of = Analysis(self.machine).argument_type
-        takes = f"{code.name or 'λ'} : {' '.join([described(type_of(operand)) for operand in operands])}"
+        analysis = Analysis(self.machine)
+        given = TypeText(analysis.types)
+        takes = [given.of(analysis.argument_type(operand)) for operand in operands]
+        name = code.name or "lambda"
+        begins = heading(name, takes)
         after = after.replace("_", "-") if isinstance(after, str) else after
         names = loop_order.NAMES if stage == "loops" else NAMES
         if after is not None and after not in names:
@@ -406,18 +465,22 @@ class Tiers:
                 unit = made(self.machine, code, f[1 : 1 + len(code.environment)], operands)
         except Unbounded as unbounded:
             otherwise = ", but it may be for a number that is known" if unbounded.for_number else ""
-            return f"; {takes} -> not compiled: {unbounded.reason}{otherwise}"
+            span = unbounded.span
+            place = f", at {span.line}:{span.column}" if span is not None and not in_library(span) else ""
+            return f"; {begins} -> not compiled: {unbounded.reason}{place}{otherwise}"
         if stage == "first-order":
             text = (
                 program_text(unit.program) if after is None else found.get(after, "; this pass was not run")
             )
-            return f"; {takes}\n{text}"
+            return f"; {begins}\n{text}"
         if stage == "loops":
-            return "\n\n".join([f"; {takes}", *nests])
+            return "\n\n".join([f"; {begins}", *nests])
         if stage == "c":
             return f"/* {comment(code.name)} */\n{unit.text}"
-        result = "never returns" if unit.interface.result is None else described(unit.interface.result)
-        return f"{takes} -> {result}"
+        if unit.interface.result is None:
+            return line(name, f"never returns{of_reals}", takes)
+        gives = TypeText(unit.interface.layout.types)
+        return line(name, gives.of(unit.interface.result, is_part=False) + gives.where(), takes)
 
     def redefine(self, cell: Global, change: Callable[[], object]) -> None:
         """Change the value of a global, and forget what was compiled on the strength of the old one. In reverse order: an
@@ -481,6 +544,7 @@ class Tiers:
 
         def run() -> Value:
             if not compiled.fits():  # the array may never be made: tier 0 decides
+                self._notice_call(entry, "its largest array would not fit in memory", ROOM, surely)
                 return self.machine.apply(f, argument)
             try:
                 with Interruptible(compiled.stop):
@@ -505,16 +569,26 @@ class Tiers:
                     return self._run(fresh, operands, f, argument, entry, surely)
             result = self.machine.apply(f, argument)
             if isinstance(failed, Narrow):  # the compiled code is correct
+                self._notice_call(entry, failed.what, ADDRESSES, surely)
                 return result
             if isinstance(failed, Unsupported):  # for this argument only
                 self._note_unsupported(entry, compiled, failed)
                 if surely:
                     what = f"{displayed_name(f[0])} does not run compiled for this argument: {failed.what}"
                     raise VladError("not-compiled", what) from None
+                self._notice_call(entry, failed.what)
                 return result
-            # tier 0 succeeds: the analysis joined unrelated types. Not compiled again
-            entry.reason = f"its types are not distinguished: {failed.what}"
-            entry.disagrees = entry.lasts = True
+            if isinstance(failed, TooNested):
+                entry.reason = failed.what
+                entry.refusal = Unbounded(
+                    failed.what, hint="a larger limit of depth would do, and a loop needs none"
+                )
+            else:  # tier 0 succeeds: the analysis joined unrelated types
+                entry.reason = f"its types are not distinguished: {failed.what}"
+                entry.refusal = Unbounded(entry.reason, hint=DISTINGUISH)
+            if self.policy == "compile":
+                self._notice_refusal(entry, entry.refusal)
+            entry.disagrees = entry.lasts = True  # not compiled again
             entry.forgotten()
             self.disagreements += 1
             return result
@@ -598,6 +672,16 @@ def operands_of(code: Code, argument: Value) -> tuple[Value, ...] | None:
         operands.append(argument[0])
         argument = argument[1]
     return (*operands, argument)
+
+
+def nothing_compiled(reason: str, hint: str | None = None) -> Notice:
+    return Notice("not-compiled", f"Nothing is compiled: {reason}", hint=hint)
+
+
+def _warn(notice: Notice) -> None:
+    from vlad.compile.calling.notices import warn  # only where something is not compiled
+
+    warn(notice)
 
 
 _warned: set[str] = set()

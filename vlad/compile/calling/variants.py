@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from vlad.compile.ir.refusals import Unbounded
 from vlad.core.types import FROM_NOTHING
 from vlad.data.source import Span
 from vlad.data.values import Global, Value
@@ -23,7 +24,7 @@ class Entry:
 
     __slots__ = (
         "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks", "fixed",
-        "misses", "lasts", "zeros_distinct", "trees", "has_sizes",
+        "misses", "lasts", "zeros_distinct", "trees", "has_sizes", "refusal",
     )  # fmt: skip
 
     def __init__(self, f: Value, options: Options) -> None:
@@ -35,7 +36,8 @@ class Entry:
         self.reason: str | None = None  # why it is not compiled,
         self.lasts = True  # whether for any operands,
         self.misses = 0  # or because a number is unknown that another call may have: how often
-        self.place: Span | None = None  # and the place
+        self.place: Span | None = None  # and the place;
+        self.refusal: Unbounded | None = None  # with both, if that is a property of the procedure
         # what the known zero stays distinct from (analysis/strategy.py): from more after operands did not fit
         self.zeros_distinct = FROM_NOTHING
         self.trees: set[int] = set()  # the operands that are trees, of another shape in each call

@@ -12,20 +12,47 @@ MOST_VARIANTS, MOST_LENGTHS = 16, 3
 
 CALL = "the call"  # the one part of a program that is a single call
 
+NOT_COMPILED = "not compiled yet"  # after what is left out
+GROWING = "its types grow without bound"
+TO_BOUND = "what grows from call to call must be a list or a tensor; `vlad show FILE --stage types` shows what is compiled"
+
 
 class Unbounded(Exception):
-    """The analysis cannot bound, or the compiler not yet translate, a program: it stays on tier 0. `reason` is for people;
-    `for_number`: is it for want of a number, of a length or an axis, say, which one of the operands may be? `part`: a step of
-    the program, or CALL."""
+    """The analysis cannot bound, or the compiler not yet translate, a program: it stays on tier 0.
+
+    reason      for people, without a place
+    span        the place, or None
+    for_number  is it for want of a number, of a length or an axis, say, which one of the operands may be?
+    part        a step of the program, or CALL
+    hint        what to write instead, or None
+    within      the name of the procedure that has the place, if it has one
+    """
 
     def __init__(
-        self, reason: str, span: Span | None = None, for_number: bool = False, part: object = CALL
+        self,
+        reason: str,
+        span: Span | None = None,
+        for_number: bool = False,
+        part: object = CALL,
+        hint: str | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.span = span
         self.for_number = for_number
         self.part = part
+        self.hint = hint
+        self.within = ""
+
+    def kept(self) -> Unbounded:
+        """A copy without traceback, whose frames would keep a closed session."""
+        copy = Unbounded(self.reason, self.span, self.for_number, self.part, self.hint)
+        copy.within = self.within
+        return copy
+
+
+class UnknownGlobal(Unbounded):
+    """A part of the program that is left out defines a name that this part uses."""
 
 
 class Unsettled(Unbounded):
@@ -37,7 +64,23 @@ class NotWorthwhile(Unbounded):
 
 
 class Unavailable(Exception):
-    """There is no compiler, or it failed; the text is a one-line message."""
+    """There is no compiler, or it failed; the text is a one-line message. `hint`: what to do about it."""
+
+    hint = "$VLAD_CC names another compiler"
+
+
+class NoCompiler(Unavailable):
+    """There is no compiler that runs: nothing is compiled."""
+
+    hint = "`pip install 'vlad-lang[cc]'` installs a small compiler; $VLAD_CC names another one"
+
+
+class Rejected(Unavailable):
+    """The compiler does not compile this program: it reports an error, or takes too long. It would do so again."""
+
+    hint = (
+        "`--optimize 0` asks less of it, $VLAD_CC names another one; `vlad cache clear` makes vlad try again"
+    )
 
 
 class Failed(Exception):
@@ -61,6 +104,10 @@ class Unsupported(Failed):
 
 class Narrow(Failed):
     """It ran out of memory, which is small only because the process's addresses are limited: tier 0 may need less."""
+
+
+class TooNested(Failed):
+    """Its calls are nested more deeply than the limit of depth leaves room for: tier 0 may need less."""
 
 
 class Mismatch(Exception):

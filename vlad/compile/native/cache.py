@@ -1,10 +1,11 @@
 """Compiled units on disk, by content: `lookup`, `store`, and the entries for `vlad cache`.
 
-An entry is one file: KEY.so is a library, KEY.call names the library for a call of the language, so that it is not
-analysed again. It ends with a trailer, the digest of the preceding bytes. It is written beside its
-place and renamed, so that concurrent writers, a kill or a full disk leave either a complete entry or none. Lookups
-return the checked bytes, never a file name, whose contents might be changed meanwhile. The
-folder must belong to the user, and be writable by no other. Any failure of the cache counts as a miss.
+An entry is one file: KEY.so is a library; KEY.call names the library for a call of the language, so that it is not analysed
+again, or has the reason why the call is not compiled; KEY.rejected has the reason why the C compiler rejected a text. It ends
+with a trailer, the digest of the preceding bytes. It is written beside its place and renamed, so that concurrent writers, a
+kill or a full disk leave either a complete entry or none. Lookups return the checked bytes, never a file name, whose contents
+might be changed meanwhile. The folder must belong to the user, and be writable by no other. Any failure of the cache counts as
+a miss.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from vlad.control.safe_import import import_safely
 
 MAGIC = b"\nvlad-unit-1 "
 TRAILER = len(MAGIC) + 64
-LIBRARY, CALL = ".so", ".call"
-SUFFIXES = (LIBRARY, CALL)
+LIBRARY, CALL, REJECTED = ".so", ".call", ".rejected"
+SUFFIXES = (LIBRARY, CALL, REJECTED)
 DEFAULT_MEGABYTES = 256
 STALE_SECONDS = 3600.0  # an older temporary file belongs to a writer that was killed
 

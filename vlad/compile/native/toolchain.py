@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad import __version__
-from vlad.compile.ir.refusals import Unavailable
+from vlad.compile.ir.refusals import NoCompiler, Rejected, Unavailable
 from vlad.compile.native import cache
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.reserve import reserve
@@ -70,7 +70,7 @@ def find_compiler() -> Compiler:
         try:
             found = _search()
         except Unavailable as error:
-            found = error
+            found = NoCompiler(str(error))
         _found[place] = found
     if isinstance(found, Unavailable):
         raise found
@@ -87,7 +87,7 @@ def _search() -> Compiler:
     if named is not None:
         words = _words(named)
         if not words:
-            raise Unavailable("$VLAD_CC names no compiler")
+            raise NoCompiler("$VLAD_CC names no compiler")
         return _identified(tuple(words))
     trouble = "no C compiler was found (cc, gcc, clang, or the package vlad-lang[cc])"
     for name in COMMANDS:
@@ -100,7 +100,7 @@ def _search() -> Compiler:
     boxed = boxed_compiler()
     if boxed is not None:
         return _identified((boxed,))
-    raise Unavailable(trouble)
+    raise NoCompiler(trouble)
 
 
 def _words(command: str) -> list[str]:
@@ -157,7 +157,7 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
             masked(begin)  # an interrupt between start and assignment would leave the process running
             status = _status(begun[0], seconds)
         except subprocess.TimeoutExpired:
-            raise Unavailable(f"`{command[0]}` did not end within {seconds:g} seconds") from None
+            raise Rejected(f"`{command[0]}` did not end within {seconds:g} seconds") from None
         finally:
             masked(lambda: list(map(_end_group, begun)))  # nor interrupt its end
         output.seek(0)
@@ -461,7 +461,8 @@ def _compiled(text: str, compiler: Compiler, options: list[str], folder: str, na
     if status != 0:
         said = output.strip().partition("\n")[0][:200]
         how = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
-        raise Unavailable(f"`{compiler.command[0]}` {how}{': ' + said if said else ''}")
+        kind = Unavailable if status < 0 else Rejected  # it may have been killed for another reason
+        raise kind(f"`{compiler.command[0]}` {how}{': ' + said if said else ''}")
     if not os.path.isfile(target) or os.path.islink(target) or os.path.getsize(target) == 0:
         raise Unavailable(f"`{compiler.command[0]}` wrote nothing")
     return target

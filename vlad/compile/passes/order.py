@@ -6,8 +6,9 @@ programs/. core/passes.py runs them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+from vlad.compile.analysis.abstract_interpreter import locate
 from vlad.compile.ir.check import check
 from vlad.compile.ir.program import Each, Function, Program, statements
 from vlad.compile.ir.refusals import Unbounded
@@ -119,22 +120,35 @@ def size(program: Program) -> int:
     return sum([len(statements(function.body)) for function in program.functions])
 
 
+def has_thin(program: Program) -> bool:
+    """Whether a program has loops that `improved` may refuse; before all passes there are more than afterwards."""
+    return next(_thin(program), None) is not None
+
+
+def _thin(program: Program) -> Iterator[tuple[Function, Each]]:
+    for function in program.functions:
+        for statement in statements(function.body):
+            if type(statement) is Each and statement.is_loop and _is_thin(statement.kernel):
+                yield function, statement
+
+
 def _refuse_thin(program: Program, writes_over: bool) -> None:
     """Raise Unbounded if a loop makes a sensitivity, or a copy of one, that is zero except at the few entries
     it reads: compiled code would write it in full in each iteration, while tier 0 stores only these entries.
     """
-    thin: list[tuple[Function, Each]] = []
-    for function in program.functions:
-        for statement in statements(function.body):
-            if type(statement) is Each and statement.is_loop and _is_thin(statement.kernel):
-                thin.append((function, statement))
+    thin = [*_thin(program)]
     if thin:
         owned = owning(program) if writes_over else {}
         again = repeated(program.functions)
         for function, statement in thin:
             if function in again and statement not in owned:
-                reason = "sensitivities of large tensors that are read entry by entry are not compiled yet"
-                raise Unbounded(reason, statement.span)
+                refusal = Unbounded(
+                    "sensitivities of large tensors that are read entry by entry are not compiled yet",
+                    statement.span,
+                    hint="operations on whole tensors are compiled, and loops over rows of them",
+                )
+                locate(refusal, statement.span, function.origin)
+                raise refusal
 
 
 def _is_thin(kernel: Kernel) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vlad.compile.analysis.abstract_interpreter import Instance
+from vlad.compile.analysis.abstract_interpreter import Instance, locate
 from vlad.compile.analysis.strategy import Settled, Strategy, best
 from vlad.compile.ir.program import (
     Block,
@@ -34,18 +34,22 @@ from vlad.compile.ir.program import (
     inner_blocks,
     statements,
 )
+from vlad.compile.ir.refusals import NOT_COMPILED, Unbounded, UnknownGlobal
 from vlad.compile.ir.rewriting import leaf_kind
+from vlad.compile.passes.order import has_thin, improved
 from vlad.compile.programs.whole import Defined, Step, Steps, Whole, check_order
 from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
 from vlad.core.nodes import Result as CoreResult
-from vlad.core.types import FROM_ALL, described
+from vlad.core.type_text import TypeText, line
+from vlad.core.types import FROM_ALL, Type, Types
 from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Span, in_library
-from vlad.data.values import NIL, UNSPECIFIED, Code
+from vlad.data.values import NIL, UNSPECIFIED, Code, Role
 from vlad.data.write import real_text
+from vlad.expand.arity import signature
 from vlad.primitives.control import SHOWING
-from vlad.primitives.files import Files
+from vlad.primitives.files import OF_FILES, Files
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
@@ -54,37 +58,62 @@ if TYPE_CHECKING:
 CHECKED = frozenset([Failure.RAISED, Failure.VALUE, Failure.UNDEFINED, Failure.UNSUPPORTED, Failure.LENGTH])
 
 UNKNOWN = "…"  # in an error's message: text that is known at run time only
+NEVER = "never returns"
+ADDED = {"reverse": 1, "forward": 2}  # parameters that a transform adds, before those of the procedure
+MOST_USES = 8  # lines of one procedure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """A line for each definition and expression, the errors, and the steps whose analysis does not terminate."""
+    """A line for each definition and expression, the errors, and the reasons why parts are not compiled, each with a place."""
 
     lines: list[str]
     errors: list[VladError]
-    left_out: frozenset[Step]
+    refusals: list[tuple[Unbounded, Span]]
 
 
-def check(machine: Machine, steps: Steps) -> Report:
+@dataclass(frozen=True, slots=True, eq=False)
+class Examples:
+    """Example arguments, for procedures that the program does not call itself: the values of `steps`, all given to a procedure.
+    `wanted`: this one; None: all that the program does not use and that take so many."""
+
+    steps: list[Step]
+    wanted: Defined | None
+
+
+def check(machine: Machine, steps: Steps, examples: Examples | None = None) -> Report:
     """The types of a program's definitions and expressions, and the errors that occur whenever they are reached. Steps
     whose analysis does not terminate are left out.
     """
     files = Files()
     while True:
-        report = best(lambda strategy: _checked(machine, steps, strategy, files), leaves_out=True)
+        report = best(lambda strategy: _checked(machine, steps, strategy, files, examples), leaves_out=True)
         if files.is_consistent():
             return report
         files.found.clear()  # now the files that the program writes are known
 
 
-def _checked(machine: Machine, steps: Steps, strategy: Strategy, files: Files) -> tuple[Report, Settled]:
+def _checked(
+    machine: Machine, given: Steps, strategy: Strategy, files: Files, examples: Examples | None
+) -> tuple[Report, Settled]:
     """Raises Unbounded."""
     left_out = {unbounded.part: unbounded for unbounded in strategy.left_out}
+    steps = given if examples is None else Steps([*given.steps, *examples.steps], given.defined)
     bounded = [step for step in steps.steps if step not in left_out]
     missing = [step for step in steps.steps if step in left_out]
     whole = Whole(machine, Steps(bounded, steps.defined), strategy, missing, files)
-    at = [(step.span, f"{_name(step)} : not known, for {left_out[step].reason}") for step in missing]
-    program = whole.program()
+    called: list[Instance] = []
+    refusals = [
+        (left_out[step], step.span) for step in missing if not isinstance(left_out[step], UnknownGlobal)
+    ]
+    for defined in _targets(whole, steps, examples):
+        operands = _operands(whole, defined, examples)
+        if defined in left_out:
+            refusals.append((left_out[defined], defined.span))
+        elif operands is not None:
+            called.append(whole.instance(defined.value, operands, defined))
+    at = [(step.span, line(_name(step), f"not known: {left_out[step].reason}")) for step in missing]
+    program = whole.program(*called)
     mistakes = list(_mistakes(program))
     abouts = {about for about, _ in mistakes}
     errors = _each_once([*_unbound(machine, steps), *[error for _, error in mistakes]])
@@ -101,17 +130,17 @@ def _checked(machine: Machine, steps: Steps, strategy: Strategy, files: Files) -
     for step, instance in instances.items():
         if instance.result is None:
             endless, failures = _endings(origins[instance])
-            result = f"never returns{_why_never(endless, failures)}"
+            result = f"{NEVER}{_why_never(endless, failures)}"
             if not endless:
                 abouts |= {failure.fail.about for failure in failures}
                 errors += _certain(failures)
         elif step.cell is None and not step.shown:
             continue
         else:
-            result = described(types.canonical(instance.result))
+            result = _value_text(types, instance.result)
         is_reported = step.cell is not None or step.shown
         if is_reported and (instance.result is None or instance.result.of is not UNSPECIFIED or step.cell):
-            at.append((step.span, f"{_name(step)} : {result}"))
+            at.append((step.span, line(_name(step), result)))
     used = [instance for instance in whole.analysis.instances if instance in origins]
     for defined in steps.defined:
         at += [(defined.span, text) for text in _signatures(whole, defined, used)]
@@ -126,7 +155,67 @@ def _checked(machine: Machine, steps: Steps, strategy: Strategy, files: Files) -
     is_taken = types.filled or (types.taken and Failure.UNLIKE in abouts)
     distinct = types.keep_zeros_distinct
     more = distinct + 1 if is_short and is_taken and distinct < FROM_ALL else None
-    return Report([text for _, text in at], errors, frozenset(missing)), Settled(more)
+    refusals += _files_used(program)
+    if has_thin(program):
+        try:
+            improved(program, whole.layout)
+        except Unbounded as unbounded:
+            refusals.append((unbounded.kept(), unbounded.span or steps.steps[0].span))
+    return Report([text for _, text in at], errors, refusals), Settled(more)
+
+
+def _files_used(program: Program) -> Iterator[tuple[Unbounded, Span]]:
+    """The refusals of what reads or writes files of tensors, which only this analysis knows."""
+    what, hint = OF_FILES
+    for function in program.functions:
+        for statement in statements(function.body):
+            if type(statement) is Effect and statement.what == "file":
+                refusal = Unbounded(f"{what} {NOT_COMPILED}", statement.span, hint=hint)
+                locate(refusal, statement.span, function.origin)
+                if refusal.span is not None:
+                    yield refusal, refusal.span
+
+
+def _targets(whole: Whole, steps: Steps, examples: Examples | None) -> list[Defined]:
+    """The procedures that are given the example arguments."""
+    if examples is None:
+        return []
+    if examples.wanted is not None:
+        return [examples.wanted]
+    used = {i.callee.base for i in whole.analysis.instances if type(i.callee) is Code}
+    return [
+        one
+        for one in steps.defined
+        if one.value[0] not in used
+        and signature(whole.machine, one.value[0]).takes_as_many(len(examples.steps))
+    ]
+
+
+def _operands(whole: Whole, defined: Defined, examples: Examples | None) -> tuple[Type, ...] | None:
+    """The types of the example arguments as operands of a procedure; None if one of them is not known."""
+    assert examples is not None
+    analysis, found = whole.analysis, list[Type]()
+    for step in examples.steps:
+        instance = analysis.find(step.thunk[0], (), (analysis.types.constant(NIL),))
+        if instance.result is None:
+            return None
+        found.append(_without_constants(analysis.types, instance.result))
+    arity = defined.value[0].arity
+    *first, last = found
+    for type_ in reversed(first[arity - 1 :]):
+        last = analysis.types.pair(type_, last)
+    operands = (*first[: arity - 1], last)
+    return operands if len(operands) == arity else None
+
+
+def _without_constants(types: Types, type_: Type) -> Type:
+    """The type of a value of which an example is given: its numbers, booleans and strings are not known."""
+    type_ = types.canonical(type_)
+    if type_.kind == "constant":
+        return {"real": types.real, "boolean": types.boolean, "string": types.string}.get(type_.head, type_)
+    if type_.kind != "pair":
+        return type_
+    return types.like(type_, tuple([_without_constants(types, part) for part in type_.parts]))
 
 
 def _each_once(errors: Iterable[VladError]) -> list[VladError]:
@@ -139,29 +228,90 @@ def _name(step: Step) -> str:
     return step.cell.name if step.cell is not None else f"{step.span.line}:{step.span.column}"
 
 
+def _value_text(types: Types, type_: Type) -> str:
+    """The text of a value's type. What its procedures have captured is displayed if there are tensors in it, whose shapes matter:
+    those of a network, for example."""
+    text = TypeText(types, captured=_captures_tensors(types, type_))
+    return text.of(type_, is_part=False) + text.where()
+
+
+def _captures_tensors(types: Types, type_: Type) -> bool:
+    """Whether procedures within a type have captured tensors. Unions are not entered."""
+    type_ = types.canonical(type_)
+    if type_.kind == "closure" and type_.of.role is Role.PROCEDURE:
+        return type_.mentions_tensor
+    return type_.mentions_tensor and any(_captures_tensors(types, part) for part in type_.parts)
+
+
 def _signatures(whole: Whole, defined: Defined, used: list[Instance]) -> Iterator[str]:
-    """The types with which a procedure is used, one per line; or that it is unused."""
+    """The types with which a procedure is used, one per line; or those with which its derivatives are used, or that it is
+    unused."""
     code: Code = defined.value[0]
-    types = whole.analysis.types
     found = [instance for instance in used if instance.callee is code]
-    texts: dict[str, None] = {}
-    for instance in found:
-        takes = " ".join(
-            [described(types.canonical(types.general(operand)), True) for operand in instance.operands]
-        )
-        result = (
-            "never returns"
-            if instance.result is None
-            else described(types.canonical(types.general(instance.result)))
-        )
-        texts[f"{defined.cell.name} : {takes} -> {result}"] = None
     if not found:
-        derived = any(type(i.callee) is Code and i.callee is not code and i.callee.base is code for i in used)
-        names = " ".join([parameter.name for parameter in whole.machine.core_of(code).parameters])
-        texts[
-            f"{defined.cell.name} : {names} -> {'only its derivatives are used' if derived else 'not used'}"
-        ] = None
-    yield from texts
+        derived = [
+            (len(i.callee.transforms), at, i)
+            for at, i in enumerate(used)
+            if type(i.callee) is Code and i.callee.base is code
+        ]
+        found = [instance for _, _, instance in sorted(derived)]  # those of the lowest order first
+    types = whole.analysis.types
+    uses = [_use(types, instance) for instance in found]
+    lines = _lines(types, defined.cell.name, uses)
+    if not lines:
+        names = [parameter.name for parameter in whole.machine.core_of(code).parameters]
+        lines = [line(defined.cell.name, "not used", names)]
+    yield from lines[:MOST_USES]
+    if len(lines) > MOST_USES:
+        yield f"{defined.cell.name} : … and {len(lines) - MOST_USES} more"
+
+
+def _lines(types: Types, name: str, uses: list[_Use]) -> list[str]:
+    """The lines of the uses of a procedure. What procedures among the operands have captured is displayed if that distinguishes
+    uses with different results."""
+    texts = dict.fromkeys(_texts(types, uses, captured=False))
+    if len(texts) <= MOST_USES and len(dict.fromkeys([takes for takes, _ in texts])) < len(texts):
+        texts = dict.fromkeys(_texts(types, uses, captured=True))
+    return [line(name, gives, takes) for takes, gives in texts]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Use:
+    """The types of a use of a procedure. `tags`: the modes of its derivative, the outermost first, if that is used."""
+
+    operands: list[Type]
+    result: Type | None
+    tags: tuple[str, ...]
+
+
+def _use(types: Types, instance: Instance) -> _Use:
+    """The use of a procedure by an instance, which may be one of a derivative: then the operands and the result are those of the
+    procedure, each with a tag for each transform that made the derivative."""
+    operands = [types.canonical(types.general(operand)) for operand in instance.operands]
+    result = None if instance.result is None else types.canonical(types.general(instance.result))
+    callee = instance.callee
+    tags = callee.transforms if type(callee) is Code else ()
+    for tag in tags:
+        # before them come the rest of the reverse phase, or the tangents of the procedure and of its operands
+        operands = operands[ADDED[tag] :]
+        if result is not None and result.kind == "pair":  # the value, with its backpropagator or tangent
+            result = types.canonical(result.parts[0])
+    return _Use(operands, result, tags)
+
+
+def _texts(types: Types, uses: list[_Use], captured: bool) -> list[tuple[tuple[str, ...], str]]:
+    """The texts of operands and results."""
+    texts = []
+    for use in uses:
+        text = TypeText(types, captured)
+        takes = tuple([_tagged(text.of(operand), use.tags) for operand in use.operands])
+        gives = NEVER if use.result is None else _tagged(text.of(use.result, bool(use.tags)), use.tags)
+        texts.append((takes, gives + text.where()))
+    return texts
+
+
+def _tagged(text: str, tags: tuple[str, ...]) -> str:
+    return f"{''.join([f'({tag} ' for tag in tags])}{text}{')' * len(tags)}"
 
 
 def _unbound(machine: Machine, steps: Steps) -> Iterator[VladError]:

@@ -16,7 +16,7 @@ from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.analysis.strategy import Made, Settled, Strategy, best
 from vlad.compile.ir.program import Function, Invoke, Load, Program, Store, statements
-from vlad.compile.ir.refusals import CALL, Unbounded, Unsettled
+from vlad.compile.ir.refusals import CALL, GROWING, TO_BOUND, Unbounded, Unsettled
 from vlad.compile.ir.rewriting import callees
 from vlad.control.frame_stack import with_room
 from vlad.core.types import Known, Recursion, TooLarge, Type
@@ -131,27 +131,33 @@ class Whole:
             step.cell: None for step in (*steps.steps, *(left_out or ())) if step.cell is not None
         }
         self.analysis.unknown = frozenset([step.cell for step in left_out or () if step.cell is not None])
-        self.at: Step | None = None  # the step being analysed
+        self.at: object = CALL  # the part being analysed
         main = _main(self, left_out is not None)
         self.main = self._solved(lambda: self.analysis.solve(main))
-        self.at = None
+        self.at = CALL
 
     def _solved(self, solve: Callable[[], Instance]) -> Instance:
         try:
             with deep_recursion():
                 return with_room(solve)
         except Unbounded as unbounded:
-            unbounded.part = self.at or CALL
+            unbounded.part = self.at
             raise
         except (TooLarge, RecursionError):
-            raise Unsettled("its types grow without bound", part=self.at or CALL) from None
+            raise Unsettled(GROWING, part=self.at, hint=TO_BOUND) from None
+
+    def instance(self, f: Value, operands: tuple[Type, ...], part: object = CALL) -> Instance:
+        """Analyse one more procedure, on operands of these types, as a part of the program. Raises Unbounded."""
+        code: Code = f[0]
+        fields = tuple([self.analysis.value(value).type for value in f[1 : 1 + len(code.environment)]])
+        self.analysis.follow_certain_calls(part)
+        self.at = part
+        return self._solved(lambda: self.analysis.solve(code, fields, operands))
 
     def solve(self, f: Value, operands: tuple[Type, ...], span: Span | None) -> Instance:
         """Analyse one more procedure, on operands of these types. Raises VladError."""
-        code: Code = f[0]
-        fields = tuple([self.analysis.value(value).type for value in f[1 : 1 + len(code.environment)]])
         try:
-            return self._solved(lambda: self.analysis.solve(code, fields, operands))
+            return self.instance(f, operands)
         except Unbounded as unbounded:
             if unbounded.span is None or in_library(unbounded.span):
                 unbounded.span = span
@@ -177,7 +183,7 @@ def refusal(unbounded: Unbounded) -> VladError:
         "not-compiled",
         f"This cannot be compiled: {unbounded.reason}",
         step.span if type(step) is Step and (span is None or in_library(span)) else span,
-        hint="`vlad FILE` runs the program all the same",
+        hint="; ".join(filter(None, [unbounded.hint, "`vlad FILE` runs the program all the same"])),
     )
 
 
