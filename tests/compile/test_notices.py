@@ -140,11 +140,11 @@ def test_calls_of_python() -> None:
 def test_more_shapes_than_are_compiled() -> None:
     session, found = listening()
     total = session.eval("(define (total t) (sum (* t t))) total")
-    for n in range(1, 20):
-        assert total(numpy.ones(n)) == n
+    for rank in range(1, 20):
+        assert total(numpy.ones((1,) * rank)) == 1
     assert found == [
         "1:1: A call of total runs on tier 0: there is code for 16 other kinds of arguments, the most of one procedure "
-        "[each shape of a tensor, and each number that determines one, is a kind; calls with these arguments remain compiled]"
+        "[each number of axes of a tensor, and each order of differentiation, is a kind; calls with these arguments remain compiled]"
     ]
 
 
@@ -402,7 +402,7 @@ class TestRejected:
     def test_a_call_that_has_no_key_is_remembered_by_its_text(
         self, rejecting: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def nameless(*_: object) -> object:
+        def nameless(*_: object, **__: object) -> object:
             raise executable.Nameless
 
         monkeypatch.setattr(executable, "identity", nameless)

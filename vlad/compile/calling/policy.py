@@ -30,7 +30,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from vlad.compile.analysis.sizes import Shapes
 from vlad.compile.analysis.static_operands import form
 from vlad.compile.analysis.trees import is_tree
 from vlad.compile.calling.background import BACKGROUND
@@ -60,6 +59,7 @@ from vlad.evaluate.errors.explain import displayed_name
 from vlad.evaluate.limits import AsyncException, too_deep
 
 if TYPE_CHECKING:
+    from vlad.compile.analysis.sizes import Shapes
     from vlad.evaluate.machine import Machine
 
 POLICIES = ("auto", "compile", "evaluate")
@@ -68,7 +68,7 @@ MOST_PROCEDURES = 512
 MOST_UNSUPPORTED = 8  # calls that machine code of a variant begins and cannot do
 MOST_MISSES = 4  # of one procedure, because a number is unknown
 NEVER = "it never returns for arguments of these types"
-FEWER_KINDS = "each shape of a tensor, and each number that determines one, is a kind; calls with these arguments remain compiled"
+FEWER_KINDS = "each number of axes of a tensor, and each order of differentiation, is a kind; calls with these arguments remain compiled"
 ROOM = "a larger limit of memory, or smaller tensors, would do"
 ADDRESSES = "the limit of the process's address space (ulimit -v) is what it lacks"
 DISTINGUISH = "a procedure for each kind of value distinguishes them"
@@ -599,7 +599,7 @@ class Tiers:
         if compiled.unsupported > MOST_UNSUPPORTED:
             with self.lock:
                 entry.variants = [one for one in entry.variants if one is not compiled]
-                entry.reason, entry.lasts = failed.what, True
+                entry.reason, entry.lasts, entry.refusal = failed.what, True, Unbounded(failed.what)
                 self._open(entry)
 
     def _keep_zeros_distinct(self, entry: Entry, compiled: Any) -> None:
