@@ -144,7 +144,7 @@ def test_more_shapes_than_are_compiled() -> None:
         assert total(numpy.ones((1,) * rank)) == 1
     assert found == [
         "1:1: A call of total runs on tier 0: there is code for 16 other kinds of arguments, the most of one procedure "
-        "[each number of axes of a tensor, and each order of differentiation, is a kind; calls with these arguments remain compiled]"
+        "[each number of axes, and each order of derivatives, is a kind; calls with these arguments remain compiled]"
     ]
 
 
