@@ -87,8 +87,12 @@ def test_bounds_that_are_no_bounds(text: str) -> None:
         agree(f"(lambda (x n) {text})", V, n)
 
 
-def test_an_unknown_length_is_left_to_tier_0() -> None:
-    text = "(lambda (x n) (slice x 0 (round n)))"
+def test_an_unknown_length_is_measured() -> None:
+    agree("(lambda (x n) (slice x 0 (round n)))", V, 2.1)
+
+
+def test_an_unknown_length_in_a_loop_is_left_to_tier_0() -> None:
+    text = "(lambda (x n) (let loop ((i 0) (r 0)) (if (< i n) (loop (+ i 1) (+ r (sum (slice x 0 i)))) r)))"
     agree(text, V, 2.1, compiled=False)
     session = vlad.Session(tier="compile")
     session.eval(text)(V, 2.1)
