@@ -143,7 +143,8 @@ def test_a_call_for_each_shape() -> None:
 def test_no_more_than_so_many_shapes() -> None:
     session = vlad.Session(tier="compile")
     session.run_text(
-        "(define (area x) (sum x #:axis (modulo (size x) 1))) (define (f a b c d e i) (area (list-ref (list a b c d e) (floor i))))"
+        "(define (area x) (sum x #:axis (modulo (size x) 1)))"
+        "(define (f a b c d e i) (area (list-ref (list a b c d e) (floor i))))"
     )
     arrays = [np.ones(n) for n in range(1, MOST_SHAPES + 2)]
     assert session["f"](*arrays, 2.5) == 3
