@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, final
 
+MOST_LISTED = 128  # parts of a tensor, or entries, in a list of known length
 TYPICAL = 32  # a length that a size has in estimates, if it is not longer in the call at hand
 MOST = 1 << 31  # a length that is determined within a call
 LEAST = 2  # a size: an axis of length 0 or 1 is known, as it has meanings of its own

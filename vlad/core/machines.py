@@ -127,6 +127,9 @@ class AbstractMachine(Protocol):
     def known_zero(self) -> Known:
         """The known zero."""
 
+    def is_listed(self, count: AnExtent) -> bool:
+        """Whether a list of so many parts of a tensor has a known length."""
+
     def length_of_list(self, count: Known) -> AnExtent:
         """The length of a list whose elements have been counted. Raises Unbounded if lengths must be known."""
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array, expect_arrays
+from vlad.core.extents import MOST_LISTED
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
 from vlad.core.types import is_real, is_tensor
 from vlad.data.devices import Device, current, stable_order
@@ -29,7 +30,7 @@ from vlad.data.values import NIL, TRUE, ZERO, Primitive, PrimitiveType, Value, l
 from vlad.primitives.arrays import FIRST, constant, dimensions, length_of, row, whole
 from vlad.primitives.indexing import whole_places
 from vlad.primitives.numbers import invalid, only_reals
-from vlad.primitives.shaping import MOST_LISTED, abstract_split, split_tensor
+from vlad.primitives.shaping import abstract_split, split_tensor
 from vlad.primitives.type_rules import (
     conversion,
     known,

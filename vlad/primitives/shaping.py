@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array
-from vlad.core.extents import Extent, at_most
+from vlad.core.extents import Extent
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Write, contiguous
 from vlad.core.types import is_tensor
 from vlad.data.errors import Kind, VladError
@@ -66,8 +66,6 @@ from vlad.primitives.type_rules import (
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine
-
-MOST_LISTED = 128  # entries that become elements of a list in compiled code
 
 
 def _reshape(t: Value, dims: Value) -> Value:
@@ -338,7 +336,7 @@ def _abstract_stack(w: AbstractMachine, ts: Any, axis: Any) -> Any:
 def _abstract_unstack(w: AbstractMachine, x: Any, axis: Any) -> Any:
     shape, strides = shape_of(x), contiguous(shape_of(x))
     at = axis_of("unstack", known(w, axis), len(shape))
-    if not at_most(shape[at], MOST_LISTED):
+    if not w.is_listed(shape[at]):
         return unstacked_open(w, x, at)
     rest, steps = (*shape[:at], *shape[at + 1 :]), (*strides[:at], *strides[at + 1 :])
     result = w.constant(NIL)

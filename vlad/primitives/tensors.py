@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array, expect_arrays, expect_bytes
-from vlad.core.extents import Extent, at_most, real_of
+from vlad.core.extents import Extent, real_of
 from vlad.core.loop_nests import SIZES, Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
 from vlad.core.types import has_tangents, is_real, is_tensor
 from vlad.data.devices import current, device_named, device_of, moved, name_of
@@ -52,7 +52,7 @@ from vlad.primitives.data import boolean, constant_row
 from vlad.primitives.elementwise import different_devices, unlike
 from vlad.primitives.numbers import invalid
 from vlad.primitives.open_lists import element_of, is_open, list_of_parts, stacked_open, unstacked_open
-from vlad.primitives.shaping import MOST_LISTED, stacked
+from vlad.primitives.shaping import stacked
 from vlad.primitives.type_rules import (
     are_alike,
     as_kind,
@@ -192,7 +192,7 @@ def _listed(w: AbstractMachine, t: Any) -> Any:
     shape = shape_of(t)
     if not shape:
         return t
-    if not at_most(math.prod(shape), MOST_LISTED):
+    if not w.is_listed(math.prod(shape)):
         return unstacked_open(w, t, 0, ENTRIES)
     result = w.constant(NIL)
     for index in reversed(range(shape[0])):

@@ -18,7 +18,7 @@ from vlad.compile.analysis.static_operands import Fixed
 from vlad.compile.analysis.trees import Tree, nodes, shares_much
 from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import NOT_COMPILED, UNKNOWN_LENGTH, Unbounded, Unsettled
-from vlad.core.extents import AnExtent, Extent, real_of
+from vlad.core.extents import MOST_LISTED, AnExtent, Extent, at_most, real_of
 from vlad.core.loop_nests import SIZES, Kernel, Routine
 from vlad.core.nodes import (
     Apply,
@@ -757,6 +757,10 @@ class AbstractInterpreter:
     def as_real(self, boolean: Known) -> Known:
         """1 for true, 0 for false, to compute with in loops."""
         return Known(self.types.real, boolean.leaves)
+
+    def is_listed(self, count: AnExtent) -> bool:
+        """Whether a list of so many parts of a tensor has a known length."""
+        return at_most(count, MOST_LISTED) if self.sizes is None else self.sizes.is_listed(count)
 
     def length_of_list(self, count: Known) -> AnExtent:
         """The length of a list, whose elements have been counted: in each call it is that of the first list that is counted at

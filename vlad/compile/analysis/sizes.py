@@ -9,18 +9,30 @@ several variants.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from vlad.compile.analysis.static_operands import Fixed
 from vlad.compile.analysis.trees import Tree
-from vlad.core.extents import LEAST, TYPICAL, AnExtent, Extent, Guards, Size, is_late, replaced
+from vlad.core.extents import (
+    LEAST,
+    MOST_LISTED,
+    TYPICAL,
+    AnExtent,
+    Extent,
+    Guards,
+    Size,
+    at_most,
+    is_late,
+    replaced,
+)
 from vlad.core.types import Type, Types, found, is_tensor
 from vlad.data.tensors import Tensor, kind_name
 from vlad.data.values import Value, look
 
 SHORT_AXIS = 8  # the greatest length of an axis that is at first compiled by itself,
 MOST_SHORT = 4  # and the number of variants that differ in such lengths only
+FEW_LISTED = 16  # parts of a tensor in a list of known length at first: loops over more are as fast, and compiled sooner
 MOST_TENSORS = 256  # among the operands of a call that has sizes
 
 # The kind and the shape of each tensor; for a number that determines shapes, itself
@@ -59,13 +71,27 @@ def shapes_of(operands: Iterable[Value | Tree]) -> Shapes:
 class Sizes:
     """The sizes of a call. `shapes`: of the tensors among its operands, by id; for a number that determines shapes, itself.
     `lengths`: of lists that are counted within the call, by the place in the program; with `of_numbers`, also those that are
-    given by numbers that the call computes."""
+    given by numbers that the call computes. `listed`: the number of parts of a tensor up to which a list of them has a known
+    length; `opened`: has a list none for that reason alone?"""
 
     guards: Guards = field(default_factory=Guards)
     sizes: tuple[Size, ...] = ()
     shapes: Mapping[int, tuple[AnExtent, ...]] = field(default_factory=dict)
     lengths: dict[Hashable, AnExtent] = field(default_factory=dict)
     of_numbers: bool = False
+    listed: int = FEW_LISTED
+    opened: set[int] = field(default_factory=set)
+
+    def is_listed(self, count: AnExtent) -> bool:
+        """Whether a list of so many parts of a tensor has a known length."""
+        if not at_most(count, self.listed) and at_most(count, MOST_LISTED):
+            self.opened.add(count)
+        return at_most(count, self.listed)
+
+    @property
+    def with_lists(self) -> Sizes | None:
+        """The same with known lengths of more lists; None if there are no more."""
+        return replace(self, listed=MOST_LISTED, opened=set()) if self.opened else None
 
     def length(self, place: Hashable) -> AnExtent:
         """The length of the list that is counted at a place."""
@@ -88,7 +114,7 @@ class Sizes:
             key: tuple([replaced(length, values) for length in shape]) for key, shape in self.shapes.items()
         }
         lengths = {place: replaced(length, values) for place, length in self.lengths.items()}
-        return Sizes(self.guards, left, shapes, lengths, self.of_numbers)
+        return replace(self, sizes=left, shapes=shapes, lengths=lengths)
 
     @property
     def extents(self) -> list[Extent]:

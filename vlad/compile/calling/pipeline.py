@@ -61,6 +61,10 @@ def made(
     own = sizes or Sizes()
     try:
         return best(attempt, longest, zeros_distinct=zeros_distinct)
+    except Unbounded:
+        fewer = own.with_lists
+        if fewer is None:
+            raise
     except Resized as resized:
         if resized.is_needed and any(size.is_late for size in resized.values):
             raise Unsettled(UNKNOWN_LENGTH, for_number=True) from None
