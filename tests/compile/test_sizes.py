@@ -274,6 +274,45 @@ def test_axes_that_a_call_computes_are_left_to_the_evaluator() -> None:
         assert agree(compiled["f"](x), evaluated["f"](x))
 
 
+def test_arrays_of_any_length_are_collected() -> None:
+    """The collector copies whole arrays, whose lengths are determined by the call, or within it."""
+    text = """
+      (define (f x n)
+        (let loop ((i 0) (t x) (r 0))
+          (if (= i n)
+              (list t r)
+              (let ((s (stack (map (lambda (row) (* 0.999 (sin (+ row i)))) (unstack t)))))
+                (loop (+ i 1) s (+ r (sum s)))))))
+      (define (g x n)
+        (let loop ((i 0) (t x) (l '())) (if (= i n) (list t l) (loop (+ i 1) (sin (+ t i)) (if (= i 9) (list t) l)))))"""
+    compiled, evaluated = sessions(text)
+    for rows in 30, 41, 55:
+        x = normal(rows, 30)
+        for name, turns in (("f", 6), ("g", 8_000)):
+            compiled[name](x, turns)
+    x = normal(50, 30)
+    assert agree(compiled["f"](x, 700), evaluated["f"](x, 700))
+    assert agree(compiled["g"](x, 4_000), evaluated["g"](x, 4_000))
+    assert len(variants(compiled)) == len(variants(compiled, "g")) == 2
+
+
+def test_a_call_from_within_a_call_of_other_lengths() -> None:
+    """Python's function, which compiled code calls to write, calls it again."""
+    found = []
+
+    def write(text: str) -> None:
+        if text.strip() and len(found) < 3:
+            found.append(0)
+            session["f"](np.ones(25 + len(found)))
+
+    session = vlad.Session(tier="compile", write=write)
+    session.run_text("(define (f x) (write (size x)) (newline) (list (* x 2) (sum x)))")
+    for n in 20, 30, 40, 33:
+        found.clear()
+        doubled, total = session["f"](np.ones(n))
+        assert doubled.shape == (n,) and total == n and list(doubled) == [2.0] * n
+
+
 def test_a_stack_of_no_elements() -> None:
     compiled, evaluated = sessions("(define (f x) (stack (filter (lambda (r) (> (sum r) 0)) (unstack x))))")
     for n in 12, 20, 30:

@@ -201,6 +201,12 @@ class Compiled(Crossing):
         copied = largest if "p" in self.words.results else 0  # results are copied
         return has_room(largest + copied)
 
+    def takes(self, operands: tuple[Value, ...]) -> bool:
+        """Whether these are of the types for which it was compiled, as far as that is known during a call, whose sizes the
+        library has."""
+        with self.lock:
+            return not self.busy and super().takes(operands)
+
     def __call__(self, *operands: Value) -> Value:
         """Call it with operands. Raises Mismatch, Failed or LimitExceeded."""
         with self.lock:

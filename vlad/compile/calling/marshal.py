@@ -7,8 +7,10 @@ with the boxes that they point to; or a value. Raises Mismatch if a value is not
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from vlad.compile.analysis.sizes import Shapes
@@ -50,22 +52,16 @@ class Crossing:
 
     def takes(self, operands: tuple[Value, ...]) -> bool:
         """Whether these are of the types for which it was compiled."""
-        with self.lock:
-            self._forget_lengths()
-            try:
-                for operand, type_ in zip(operands, self.interface.operands, strict=True):
-                    self._encode(operand, type_, [], [])
-                self._measure()
-                return True
-            except Mismatch:
-                return False
-            finally:
-                self._made.clear()
-                self._seen.clear()
+        with self._aside():
+            for operand, type_ in zip(operands, self.interface.operands, strict=True):
+                self._encode(operand, type_, [], [])
+            self._measure()
+            return True
+        return False
 
     def _forget_lengths(self) -> None:
         self._lengths = [0] * self.interface.sizes
-        self._others.clear()
+        self._others = []
 
     def _measure(self) -> None:
         """Compute the lengths that depend on sizes, after all operands were converted. Raises Mismatch if the code does not serve
@@ -100,16 +96,24 @@ class Crossing:
 
     def takes_one(self, index: int, operand: Value) -> bool:
         """Whether the operand with this index is of the type for which it was compiled."""
+        with self._aside():
+            self._encode(operand, self.interface.operands[index], [], [])
+            return True
+        return False
+
+    @contextlib.contextmanager
+    def _aside(self) -> Iterator[None]:
+        """A context for trying operands, possibly during a call, of which it keeps what was written. Suppresses Mismatch."""
         with self.lock:
+            kept = self._made, self._seen, self._lengths, self._others
+            self._made, self._seen, self._others = {}, {}, []
+            self._forget_lengths()
             try:
-                self._forget_lengths()
-                self._encode(operand, self.interface.operands[index], [], [])
-                return True
+                yield
             except Mismatch:
-                return False
+                pass
             finally:
-                self._made.clear()
-                self._seen.clear()
+                self._made, self._seen, self._lengths, self._others = kept
 
     # Values → words.
 

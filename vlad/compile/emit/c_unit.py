@@ -199,7 +199,7 @@ class CUnit(Definitions):
                 numbers = [self.cell_number(c) for c in member.cells]
                 size = member.size
                 if type(size) is Extent:
-                    self.measured.append(f"  vlad_members[{len(members)}].size = {size};")
+                    self.measured.append((len(members), size))
                     size = 0
                 members.append(f"{{{size}, {len(at)}, {{{number_list(at)}}}, {{{number_list(numbers)}}}}}")
         return (
@@ -320,18 +320,27 @@ static int vlad_begin_once(void) {
         )
 
     def _admit(self) -> list[str]:
-        """The function that returns whether the code serves the lengths that have been determined in the call so far."""
+        """The function that returns whether the code serves the lengths that have been determined in the call so far. It also
+        sets the sizes that depend on them, for the collector."""
         lines = []
         for relation, difference in self.late[0].guards.conditions:
             if difference.late:
                 known = " && ".join([f"n{size.number}" for size in difference.late])
                 lines.append(f"  if ({known} && !({difference} {relation} 0)) return 0;")
-        return ["static int vlad_admits(void) {", *lines, "  return 1;", "}"]
+        return ["static int vlad_admits(void) {", *lines, *self._resize(True), "  return 1;", "}"]
 
     def _lengths(self) -> list[str]:
         """The function that returns the present lengths of axes at the interface."""
         lines = [f"  extents[{index}] = {extent};" for index, extent in enumerate(self.extents)]
         return ["void vlad_lengths(long *extents) {", *lines, "}"]
+
+    def _resize(self, late: bool) -> list[str]:
+        """The statements that set the sizes of members that depend on lengths determined within a call, or on others only."""
+        return [
+            f"  vlad_members[{number}].size = {size};"
+            for number, size in self.measured
+            if bool(size.late) == late
+        ]
 
     def _measure(self) -> list[str]:
         """The function to which the sizes of a call are passed before it. It returns 0 if the code does not serve them, 1 for a
@@ -345,15 +354,17 @@ static int vlad_begin_once(void) {
             for relation, difference in guards
             if not difference.late
         ]
-        lines.append("  vlad_lengths(extents);")
+        lines += [
+            f"  extents[{index}] = {extent};" for index, extent in enumerate(self.extents) if not extent.late
+        ]
         lines.append("  long largest = 0, bytes;")
-        for room in self.needs.rooms:
+        for room in [room for room in self.needs.rooms if not room.late]:
             lines.append(f"  bytes = {WORD} * {room}; if (bytes > largest) largest = bytes;")
         lines.append(f"  extents[{len(self.extents)}] = largest;")
-        lines += self.measured
+        lines += self._resize(False)
         many = [
             f"largest > {MOST_AT_ONCE * WORD}",
-            *[f"{turns} > {MOST_AT_ONCE}" for turns in self.needs.turns],
+            *[f"{turns} > {MOST_AT_ONCE}" for turns in self.needs.turns if not turns.late],
         ]
         is_long = "1" if self.needs.stops else " || ".join(many)
         return [

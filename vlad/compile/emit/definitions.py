@@ -59,7 +59,9 @@ class Definitions:
         self.program = program
         self.alone = alone
         self.extents, self.sizes, self.late = extents, extents[:sizes], late
-        self.measured: list[str] = []  # statements that follow when the sizes of a call are known
+        self.measured: list[
+            tuple[int, Extent]
+        ] = []  # the members of cells whose sizes are known only in a call
         self.facts = Facts(program.functions)
         self.owning = owning(program)
         self.failures: list[Fail] = []
