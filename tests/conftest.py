@@ -6,20 +6,26 @@ Random tests draw the same examples in every run, so that a red run means that t
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadGroupScheduling
 
 from vlad.compile.native import toolchain
 from vlad.compile.native.c_extension import border
 from vlad.control import debug
 from vlad.control.frame_stack import with_room
+from vlad.evaluate import emit_python
 
 sys.path.insert(0, str(Path(__file__).parent))
 from amounts import THOROUGH
@@ -31,6 +37,17 @@ debug.rungs = frozenset([debug.TRACEBACKS, debug.CHECKS])
 # around a test are generators, whose frames are elsewhere: so the method is replaced.)
 _run = pytest.Function.runtest
 pytest.Function.runtest = lambda self: with_room(_run, self)  # type: ignore[method-assign]
+
+# The many sessions of tests emit the same texts: half of the time in which these were compiled went into texts compiled before.
+_code_of = functools.lru_cache(maxsize=4096)(emit_python._compiled)
+
+
+def _compiled_once(text: str) -> CodeType:
+    """A copy, as Python adapts the instructions of a code object to the function that has it."""
+    return _code_of(text).replace()
+
+
+emit_python._compiled = _compiled_once
 
 # Tier 0, unless a test selects another, as programs, examples and tests/compile do.
 os.environ.setdefault("VLAD_TIER", "evaluate")
@@ -60,6 +77,32 @@ def pytest_xdist_auto_num_workers() -> int:
     return (
         len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)) + 1
     )
+
+
+# Few tests, which take long.
+LONG = {
+    "test_addresses.py", "test_auto.py", "test_cache.py", "test_kernels.py", "test_lengths.py", "test_machine.py",
+    "test_matrices.py", "test_matrix_functions.py", "test_memory.py", "test_packaging.py", "test_programs.py", "test_raising.py",
+    "test_read_back.py", "test_several_shapes.py", "test_strings.py", "test_structures.py", "test_terminal.py",
+}  # fmt: skip
+
+
+class _ByFile(LoadGroupScheduling):  # type: ignore[misc]
+    """The tests of a group, or else of a file, run in one process, as they share fixtures, caches and expected results. When
+    they were spread over three processes, they took a quarter more time.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        group: str = super()._split_scope(nodeid)
+        return group.partition("::")[0] if group == nodeid else group
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _ByFile | None:
+    if config.getoption("dist") != "loadgroup":
+        return None
+    config.option.loadscopereorder = False  # the order is that of `pytest_collection_modifyitems`
+    return _ByFile(config, log)
 
 
 def pytest_collection_finish() -> None:
@@ -92,9 +135,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if config.option.markexpr == "quick" and is_test and collection_path not in FILES else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Quick tests are those of quick.py. Tests that select their tier need not be repeated in runs where everything
-    is compiled.
+    is compiled. Several processes begin with the files that take longest, lest one of them is the last to end.
     """
     for item in items:
         if is_quick(item.path, item.nodeid.partition("::")[2]):
@@ -102,6 +145,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         callspec = getattr(item, "callspec", None)
         if callspec is not None and "tier" in callspec.params:
             item.add_marker("own_tier")
+    if hasattr(config, "workerinput"):
+        number = Counter(item.path for item in items)
+        items.sort(key=lambda item: (item.path.name not in LONG, -number[item.path], item.path))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

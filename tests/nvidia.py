@@ -35,6 +35,7 @@ def needed() -> Any:
     return _library()
 
 
+@functools.lru_cache(maxsize=64)
 def compiled(text: str, architecture: str) -> str:
     """The text for a GPU, as assembly (PTX)."""
     library, unit, size = needed(), ctypes.c_void_p(), ctypes.c_size_t()

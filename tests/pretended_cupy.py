@@ -337,10 +337,18 @@ class RawModule:
         assert all(type(option) is str for option in options)
 
     @functools.cached_property
+    def functions(self) -> dict[str, tuple[list[str], str]]:
+        """The parameters and the body of each, by name."""
+        return {
+            name: (parameters.split(", ") if parameters else [], body)
+            for name, parameters, body in HEAD.findall(self.code)
+        }
+
+    @functools.cached_property
     def library(self) -> Any:
         runs = []
-        for name, parameters, body in HEAD.findall(self.code):
-            kinds = [parameter.rsplit(" ", 1)[0] for parameter in parameters.split(", ") if parameter]
+        for name, (parameters, body) in self.functions.items():
+            kinds = [parameter.rsplit(" ", 1)[0] for parameter in parameters]
             actual = ", ".join([f"*({kind} *)emulated_operands[{n}]" for n, kind in enumerate(kinds)])
             meets = str(int("__syncthreads" in body))
             runs.append(RUN.replace("NAME", name).replace("ACTUAL", actual).replace("MEETS", meets))
@@ -349,24 +357,24 @@ class RawModule:
             code = translated(compiled(self.code, ARCHITECTURES[-1]))
         text = "\n".join([EMULATION, code, *runs])
         path = Path(_folder.name) / hashlib.sha256(text.encode()).hexdigest()[:24]
-        path.with_suffix(".c").write_text(text)
-        subprocess.run(
-            ["cc", "-O0", "-w", "-shared", "-nostdlib", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-mlong-double-64",
-             "-o", path.with_suffix(".so"), path.with_suffix(".c"), "-lm"], check=True,
-        )  # fmt: skip
+        if not path.with_suffix(".so").exists():
+            path.with_suffix(".c").write_text(text)
+            subprocess.run(
+                ["cc", "-O0", "-w", "-shared", "-nostdlib", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing",
+                 "-mlong-double-64", "-o", path.with_suffix(".so"), path.with_suffix(".c"), "-lm"], check=True,
+            )  # fmt: skip
         return ctypes.CDLL(str(path.with_suffix(".so")))
 
     def get_function(self, name: str) -> Callable[..., None]:
         run = getattr(self.library, f"run_{name}")
-        (parameters,) = [found for own, found, _ in HEAD.findall(self.code) if own == name]
-        count = len(parameters.split(", ")) if parameters else 0
+        parameters, _ = self.functions[name]
 
         def call(grid: tuple[int], block: tuple[int], operands: tuple[Any, ...]) -> None:
-            assert type(grid) is type(block) is type(operands) is tuple and len(operands) == count
+            assert type(grid) is type(block) is type(operands) is tuple and len(operands) == len(parameters)
             assert 0 < grid[0] < 1 << 31 and 0 < block[0] <= 1024 and block[0] % 32 == 0
             words: list[Any] = []
             ranges: list[int] = []
-            for operand, parameter in zip(operands, parameters.split(", "), strict=False):
+            for operand, parameter in zip(operands, parameters, strict=True):
                 if isinstance(operand, Array):
                     kind = parameter.removeprefix("const ").partition(" *")[0]
                     is_part = re.fullmatch(r"p\d+", parameter.split()[-1]) is not None

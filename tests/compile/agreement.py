@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,3 +58,13 @@ def agree(text: str, *operands: Any, compiled: bool = True) -> list[Any]:
         assert compiling.tiers.disagreements == 0
         assert {entry.reason for entry in compiling.tiers.entries.values()} == {None}, text
     return found
+
+
+def side_by_side(session: vlad.Session, texts: Sequence[str], count: int) -> Callable[..., list[Any]]:
+    """The results of several functions of the same `count` operands, as one program: the C compiler runs once instead of for each
+    of them. Each has operands of its own, so that nothing is computed once for two of them.
+    """
+    names = [[f"of-{place}-{n}" for n in range(count)] for place in range(len(texts))]
+    calls = [f"({text} {' '.join(own)})" for text, own in zip(texts, names, strict=True)]
+    whole = session.eval(f"(lambda ({' '.join(itertools.chain(*names))}) (list {' '.join(calls)}))")
+    return lambda *operands: whole(*operands * len(texts))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agreement import side_by_side
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loop_cases import loop_lines, nests
@@ -143,14 +144,13 @@ TEXTS = {
     "by negative squares": "(lambda (a b) (let ((s (- -1 (* b b)))) (/ (/ a s) s)))",
     "by its first": "(lambda (a b) (/ a (tensor-ref b 0)))",
 }
-COMPILED, EVALUATED = [
-    {name: vlad.Session(tier=tier).eval(text) for name, text in TEXTS.items()}
-    for tier in ("compile", "evaluate")
+COMPILED, FAST, EVALUATED = [
+    side_by_side(vlad.Session(tier=tier, fast_math=fast_math), [*TEXTS.values()], 2)
+    for tier, fast_math in (("compile", False), ("compile", True), ("evaluate", False))
 ]
 SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 5e-324, -1e-310, 1e-300, 1e300, -1e200, 1e-40, 1e35, 1.0]
 
 
-@pytest.mark.parametrize("name", TEXTS)
 @settings(deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -162,7 +162,7 @@ SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 5e-324, -1e-310, 1e-300, 1e
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_to_the_same_bits(
-    name: str, seed: int, kind: str, widths: tuple[float, float], specials: list[tuple[int, int, float]]
+    seed: int, kind: str, widths: tuple[float, float], specials: list[tuple[int, int, float]]
 ) -> None:
     """Of numbers about 1 and of numbers all over the range, with some among them for which products do not do."""
     r = np.random.default_rng(seed)
@@ -172,13 +172,13 @@ def test_to_the_same_bits(
         ]
         for operand, place, value in specials:
             operands[operand][place] = value
-    for found, expected in zip(
-        parts(COMPILED[name](*operands)), parts(EVALUATED[name](*operands)), strict=True
-    ):
-        assert found.dtype == expected.dtype == kind
-        np.testing.assert_array_equal(found, expected)
-        if name != "quotient":  # of a zero to which nothing contributed the sign may be another
-            np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[found == 0]))
+    for name, *answers in zip(TEXTS, COMPILED(*operands), EVALUATED(*operands), strict=True):
+        for found, expected in zip(*map(parts, answers), strict=True):
+            assert found.dtype == expected.dtype == kind, name
+            np.testing.assert_array_equal(found, expected, name)
+            if name != "quotient":  # of a zero to which nothing contributed the sign may be another
+                zeros = found == 0
+                np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]), name)
 
 
 def parts(answer: Any) -> list[Any]:
@@ -186,14 +186,13 @@ def parts(answer: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind, tolerance", [("float64", 1e-14), ("float32", 1e-5)])
-@pytest.mark.parametrize("name", TEXTS)
-def test_fast_math_multiplies_by_reciprocals(name: str, kind: str, tolerance: float) -> None:
+def test_fast_math_multiplies_by_reciprocals(kind: str, tolerance: float) -> None:
     """To other last digits; and where nothing overflows, to nothing worse."""
-    fast = vlad.Session(tier="compile", fast_math=True).eval(TEXTS[name])
     r = np.random.default_rng(1)
     operands = [(r.choice([-1, 1], 200) * 10.0 ** r.uniform(-3, 3, 200)).astype(kind) for _ in range(2)]
-    for found, expected in zip(parts(fast(*operands)), parts(EVALUATED[name](*operands)), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=tolerance)
+    for name, *answers in zip(TEXTS, FAST(*operands), EVALUATED(*operands), strict=True):
+        for found, expected in zip(*map(parts, answers), strict=True):
+            np.testing.assert_allclose(found, expected, tolerance, err_msg=name)
 
 
 def test_fast_math_leaves_sums_to_the_c_compiler_but_for_exponentials() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from agreement import side_by_side
 from amounts import THOROUGH
 from loop_cases import loop_lines
 
@@ -90,28 +91,23 @@ TEXTS = [
     "(lambda (x y) ((gradient-R (lambda (y) (sum (square (sum (* x y) #:axis 1))))) y))",
     "(lambda (x y) (let ((s (sum x #:axis 1 #:keep #t))) (list s (- x s) (sum (* (- x s) x) #:axis 1))))",
 ]
-EVALUATED, COMPILED = [
-    {text: vlad.Session(tier=tier).eval(text) for text in TEXTS} for tier in ("evaluate", "compile")
-]
+EVALUATED, COMPILED = [side_by_side(vlad.Session(tier=tier), TEXTS, 2) for tier in ("evaluate", "compile")]
 
 
 # Each is compiled: fewer than the lanes, as many, several times as many with and without a rest, and too many.
 COLUMNS = [7, 8, 9, 12, 16, 19, 20, 31, 40, 63, 64] if THOROUGH else [7, 8, 9, 19, 40, 63, 64]
 
 
-@pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("kind", ["float64", "float32"])
 @pytest.mark.parametrize("columns", COLUMNS)
-def test_as_tier_0(text: str, kind: str, columns: int) -> None:
+def test_as_tier_0(kind: str, columns: int) -> None:
     """Of whole numbers, whose sums are exact in every order."""
     r = np.random.default_rng(columns)
     x, y = [r.integers(-5, 6, shape).astype(kind) for shape in ((9, columns), (columns,))]
-    found, expected = [
-        answer if isinstance(answer, list) else [answer]
-        for answer in (COMPILED[text](x, y), EVALUATED[text](x, y))
-    ]
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one, other, strict=isinstance(other, np.ndarray))
+    for text, *answers in zip(TEXTS, COMPILED(x, y), EVALUATED(x, y), strict=True):
+        found, expected = [answer if isinstance(answer, list) else [answer] for answer in answers]
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other, text, strict=isinstance(other, np.ndarray))
 
 
 SOFTMAX = """(lambda (x y)

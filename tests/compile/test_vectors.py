@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any
 
 import numpy as np
 import pytest
+from agreement import side_by_side
 from amounts import THOROUGH
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,11 +53,14 @@ SUMS = {
 COMPILED, EVALUATED = vlad.Session(tier="compile"), vlad.Session(tier="evaluate")
 
 
-def procedures(texts: dict[str, str]) -> dict[str, tuple[Any, Any]]:
-    return {name: (COMPILED.eval(text), EVALUATED.eval(text)) for name, text in texts.items()}
+ALL = {**TEXTS, **SUMS}
+OF_FLOATS = ["exp", "log", "expt", "of a negative", "divided"]
 
 
-ALL = procedures({**TEXTS, **SUMS})
+@functools.cache
+def procedures(*names: str) -> list[Any]:
+    """These, on each tier."""
+    return [side_by_side(session, [ALL[name] for name in names], 2) for session in (COMPILED, EVALUATED)]
 
 
 def unit(text: str, *operands: Any) -> str:
@@ -111,7 +116,7 @@ def test_the_text() -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_these_are_such_loops(name: str) -> None:
     """And they use the host's functions where our own are missing."""
-    lisp = {**TEXTS, **SUMS}[name]
+    lisp = ALL[name]
     text = unit(lisp, np.ones(301), np.ones(301))
     asks_host = ("log " in lisp or "expt " in lisp) and name != "of logarithms"  # whose gradient has none
     assert "vlad_wide_exp(" in text or asks_host
@@ -128,13 +133,18 @@ def test_short_rows_are_not() -> None:
 LENGTHS = [256, 257, 263, 264, 1000, 2048, 2055, 2061] if THOROUGH else [256, 263, 1000, 2061]
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("texts", [TEXTS, SUMS], ids=["stored", "summed"])
 @settings(deadline=None, max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), length=st.sampled_from(LENGTHS))
-def test_they_compute_what_tier_0_does(name: str, seed: int, length: int) -> None:
+def test_they_compute_what_tier_0_does(texts: dict[str, str], seed: int, length: int) -> None:
     r = np.random.default_rng(seed)
     x, y = r.normal(0, 5, length), r.normal(0, 1, length)
-    found, expected = (np.asarray(procedure(x, y)) for procedure in ALL[name])
+    answers = [procedure(x, y) for procedure in procedures(*texts)]
+    for name, *both in zip(texts, *answers, strict=True):
+        expect_alike(name, *map(np.asarray, both), length, x)
+
+
+def expect_alike(name: str, found: Any, expected: Any, length: int, x: Any) -> None:
     units = 4 if name in TEXTS else 4 * math.sqrt(length)
     if name in ("of a difference", "of neighbours", "divided"):  # two of them
         units = 16
@@ -143,19 +153,19 @@ def test_they_compute_what_tier_0_does(name: str, seed: int, length: int) -> Non
         if name not in ("of a difference", "its product")
         else np.max(np.abs(expected)) + np.exp(np.max(x))
     )
-    assert np.shape(found) == np.shape(expected)
-    assert np.all(np.abs(found - expected) <= units * np.finfo(float).eps * scale)
+    assert np.shape(found) == np.shape(expected), name
+    assert np.all(np.abs(found - expected) <= units * np.finfo(float).eps * scale), name
 
 
-@pytest.mark.parametrize("name", ["exp", "log", "expt", "of a negative", "divided"])
 @settings(deadline=None, max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1), length=st.sampled_from([512, 513, 527, 4096, 4111]))
-def test_so_they_do_of_floats(name: str, seed: int, length: int) -> None:
+def test_so_they_do_of_floats(seed: int, length: int) -> None:
     r = np.random.default_rng(seed)
     x, y = r.normal(0, 2, length).astype(np.float32), r.normal(0, 1, length).astype(np.float32)
-    found, expected = (procedure(x, y) for procedure in ALL[name])
-    assert found.dtype == expected.dtype == np.float32
-    np.testing.assert_allclose(found, expected, rtol=16 * np.finfo(np.float32).eps)
+    answers = [procedure(x, y) for procedure in procedures(*OF_FLOATS)]
+    for name, found, expected in zip(OF_FLOATS, *answers, strict=True):
+        assert found.dtype == expected.dtype == np.float32
+        np.testing.assert_allclose(found, expected, 16 * np.finfo(np.float32).eps, err_msg=name)
 
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.0, 3.0, -3.0, 0.5, -0.5, 1e-310, -1e-310, 5e-324, 1e308, -1e308, 709.0, 710.0, -745.0, -746.0,
@@ -184,21 +194,27 @@ def test_numbers_at_the_ends(text: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["float64", "float32"])
 @pytest.mark.parametrize("length", [4, 100, 300, 600])
-@pytest.mark.parametrize(
-    "text", ["(expt x 0.5)", "(expt x half)", "(expt x (+ half (* 0 x)))", "(expt x (stack (list half)))"]
-)
-def test_a_power_that_is_a_root(text: str, length: int, kind: str) -> None:
+def test_a_power_that_is_a_root(length: int, kind: str) -> None:
     """As in C, also where powers are computed as roots, as by C compilers in vectorized code, and by NumPy."""
     x = np.resize(np.array([-math.inf, -0.0, 4.0, math.inf, -1.0, 2.0, math.nan]), length).astype(kind)
-    x = x[np.isfinite(x)] if "0 x" in text else x
-    expected = np.array(
-        [math.inf if y == -math.inf else np.nan if not y >= 0 else math.sqrt(y) + 0.0 for y in x.tolist()],
-        kind,
-    )
+    finite = x[np.isfinite(x)]
+    texts = [
+        "(expt x 0.5)",
+        "(expt x half)",
+        "(expt x (stack (list half)))",
+        "(expt finite (+ half (* 0 finite)))",
+    ]
     for session in (COMPILED, EVALUATED):
-        found = session.eval(f"(lambda (x half) {text})")(x, 0.5)
-        np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(kind).eps)
-        np.testing.assert_array_equal(np.signbit(found[found == 0]), False)
+        roots = side_by_side(session, [f"(lambda (x finite half) {text})" for text in texts], 3)
+        answers = roots(x, finite, 0.5)
+        for text, found in zip(texts, answers, strict=True):
+            expected = np.array([root_of(y) for y in (finite if "finite" in text else x).tolist()], kind)
+            np.testing.assert_allclose(found, expected, 4 * np.finfo(kind).eps, err_msg=text)
+            np.testing.assert_array_equal(np.signbit(found[found == 0]), False, text)
+
+
+def root_of(y: float) -> float:
+    return math.inf if y == -math.inf else math.nan if not y >= 0 else math.sqrt(y) + 0.0
 
 
 def test_the_functions_of_vectors_are_called(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agreement import side_by_side
 from amounts import THOROUGH
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -363,10 +364,7 @@ TEXTS = {
 }
 OF_FLOATS = {name: text.replace("300", "600").replace("301", "601") for name, text in TEXTS.items()}
 (COMPILED, EVALUATED), (COMPILED_OF_FLOATS, EVALUATED_OF_FLOATS) = [
-    [
-        {name: vlad.Session(tier=tier).eval(text) for name, text in texts.items()}
-        for tier in ("compile", "evaluate")
-    ]
+    [side_by_side(vlad.Session(tier=tier), [*texts.values()], 2) for tier in ("compile", "evaluate")]
     for texts in (TEXTS, OF_FLOATS)
 ]
 SPECIAL = [
@@ -386,7 +384,6 @@ SPECIAL = [
 ]
 
 
-@pytest.mark.parametrize("name", TEXTS)
 @settings(deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -396,22 +393,21 @@ SPECIAL = [
     ),
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_to_the_same_bits(
-    name: str, seed: int, widths: tuple[int, int], specials: list[tuple[int, int, float]]
-) -> None:
+def test_to_the_same_bits(seed: int, widths: tuple[int, int], specials: list[tuple[int, int, float]]) -> None:
     """Of numbers about 1 and of numbers over the whole range, including exceptional ones."""
     r = np.random.default_rng(seed)
     operands = [numbers(r, 301, width) for width in widths]
     for operand, place, value in specials:
         operands[operand][place] = value
     with np.errstate(all="ignore"):
-        found, expected = COMPILED[name](*operands), EVALUATED[name](*operands)
-    np.testing.assert_array_equal(found, expected)
-    if name != "gradient":  # of a zero to which nothing contributed the sign may be another
-        np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[found == 0]))
+        answers = COMPILED(*operands), EVALUATED(*operands)
+    for name, found, expected in zip(TEXTS, *answers, strict=True):
+        np.testing.assert_array_equal(found, expected, name)
+        if name != "gradient":  # of a zero to which nothing contributed the sign may be another
+            zeros = found == 0
+            np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]), name)
 
 
-@pytest.mark.parametrize("name", TEXTS)
 @settings(deadline=None, max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -419,16 +415,15 @@ def test_to_the_same_bits(
     special=st.tuples(st.integers(0, 1), st.integers(0, 600), st.sampled_from([1.0, *SPECIAL])),
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_to_the_same_bits_of_floats(
-    name: str, seed: int, width: int, special: tuple[int, int, float]
-) -> None:
+def test_to_the_same_bits_of_floats(seed: int, width: int, special: tuple[int, int, float]) -> None:
     r = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
         operands = [numbers(r, 601, width).astype(np.float32) for _ in range(2)]
         operands[special[0]][special[1]] = special[2]
-        found, expected = COMPILED_OF_FLOATS[name](*operands), EVALUATED_OF_FLOATS[name](*operands)
-    assert found.dtype == expected.dtype
-    np.testing.assert_array_equal(found, expected)
+        answers = COMPILED_OF_FLOATS(*operands), EVALUATED_OF_FLOATS(*operands)
+    for name, found, expected in zip(OF_FLOATS, *answers, strict=True):
+        assert found.dtype == expected.dtype, name
+        np.testing.assert_array_equal(found, expected, name)
 
 
 def test_the_text_of_one_that_writes_over_what_it_divides() -> None:
@@ -601,7 +596,7 @@ def test_the_processors_notes_stay() -> None:
     """Of an overflow before the call and of one in it, as of any other computation's."""
     library = ctypes.CDLL("libm.so.6")
     overflow = 8
-    f = COMPILED["by either sign"]
+    f = vlad.Session(tier="compile").eval(TEXTS["by either sign"])
     ordinary, huge = np.linspace(1, 2, 301), np.full(301, 1e300)
     for before, operand, after in ((0, ordinary, 0), (overflow, ordinary, overflow), (0, huge, overflow)):
         library.feclearexcept(overflow)

@@ -9,7 +9,9 @@ reals, and array-api-strict rejects both: so every row gets operands of every ki
 
 from __future__ import annotations
 
+import functools
 import itertools
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -37,12 +39,18 @@ from vlad.primitives.table import PROCEDURES, TABLE
 
 
 def quicken() -> None:
-    """A quarter of the time went into how array-api-strict compares kinds, which it looks for in tuples, and into the version of
-    the standard, which it sets whenever it is asked for its namespace. What it rejects stays the same.
+    """A quarter of the time went into how array-api-strict makes and compares kinds, which it looks for in tuples, how it
+    compares devices, and into the version of the standard, which it sets whenever it is asked for its namespace. What it rejects
+    stays the same.
     """
     strict: Any = array_api_strict
-    strict.float64.__class__.__eq__ = lambda a, b: type(a) is type(b) and a._np_dtype == b._np_dtype
-    strict._array_object._all_dtypes = frozenset(strict._array_object._all_dtypes)
+    of_array = strict._array_object
+    kind, place = type(strict.float64), type(of_array.CPU_DEVICE)
+    kind.__eq__ = lambda a, b: type(a) is type(b) and a._np_dtype == b._np_dtype
+    place.__eq__ = lambda a, b: type(a) is type(b) and a._device == b._device
+    known = {one._np_dtype: one for one in of_array._all_dtypes}
+    of_array.DType = lambda dtype: known.get(dtype) or kind(dtype)
+    of_array._all_dtypes = frozenset(of_array._all_dtypes)
     type(strict.zeros(1)).__array_namespace__ = lambda self, api_version=None: strict
 
 
@@ -175,17 +183,24 @@ def test_what_is_pretended_is_so() -> None:
     assert not MISSING & set(known) and not {f"ndarray.{name}" for name in MISSING} & set(known)
 
 
-sessions: dict[str, vlad.Session] = {}
+@functools.cache
+def session_of(tier: str | None, device: str) -> vlad.Session:
+    session = vlad.Session(device=named(device))
+    session.eval(SETUP + ASKED)
+    return session
+
+
 expected: dict[Any, Any] = {}  # NumPy's results for a text and operands, for all devices
 
 
 def session_on(device: str) -> vlad.Session:
-    if device not in sessions:
-        if device == "cuda" and not devices_has_cuda():
-            pytest.skip("no GPU, or no CuPy")
-        sessions[device] = vlad.Session(device=named(device))
-        sessions[device].eval(SETUP + ASKED)
-    return sessions[device]
+    """The tests' session, on a device: programs are transformed once for all of them. What is compiled is for one device."""
+    if device == "cuda" and not devices_has_cuda():
+        pytest.skip("no GPU, or no CuPy")
+    tier = os.environ.get("VLAD_TIER")
+    session = session_of(tier, "cpu" if tier == "evaluate" else device)
+    session.machine.device = named(device)
+    return session
 
 
 def leaves(value: Any) -> Iterator[Any]:
@@ -463,7 +478,7 @@ def test_what_a_program_makes_is_on_the_device_of_its_session() -> None:
     """Each session has its own, also when one calls another."""
     assert devices.name_of(on(PRETENDED, "#[1 2]")) == PRETENDED
     assert on(PRETENDED, "(device #[1 2])") == PRETENDED and on("cpu", "(device (zeros 3))") == "cpu"
-    outer, inner = session_on(OTHER), session_on(PRETENDED)
+    outer, inner = vlad.Session(device=OTHER), vlad.Session(device=PRETENDED)
     made = inner.eval("(lambda (n) (zeros n))")
     assert devices.name_of(made(2)) == PRETENDED
     assert devices.name_of(outer.eval("(lambda (n) (zeros n))")(2)) == OTHER
