@@ -1,8 +1,9 @@
 """What the default tier costs: `python benchmarks/auto.py [--write] [--times N] [NAMES …]`.
 
-Each program runs as a user runs it, `vlad FILE`, in a process of its own: on tier 0, compiled, and on `auto`; compiled and on `auto`
-with an empty cache (cold), and with what an earlier run left there (warm). The runs alternate, and each figure is the least of several,
-so that the machine's other work counts little; the ratios are of one run. `--write` stores the table in benchmarks/AUTO.md.
+Each program runs as a user runs it, `vlad FILE`, in a process of its own: on tier 0, compiled, and on `auto`; compiled and on
+`auto` with an empty cache (cold), and with what an earlier run left there (warm). The runs alternate, and each figure is the
+least of several, so that the machine's other work counts little; the ratios are of one run. `--write` stores the table in
+benchmarks/AUTO.md.
 
 The programs: all examples, and benchmarks/programs/compile/. The columns, in seconds of wall time:
 
@@ -90,7 +91,11 @@ def row(name: str, found: dict[str, Figure]) -> tuple[str, float, float]:
     ]
     walls = [found[key].wall for key in ("compile cold", "compile warm", "auto cold", "auto warm")]
     more = [found[f"auto {state}"].processor - evaluate.processor for state in ("cold", "warm")]
-    cells = [f"{evaluate.wall:.2f}", *[f"{wall:.2f}" for wall in walls], *[f"{ratio:.2f}" for ratio in ratios]]
+    cells = [
+        f"{evaluate.wall:.2f}",
+        *[f"{wall:.2f}" for wall in walls],
+        *[f"{ratio:.2f}" for ratio in ratios],
+    ]
     cells += [f"{seconds:+.2f}" for seconds in more]
     return f"| {name} | {' | '.join(cells)} |", ratios[0], ratios[1]
 
@@ -110,14 +115,14 @@ def main() -> None:
     for name, path in programs():
         if options.names and not any(part in name for part in options.names):
             continue
-        line, cold, warm = row(name, figures(path, options.times))
+        line, *found = row(name, figures(path, options.times))
         print(line, flush=True)
         lines.append(line)
-        ratios.append((cold, warm))
+        ratios.append((found[0], found[1]))
+    cold, warm = zip(*ratios, strict=True)
     summary = (
-        f"{len(ratios)} programs. `auto`, divided by the better tier: cold, median {statistics.median(r for r, _ in ratios):.2f}, "
-        f"at most {max(r for r, _ in ratios):.2f}; warm, median {statistics.median(r for _, r in ratios):.2f}, "
-        f"at most {max(r for _, r in ratios):.2f}."
+        f"{len(ratios)} programs. `auto`, divided by the better tier: cold, median {statistics.median(cold):.2f}, "
+        f"at most {max(cold):.2f}; warm, median {statistics.median(warm):.2f}, at most {max(warm):.2f}."
     )
     print(f"\n{summary}")
     if options.write:

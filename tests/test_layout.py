@@ -65,7 +65,8 @@ ROOMS = (
     ),
     (
         "vlad.compile.calling",
-        "cache_key interface marshal fast_call pipeline executable background variants preemption effects policy",
+        "cache_key interface marshal fast_call pipeline executable background compiling_process variants "
+        "preemption effects policy",
     ),
     ("vlad.compile.programs", "whole uses check build export"),
     (
@@ -75,7 +76,8 @@ ROOMS = (
     ),
     (
         "vlad.session",
-        "library session_lock lifecycle asynchronous files calls suggestions top_level programs showing namespace session",
+        "library session_lock lifecycle asynchronous files calls suggestions top_level programs showing namespace session "
+        "compiling",
     ),
     ("vlad.manual", "public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from vlad.compile.calling.policy import Tiers
@@ -214,7 +215,8 @@ class TopLevel:
         lambda_ = only_lambda(body)
         if lambda_ is not None:
             return self.machine.top_level(lambda_)
-        return with_room(self.suggesting, self.tiers.apply, self.thunk(body, span), NIL, span=span)
+        evaluate = partial(self.tiers.apply, once=True)
+        return with_room(self.suggesting, evaluate, self.thunk(body, span), NIL, span=span)
 
     def thunk(self, body: Body, span: Span) -> Value:
         """A procedure without arguments."""

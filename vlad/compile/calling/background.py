@@ -29,10 +29,15 @@ class Abandoned(BaseException):
     """Raised in the compiler's thread when the job it works on is no longer needed."""
 
 
+class Superseded(Exception):
+    """The work is of no use any more, and other work waits."""
+
+
 class Job(Protocol):
     tiers: Any  # of the session that makes the call
     thread: int
     due: float  # when to poll next, by time.monotonic()
+    once: bool  # is its result of no use after the call?
 
     def poll(self) -> float | None: ...
 
@@ -67,6 +72,14 @@ class BackgroundCompiler:
             self._jobs.discard(job)
             if self._at_work is job and self._thread is not None and self._thread.ident is not None:
                 raise_in(self._thread.ident, Abandoned)
+
+    def expect_needed(self) -> None:
+        """In its thread: raise Superseded if the result of the work is of no use any more, and other work waits."""
+        with self._lock:
+            job, now = self._at_work, time.monotonic()
+            is_over = job is not None and job.once and job not in self._jobs
+            if is_over and any(other.due <= now for other in self._jobs):
+                raise Superseded
 
     def wait_until_idle(self, tiers: Any = None, seconds: float | None = None) -> bool:
         """Wait until there is no work for a call that has ended (of one session); False if that takes longer."""

@@ -215,7 +215,9 @@ class _Walk:
         self.cells: list[Global] = []
         self.tensors: list[Tensor] = []  # whose entries are passed with each call, by their numbers
         self._numbers: dict[int, str] = {}
-        self._cells: dict[tuple[str, int], str] = {}  # numbers of cells, by name and value: such cells are the same
+        self._cells: dict[
+            tuple[str, int], str
+        ] = {}  # numbers of cells, by name and value: such cells are the same
         self._kept: list[Any] = []  # so that ids stay unique
         self._codes: list[Code] = []  # visited and not written
         self._different: list[Global] = []  # cells, of the same ones the first

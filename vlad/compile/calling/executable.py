@@ -41,6 +41,16 @@ if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
 UNLIMITED = 1 << 60  # steps
+
+
+class NotKept(Exception):
+    """The cache does not have a call that must come from there. `has_key`: whether it could have it."""
+
+    def __init__(self, has_key: bool) -> None:
+        super().__init__()
+        self.has_key = has_key
+
+
 LONGEST_CHARACTER = 4  # bytes of UTF-8
 LEAST_ROOM = 24 << 20  # bytes, the minimum for collecting a loop
 BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack, for a limit of depth
@@ -370,10 +380,12 @@ def compile_call(
     fixed: Places = (),
     zeros_distinct: int | None = None,
     trees: Container[int] = (),
+    only_kept: bool = False,
 ) -> Compiled | Launched:
     """Compile a procedure for operands like these, when it has `variants` variants already. `fixed`: the positions of numbers
     that had to be constants in operands of the same form. `zeros_distinct`: as of `attempts` in analysis/strategy.py. `trees`:
-    the operands whose shapes do not matter. Raises Unbounded, with a place if `with_place` is set, or toolchain.Unavailable.
+    the operands whose shapes do not matter. Raises Unbounded, with a place if `with_place` is set, or toolchain.Unavailable;
+    NotKept if it must be in the cache (`only_kept`) and is not.
     """
     with deep_recursion():
         known: dict[int, int] = {}
@@ -385,15 +397,19 @@ def compile_call(
         given = tuple([Tree(x) if n in trees else x for n, x in enumerate(with_fixed(operands, places))])
         for limit in first:
             with contextlib.suppress(Unbounded):
-                return with_room(_compile, machine, f, given, limit, optimize, fast_math, zeros_distinct)
-        return with_room(_compile, machine, f, given, last, optimize, fast_math, zeros_distinct, with_place)
+                return with_room(
+                    _compile, machine, f, given, limit, optimize, fast_math, zeros_distinct, False, only_kept
+                )
+        return with_room(
+            _compile, machine, f, given, last, optimize, fast_math, zeros_distinct, with_place, only_kept
+        )
 
     if not set(fixed) <= set(whole_numbers(operands)):
         fixed = ()
     try:
         found = compiled(fixed)
     except Unbounded as unbounded:
-        fixed = _shaping(machine, f, operands, last, fixed) if unbounded.for_number else ()
+        fixed = _shaping(machine, f, operands, last, fixed, only_kept) if unbounded.for_number else ()
         if not fixed:
             raise
         found = compiled(fixed)
@@ -401,20 +417,25 @@ def compile_call(
     return found
 
 
-def _shaping(machine: Machine, f: Value, operands: tuple[Value, ...], longest: int, but: Places) -> Places:
-    """The positions of numbers that must be constants for shapes to be known, if that suffices; not those in `but`."""
+def _shaping(
+    machine: Machine, f: Value, operands: tuple[Value, ...], longest: int, but: Places, only_kept: bool
+) -> Places:
+    """The positions of numbers that must be constants for shapes to be known, if that suffices; not those in `but`.
+    Raises NotKept."""
     places = whole_numbers(operands)
     if not places:
         return ()
     key: str | None = None
     with contextlib.suppress(Nameless):
-        if not cache.is_off():
+        if cache.is_used():
             # with the actual numbers: one is a length, and another may be too large
             known = with_fixed(operands, places)
             key = identity(machine, f, known, longest, "shaping", machine.device).digest
     kept = None if key is None else cache.lookup(key, cache.CALL)
     if kept is not None:
         found = tuple(json.loads(kept))
+    elif only_kept:
+        raise NotKept(key is not None)
     else:
         settles = import_safely("vlad.compile.calling.pipeline").settles
         environment = f[1 : 1 + len(f[0].environment)]
@@ -460,9 +481,10 @@ def _compile(
     fast_math: bool,
     zeros_distinct: int | None,
     with_place: bool = False,
+    only_kept: bool = False,
 ) -> Compiled | Launched:
     call: Identity | None = None
-    if not cache.is_off():
+    if cache.is_used():
         with contextlib.suppress(Nameless):
             more = (
                 str(optimize),
@@ -481,6 +503,8 @@ def _compile(
                 kept = None  # places are not cached, as they are not part of a call's key
             if kept is not None:
                 return kept
+    if only_kept:
+        raise NotKept(call is not None)
     # 13 ms, only for a call that is not cached
     made = import_safely("vlad.compile.calling.pipeline").made
     try:

@@ -21,6 +21,7 @@ although a call runs twice.
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -28,9 +29,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from vlad.compile.analysis.static_operands import form
+from vlad.compile.analysis.static_operands import MOST_WRITTEN, form
 from vlad.compile.analysis.trees import is_tree
-from vlad.compile.calling.background import BACKGROUND
+from vlad.compile.calling.background import BACKGROUND, Superseded
 from vlad.compile.calling.effects import Effects
 from vlad.compile.calling.preemption import Job, Switch, prefer_interrupt
 from vlad.compile.calling.variants import Entry, Options
@@ -44,12 +45,12 @@ from vlad.compile.ir.refusals import (
     Unsupported,
 )
 from vlad.control import debug
-from vlad.control.budget import NoTime
+from vlad.control.budget import NoTime, budget
 from vlad.control.native_interrupts import Interruptible
 from vlad.control.safe_import import import_safely, package_of
 from vlad.control.standard_streams import write_message
 from vlad.data.errors import LimitExceeded, VladError, WrongOption
-from vlad.data.values import Code, Global, Value, is_procedure, look
+from vlad.data.values import Code, Global, Value, is_procedure, list_of, look
 from vlad.evaluate.errors.explain import displayed_name
 from vlad.evaluate.limits import AsyncException, too_deep
 
@@ -80,6 +81,8 @@ class Tiers:
         self.lock = threading.RLock()  # protects entries and `job`, in both threads
         self._meanings = 0  # number of changes of globals
         self.job: Job | None = None  # the outermost call, while it runs on tier 0 and may be taken over
+        # the text of a value of the session, for another process; tensors with more entries are blank
+        self.write_value: Callable[[Value, float], str] | None = None
         self._effects = Effects()
         self._depth = 0
         self._are_effects_kept = False
@@ -113,8 +116,8 @@ class Tiers:
         self.policy = policy
         self._open_all()
 
-    def apply(self, f: Value, argument: Value, options: Options | None = None) -> Value:
-        """As Machine.apply; with `options` by compiled code only. Raises VladError."""
+    def apply(self, f: Value, argument: Value, options: Options | None = None, once: bool = False) -> Value:
+        """As Machine.apply; with `options` by compiled code only. `once`: it is not called again. Raises VladError."""
         depth = self._depth
         if depth == 0:
             if self._effects.done:
@@ -127,7 +130,7 @@ class Tiers:
                 return self._surely(f, argument, options)
             if self.policy == "evaluate":
                 return self.machine.apply(f, argument)
-            return self._apply(look(f), argument)
+            return self._apply(look(f), argument, once)
         finally:
             self._depth = depth
 
@@ -145,7 +148,7 @@ class Tiers:
         finally:
             self._depth -= 1
 
-    def _apply(self, f: Value, argument: Value) -> Value:
+    def _apply(self, f: Value, argument: Value, once: bool = False) -> Value:
         if not is_procedure(f):
             return self.machine.apply(f, argument)
         operands = operands_of(f[0], argument)
@@ -160,7 +163,7 @@ class Tiers:
         if (entry.reason is not None and entry.lasts) or len(entry.variants) >= MOST_VARIANTS:
             return self.machine.apply(f, argument)
         if self.policy == "auto":
-            return self._watched(entry, operands, f, argument)
+            return self._watched(entry, operands, f, argument, once)
         fresh = self.compile(entry, operands)
         if fresh is None:
             return self.machine.apply(f, argument)
@@ -222,9 +225,11 @@ class Tiers:
     def _new_entry(self, f: Value, options: Options | None = None) -> Entry:
         return Entry(f, options or (self.optimize, self.fast_math))
 
-    def compile(self, entry: Entry, operands: tuple[Value, ...], with_place: bool = False) -> Any:
+    def compile(
+        self, entry: Entry, operands: tuple[Value, ...], with_place: bool = False, apart: bool = False
+    ) -> Any:
         """A new variant (executable.Compiled) for operands like these; None if it is impossible, with its `reason` (and
-        `place`, if requested), or if a global was redefined meanwhile.
+        `place`, if requested), or if a global was redefined meanwhile. `apart`: in another process, if possible.
         """
         try:
             import_safely("vlad.compile.calling.executable")  # 25 ms, only when something is compiled
@@ -232,7 +237,6 @@ class Tiers:
             entry.reason = f"the package {package_of(missing)} is not installed"
             warn_once(f"running without compiling: {entry.reason}")
             return None
-        from vlad.compile.calling.executable import compile_call
         from vlad.compile.native import toolchain
 
         with self.lock:  # not in the middle of `redefine`
@@ -241,22 +245,24 @@ class Tiers:
         self._note_trees(entry, operands)
         entry.lasts = True
         entry.place = None
+        optimize, fast_math = entry.options
+        options = {
+            "optimize": optimize,
+            "fast_math": fast_math,
+            "variants": len(entry.variants),
+            "with_place": with_place,
+            "fixed": entry.fixed.get(form_of, ()),
+            "zeros_distinct": entry.zeros_distinct,
+            "trees": tuple(entry.trees),
+        }
         try:
-            compiled = compile_call(
-                self.machine,
-                entry.f,
-                operands,
-                *entry.options,
-                variants=len(entry.variants),
-                with_place=with_place,
-                fixed=entry.fixed.get(form_of, ()),
-                zeros_distinct=entry.zeros_distinct,
-                trees=entry.trees,
-            )
+            compiled = self._compiled(entry.f, operands, options, apart)
         except Unbounded as unbounded:
             entry.reason, entry.place = unbounded.reason, unbounded.span
             entry.misses += unbounded.for_number
             entry.lasts = not unbounded.for_number or entry.misses >= MOST_MISSES
+            return None
+        except Superseded:
             return None
         except Unavailable as unavailable:
             entry.reason = str(unavailable)
@@ -283,6 +289,45 @@ class Tiers:
                 entry.fixed[form_of] = compiled.fixed
             self._open(entry)
         return compiled
+
+    def _compiled(self, f: Value, operands: tuple[Value, ...], options: dict[str, Any], apart: bool) -> Any:
+        from vlad.compile.calling import executable
+        from vlad.compile.native import cache
+
+        if not apart:
+            return executable.compile_call(self.machine, f, operands, **options)
+        with cache.carried({}) as entries:
+            try:
+                return executable.compile_call(self.machine, f, operands, **options, only_kept=True)
+            except executable.NotKept as missing:
+                has_key = missing.has_key
+            if has_key:
+                entries.update(self._compiled_apart(f, operands, options))
+            return executable.compile_call(self.machine, f, operands, **options)
+
+    def _compiled_apart(
+        self, f: Value, operands: tuple[Value, ...], options: dict[str, Any]
+    ) -> dict[str, bytes]:
+        """The entries of the cache that another process makes for a call; none if it has to be compiled in this one."""
+        machine, limit = self.machine, budget()
+        # a GPU's programs are not in the cache, and the memory of another process is not that of the evaluation
+        if self.write_value is None or machine.device != "cpu" or limit.most < math.inf or debug.rungs:
+            return {}
+        from vlad.compile.calling.compiling_process import PROCESS
+
+        try:
+            text = self.write_value(list_of([f, machine.arguments, *operands]), MOST_WRITTEN)
+        except VladError:  # what exists in this process only
+            return {}
+        seconds = limit.end - time.monotonic()
+        reply = PROCESS.compiled(text, machine.counting, seconds, options, BACKGROUND.expect_needed)
+        if reply is None:
+            return {}
+        if reply.is_out_of_room:
+            raise NoTime
+        if reply.unavailable is not None:
+            raise Unavailable(reply.unavailable)
+        return reply.entries
 
     @staticmethod
     def _note_trees(entry: Entry, operands: tuple[Value, ...]) -> None:
@@ -434,6 +479,10 @@ class Tiers:
             thread = BACKGROUND.thread_compiling_for(self)
             if thread is not None:
                 toolchain.give_up(thread)
+                if "vlad.compile.calling.compiling_process" in sys.modules:
+                    from vlad.compile.calling.compiling_process import PROCESS
+
+                    PROCESS.end()
         self.forget()
 
     def is_compiling_here(self) -> bool:
@@ -508,14 +557,16 @@ class Tiers:
             entry.variants = [one for one in entry.variants if one is not compiled]
             self._open(entry)
 
-    def _watched(self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
+    def _watched(
+        self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value, once: bool
+    ) -> Value:
         """On tier 0, while the compiler may take over."""
         if self.job is not None:  # called from inside a call
             return self.machine.apply(f, argument)
         begun, effects = time.monotonic(), self._effects.at
         handled = sys.exception()  # the exception that the caller is handling, which does not propagate
         waiting = A_MOMENT if entry.seconds <= A_MOMENT else 0.0
-        job = Job(self, entry, operands, self.machine.steps[0], begun + waiting)
+        job = Job(self, entry, operands, self.machine.steps[0], begun + waiting, once)
         try:
             try:
                 self.job = job

@@ -39,19 +39,25 @@ class Runner(Protocol):
     lock: threading.RLock
     job: Job | None
 
-    def compile(self, entry: Entry, operands: tuple[Value, ...]) -> Any: ...
+    def compile(self, entry: Entry, operands: tuple[Value, ...], *, apart: bool) -> Any: ...
 
 
 class Job:
     """A call that runs on tier 0 and may be preempted."""
 
     __slots__ = (
-        "tiers", "entry", "operands", "known", "thread", "due", "steps", "active", "acting", "switching", "compiled",
+        "tiers", "entry", "operands", "known", "thread", "due", "once", "steps", "active", "acting", "switching", "compiled",
         "budget", "nesting", "is_probed",
     )  # fmt: skip
 
     def __init__(
-        self, tiers: Runner, entry: Entry, operands: tuple[Value, ...], steps: float, due: float
+        self,
+        tiers: Runner,
+        entry: Entry,
+        operands: tuple[Value, ...],
+        steps: float,
+        due: float,
+        once: bool = False,
     ) -> None:
         self.tiers = tiers
         self.entry = entry
@@ -60,6 +66,7 @@ class Job:
         self.known = len(entry.variants)  # variants so far, none of which fits
         self.thread = threading.get_ident()
         self.due = due
+        self.once = once  # is its procedure not called again?
         self.active = False  # may it be preempted?
         self.acting = False  # is an effect in progress, which must not be interrupted?
         self.switching = False
@@ -72,7 +79,9 @@ class Job:
         """In the compiler's thread, after the call has run for a moment: compile it, and switch."""
         if self.compiled is None:
             with using_budget(self.budget):
-                self.compiled = self._made_meanwhile() or self.tiers.compile(self.entry, self.operands)
+                self.compiled = self._made_meanwhile() or self.tiers.compile(
+                    self.entry, self.operands, apart=True
+                )
             if self.compiled is None:
                 return None
         # repeated: an exception that is raised in a finalizer is lost

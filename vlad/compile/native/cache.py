@@ -5,6 +5,9 @@ analysed again. It ends with a trailer, the digest of the preceding bytes. It is
 place and renamed, so that concurrent writers, a kill or a full disk leave either a complete entry or none. Lookups
 return the checked bytes, never a file name, whose contents might be changed meanwhile. The
 folder must belong to the user, and be writable by no other. Any failure of the cache counts as a miss.
+
+Entries also travel from one process to another: within `carried`, a thread finds them in a dictionary, and adds to it those that
+it stores.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ import math
 import os
 import stat
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vlad.control.async_exceptions import masked
@@ -28,6 +33,24 @@ LIBRARY, CALL = ".so", ".call"
 SUFFIXES = (LIBRARY, CALL)
 DEFAULT_MEGABYTES = 256
 STALE_SECONDS = 3600.0  # an older temporary file belongs to a writer that was killed
+
+
+class _PerThread(threading.local):
+    carried: dict[str, bytes] | None = None
+
+
+_this_thread = _PerThread()
+
+
+@contextlib.contextmanager
+def carried(entries: dict[str, bytes]) -> Iterator[dict[str, bytes]]:
+    """A context in which this thread finds these entries, too, and adds those that it stores, even if the cache is off."""
+    before = _this_thread.carried
+    _this_thread.carried = entries
+    try:
+        yield entries
+    finally:
+        _this_thread.carried = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +69,11 @@ def folder() -> str:
         return named
     platformdirs = import_safely("platformdirs")  # 5 ms, imported on demand
     return os.path.join(platformdirs.user_cache_dir("vlad"), "compiled")
+
+
+def is_used() -> bool:
+    """Whether this thread may find entries."""
+    return _this_thread.carried is not None or not is_off()
 
 
 def is_off() -> bool:
@@ -71,6 +99,8 @@ def _is_ours(status: os.stat_result, kind: object) -> bool:
 
 def lookup(key: str, suffix: str = LIBRARY) -> bytes | None:
     """The checked contents of an entry; None if there is none."""
+    if _this_thread.carried is not None and key + suffix in _this_thread.carried:
+        return _this_thread.carried[key + suffix]
     path = _opened()
     if path is None:
         return None
@@ -97,6 +127,8 @@ def _trailer(data: bytes) -> bytes:
 
 def store(key: str, data: bytes, suffix: str = LIBRARY) -> None:
     """Store a library, or another entry, under a key; failures are ignored."""
+    if _this_thread.carried is not None:
+        _this_thread.carried[key + suffix] = data
     path = _opened()
     if path is None:
         return

@@ -143,6 +143,8 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
     with tempfile.TemporaryFile() as output:
 
         def begin() -> None:
+            if ending:
+                raise Unavailable("the program has ended")
             try:
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder,
@@ -226,7 +228,7 @@ os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 @atexit.register
-def _leave_nothing() -> None:
+def leave_nothing() -> None:
     """At the end of the program: stop running compilers, and remove their folders."""
     global ending
     ending = True
