@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import IO, Any, NoReturn
 
 from vlad.compile.calling.compiling_process import Reply, Request, receive, send
-from vlad.compile.calling.executable import compile_call
+from vlad.compile.calling.executable import NotKept, compile_call
 from vlad.compile.ir.refusals import Unavailable, Unbounded
 from vlad.compile.native import cache, toolchain
 from vlad.control.async_exceptions import masked, raise_in
@@ -99,22 +99,27 @@ def compiled(session: Session, request: Request) -> Reply:
     """Compile a call into the entries of a reply."""
     machine = session.machine
     machine.counting = request.counting
-    unavailable, is_out_of_room = None, False
+    reply = Reply(request.number, {})
     end = math.inf if request.seconds == math.inf else time.monotonic() + request.seconds
     with cache.carried({}) as entries, using_budget(Budget(end=end)):
         try:
             with deep_recursion():
                 f, (machine.arguments, rest) = read_value(request.text, session, blank=True)
-            compile_call(machine, f, _elements(rest), **request.options)
-        except Unbounded:
-            pass  # the reason is an entry
+            operands = _elements(rest)
+            try:
+                compile_call(machine, f, operands, **request.options, only_kept=True)
+            except NotKept as missing:
+                if missing.has_key:
+                    compile_call(machine, f, operands, **request.options)
+        except Unbounded as error:
+            reply = reply._replace(unbounded=(error.reason, None, error.for_number))
         except Unavailable as error:
-            unavailable = str(error)
+            reply = reply._replace(unavailable=str(error))
         except (MemoryError, NoTime):
-            is_out_of_room = True
+            reply = reply._replace(is_out_of_room=True)
         except Exception:
-            pass  # without an entry: it is compiled, and reported, where it was requested
-    return Reply(request.number, entries, unavailable, is_out_of_room)
+            entries.clear()  # it is compiled again, and the error reported, where it was requested
+    return reply._replace(entries=entries)
 
 
 def _elements(rest: Any) -> tuple[Any, ...]:

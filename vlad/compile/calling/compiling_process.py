@@ -29,7 +29,6 @@ from typing import IO, Any, NamedTuple
 
 from vlad.compile.calling.background import Superseded
 from vlad.compile.ir.refusals import Unavailable
-from vlad.compile.native import toolchain
 from vlad.control.async_exceptions import masked
 
 MAIN = (
@@ -37,6 +36,7 @@ MAIN = (
 )
 LOOK_SECONDS = 0.02  # between two chances to abandon the work
 END_SECONDS = 1.0  # for its end, which takes milliseconds; after that it is killed
+HAS_ENDED = "the process that compiles has ended"
 LENGTH = struct.Struct("<Q")  # of a message, before it
 
 
@@ -54,12 +54,14 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """`number`: that of the request. `entries`: those of the cache, by key and suffix. `unavailable`: why there is no library.
-    `is_out_of_room`: whether time or memory did not suffice.
+    """`number`: that of the request. `entries`: those of the cache, by key and suffix; none if the call has no key.
+    `unbounded`: the operands of that exception; `unavailable`: why there is no library; `is_out_of_room`: whether time or
+    memory did not suffice.
     """
 
     number: int
     entries: dict[str, bytes]
+    unbounded: tuple[str, None, bool] | None = None
     unavailable: str | None = None
     is_out_of_room: bool = False
 
@@ -99,7 +101,7 @@ class CompilingProcess:
         self, text: str, counting: bool, seconds: float, options: dict[str, Any], check: Callable[[], None]
     ) -> Reply | None:
         """The reply to a request; None if no process can be started. `check` is called meanwhile, and raises Superseded if the
-        reply is not needed. Raises Unavailable if the process ended.
+        reply is not needed. Raises that also if the process was ended here, and Unavailable if it failed.
         """
         self._number += 1
         request = Request(self._number, text, counting, seconds, options)
@@ -113,10 +115,9 @@ class CompilingProcess:
                 if reply is not None:
                     is_needed = False
                     return reply
-                if self._has_failed():
-                    break  # otherwise it had been without work, and ended before it got this
-            raise Unavailable("the process that compiles has ended")
-        except Superseded:
+                self._expect_idle()
+            raise Unavailable(HAS_ENDED)
+        except (Superseded, Unavailable):
             is_needed = False
             raise
         finally:
@@ -182,14 +183,17 @@ class CompilingProcess:
         except (OSError, ValueError, EOFError):  # the pipe was closed, there or here
             return None
 
-    def _has_failed(self) -> bool:
-        """Whether the process, which has ended, did so against its will; or was ended here."""
+    def _expect_idle(self) -> None:
+        """The process has ended: without work, before it got a request. Raises Unavailable if it failed, and Superseded if it
+        was ended here.
+        """
         with self._lock:
             process, self._process = self._process, None
         if process is None:
-            return True
+            raise Superseded
         masked(lambda: _ended(process))
-        return process.returncode != 0
+        if process.returncode != 0:
+            raise Unavailable(HAS_ENDED)
 
 
 def _working_folder() -> str | None:
@@ -224,8 +228,4 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
 PROCESS = CompilingProcess()
 os.register_at_fork(after_in_child=PROCESS.after_fork)
 
-
-@atexit.register
-def _end() -> None:
-    toolchain.ending = True
-    PROCESS.end()
+atexit.register(PROCESS.end)

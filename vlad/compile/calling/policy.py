@@ -26,7 +26,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.static_operands import MOST_WRITTEN, form
@@ -231,14 +231,6 @@ class Tiers:
         """A new variant (executable.Compiled) for operands like these; None if it is impossible, with its `reason` (and
         `place`, if requested), or if a global was redefined meanwhile. `apart`: in another process, if possible.
         """
-        try:
-            import_safely("vlad.compile.calling.executable")  # 25 ms, only when something is compiled
-        except ModuleNotFoundError as missing:
-            entry.reason = f"the package {package_of(missing)} is not installed"
-            warn_once(f"running without compiling: {entry.reason}")
-            return None
-        from vlad.compile.native import toolchain
-
         with self.lock:  # not in the middle of `redefine`
             meanings = self._meanings
         form_of = form(operands)
@@ -264,8 +256,16 @@ class Tiers:
             return None
         except Superseded:
             return None
+        except ModuleNotFoundError as missing:
+            if missing.name is not None and missing.name.startswith("vlad"):
+                raise
+            entry.reason = f"the package {package_of(missing)} is not installed"
+            warn_once(f"running without compiling: {entry.reason}")
+            return None
         except Unavailable as unavailable:
             entry.reason = str(unavailable)
+            from vlad.compile.native import toolchain
+
             if not (toolchain.ending or self.closed):
                 warn_once(f"running without compiling: {unavailable}")
             return None
@@ -291,24 +291,20 @@ class Tiers:
         return compiled
 
     def _compiled(self, f: Value, operands: tuple[Value, ...], options: dict[str, Any], apart: bool) -> Any:
-        from vlad.compile.calling import executable
+        entries = self._compiled_apart(f, operands, options) if apart else {}
+        import_safely("vlad.compile.calling.executable")  # 25 ms, only when something is compiled
+        from vlad.compile.calling.executable import compile_call
         from vlad.compile.native import cache
 
-        if not apart:
-            return executable.compile_call(self.machine, f, operands, **options)
-        with cache.carried({}) as entries:
-            try:
-                return executable.compile_call(self.machine, f, operands, **options, only_kept=True)
-            except executable.NotKept as missing:
-                has_key = missing.has_key
-            if has_key:
-                entries.update(self._compiled_apart(f, operands, options))
-            return executable.compile_call(self.machine, f, operands, **options)
+        with cache.carried(entries) if entries else nullcontext():
+            return compile_call(self.machine, f, operands, **options)
 
     def _compiled_apart(
         self, f: Value, operands: tuple[Value, ...], options: dict[str, Any]
     ) -> dict[str, bytes]:
-        """The entries of the cache that another process makes for a call; none if it has to be compiled in this one."""
+        """The entries of the cache that another process makes for a call; none if it has to be compiled in this one. Raises what
+        `compile_call` raises.
+        """
         machine, limit = self.machine, budget()
         # a GPU's programs are not in the cache, and the memory of another process is not that of the evaluation
         if self.write_value is None or machine.device != "cpu" or limit.most < math.inf or debug.rungs:
@@ -327,6 +323,8 @@ class Tiers:
             raise NoTime
         if reply.unavailable is not None:
             raise Unavailable(reply.unavailable)
+        if reply.unbounded is not None:
+            raise Unbounded(*reply.unbounded)
         return reply.entries
 
     @staticmethod

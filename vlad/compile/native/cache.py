@@ -115,6 +115,8 @@ def lookup(key: str, suffix: str = LIBRARY) -> bytes | None:
             if len(data) > TRAILER and data[-TRAILER:] == _trailer(data[:-TRAILER]):
                 with contextlib.suppress(OSError):
                     os.utime(name)
+                if _this_thread.carried is not None:
+                    _this_thread.carried[key + suffix] = data[:-TRAILER]
                 return data[:-TRAILER]
     with contextlib.suppress(OSError):
         os.unlink(name)  # damaged: otherwise it would be read again
