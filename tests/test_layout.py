@@ -51,7 +51,7 @@ ROOMS = (
         "rematerialization step_counts peel_invariants fuse_derivatives "
         "fuse_loops sparse uniqueness buffer_reuse triangles order",
     ),
-    ("vlad.compile.native", "abi call_words reserve cache toolchain blas vectors c_extension"),
+    ("vlad.compile.native", "abi call_words reserve cache_folder cache toolchain blas vectors c_extension"),
     ("vlad.compile.runtime", "functions sections"),
     (
         "vlad.compile.loops",
@@ -65,7 +65,7 @@ ROOMS = (
     ),
     (
         "vlad.compile.calling",
-        "cache_key interface marshal fast_call pipeline executable background compiling_process variants "
+        "cache_key interface marshal fast_call pipeline executable background compiling_process costs variants "
         "preemption effects policy",
     ),
     ("vlad.compile.programs", "whole uses check build export"),

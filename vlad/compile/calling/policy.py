@@ -26,12 +26,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.static_operands import MOST_WRITTEN, form
 from vlad.compile.analysis.trees import is_tree
 from vlad.compile.calling.background import BACKGROUND, Superseded
+from vlad.compile.calling.costs import LEAST_SECONDS, Cost, Costs
 from vlad.compile.calling.effects import Effects
 from vlad.compile.calling.preemption import Job, Switch, prefer_interrupt
 from vlad.compile.calling.variants import Entry, Options
@@ -61,6 +62,7 @@ POLICIES = ("auto", "compile", "evaluate")
 A_MOMENT = 0.05  # seconds on tier 0, before a call is compiled
 MOST_PROCEDURES = 512
 MOST_MISSES = 4  # of one procedure, because a number is unknown
+LONGER = 1.5  # times as long as in an earlier run, for which compiling was in vain
 NEVER = "it never returns for arguments of these types"
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
 
@@ -83,6 +85,7 @@ class Tiers:
         self.job: Job | None = None  # the outermost call, while it runs on tier 0 and may be taken over
         # the text of a value of the session, for another process; tensors with more entries are blank
         self.write_value: Callable[[Value, float], str] | None = None
+        self.costs = Costs(machine)
         self._effects = Effects()
         self._depth = 0
         self._are_effects_kept = False
@@ -163,11 +166,27 @@ class Tiers:
         if (entry.reason is not None and entry.lasts) or len(entry.variants) >= MOST_VARIANTS:
             return self.machine.apply(f, argument)
         if self.policy == "auto":
-            return self._watched(entry, operands, f, argument, once)
+            return self._faster(entry, operands, f, argument, once)
         fresh = self.compile(entry, operands)
         if fresh is None:
             return self.machine.apply(f, argument)
         return self._run(fresh, operands, f, argument, entry)
+
+    def _faster(
+        self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value, once: bool
+    ) -> Value:
+        """On the tier that took less time in an earlier run; if there was none, on tier 0, while the compiler may take over."""
+        if self.job is not None:  # called from inside a call
+            return self.machine.apply(f, argument)
+        cost = self.costs.of(f) if entry.seconds == 0 else None
+        if cost is not None and cost.pays:
+            begun = time.monotonic()
+            kept = self.compile(entry, operands, only_kept=True)
+            if kept is not None:
+                result = self._run(kept, operands, f, argument, entry)
+                self.costs.note(f, compiled=time.monotonic() - begun)
+                return result
+        return self._watched(entry, operands, f, argument, once, cost)
 
     def _surely(self, f: Value, argument: Value, options: Options) -> Value:
         operands = operands_of(f[0], argument)
@@ -226,10 +245,16 @@ class Tiers:
         return Entry(f, options or (self.optimize, self.fast_math))
 
     def compile(
-        self, entry: Entry, operands: tuple[Value, ...], with_place: bool = False, apart: bool = False
+        self,
+        entry: Entry,
+        operands: tuple[Value, ...],
+        with_place: bool = False,
+        apart: bool = False,
+        only_kept: bool = False,
     ) -> Any:
         """A new variant (executable.Compiled) for operands like these; None if it is impossible, with its `reason` (and
-        `place`, if requested), or if a global was redefined meanwhile. `apart`: in another process, if possible.
+        `place`, if requested), or if a global was redefined meanwhile. `apart`: in another process, if possible; `only_kept`:
+        from the cache, or not at all.
         """
         with self.lock:  # not in the middle of `redefine`
             meanings = self._meanings
@@ -248,7 +273,7 @@ class Tiers:
             "trees": tuple(entry.trees),
         }
         try:
-            compiled = self._compiled(entry.f, operands, options, apart)
+            compiled = self._compiled(entry.f, operands, options, apart, only_kept)
         except Unbounded as unbounded:
             entry.reason, entry.place = unbounded.reason, unbounded.span
             entry.misses += unbounded.for_number
@@ -280,6 +305,8 @@ class Tiers:
             entry.reason = f"the compiler is at fault: {error!r}"
             warn_once(f"{entry.reason}; please report it. The program runs without compiling")
             return None
+        if compiled is None:
+            return None
         with self.lock:
             if meanings != self._meanings:  # it may have read the previous value of a global
                 return None
@@ -290,14 +317,18 @@ class Tiers:
             self._open(entry)
         return compiled
 
-    def _compiled(self, f: Value, operands: tuple[Value, ...], options: dict[str, Any], apart: bool) -> Any:
+    def _compiled(
+        self, f: Value, operands: tuple[Value, ...], options: dict[str, Any], apart: bool, only_kept: bool
+    ) -> Any:
+        """What `compile_call` returns; None if it is to be in the cache and is not."""
         entries = self._compiled_apart(f, operands, options) if apart else {}
         import_safely("vlad.compile.calling.executable")  # 25 ms, only when something is compiled
-        from vlad.compile.calling.executable import compile_call
+        from vlad.compile.calling.executable import NotKept, compile_call
         from vlad.compile.native import cache
 
-        with cache.carried(entries) if entries else nullcontext():
-            return compile_call(self.machine, f, operands, **options)
+        with suppress(NotKept), cache.carried(entries) if entries else nullcontext():
+            return compile_call(self.machine, f, operands, **options, only_kept=only_kept)
+        return None
 
     def _compiled_apart(
         self, f: Value, operands: tuple[Value, ...], options: dict[str, Any]
@@ -556,15 +587,23 @@ class Tiers:
             self._open(entry)
 
     def _watched(
-        self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value, once: bool
+        self,
+        entry: Entry,
+        operands: tuple[Value, ...],
+        f: Value,
+        argument: Value,
+        once: bool,
+        cost: Cost | None,
     ) -> Value:
-        """On tier 0, while the compiler may take over."""
-        if self.job is not None:  # called from inside a call
-            return self.machine.apply(f, argument)
+        """On tier 0, while the compiler may take over. `cost`: in an earlier run."""
         begun, effects = time.monotonic(), self._effects.at
         handled = sys.exception()  # the exception that the caller is handling, which does not propagate
         waiting = A_MOMENT if entry.seconds <= A_MOMENT else 0.0
-        job = Job(self, entry, operands, self.machine.steps[0], begun + waiting, once)
+        # the unit of a program that is run again is of use, even if the call does not need it any more
+        is_once = once and cost is None
+        if cost is not None:
+            waiting = LONGER * cost.evaluated if cost.is_wasted else 0.0
+        job = Job(self, entry, operands, self.machine.steps[0], begun + waiting, is_once)
         try:
             try:
                 self.job = job
@@ -589,6 +628,8 @@ class Tiers:
                     raise late
                 entry.seconds += time.monotonic() - begun
             self.machine.watch.raise_if_interrupted()
+            if time.monotonic() - begun >= LEAST_SECONDS:
+                self._note_evaluated(entry, time.monotonic() - begun)
             return result
         except Switch as switch:
             prefer_interrupt(switch, handled)
@@ -598,10 +639,28 @@ class Tiers:
             self.machine.steps[0] = job.steps
             if job.compiled not in entry.variants:  # a global it relies on was redefined meanwhile
                 return self._apply(f, argument)
+            switched = time.monotonic()
             try:
-                return self._run(job.compiled, operands, f, argument, entry)
+                result = self._run(job.compiled, operands, f, argument, entry)
             except Mismatch:  # it is running already, for an enclosing call
                 return self.machine.apply(f, argument)
+            known = 0.0 if cost is None else cost.evaluated
+            self.costs.note(
+                f,
+                evaluated=max(known, switched - begun),
+                compiled=time.monotonic() - switched,
+                is_kept=True,
+                is_refused=False,
+            )
+            return result
+
+    def _note_evaluated(self, entry: Entry, seconds: float) -> None:
+        self.costs.note(
+            entry.f,
+            evaluated=seconds,
+            is_kept=bool(entry.variants),
+            is_refused=entry.reason is not None,
+        )
 
     def _finish(self, job: Job) -> None:
         """Release a job."""

@@ -14,6 +14,7 @@ import threading
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from vlad.compile.calling.costs import Costs
 from vlad.compile.calling.variants import Entry
 from vlad.control.async_exceptions import probe_after, probe_main_thread, withdraw_probe
 from vlad.control.budget import budget, using_budget
@@ -36,6 +37,7 @@ class Runner(Protocol):
     """The object that makes the calls, and compiles (policy.Tiers)."""
 
     machine: Machine
+    costs: Costs
     lock: threading.RLock
     job: Job | None
 
@@ -83,7 +85,9 @@ class Job:
                     self.entry, self.operands, apart=True
                 )
             if self.compiled is None:
+                self.tiers.costs.update(self.entry.f, is_refused=self.entry.reason is not None)
                 return None
+            self.tiers.costs.update(self.entry.f, is_kept=True)
         # repeated: an exception that is raised in a finalizer is lost
         return AGAIN_SECONDS if self.request_switch() else NOT_BEGUN_SECONDS
 

@@ -1,9 +1,9 @@
 """Compiled units on disk, by content: `lookup`, `store`, and the entries for `vlad cache`.
 
 An entry is one file: KEY.so is a library, KEY.call names the library for a call of the language, so that it is not
-analysed again. It ends with a trailer, the digest of the preceding bytes. It is written beside its
-place and renamed, so that concurrent writers, a kill or a full disk leave either a complete entry or none. Lookups
-return the checked bytes, never a file name, whose contents might be changed meanwhile. The
+analysed again, KEY.costs has what the calls of a program took (calling/costs.py). It ends with a trailer, the digest of the
+preceding bytes. It is written beside its place and renamed, so that concurrent writers, a kill or a full disk leave either a
+complete entry or none. Lookups return the checked bytes, never a file name, whose contents might be changed meanwhile. The
 folder must belong to the user, and be writable by no other. Any failure of the cache counts as a miss.
 
 Entries also travel from one process to another: within `carried`, a thread finds them in a dictionary, and adds to it those that
@@ -23,14 +23,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from vlad.compile.native.cache_folder import COSTS, is_off
+from vlad.compile.native.cache_folder import folder as folder
 from vlad.control.async_exceptions import masked
 from vlad.control.regular_files import open_regular
-from vlad.control.safe_import import import_safely
 
 MAGIC = b"\nvlad-unit-1 "
 TRAILER = len(MAGIC) + 64
 LIBRARY, CALL = ".so", ".call"
-SUFFIXES = (LIBRARY, CALL)
+SUFFIXES = (LIBRARY, CALL, COSTS)
 DEFAULT_MEGABYTES = 256
 STALE_SECONDS = 3600.0  # an older temporary file belongs to a writer that was killed
 
@@ -62,22 +63,9 @@ class Entry:
     used: float
 
 
-def folder() -> str:
-    """The folder of the entries: $VLAD_CACHE_DIR, or `vlad/compiled` in the user's cache folder."""
-    named = os.environ.get("VLAD_CACHE_DIR")
-    if named:
-        return named
-    platformdirs = import_safely("platformdirs")  # 5 ms, imported on demand
-    return os.path.join(platformdirs.user_cache_dir("vlad"), "compiled")
-
-
 def is_used() -> bool:
     """Whether this thread may find entries."""
     return _this_thread.carried is not None or not is_off()
-
-
-def is_off() -> bool:
-    return os.environ.get("VLAD_CACHE", "").lower() in ("off", "0", "no")
 
 
 def _opened() -> str | None:
