@@ -1,7 +1,7 @@
 """What the default tier costs: `python benchmarks/auto.py [--write] [--times N] [NAMES …]`.
 
 Each program runs as a user runs it, `vlad FILE`, in a process of its own: on tier 0, compiled, and on `auto`; compiled and on
-`auto` with an empty cache (cold), and with what an earlier run left there (warm). The runs alternate, and each figure is the
+`auto` with an empty cache (cold), and with what two runs by default and one compiled left there (warm). The runs alternate, and each figure is the
 least of several, so that the machine's other work counts little; the ratios are of one run. `--write` stores the table in
 benchmarks/AUTO.md.
 
@@ -9,7 +9,7 @@ The programs: all examples, and benchmarks/programs/compile/. The columns, in se
 
     evaluate     the whole program on tier 0
     compile      the same compiled, cold and warm
-    auto         the same by default, cold, and warm from what `compile` left
+    auto         the same by default, cold and warm
     cold, warm   `auto`, divided by the better of the two tiers
     processor    seconds of processor time of `auto` beyond tier 0's, the C compiler's included: cold and warm
 """
@@ -78,6 +78,8 @@ def figures(path: Path, times: int) -> dict[str, Figure]:
             add("evaluate", "evaluate", cold)
             add("auto cold", "auto", other)
             add("compile cold", "compile", cold)
+            run(path, "auto", cold)
+            run(path, "auto", cold)
             add("auto warm", "auto", cold)
             add("compile warm", "compile", cold)
     return found

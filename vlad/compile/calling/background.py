@@ -37,7 +37,8 @@ class Job(Protocol):
     tiers: Any  # of the session that makes the call
     thread: int
     due: float  # when to poll next, by time.monotonic()
-    once: bool  # is its result of no use after the call?
+    once: bool  # is its result of no use after the call, except in a later run of the program?
+    worth: float  # the seconds that it may save, if they are known
 
     def poll(self) -> float | None: ...
 
@@ -77,9 +78,10 @@ class BackgroundCompiler:
         """In its thread: raise Superseded if the result of the work is of no use any more, and other work waits."""
         with self._lock:
             job, now = self._at_work, time.monotonic()
-            is_over = job is not None and job.once and job not in self._jobs
-            if is_over and any(other.due <= now for other in self._jobs):
-                raise Superseded
+            if job is not None and job.once and job not in self._jobs:
+                waiting = [other.worth for other in self._jobs if other.due <= now]
+                if waiting and max(waiting) >= job.worth:
+                    raise Superseded
 
     def wait_until_idle(self, tiers: Any = None, seconds: float | None = None) -> bool:
         """Wait until there is no work for a call that has ended (of one session); False if that takes longer."""

@@ -599,11 +599,10 @@ class Tiers:
         begun, effects = time.monotonic(), self._effects.at
         handled = sys.exception()  # the exception that the caller is handling, which does not propagate
         waiting = A_MOMENT if entry.seconds <= A_MOMENT else 0.0
-        # the unit of a program that is run again is of use, even if the call does not need it any more
-        is_once = once and cost is None
+        worth = 0.0
         if cost is not None:
-            waiting = LONGER * cost.evaluated if cost.is_wasted else 0.0
-        job = Job(self, entry, operands, self.machine.steps[0], begun + waiting, is_once)
+            waiting, worth = (LONGER if cost.is_wasted else 0.0) * cost.evaluated, cost.evaluated
+        job = Job(self, entry, operands, self.machine.steps[0], begun + waiting, once, worth)
         try:
             try:
                 self.job = job

@@ -48,7 +48,7 @@ class Job:
     """A call that runs on tier 0 and may be preempted."""
 
     __slots__ = (
-        "tiers", "entry", "operands", "known", "thread", "due", "once", "steps", "active", "acting", "switching", "compiled",
+        "tiers", "entry", "operands", "known", "thread", "due", "once", "worth", "steps", "active", "acting", "switching", "compiled",
         "budget", "nesting", "is_probed",
     )  # fmt: skip
 
@@ -60,6 +60,7 @@ class Job:
         steps: float,
         due: float,
         once: bool = False,
+        worth: float = 0.0,
     ) -> None:
         self.tiers = tiers
         self.entry = entry
@@ -69,6 +70,7 @@ class Job:
         self.thread = threading.get_ident()
         self.due = due
         self.once = once  # is its procedure not called again?
+        self.worth = worth  # seconds that it took in an earlier run
         self.active = False  # may it be preempted?
         self.acting = False  # is an effect in progress, which must not be interrupted?
         self.switching = False
