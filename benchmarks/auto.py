@@ -1,9 +1,9 @@
 """What the default tier costs: `python benchmarks/auto.py [--write] [--times N] [NAMES …]`.
 
 Each program runs as a user runs it, `vlad FILE`, in a process of its own: on tier 0, compiled, and on `auto`; compiled and on
-`auto` with an empty cache (cold), and with what two runs by default and one compiled left there (warm). The runs alternate, and each figure is the
-least of several, so that the machine's other work counts little; the ratios are of one run. `--write` stores the table in
-benchmarks/AUTO.md.
+`auto` with an empty cache (cold), and with what two runs by default and one compiled left there (warm). The runs alternate, and
+each figure is the least of several, so that the machine's other work counts little; the ratios are of one run. `--write` stores
+the table in benchmarks/AUTO.md.
 
 The programs: all examples, and benchmarks/programs/compile/. The columns, in seconds of wall time:
 

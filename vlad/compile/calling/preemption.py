@@ -48,8 +48,8 @@ class Job:
     """A call that runs on tier 0 and may be preempted."""
 
     __slots__ = (
-        "tiers", "entry", "operands", "known", "thread", "due", "once", "worth", "steps", "active", "acting", "switching", "compiled",
-        "budget", "nesting", "is_probed",
+        "tiers", "entry", "operands", "known", "thread", "due", "once", "worth", "steps", "active", "acting", "switching",
+        "compiled", "budget", "nesting", "is_probed",
     )  # fmt: skip
 
     def __init__(

@@ -36,7 +36,8 @@ from vlad.control.async_exceptions import masked
 
 COMMANDS = ("cc", "gcc", "clang")
 VERSION_SECONDS = 10.0
-COMPILE_SECONDS = 120.0
+COMPILE_SECONDS = 120.0  # of processor time, or of wall time if it uses next to none
+LEAST_SHARE = 0.01  # of a processor: with less, a compiler is not slow but hangs
 LOOK_SECONDS = 0.05  # between two checks whether a compiler has ended
 MOST_OUTPUT = 4000  # characters of a compiler's messages that are read
 
@@ -168,7 +169,8 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
 
 def _status(process: subprocess.Popen[bytes], seconds: float) -> int:
     """The exit status of a process, as soon as it ends: `wait` with a timeout polls only every 50 ms. Limits of an evaluation
-    that waits for it hold meanwhile: it can be interrupted between two polls. Raises TimeoutExpired.
+    that waits for it hold meanwhile: it can be interrupted between two polls. Raises TimeoutExpired if it has used so many
+    seconds of processor time, or was given the time to; where that is not known, after so many seconds.
     """
     if sys.platform != "linux":
         return process.wait(seconds)
@@ -176,16 +178,33 @@ def _status(process: subprocess.Popen[bytes], seconds: float) -> int:
         descriptor = os.pidfd_open(process.pid)
     except OSError:  # an old kernel, or one that disables it
         return process.wait(seconds)
-    end = time.monotonic() + seconds
+    begun = time.monotonic()
+    end = begun + seconds
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
         while not poll.poll(LOOK_SECONDS * 1000):
-            if time.monotonic() > end:
-                raise subprocess.TimeoutExpired(process.args, seconds)
+            now = time.monotonic()
+            if now > end:
+                used = _processor_seconds(process.pid)
+                if not LEAST_SHARE * (now - begun) <= used < seconds:
+                    raise subprocess.TimeoutExpired(process.args, seconds)
+                end = now + min(1.0, seconds - used)
     finally:
         os.close(descriptor)
     return process.wait()
+
+
+def _processor_seconds(group: int) -> float:
+    """The processor time that the processes of a group have used, and their children that have ended."""
+    ticks = 0
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                words = file.read().rpartition(b")")[2].split()  # from the third on
+                if int(words[2]) == group:
+                    ticks += sum(map(int, words[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
