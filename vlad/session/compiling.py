@@ -18,6 +18,7 @@ from vlad.compile.calling.compiling_process import Reply, Request, receive, send
 from vlad.compile.calling.executable import NotKept, compile_call
 from vlad.compile.ir.refusals import Unavailable, Unbounded
 from vlad.compile.native import cache, toolchain
+from vlad.control import debug
 from vlad.control.async_exceptions import masked, raise_in
 from vlad.control.budget import Budget, NoTime, using_budget
 from vlad.evaluate.limits import deep_recursion
@@ -98,7 +99,7 @@ class Server:
 def compiled(session: Session, request: Request) -> Reply:
     """Compile a call into the entries of a reply."""
     machine = session.machine
-    machine.counting = request.counting
+    machine.counting, debug.rungs = request.counting, frozenset(request.rungs)
     reply = Reply(request.number, {})
     end = math.inf if request.seconds == math.inf else time.monotonic() + request.seconds
     with cache.carried({}) as entries, using_budget(Budget(end=end)):

@@ -29,6 +29,7 @@ from typing import IO, Any, NamedTuple
 
 from vlad.compile.calling.background import Superseded
 from vlad.compile.ir.refusals import Unavailable
+from vlad.control import debug
 from vlad.control.async_exceptions import masked
 
 MAIN = (
@@ -43,12 +44,13 @@ LENGTH = struct.Struct("<Q")  # of a message, before it
 class Request(NamedTuple):
     """A call to compile; work on earlier ones ends when it arrives. `text`: the procedure, the session's arguments and the
     operands, as saved (python/dump.py), where tensors whose entries do not matter are blank. `options` are those of
-    `compile_call`; `seconds`: the most that it may take.
+    `compile_call`; `seconds`: the most that it may take; `rungs`: levels of diagnostics.
     """
 
     number: int
     text: str
     counting: bool
+    rungs: tuple[int, ...]
     seconds: float
     options: dict[str, Any]
 
@@ -104,7 +106,7 @@ class CompilingProcess:
         reply is not needed. Raises that also if the process was ended here, and Unavailable if it failed.
         """
         self._number += 1
-        request = Request(self._number, text, counting, seconds, options)
+        request = Request(self._number, text, counting, tuple(debug.rungs), seconds, options)
         is_needed = True
         try:
             for _ in range(2):

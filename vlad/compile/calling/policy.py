@@ -338,7 +338,9 @@ class Tiers:
         """
         machine, limit = self.machine, budget()
         # a GPU's programs are not in the cache, and the memory of another process is not that of the evaluation
-        if self.write_value is None or machine.device != "cpu" or limit.most < math.inf or debug.rungs:
+        if self.write_value is None or machine.device != "cpu" or limit.most < math.inf:
+            return {}
+        if debug.is_on(debug.TIMINGS) or debug.is_on(debug.TEXTS):  # its passes are to be seen
             return {}
         from vlad.compile.calling.compiling_process import PROCESS
 
