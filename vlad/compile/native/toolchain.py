@@ -39,6 +39,7 @@ VERSION_SECONDS = 10.0
 COMPILE_SECONDS = 120.0  # of processor time, or of wall time if it uses next to none
 LEAST_SHARE = 0.01  # of a processor: with less, a compiler is not slow but hangs
 LOOK_SECONDS = 0.05  # between two checks whether a compiler has ended
+END_SECONDS = 1.0  # for the end of a killed compiler, which takes milliseconds
 MOST_OUTPUT = 4000  # characters of a compiler's messages that are read
 
 
@@ -253,6 +254,8 @@ def leave_nothing() -> None:
     ending = True
     for process in list(_running):
         _kill(process)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(END_SECONDS)
     for folder in list(_folders):
         shutil.rmtree(folder, ignore_errors=True)
 
