@@ -3,7 +3,8 @@
 In: jobs, each from the thread that makes the call.  Out: nothing; the job's `poll` does the work, and returns the seconds until
 the next poll, or None for none. Called by policy.py.
 
-While it works, the interpreter's switch interval is shorter. An evaluation of arrays releases the lock in each larger operation,
+Most of the work is done by another process (compiling_process.py), for which the thread waits. While it works itself, the
+interpreter's switch interval is shorter. An evaluation of arrays releases the lock in each larger operation,
 and waits a whole interval to get it back; with Python's default of 5 ms, a training loop ran at a third of its speed while it was
 analysed, with this interval at half. After a while, the work pauses as well (gil_yield.py).
 """

@@ -5,8 +5,9 @@ own `apply`.
 
     evaluate   never
     compile    each call first, for the types of its operands; a call that cannot be compiled runs on tier 0
-    auto       all calls start on tier 0. A call that runs longer than A_MOMENT is compiled meanwhile, in another thread,
-               and restarts, compiled, as soon as that is done: code is pure, so the result is the same
+    auto       a call starts on tier 0. If it runs longer than A_MOMENT, it is compiled meanwhile, in another process where
+               that is possible, and restarts, compiled, as soon as that is done: code is pure, so the result is the same.
+               If an earlier run of the program was faster compiled, the call starts compiled (costs.py)
 
 A call runs on one tier from beginning to end. A program that cannot be compiled as a whole stays on tier 0, including the
 procedures that take most of its time. Changing tiers within a call was tried, and is observable: sums differ in the last bit, so
