@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -26,6 +27,7 @@ from vlad.python.load import read_value
 from vlad.session.session import Session
 
 IDLE_SECONDS = 10.0  # without work, after which it ends
+SWITCH_INTERVAL = 0.0005  # seconds until it notices a request, or the end of the other process
 NICENESS = 10  # a tenth of the processor time that a process of usual priority gets
 
 
@@ -36,6 +38,7 @@ class Superseded(BaseException):
 def main() -> NoReturn:
     with suppress(OSError):
         os.nice(NICENESS)
+    sys.setswitchinterval(SWITCH_INTERVAL)
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever is printed is no reply
     server = Server(os.fdopen(os.dup(0), "rb"), output)

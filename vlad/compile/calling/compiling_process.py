@@ -22,6 +22,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -36,7 +37,8 @@ MAIN = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from vlad.session.compiling import main; main()"
 )
 LOOK_SECONDS = 0.02  # between two chances to abandon the work
-END_SECONDS = 1.0  # for its end, which takes milliseconds; after that it is killed
+END_SECONDS = 1.0  # for its end, which takes milliseconds where there are processors; after that it is killed
+EXIT_SECONDS = 0.05  # the same, at the end of the program
 HAS_ENDED = "the process that compiles has ended"
 LENGTH = struct.Struct("<Q")  # of a message, before it
 
@@ -133,6 +135,14 @@ class CompilingProcess:
         if process is not None:
             masked(lambda: _ended(process))
 
+    def leave(self) -> None:
+        """At the end of the program: the same, but wait a moment only. The process ends in any case, since the pipe is closed."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            _has_ended(process, EXIT_SECONDS)
+            process.returncode = 0  # nothing waits for it any more
+
     def after_fork(self) -> None:
         """In a forked child: the process belongs to the parent, whose end it has to notice."""
         process, self._process = self._process, None
@@ -219,15 +229,33 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 
 
 def _ended(process: subprocess.Popen[bytes]) -> None:
-    _close(process)
-    try:
-        process.wait(END_SECONDS)
-    except subprocess.TimeoutExpired:
+    if not _has_ended(process, END_SECONDS):
         process.kill()
         process.wait()
+
+
+def _has_ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Close the pipe to a process; whether it has ended within so many seconds. (`wait` alone notices it late.)"""
+    assert process.stdin is not None and process.stdout is not None
+    end = time.monotonic() + seconds
+    with suppress(OSError):
+        process.stdin.close()
+    with suppress(OSError, ValueError):
+        poll = select.poll()
+        poll.register(process.stdout, select.POLLIN)
+        while poll.poll(max(0.0, end - time.monotonic()) * 1000) and os.read(
+            process.stdout.fileno(), 1 << 16
+        ):
+            pass
+    _close(process)
+    try:
+        process.wait(max(0.001, end - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 PROCESS = CompilingProcess()
 os.register_at_fork(after_in_child=PROCESS.after_fork)
 
-atexit.register(PROCESS.end)
+atexit.register(PROCESS.leave)
