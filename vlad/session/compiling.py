@@ -84,8 +84,9 @@ class Server:
                     masked(partial(self._reply, reply))
 
     def _reply(self, reply: Reply) -> None:
-        send(self._replies, reply)
         self._done = reply.number
+        if not toolchain.ending:  # otherwise it says that a compiler was stopped
+            send(self._replies, reply)
 
     def _read(self, stream: IO[bytes]) -> None:
         try:

@@ -14,7 +14,6 @@ keeps nine tenths of one.
 from __future__ import annotations
 
 import atexit
-import json
 import marshal
 import os
 import select
@@ -33,9 +32,7 @@ from vlad.compile.ir.refusals import Unavailable
 from vlad.control import debug
 from vlad.control.async_exceptions import masked
 
-MAIN = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from vlad.session.compiling import main; main()"
-)
+MAIN = "import sys; sys.path[:] = sys.argv[1:]; from vlad.session.compiling import main; main()"
 LOOK_SECONDS = 0.02  # between two chances to abandon the work
 END_SECONDS = 1.0  # for its end, which takes milliseconds where there are processors; after that it is killed
 EXIT_SECONDS = 0.05  # the same, at the end of the program
@@ -164,7 +161,7 @@ class CompilingProcess:
         return not self._is_impossible
 
     def _start(self) -> None:
-        command = [sys.executable, *(["-I"] if sys.flags.isolated else []), "-c", MAIN, json.dumps(sys.path)]
+        command = [sys.executable, *(["-I"] if sys.flags.isolated else []), "-c", MAIN, *sys.path]
         with self._lock:
             try:
                 self._process = subprocess.Popen(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import threading
 import zlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from vlad import __version__
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
 LEAST_SECONDS = 0.1  # of a call that is remembered
+FIELDS = 5  # of a line of an entry: the place of a call, and its Cost
 
 
 @dataclass(slots=True)
@@ -77,12 +78,12 @@ class Costs:
         place = self._place(f)
         if place is None or is_off():
             return
-        json, cache = import_safely("json"), import_safely("vlad.compile.native.cache")
+        store = import_safely("vlad.compile.native.cache").store
         with self._lock:
             known = self._known or {}
             self._known = {**known, place: replace(known.get(place) or Cost(), **found)}
-            text = json.dumps({place: asdict(cost) for place, cost in self._known.items()})
-            cache.store(self._program, text.encode(), COSTS)
+            lines = [" ".join([place, *_words(cost)]) for place, cost in self._known.items()]
+            store(self._program, "\n".join(lines).encode(), COSTS)
 
     def update(self, f: Value, **found: Any) -> None:
         """`note`, if the cost of the call is known already."""
@@ -92,13 +93,26 @@ class Costs:
     def _read(self) -> dict[str, Cost]:
         if is_off() or not os.path.exists(os.path.join(folder(), self._program + COSTS)):
             return {}
-        data = import_safely("vlad.compile.native.cache").lookup(self._program, COSTS)
-        found = {} if data is None else import_safely("json").loads(data)
-        return {place: Cost(**cost) for place, cost in found.items()}
+        data = import_safely("vlad.compile.native.cache").lookup(self._program, COSTS) or b""
+        lines = [line.split() for line in data.decode().split("\n")]
+        return {words[0]: _cost(words[1:]) for words in lines if len(words) == FIELDS}
 
     def _place(self, f: Value) -> str | None:
         """Where a procedure stands in the program; None if it stands elsewhere."""
         span = self._machine.core_of(f[0].base).span
         if span is None or span.source.origin is not Origin.PROGRAM:
             return None
-        return f"{os.path.basename(span.source.name)} {span.start}"
+        name = os.path.basename(span.source.name).encode("utf-8", "surrogatepass")
+        return f"{zlib.crc32(name):08x}-{span.start}"
+
+
+def _words(cost: Cost) -> list[str]:
+    compiled = "-" if cost.compiled is None else f"{cost.compiled:.6f}"
+    return [f"{cost.evaluated:.6f}", compiled, str(int(cost.is_kept)), str(int(cost.is_refused))]
+
+
+def _cost(words: list[str]) -> Cost:
+    evaluated, compiled, is_kept, is_refused = words
+    return Cost(
+        float(evaluated), None if compiled == "-" else float(compiled), is_kept == "1", is_refused == "1"
+    )

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
 POLICIES = ("auto", "compile", "evaluate")
-A_MOMENT = 0.05  # seconds on tier 0, before a call is compiled
+A_MOMENT = 0.1  # seconds on tier 0, before a call is compiled. To begin costs 20 ms, and nothing is compiled within 200
 MOST_PROCEDURES = 512
 MOST_MISSES = 4  # of one procedure, because a number is unknown
 LONGER = 1.5  # times as long as in an earlier run, for which compiling was in vain

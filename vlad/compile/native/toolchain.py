@@ -216,7 +216,9 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def _folder() -> Iterator[str]:
-    """A private temporary folder, removed even if the program ends while a thread compiles in it."""
+    """A private temporary folder, removed even if the program ends while a thread compiles in it. Raises Unavailable."""
+    if ending:
+        raise Unavailable("the program has ended")
     folder = tempfile.mkdtemp(prefix="vlad-")
     _folders.add(folder)
     try:
