@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from vlad.compile.calling.policy import POLICIES, Tiers
 from vlad.compile.calling.variants import Options
@@ -421,11 +421,12 @@ def _expect_text(text: object) -> None:
         )
 
 
-class _Known(NamedTuple):
+class _Known:
     """What dump.py needs of a session. (A reference to the session would be a cycle, which only Python's collector frees.)"""
 
-    machine: Machine
-    library: Module
+    def __init__(self, machine: Machine, library: Module) -> None:
+        self.machine = machine
+        self.library = library
 
 
 def _written(machine: Machine, library: Module, value: Value, most_entries: float) -> str:

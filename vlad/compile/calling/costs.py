@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import threading
 import zlib
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from vlad import __version__
@@ -28,16 +27,24 @@ LEAST_SECONDS = 0.1  # of a call that is remembered
 FIELDS = 5  # of a line of an entry: the place of a call, and its Cost
 
 
-@dataclass(slots=True)
 class Cost:
     """Seconds of a call: on tier 0, or at least so many; and compiled, with loading, if it ran compiled. `is_kept`: is its unit
-    in the cache? `is_refused`: can it not be compiled?
+    in the cache? `is_refused`: can it not be compiled? (A dataclass would be a large part of the time in which vlad starts.)
     """
 
-    evaluated: float = 0.0
-    compiled: float | None = None
-    is_kept: bool = False
-    is_refused: bool = False
+    __slots__ = ("evaluated", "compiled", "is_kept", "is_refused")
+
+    def __init__(
+        self,
+        evaluated: float = 0.0,
+        compiled: float | None = None,
+        is_kept: bool = False,
+        is_refused: bool = False,
+    ) -> None:
+        self.evaluated = evaluated
+        self.compiled = compiled
+        self.is_kept = is_kept
+        self.is_refused = is_refused
 
     @property
     def pays(self) -> bool:
@@ -81,7 +88,10 @@ class Costs:
         store = import_safely("vlad.compile.native.cache").store
         with self._lock:
             known = self._known or {}
-            self._known = {**known, place: replace(known.get(place) or Cost(), **found)}
+            cost = known.get(place) or Cost()
+            for name, value in found.items():
+                setattr(cost, name, value)
+            self._known = {**known, place: cost}
             lines = [" ".join([place, *_words(cost)]) for place, cost in self._known.items()]
             store(self._program, "\n".join(lines).encode(), COSTS)
 
