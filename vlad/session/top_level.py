@@ -130,7 +130,7 @@ class TopLevel:
         """The items of a text, each expanded after the previous one was executed. The limits hold for reading, too, and for
         each expansion.
         """
-        self.tiers.costs.reads(source.text)
+        self.tiers.reads(source.text)
         for syntax in self.machine.guarded(lambda: top_level_forms(read(source))):
             yield from self._expand(syntax, module)
 

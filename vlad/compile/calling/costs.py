@@ -23,7 +23,6 @@ from vlad.data.values import Value
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
-LEAST_SECONDS = 0.1  # of a call that is remembered
 FIELDS = 5  # of a line of an entry: the place of a call, and its Cost
 
 

@@ -33,7 +33,6 @@ from typing import TYPE_CHECKING, Any
 from vlad.compile.analysis.static_operands import MOST_WRITTEN, form
 from vlad.compile.analysis.trees import is_tree
 from vlad.compile.calling.background import BACKGROUND, Superseded
-from vlad.compile.calling.costs import LEAST_SECONDS, Cost, Costs
 from vlad.compile.calling.effects import Effects
 from vlad.compile.calling.preemption import Job, Switch, prefer_interrupt
 from vlad.compile.calling.variants import Entry, Options
@@ -51,12 +50,14 @@ from vlad.control.budget import NoTime, budget
 from vlad.control.native_interrupts import Interruptible
 from vlad.control.safe_import import import_safely, package_of
 from vlad.control.standard_streams import write_message
+from vlad.core.nodes import Apply, Binding, Body, Constant, GlobalReference, Variable
 from vlad.data.errors import LimitExceeded, VladError, WrongOption
 from vlad.data.values import Code, Global, Value, is_procedure, list_of, look
 from vlad.evaluate.errors.explain import displayed_name
 from vlad.evaluate.limits import AsyncException, too_deep
 
 if TYPE_CHECKING:
+    from vlad.compile.calling.costs import Cost, Costs
     from vlad.evaluate.machine import Machine
 
 POLICIES = ("auto", "compile", "evaluate")
@@ -64,6 +65,9 @@ A_MOMENT = 0.1  # seconds on tier 0, before a call is compiled. To begin costs 2
 MOST_PROCEDURES = 512
 MOST_MISSES = 4  # of one procedure, because a number is unknown
 LONGER = 1.5  # times as long as in an earlier run, for which compiling was in vain
+LEAST_SECONDS = 0.1  # of a call whose cost is remembered
+MOST_TEXTS = 16
+STRAIGHT = (Variable, Constant, GlobalReference)
 NEVER = "it never returns for arguments of these types"
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
 
@@ -86,11 +90,29 @@ class Tiers:
         self.job: Job | None = None  # the outermost call, while it runs on tier 0 and may be taken over
         # the text of a value of the session, for another process; tensors with more entries are blank
         self.write_value: Callable[[Value, float], str] | None = None
-        self.costs = Costs(machine)
+        self._costs: Costs | None = None
+        self._texts: list[str] = []  # that were read before it was made
         self._effects = Effects()
         self._depth = 0
         self._are_effects_kept = False
         self.choose(self.policy)
+
+    @property
+    def costs(self) -> Costs:
+        """The costs of the session's program. Made on demand: most programs are short."""
+        if self._costs is None:
+            costs: Costs = import_safely("vlad.compile.calling.costs").Costs(self.machine)
+            for text in self._texts:
+                costs.reads(text)
+            self._costs, self._texts = costs, []
+        return self._costs
+
+    def reads(self, text: str) -> None:
+        """Note a text that the session's program consists of."""
+        if self._costs is not None or len(self._texts) == MOST_TEXTS:
+            self.costs.reads(text)
+        else:
+            self._texts.append(text)
 
     def choose(self, policy: str) -> None:
         """Change the policy, between two evaluations."""
@@ -178,6 +200,8 @@ class Tiers:
     ) -> Value:
         """On the tier that took less time in an earlier run; if there was none, on tier 0, while the compiler may take over."""
         if self.job is not None:  # called from inside a call
+            return self.machine.apply(f, argument)
+        if once and is_straight(self.machine.core_of(f[0]).body):  # it ends at once
             return self.machine.apply(f, argument)
         cost = self.costs.of(f) if entry.seconds == 0 else None
         if cost is not None and cost.pays:
@@ -669,6 +693,13 @@ class Tiers:
         job.withdraw()
         BACKGROUND.remove(job)
         self.job = None
+
+
+def is_straight(body: Body) -> bool:
+    """Whether a body only applies primitives, so that it neither loops nnor takes long enough to be compiled."""
+    return type(body.result) in STRAIGHT and all(
+        type(binding) is Binding and type(binding.rhs) in (*STRAIGHT, Apply) for binding in body.bindings
+    )
 
 
 def operands_of(code: Code, argument: Value) -> tuple[Value, ...] | None:

@@ -14,7 +14,6 @@ import threading
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from vlad.compile.calling.costs import Costs
 from vlad.compile.calling.variants import Entry
 from vlad.control.async_exceptions import probe_after, probe_main_thread, withdraw_probe
 from vlad.control.budget import budget, using_budget
@@ -24,6 +23,7 @@ from vlad.evaluate.limits import AGAIN_SECONDS, AsyncException
 from vlad.evaluate.overtaking import called, is_own_step
 
 if TYPE_CHECKING:
+    from vlad.compile.calling.costs import Costs
     from vlad.evaluate.machine import Machine
 
 NOT_BEGUN_SECONDS = 0.05  # seconds until a call that has not begun is polled again
@@ -37,9 +37,11 @@ class Runner(Protocol):
     """The object that makes the calls, and compiles (policy.Tiers)."""
 
     machine: Machine
-    costs: Costs
     lock: threading.RLock
     job: Job | None
+
+    @property
+    def costs(self) -> Costs: ...
 
     def compile(self, entry: Entry, operands: tuple[Value, ...], *, apart: bool) -> Any: ...
 
