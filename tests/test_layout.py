@@ -57,7 +57,7 @@ ROOMS = (
         "rematerialization step_counts peel_invariants fuse_derivatives "
         "fuse_loops sparse uniqueness buffer_reuse triangles order",
     ),
-    ("vlad.compile.native", "abi call_words reserve cache toolchain blas vectors c_extension"),
+    ("vlad.compile.native", "abi call_words reserve cache_folder cache toolchain blas vectors c_extension"),
     ("vlad.compile.runtime", "functions sections"),
     (
         "vlad.compile.loops",
@@ -71,7 +71,8 @@ ROOMS = (
     ),
     (
         "vlad.compile.calling",
-        "cache_key interface marshal fast_call pipeline executable background variants preemption effects notices policy",
+        "cache_key interface marshal fast_call pipeline executable background compiling_process costs variants "
+        "preemption effects notices policy",
     ),
     ("vlad.compile.programs", "whole uses check build export"),
     (
@@ -82,7 +83,7 @@ ROOMS = (
     (
         "vlad.session",
         "library session_lock lifecycle asynchronous files calls suggestions top_level examples programs showing "
-        "namespace session",
+        "namespace session compiling",
     ),
     ("vlad.manual", "public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),

@@ -205,6 +205,47 @@ def test_a_program_of_its_own(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert subprocess.run([str(target)], capture_output=True, text=True, check=True).stdout == "hello\n"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the time of other processes is not known")
+@pytest.mark.parametrize("used, is_hanging", [(0.3, False), (0.0, True), (2.0, True)])
+def test_the_limit_counts_processor_time(
+    used: float, is_hanging: bool, fresh: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has used so much when it has had its time; at the next look it has ended."""
+    looks: list[int] = []
+    go_on = fresh / "go-on"
+
+    def processor_seconds(group: int) -> float:
+        looks.append(group)
+        go_on.touch()
+        return used
+
+    monkeypatch.setattr(toolchain, "_processor_seconds", processor_seconds)
+    command = [
+        "bash",
+        "-c",
+        f"while [ ! -e {go_on} ]; do sleep 0.01; done; {'sleep 60' if is_hanging else ''}",
+    ]
+    if is_hanging:
+        with pytest.raises(Unavailable, match="did not end within 1 seconds"):
+            toolchain._run(command, 1.0, None)
+    else:
+        assert toolchain._run(command, 1.0, None) == (0, "")
+    assert len(looks) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the time of other processes is not known")
+def test_the_processor_time_of_a_group() -> None:
+    work = "import time\nwhile time.process_time() < 0.3: pass\n"
+    command = ["bash", "-c", f"{sys.executable} -c '{work}'; {sys.executable} -c '{work}' & wait; read"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as process:
+        while toolchain._processor_seconds(process.pid) < 0.6:
+            assert process.poll() is None
+            time.sleep(0.01)
+        assert process.stdin is not None
+        process.stdin.close()
+    assert toolchain._processor_seconds(process.pid) == 0
+
+
 def test_an_interrupt_as_the_compiler_begins_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, begin = [], subprocess.Popen
 

@@ -227,9 +227,9 @@ def test_an_error_that_is_interrupted_keeps_its_place(monkeypatch: pytest.Monkey
     session = vlad.Session(tier="evaluate")
     apply = session.tiers.apply
 
-    def interrupted_twice(*operands: Any) -> Any:
+    def interrupted_twice(*operands: Any, **columns: Any) -> Any:
         try:
-            return apply(*operands)
+            return apply(*operands, **columns)
         except vlad.LimitExceeded as error:
             session.machine.watch.reason = error
             error.span = None

@@ -17,6 +17,7 @@ The file is long because it is the whole of one format's writer.
 from __future__ import annotations
 
 import base64
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -324,17 +325,20 @@ def _origin(code: Code) -> Origin:
 # Writing: the second time.
 
 
-def write_value(value: Value, session: Any) -> str:
-    """The text of a value of a session, or of one without procedures."""
-    return _Writer(_Survey(value, session)).text(value)
+def write_value(value: Value, session: Any, most_entries: float = math.inf) -> str:
+    """The text of a value of a session, or of one without procedures. Of a tensor with more entries it has the shape alone
+    (`blank`), which `loads` refuses.
+    """
+    return _Writer(_Survey(value, session), most_entries).text(value)
 
 
 class _Writer(Printer):
     """Entries in dependency order; only globals may be referred to before their entry."""
 
-    def __init__(self, reached: _Survey) -> None:
+    def __init__(self, reached: _Survey, most_entries: float) -> None:
         super().__init__()
         self.reached = reached
+        self.most_entries = most_entries
         self.taken |= RESERVED | reached.rows
         self.entries: list[str] = []
         self.shared: dict[int, str] = {}  # names of values
@@ -519,6 +523,8 @@ class _Writer(Printer):
             return self._procedure(value)
         if type(value) is Deferred:
             return [_Word(")"), value.zero_of, _Word("(zero")]
+        if type(value) is Tensor and value.like.size > self.most_entries:
+            return [_Word(f"(blank {kind_name(value.like.dtype)} {shape_text(value.shape)})")]
         return [_Word(_atom_text(value))]
 
     def _list(self, value: Value) -> list[Value | _Word]:

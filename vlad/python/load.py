@@ -103,11 +103,13 @@ def _is_tree(value: Value) -> bool:
     return True
 
 
-def read_value(text: str, session: Any) -> Value:
-    """The value of a text, made in a session; tensors on the session's device."""
+def read_value(text: str, session: Any, blank: bool = False) -> Value:
+    """The value of a text, made in a session; tensors on the session's device. `blank`: it may have tensors without entries,
+    which are zeros.
+    """
     before = CURRENT.set(session.machine.device)
     try:
-        return _Reader(session).text(text)
+        return _Reader(session, blank).text(text)
     finally:
         CURRENT.reset(before)
 
@@ -153,8 +155,9 @@ def _count(syntax: Syntax, what: str) -> int:
 class _Reader:
     """Reads one text: the meanings of its names so far."""
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: Any, blank: bool) -> None:
         self.session = session
+        self.blank = blank
         self.machine = session.machine
         self.family = session.machine.family()
         self.globals: dict[str, Global] = {}
@@ -489,6 +492,9 @@ class _Reader:
                 value: Value = symbol(_word(_items(syntax, "a symbol", 2, 2)[1], "a symbol"))
             case "tensor":
                 value = _tensor(syntax)
+            case "blank" if self.blank:
+                _, kind, lengths = _items(syntax, "a tensor without entries", 3, 3)
+                value = made(current().asarray(load_numpy().zeros(_shape(lengths), _kind(kind))))
             case "primitive" | "basis" | "library":
                 value = self._original(syntax).closed
             case _:
@@ -536,10 +542,7 @@ def _zero(value: Value, syntax: Syntax) -> Value:
 def _tensor(syntax: Syntax) -> Value:
     """(tensor KIND (LENGTH ...) ENTRY ...) or (tensor KIND (LENGTH ...) "BYTES")"""
     _, kind_word, lengths, *entries = _items(syntax, "a tensor", 3)
-    kind = _word(kind_word, "the kind of a tensor's numbers")
-    if kind not in KINDS:
-        raise _wrong(f"there is no kind of number {kind}", kind_word)
-    shape = [_count(length, "the length of an axis") for length in _items(lengths, "a shape", 1)]
+    kind, shape = _kind(kind_word), _shape(lengths)
     values = [entry.value if isinstance(entry, Literal) else None for entry in entries]
     try:
         if len(values) == 1 and type(values[0]) is String:
@@ -550,6 +553,17 @@ def _tensor(syntax: Syntax) -> Value:
     except (ValueError, OverflowError, binascii.Error):
         raise _wrong(f"these are not the entries of a tensor of {kind} of this shape", syntax) from None
     return made(current().asarray(array))
+
+
+def _kind(word: Syntax) -> str:
+    kind = _word(word, "the kind of a tensor's numbers")
+    if kind not in KINDS:
+        raise _wrong(f"there is no kind of number {kind}", word)
+    return kind
+
+
+def _shape(lengths: Syntax) -> list[int]:
+    return [_count(length, "the length of an axis") for length in _items(lengths, "a shape", 1)]
 
 
 def _number(value: Value) -> Any:

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from vlad.compile.calling.policy import POLICIES, Tiers
 from vlad.compile.calling.variants import Options
+from vlad.control.safe_import import import_safely
 from vlad.control.standard_streams import read_line
 from vlad.core.nodes import Lambda
 from vlad.data.devices import CURRENT, device_named
 from vlad.data.errors import NoCounterpart, VladError, WrongOption
 from vlad.data.source import Origin, Source, Span
 from vlad.data.values import UNSPECIFIED, Value
-from vlad.evaluate.limits import Limits
+from vlad.evaluate.limits import Limits, deep_recursion
 from vlad.evaluate.machine import Machine
 from vlad.expand.scope import Module
 from vlad.primitives.table import PROCEDURES, TABLE
@@ -135,6 +136,7 @@ class Session(Namespace):
             self.machine, self.tiers, self._library, permit=self._permit, path=lambda: self.path
         )
         self.basis, self.library, self.module = self._top_level.modules()
+        self.tiers.write_value = functools.partial(_written, self.machine, self.library)
         born(self)
 
     @classmethod
@@ -427,6 +429,22 @@ def _expect_text(text: object) -> None:
         raise NoCounterpart(
             "invalid-argument", f"A program is a text; this is a Python {type(text).__name__}"
         )
+
+
+class _Known:
+    """What dump.py needs of a session. (A reference to the session would be a cycle, which only Python's collector frees.)"""
+
+    def __init__(self, machine: Machine, library: Module) -> None:
+        self.machine = machine
+        self.library = library
+
+
+def _written(machine: Machine, library: Module, value: Value, most_entries: float) -> str:
+    """The text of a value of a session. Raises VladError."""
+    dump = import_safely("vlad.python.dump")
+    with deep_recursion():
+        text: str = dump.write_value(value, _Known(machine, library), most_entries)
+    return text
 
 
 # Unpickling.

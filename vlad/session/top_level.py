@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from vlad.compile.calling.policy import Tiers
@@ -129,6 +130,7 @@ class TopLevel:
         """The items of a text, each expanded after the previous one was executed. The limits hold for reading, too, and for
         each expansion.
         """
+        self.tiers.reads(source.text)
         for syntax in self.machine.guarded(lambda: top_level_forms(read(source))):
             yield from self._expand(syntax, module)
 
@@ -214,7 +216,8 @@ class TopLevel:
         lambda_ = only_lambda(body)
         if lambda_ is not None:
             return self.machine.top_level(lambda_)
-        return with_room(self.suggesting, self.tiers.apply, self.thunk(body, span), NIL, span=span)
+        evaluate = partial(self.tiers.apply, once=True)
+        return with_room(self.suggesting, evaluate, self.thunk(body, span), NIL, span=span)
 
     def thunk(self, body: Body, span: Span) -> Value:
         """A procedure without arguments."""

@@ -3,7 +3,8 @@
 In: jobs, each from the thread that makes the call.  Out: nothing; the job's `poll` does the work, and returns the seconds until
 the next poll, or None for none. Called by policy.py.
 
-While it works, the interpreter's switch interval is shorter. An evaluation of arrays releases the lock in each larger operation,
+Most of the work is done by another process (compiling_process.py), for which the thread waits. While it works itself, the
+interpreter's switch interval is shorter. An evaluation of arrays releases the lock in each larger operation,
 and waits a whole interval to get it back; with Python's default of 5 ms, a training loop ran at a third of its speed while it was
 analysed, with this interval at half. After a while, the work pauses as well (gil_yield.py).
 """
@@ -29,10 +30,16 @@ class Abandoned(BaseException):
     """Raised in the compiler's thread when the job it works on is no longer needed."""
 
 
+class Superseded(Exception):
+    """The work is of no use any more, and other work waits."""
+
+
 class Job(Protocol):
     tiers: Any  # of the session that makes the call
     thread: int
     due: float  # when to poll next, by time.monotonic()
+    once: bool  # is its result of no use after the call, except in a later run of the program?
+    worth: float  # the seconds that it may save, if they are known
 
     def poll(self) -> float | None: ...
 
@@ -67,6 +74,15 @@ class BackgroundCompiler:
             self._jobs.discard(job)
             if self._at_work is job and self._thread is not None and self._thread.ident is not None:
                 raise_in(self._thread.ident, Abandoned)
+
+    def expect_needed(self) -> None:
+        """In its thread: raise Superseded if the result of the work is of no use any more, and other work waits."""
+        with self._lock:
+            job, now = self._at_work, time.monotonic()
+            if job is not None and job.once and job not in self._jobs:
+                waiting = [other.worth for other in self._jobs if other.due <= now]
+                if waiting and max(waiting) >= job.worth:
+                    raise Superseded
 
     def wait_until_idle(self, tiers: Any = None, seconds: float | None = None) -> bool:
         """Wait until there is no work for a call that has ended (of one session); False if that takes longer."""

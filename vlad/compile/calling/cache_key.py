@@ -263,9 +263,13 @@ class _Walk:
         self.tensors: list[Tensor] = []  # whose entries are passed with each call, by their numbers
         self.places: list[tuple[Span | None, str]] = []  # of the procedures, with their names
         self._numbers: dict[int, str] = {}
+        self._cells: dict[
+            tuple[str, int], str
+        ] = {}  # numbers of cells, by name and value: such cells are the same
         self._kept: list[Any] = []  # so that ids stay unique
         self._codes: list[Code] = []  # visited and not written
-        self._written = 0  # of the cells
+        self._different: list[Global] = []  # cells, of the same ones the first
+        self._written = 0  # of these
 
     def number(self, thing: Any) -> tuple[str, bool]:
         """The number of an object, and whether it is new."""
@@ -308,6 +312,21 @@ class _Walk:
                 self.value(part)
             value = value[width]
 
+    def _cell(self, cell: Global) -> str:
+        known = self._numbers.get(id(cell))
+        if known is not None:
+            return known
+        self.cells.append(cell)
+        same = cell.name, id(getattr(cell, "value", None))
+        number = self._cells.get(same)
+        if number is None:
+            number, _ = self.number(cell)
+            self._cells[same] = number
+            self._different.append(cell)
+        else:
+            self._numbers[id(cell)] = number
+        return number
+
     def code(self, code: Code) -> str:
         number, is_new = self.number(code)
         if is_new:
@@ -316,14 +335,13 @@ class _Walk:
 
     def rest(self) -> None:
         """Write the codes and globals that were visited."""
-        while self._codes or self._written < len(self.cells):
+        while self._codes or self._written < len(self._different):
             if self._codes:
                 self._code(self._codes.pop())
                 continue
-            cell = self.cells[self._written]
+            cell = self._different[self._written]
             self._written += 1
-            primitive = cell.primitive.name if cell.primitive is not None else ""
-            self.words.append(f"global {_spelt(cell.name)} {primitive}")
+            self.words.append(f"global {_spelt(cell.name)}")
             if hasattr(cell, "value"):
                 self.value(cell.value)
             if len(self.words) > MOST_WORDS:
@@ -407,10 +425,7 @@ class _Walk:
             if type(atom) is Variable:
                 self.words.append(self.number(atom)[0])
             elif type(atom) is GlobalReference:
-                number, is_new = self.number(atom.cell)
-                if is_new:
-                    self.cells.append(atom.cell)
-                self.words.append("@" + number)
+                self.words.append("@" + self._cell(atom.cell))
             else:
                 assert type(atom) is Constant
                 self.value(atom.value)

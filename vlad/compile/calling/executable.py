@@ -43,12 +43,18 @@ if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
 UNLIMITED = 1 << 60  # steps
-FOREIGN = (
-    ValueError,
-    KeyError,
-    TypeError,
-    IndexError,
-)  # what entries of the cache lead to that are not of this version
+# what entries of the cache lead to that are not of this version
+FOREIGN = (ValueError, KeyError, TypeError, IndexError)
+
+
+class NotKept(Exception):
+    """The cache does not have a call that must come from there. `has_key`: whether it could have it."""
+
+    def __init__(self, has_key: bool) -> None:
+        super().__init__()
+        self.has_key = has_key
+
+
 LONGEST_CHARACTER = 4  # bytes of UTF-8
 LEAST_ROOM = 24 << 20  # bytes, the minimum for collecting a loop
 BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack, for a limit of depth
@@ -410,11 +416,13 @@ def compile_call(
     zeros_distinct: int | None = None,
     trees: Container[int] = (),
     earlier: Sequence[Shapes] = (),
+    only_kept: bool = False,
 ) -> Compiled | Launched:
     """Compile a procedure for operands like these, when it has `variants` variants already. `earlier`: the shapes for which it
     was compiled; lengths that differ from them become sizes. `fixed`: the positions of numbers
     that had to be constants in operands of the same form. `zeros_distinct`: as of `attempts` in analysis/strategy.py. `trees`:
-    the operands whose shapes do not matter. Raises Unbounded or Unavailable.
+    the operands whose shapes do not matter. Raises Unbounded or Unavailable; NotKept if it must be in the cache (`only_kept`)
+    and is not.
     """
     with deep_recursion():
         known: dict[int, int] = {}
@@ -425,7 +433,7 @@ def compile_call(
     def compiled(places: Places, of_numbers: bool = False) -> Compiled | Launched:
         given = tuple([Tree(x) if n in trees else x for n, x in enumerate(with_fixed(operands, places))])
         sizes = replace(sizes_between(earlier, given), of_numbers=of_numbers)
-        options = optimize, fast_math, zeros_distinct, sizes
+        options = optimize, fast_math, zeros_distinct, sizes, only_kept
         for limit in first:
             with contextlib.suppress(Unbounded):
                 return with_shapes(given, with_room(_compile, machine, f, given, limit, *options))
@@ -442,7 +450,7 @@ def compile_call(
     except Unbounded as unbounded:
         if not unbounded.for_number:
             raise
-        fixed = _shaping(machine, f, operands, last, fixed)
+        fixed = _shaping(machine, f, operands, last, fixed, only_kept)
         try:
             found = compiled(fixed, of_numbers=not fixed)
         except Unbounded:
@@ -453,20 +461,25 @@ def compile_call(
     return found
 
 
-def _shaping(machine: Machine, f: Value, operands: tuple[Value, ...], longest: int, but: Places) -> Places:
-    """The positions of numbers that must be constants for shapes to be known, if that suffices; not those in `but`."""
+def _shaping(
+    machine: Machine, f: Value, operands: tuple[Value, ...], longest: int, but: Places, only_kept: bool
+) -> Places:
+    """The positions of numbers that must be constants for shapes to be known, if that suffices; not those in `but`.
+    Raises NotKept."""
     places = whole_numbers(operands)
     if not places:
         return ()
     key: str | None = None
     with contextlib.suppress(Nameless):
-        if not cache.is_off():
+        if cache.is_used():
             # with the actual numbers: one is a length, and another may be too large
             known = with_fixed(operands, places)
             key = identity(machine, f, known, longest, "shaping", machine.device).digest
     kept = None if key is None else cache.lookup(key, cache.CALL)
     if kept is not None:
         found = tuple(json.loads(kept))
+    elif only_kept:
+        raise NotKept(key is not None)
     else:
         settles = import_safely("vlad.compile.calling.pipeline").settles
         environment = f[1 : 1 + len(f[0].environment)]
@@ -512,9 +525,10 @@ def _compile(
     fast_math: bool,
     zeros_distinct: int | None,
     sizes: Sizes,
+    only_kept: bool = False,
 ) -> Compiled | Launched:
     call: Identity | None = None
-    if not cache.is_off():
+    if cache.is_used():
         with contextlib.suppress(Nameless):
             more = (
                 str(optimize),
@@ -528,6 +542,8 @@ def _compile(
             kept = _kept(machine, call)
             if kept is not None:
                 return kept
+    if only_kept:
+        raise NotKept(call is not None)
     # 13 ms, only for a call that is not cached
     made = import_safely("vlad.compile.calling.pipeline").made
     try:

@@ -6,8 +6,9 @@ own `apply`.
     evaluate   never
     compile    each call first, for the types of its operands; a call that cannot be compiled runs on tier 0, and `notify` is
                called with the place and the reason, once for each (notices.py)
-    auto       all calls start on tier 0. A call that runs longer than A_MOMENT is compiled meanwhile, in another thread,
-               and restarts, compiled, as soon as that is done: code is pure, so the result is the same
+    auto       a call starts on tier 0. If it runs longer than A_MOMENT, it is compiled meanwhile, in another process where
+               that is possible, and restarts, compiled, as soon as that is done: code is pure, so the result is the same.
+               If an earlier run of the program was faster compiled, the call starts compiled (costs.py)
 
 A call runs on one tier from beginning to end. A program that cannot be compiled as a whole stays on tier 0, including the
 procedures that take most of its time. Changing tiers within a call was tried, and is observable: sums differ in the last bit, so
@@ -22,17 +23,17 @@ although a call runs twice.
 
 from __future__ import annotations
 
-import contextlib
+import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
-from vlad.compile.analysis.static_operands import form
+from vlad.compile.analysis.static_operands import MOST_WRITTEN, form
 from vlad.compile.analysis.trees import is_tree
-from vlad.compile.calling.background import BACKGROUND
+from vlad.compile.calling.background import BACKGROUND, Superseded
 from vlad.compile.calling.effects import Effects
 from vlad.compile.calling.preemption import Job, Switch, prefer_interrupt
 from vlad.compile.calling.variants import Entry, Options
@@ -48,25 +49,30 @@ from vlad.compile.ir.refusals import (
     Unsupported,
 )
 from vlad.control import debug
-from vlad.control.budget import NoTime
+from vlad.control.budget import NoTime, budget
 from vlad.control.native_interrupts import Interruptible
 from vlad.control.safe_import import import_safely, package_of
 from vlad.control.standard_streams import write_message
+from vlad.core.nodes import Apply, Binding, Body, Constant, GlobalReference, Variable
 from vlad.data.errors import LimitExceeded, Notice, VladError, WrongOption
 from vlad.data.source import in_library
-from vlad.data.values import Code, Global, Value, is_procedure, look
+from vlad.data.values import Code, Global, Value, is_procedure, list_of, look
 from vlad.evaluate.errors.explain import displayed_name
 from vlad.evaluate.limits import AsyncException, too_deep
 
 if TYPE_CHECKING:
-    from vlad.compile.analysis.sizes import Shapes
+    from vlad.compile.calling.costs import Cost, Costs
     from vlad.evaluate.machine import Machine
 
 POLICIES = ("auto", "compile", "evaluate")
-A_MOMENT = 0.05  # seconds on tier 0, before a call is compiled
+A_MOMENT = 0.1  # seconds on tier 0, before a call is compiled. To begin costs 20 ms, and nothing is compiled within 200
 MOST_PROCEDURES = 512
 MOST_UNSUPPORTED = 8  # calls that machine code of a variant begins and cannot do
 MOST_MISSES = 4  # of one procedure, because a number is unknown
+LONGER = 1.5  # times as long as in an earlier run, for which compiling was in vain
+LEAST_SECONDS = 0.1  # of a call whose cost is remembered
+MOST_TEXTS = 16
+STRAIGHT = (Variable, Constant, GlobalReference)
 NEVER = "it never returns for arguments of these types"
 FEWER_KINDS = "each number of axes, and each order of derivatives, is a kind; calls with these arguments remain compiled"
 ROOM = "a larger limit of memory, or smaller tensors, would do"
@@ -92,6 +98,10 @@ class Tiers:
         self.lock = threading.RLock()  # protects entries and `job`, in both threads
         self._meanings = 0  # number of changes of globals
         self.job: Job | None = None  # the outermost call, while it runs on tier 0 and may be taken over
+        # the text of a value of the session, for another process; tensors with more entries are blank
+        self.write_value: Callable[[Value, float], str] | None = None
+        self._costs: Costs | None = None
+        self._texts: list[str] = []  # that were read before it was made
         self._effects = Effects()
         self._depth = 0
         self._are_effects_kept = False
@@ -99,6 +109,23 @@ class Tiers:
         self.notify: Callable[[Notice], object] = _warn
         self._noticed: set[str] = set()
         self.choose(self.policy)
+
+    @property
+    def costs(self) -> Costs:
+        """The costs of the session's program. Made on demand: most programs are short."""
+        if self._costs is None:
+            costs: Costs = import_safely("vlad.compile.calling.costs").Costs(self.machine)
+            for text in self._texts:
+                costs.reads(text)
+            self._costs, self._texts = costs, []
+        return self._costs
+
+    def reads(self, text: str) -> None:
+        """Note a text that the session's program consists of."""
+        if self._costs is not None or len(self._texts) == MOST_TEXTS:
+            self.costs.reads(text)
+        else:
+            self._texts.append(text)
 
     def choose(self, policy: str) -> None:
         """Change the policy, between two evaluations."""
@@ -128,8 +155,8 @@ class Tiers:
         self.policy = policy
         self._open_all()
 
-    def apply(self, f: Value, argument: Value, options: Options | None = None) -> Value:
-        """As Machine.apply; with `options` by compiled code only. Raises VladError."""
+    def apply(self, f: Value, argument: Value, options: Options | None = None, once: bool = False) -> Value:
+        """As Machine.apply; with `options` by compiled code only. `once`: it is not called again. Raises VladError."""
         depth = self._depth
         if depth == 0:
             if self._effects.done:
@@ -145,7 +172,7 @@ class Tiers:
                     self._is_overruled = False
                     self.give_notice(nothing_compiled("operations are counted"))
                 return self.machine.apply(f, argument)
-            return self._apply(look(f), argument)
+            return self._apply(look(f), argument, once)
         finally:
             self._depth = depth
 
@@ -163,7 +190,7 @@ class Tiers:
         finally:
             self._depth -= 1
 
-    def _apply(self, f: Value, argument: Value) -> Value:
+    def _apply(self, f: Value, argument: Value, once: bool = False) -> Value:
         if not is_procedure(f):
             return self.machine.apply(f, argument)
         operands = operands_of(f[0], argument)
@@ -179,7 +206,7 @@ class Tiers:
         if self.policy == "auto":
             if is_refused or len(entry.variants) >= MOST_VARIANTS:
                 return self.machine.apply(f, argument)
-            return self._watched(entry, operands, f, argument)
+            return self._faster(entry, operands, f, argument, once)
         if not is_refused and len(entry.variants) >= MOST_VARIANTS:
             reason = f"there is code for {MOST_VARIANTS} other kinds of arguments, the most of one procedure"
             self._notice_call(entry, reason, FEWER_KINDS)
@@ -190,6 +217,24 @@ class Tiers:
                 self._notice_refusal(entry, entry.refusal)
             return self.machine.apply(f, argument)
         return self._run(fresh, operands, f, argument, entry)
+
+    def _faster(
+        self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value, once: bool
+    ) -> Value:
+        """On the tier that took less time in an earlier run; if there was none, on tier 0, while the compiler may take over."""
+        if self.job is not None:  # called from inside a call
+            return self.machine.apply(f, argument)
+        if once and is_straight(self.machine.core_of(f[0]).body):  # it ends at once
+            return self.machine.apply(f, argument)
+        cost = self.costs.of(f) if entry.seconds == 0 else None
+        if cost is not None and cost.pays:
+            begun = time.monotonic()
+            kept = self.compile(entry, operands, only_kept=True)
+            if kept is not None:
+                result = self._run(kept, operands, f, argument, entry)
+                self.costs.note(f, compiled=time.monotonic() - begun)
+                return result
+        return self._watched(entry, operands, f, argument, once, cost)
 
     def _surely(self, f: Value, argument: Value, options: Options) -> Value:
         operands = operands_of(f[0], argument)
@@ -267,58 +312,58 @@ class Tiers:
     def _new_entry(self, f: Value, options: Options | None = None) -> Entry:
         return Entry(f, options or (self.optimize, self.fast_math))
 
-    def compile(self, entry: Entry, operands: tuple[Value, ...]) -> Any:
+    def compile(
+        self, entry: Entry, operands: tuple[Value, ...], apart: bool = False, only_kept: bool = False
+    ) -> Any:
         """A new variant (executable.Compiled) for operands like these; None if it is impossible, with its `reason`, or if
-        a global was redefined meanwhile.
+        a global was redefined meanwhile. `apart`: in another process, if possible; `only_kept`: from the cache, or not at all.
         """
-        try:
-            import_safely("vlad.compile.calling.executable")  # 25 ms, only when something is compiled
-        except ModuleNotFoundError as missing:
-            package = package_of(missing)
-            entry.reason = f"the package {package} is not installed"
-            self._nothing_compiled(entry.reason, f"`pip install {package}`")
-            return None
-        from vlad.compile.calling.executable import compile_call
-        from vlad.compile.native import toolchain
-
         with self.lock:  # not in the middle of `redefine`
             meanings = self._meanings
         form_of = form(operands)
         self._note_trees(entry, operands)
         entry.lasts = True
         entry.place = entry.refusal = None
-
-        def compiled_after(earlier: Sequence[Shapes]) -> Any:
-            return compile_call(
-                self.machine,
-                entry.f,
-                operands,
-                *entry.options,
-                variants=len(entry.variants),
-                fixed=entry.fixed.get(form_of, ()),
-                zeros_distinct=entry.zeros_distinct,
-                trees=entry.trees,
-                earlier=earlier,
-            )
-
+        optimize, fast_math = entry.options
+        options = {
+            "optimize": optimize,
+            "fast_math": fast_math,
+            "variants": len(entry.variants),
+            "fixed": entry.fixed.get(form_of, ()),
+            "zeros_distinct": entry.zeros_distinct,
+            "trees": tuple(entry.trees),
+        }
+        earlier = tuple([one.shapes for one in entry.variants])
         try:
             compiled = None
-            earlier = [one.shapes for one in entry.variants]
             if entry.has_sizes and earlier and self.machine.device != "cuda":
-                with contextlib.suppress(Unbounded):
-                    compiled = compiled_after(earlier)
-                if compiled is None or not compiled.takes(operands):
-                    entry.has_sizes = False
+                with suppress(Unbounded):
+                    compiled = self._compiled(
+                        entry.f, operands, {**options, "earlier": earlier}, apart, only_kept
+                    )
+                if compiled is not None and not compiled.takes(operands):
                     compiled = None
+                entry.has_sizes = only_kept or compiled is not None
             if compiled is None:
-                compiled = compiled_after(())
+                compiled = self._compiled(entry.f, operands, options, apart, only_kept)
         except Unbounded as unbounded:
             entry.reason, entry.place, entry.refusal = unbounded.reason, unbounded.span, unbounded.kept()
             entry.misses += unbounded.for_number
             entry.lasts = not unbounded.for_number or entry.misses >= MOST_MISSES
             return None
+        except Superseded:
+            return None
+        except ModuleNotFoundError as missing:
+            if missing.name is not None and missing.name.startswith("vlad"):
+                raise
+            package = package_of(missing)
+            entry.reason = f"the package {package} is not installed"
+            self._nothing_compiled(entry.reason, f"`pip install {package}`")
+            return None
         except Unavailable as unavailable:
             entry.reason = str(unavailable)
+            from vlad.compile.native import toolchain
+
             if not (toolchain.ending or self.closed):
                 if isinstance(unavailable, NoCompiler) or self.policy != "compile":
                     self._nothing_compiled(entry.reason, unavailable.hint)
@@ -339,6 +384,8 @@ class Tiers:
             if self.policy != "compile":
                 warn_once(f"{entry.reason}; please report it. The program runs without compiling")
             return None
+        if compiled is None:
+            return None
         with self.lock:
             if meanings != self._meanings:  # it may have read the previous value of a global
                 return None
@@ -355,6 +402,51 @@ class Tiers:
             self.give_notice(nothing_compiled(reason, hint))
         else:
             warn_once(f"running without compiling: {reason}")
+
+    def _compiled(
+        self, f: Value, operands: tuple[Value, ...], options: dict[str, Any], apart: bool, only_kept: bool
+    ) -> Any:
+        """What `compile_call` returns; None if it is to be in the cache and is not."""
+        entries = self._compiled_apart(f, operands, options) if apart else {}
+        import_safely("vlad.compile.calling.executable")  # 25 ms, only when something is compiled
+        from vlad.compile.calling.executable import NotKept, compile_call
+        from vlad.compile.native import cache
+
+        with suppress(NotKept), cache.carried(entries) if entries else nullcontext():
+            return compile_call(self.machine, f, operands, **options, only_kept=only_kept)
+        return None
+
+    def _compiled_apart(
+        self, f: Value, operands: tuple[Value, ...], options: dict[str, Any]
+    ) -> dict[str, bytes]:
+        """The entries of the cache that another process makes for a call; none if it has to be compiled in this one. Raises what
+        `compile_call` raises.
+        """
+        machine, limit = self.machine, budget()
+        # a GPU's programs are not in the cache, and the memory of another process is not that of the evaluation
+        if self.write_value is None or machine.device != "cpu" or limit.most < math.inf:
+            return {}
+        if debug.is_on(debug.TIMINGS) or debug.is_on(debug.TEXTS):  # its passes are to be seen
+            return {}
+        from vlad.compile.calling.compiling_process import PROCESS
+
+        try:
+            text = self.write_value(list_of([f, machine.arguments, *operands]), MOST_WRITTEN)
+        except VladError:  # what exists in this process only
+            return {}
+        seconds = limit.end - time.monotonic()
+        reply = PROCESS.compiled(text, machine.counting, seconds, options, BACKGROUND.expect_needed)
+        if reply is None:
+            return {}
+        if reply.is_out_of_room:
+            raise NoTime
+        if reply.entries:  # they have the reason, too, if it was refused
+            return reply.entries
+        if reply.unavailable is not None:
+            raise Unavailable(reply.unavailable)
+        if reply.unbounded is not None:
+            raise Unbounded(*reply.unbounded)
+        return reply.entries
 
     @staticmethod
     def _note_trees(entry: Entry, operands: tuple[Value, ...]) -> None:
@@ -514,6 +606,10 @@ class Tiers:
             thread = BACKGROUND.thread_compiling_for(self)
             if thread is not None:
                 toolchain.give_up(thread)
+                if "vlad.compile.calling.compiling_process" in sys.modules:
+                    from vlad.compile.calling.compiling_process import PROCESS
+
+                    PROCESS.end()
         self.forget()
 
     def is_compiling_here(self) -> bool:
@@ -609,14 +705,23 @@ class Tiers:
             entry.variants = [one for one in entry.variants if one is not compiled]
             self._open(entry)
 
-    def _watched(self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
-        """On tier 0, while the compiler may take over."""
-        if self.job is not None:  # called from inside a call
-            return self.machine.apply(f, argument)
+    def _watched(
+        self,
+        entry: Entry,
+        operands: tuple[Value, ...],
+        f: Value,
+        argument: Value,
+        once: bool,
+        cost: Cost | None,
+    ) -> Value:
+        """On tier 0, while the compiler may take over. `cost`: in an earlier run."""
         begun, effects = time.monotonic(), self._effects.at
         handled = sys.exception()  # the exception that the caller is handling, which does not propagate
         waiting = A_MOMENT if entry.seconds <= A_MOMENT else 0.0
-        job = Job(self, entry, operands, self.machine.steps[0], begun + waiting)
+        worth = 0.0
+        if cost is not None:
+            waiting, worth = (LONGER if cost.is_wasted else 0.0) * cost.evaluated, cost.evaluated
+        job = Job(self, entry, operands, self.machine.steps[0], begun + waiting, once, worth)
         try:
             try:
                 self.job = job
@@ -641,6 +746,8 @@ class Tiers:
                     raise late
                 entry.seconds += time.monotonic() - begun
             self.machine.watch.raise_if_interrupted()
+            if time.monotonic() - begun >= LEAST_SECONDS:
+                self._note_evaluated(entry, time.monotonic() - begun)
             return result
         except Switch as switch:
             prefer_interrupt(switch, handled)
@@ -650,16 +757,41 @@ class Tiers:
             self.machine.steps[0] = job.steps
             if job.compiled not in entry.variants:  # a global it relies on was redefined meanwhile
                 return self._apply(f, argument)
+            switched = time.monotonic()
             try:
-                return self._run(job.compiled, operands, f, argument, entry)
+                result = self._run(job.compiled, operands, f, argument, entry)
             except Mismatch:  # it is running already, for an enclosing call
                 return self.machine.apply(f, argument)
+            known = 0.0 if cost is None else cost.evaluated
+            self.costs.note(
+                f,
+                evaluated=max(known, switched - begun),
+                compiled=time.monotonic() - switched,
+                is_kept=True,
+                is_refused=False,
+            )
+            return result
+
+    def _note_evaluated(self, entry: Entry, seconds: float) -> None:
+        self.costs.note(
+            entry.f,
+            evaluated=seconds,
+            is_kept=bool(entry.variants),
+            is_refused=entry.reason is not None,
+        )
 
     def _finish(self, job: Job) -> None:
         """Release a job."""
         job.withdraw()
         BACKGROUND.remove(job)
         self.job = None
+
+
+def is_straight(body: Body) -> bool:
+    """Whether a body only applies primitives, so that it neither loops nnor takes long enough to be compiled."""
+    return type(body.result) in STRAIGHT and all(
+        type(binding) is Binding and type(binding.rhs) in (*STRAIGHT, Apply) for binding in body.bindings
+    )
 
 
 def operands_of(code: Code, argument: Value) -> tuple[Value, ...] | None:

@@ -23,6 +23,7 @@ from vlad.evaluate.limits import AGAIN_SECONDS, AsyncException
 from vlad.evaluate.overtaking import called, is_own_step
 
 if TYPE_CHECKING:
+    from vlad.compile.calling.costs import Costs
     from vlad.evaluate.machine import Machine
 
 NOT_BEGUN_SECONDS = 0.05  # seconds until a call that has not begun is polled again
@@ -39,19 +40,29 @@ class Runner(Protocol):
     lock: threading.RLock
     job: Job | None
 
-    def compile(self, entry: Entry, operands: tuple[Value, ...]) -> Any: ...
+    @property
+    def costs(self) -> Costs: ...
+
+    def compile(self, entry: Entry, operands: tuple[Value, ...], *, apart: bool) -> Any: ...
 
 
 class Job:
     """A call that runs on tier 0 and may be preempted."""
 
     __slots__ = (
-        "tiers", "entry", "operands", "known", "thread", "due", "steps", "active", "acting", "switching", "compiled",
-        "budget", "nesting", "is_probed",
+        "tiers", "entry", "operands", "known", "thread", "due", "once", "worth", "steps", "active", "acting", "switching",
+        "compiled", "budget", "nesting", "is_probed",
     )  # fmt: skip
 
     def __init__(
-        self, tiers: Runner, entry: Entry, operands: tuple[Value, ...], steps: float, due: float
+        self,
+        tiers: Runner,
+        entry: Entry,
+        operands: tuple[Value, ...],
+        steps: float,
+        due: float,
+        once: bool = False,
+        worth: float = 0.0,
     ) -> None:
         self.tiers = tiers
         self.entry = entry
@@ -60,6 +71,8 @@ class Job:
         self.known = len(entry.variants)  # variants so far, none of which fits
         self.thread = threading.get_ident()
         self.due = due
+        self.once = once  # is its procedure not called again?
+        self.worth = worth  # seconds that it took in an earlier run
         self.active = False  # may it be preempted?
         self.acting = False  # is an effect in progress, which must not be interrupted?
         self.switching = False
@@ -72,9 +85,13 @@ class Job:
         """In the compiler's thread, after the call has run for a moment: compile it, and switch."""
         if self.compiled is None:
             with using_budget(self.budget):
-                self.compiled = self._made_meanwhile() or self.tiers.compile(self.entry, self.operands)
+                self.compiled = self._made_meanwhile() or self.tiers.compile(
+                    self.entry, self.operands, apart=True
+                )
             if self.compiled is None:
+                self.tiers.costs.update(self.entry.f, is_refused=self.entry.reason is not None)
                 return None
+            self.tiers.costs.update(self.entry.f, is_kept=True)
         # repeated: an exception that is raised in a finalizer is lost
         return AGAIN_SECONDS if self.request_switch() else NOT_BEGUN_SECONDS
 

@@ -1,11 +1,14 @@
 """Compiled units on disk, by content: `lookup`, `store`, and the entries for `vlad cache`.
 
 An entry is one file: KEY.so is a library; KEY.call names the library for a call of the language, so that it is not analysed
-again, or has the reason why the call is not compiled; KEY.rejected has the reason why the C compiler rejected a text. It ends
-with a trailer, the digest of the preceding bytes. It is written beside its place and renamed, so that concurrent writers, a
-kill or a full disk leave either a complete entry or none. Lookups return the checked bytes, never a file name, whose contents
-might be changed meanwhile. The folder must belong to the user, and be writable by no other. Any failure of the cache counts as
-a miss.
+again, or has the reason why the call is not compiled; KEY.rejected has the reason why the C compiler rejected a text; KEY.costs
+has what the calls of a program took (calling/costs.py). It ends with a trailer, the digest of the preceding bytes. It is written
+beside its place and renamed, so that concurrent writers, a kill or a full disk leave either a complete entry or none. Lookups
+return the checked bytes, never a file name, whose contents might be changed meanwhile. The folder must belong to the user, and be
+writable by no other. Any failure of the cache counts as a miss.
+
+Entries also travel from one process to another: within `carried`, a thread finds them in a dictionary, and adds to it those that
+it stores.
 """
 
 from __future__ import annotations
@@ -16,19 +19,40 @@ import math
 import os
 import stat
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from vlad.compile.native.cache_folder import COSTS, is_off
+from vlad.compile.native.cache_folder import folder as folder
 from vlad.control.async_exceptions import masked
 from vlad.control.regular_files import open_regular
-from vlad.control.safe_import import import_safely
 
 MAGIC = b"\nvlad-unit-1 "
 TRAILER = len(MAGIC) + 64
 LIBRARY, CALL, REJECTED = ".so", ".call", ".rejected"
-SUFFIXES = (LIBRARY, CALL, REJECTED)
+SUFFIXES = (LIBRARY, CALL, REJECTED, COSTS)
 DEFAULT_MEGABYTES = 256
 STALE_SECONDS = 3600.0  # an older temporary file belongs to a writer that was killed
+
+
+class _PerThread(threading.local):
+    carried: dict[str, bytes] | None = None
+
+
+_this_thread = _PerThread()
+
+
+@contextlib.contextmanager
+def carried(entries: dict[str, bytes]) -> Iterator[dict[str, bytes]]:
+    """A context in which this thread finds these entries, too, and adds those that it stores, even if the cache is off."""
+    before = _this_thread.carried
+    _this_thread.carried = entries
+    try:
+        yield entries
+    finally:
+        _this_thread.carried = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +64,9 @@ class Entry:
     used: float
 
 
-def folder() -> str:
-    """The folder of the entries: $VLAD_CACHE_DIR, or `vlad/compiled` in the user's cache folder."""
-    named = os.environ.get("VLAD_CACHE_DIR")
-    if named:
-        return named
-    platformdirs = import_safely("platformdirs")  # 5 ms, imported on demand
-    return os.path.join(platformdirs.user_cache_dir("vlad"), "compiled")
-
-
-def is_off() -> bool:
-    return os.environ.get("VLAD_CACHE", "").lower() in ("off", "0", "no")
+def is_used() -> bool:
+    """Whether this thread may find entries."""
+    return _this_thread.carried is not None or not is_off()
 
 
 def _opened() -> str | None:
@@ -72,6 +88,8 @@ def _is_ours(status: os.stat_result, kind: object) -> bool:
 
 def lookup(key: str, suffix: str = LIBRARY) -> bytes | None:
     """The checked contents of an entry; None if there is none."""
+    if _this_thread.carried is not None and key + suffix in _this_thread.carried:
+        return _this_thread.carried[key + suffix]
     path = _opened()
     if path is None:
         return None
@@ -86,6 +104,8 @@ def lookup(key: str, suffix: str = LIBRARY) -> bytes | None:
             if len(data) > TRAILER and data[-TRAILER:] == _trailer(data[:-TRAILER]):
                 with contextlib.suppress(OSError):
                     os.utime(name)
+                if _this_thread.carried is not None:
+                    _this_thread.carried[key + suffix] = data[:-TRAILER]
                 return data[:-TRAILER]
     with contextlib.suppress(OSError):
         os.unlink(name)  # damaged: otherwise it would be read again
@@ -98,6 +118,8 @@ def _trailer(data: bytes) -> bytes:
 
 def store(key: str, data: bytes, suffix: str = LIBRARY) -> None:
     """Store a library, or another entry, under a key; failures are ignored."""
+    if _this_thread.carried is not None:
+        _this_thread.carried[key + suffix] = data
     path = _opened()
     if path is None:
         return

@@ -36,8 +36,10 @@ from vlad.control.async_exceptions import masked
 
 COMMANDS = ("cc", "gcc", "clang")
 VERSION_SECONDS = 10.0
-COMPILE_SECONDS = 120.0
+COMPILE_SECONDS = 120.0  # of processor time, or of wall time if it uses next to none
+LEAST_SHARE = 0.01  # of a processor: with less, a compiler is not slow but hangs
 LOOK_SECONDS = 0.05  # between two checks whether a compiler has ended
+END_SECONDS = 1.0  # for the end of a killed compiler, which takes milliseconds
 MOST_OUTPUT = 4000  # characters of a compiler's messages that are read
 
 
@@ -143,6 +145,8 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
     with tempfile.TemporaryFile() as output:
 
         def begin() -> None:
+            if ending:
+                raise Unavailable("the program has ended")
             try:
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder,
@@ -166,7 +170,8 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
 
 def _status(process: subprocess.Popen[bytes], seconds: float) -> int:
     """The exit status of a process, as soon as it ends: `wait` with a timeout polls only every 50 ms. Limits of an evaluation
-    that waits for it hold meanwhile: it can be interrupted between two polls. Raises TimeoutExpired.
+    that waits for it hold meanwhile: it can be interrupted between two polls. Raises TimeoutExpired if it has used so many
+    seconds of processor time, or was given the time to; where that is not known, after so many seconds.
     """
     if sys.platform != "linux":
         return process.wait(seconds)
@@ -174,16 +179,33 @@ def _status(process: subprocess.Popen[bytes], seconds: float) -> int:
         descriptor = os.pidfd_open(process.pid)
     except OSError:  # an old kernel, or one that disables it
         return process.wait(seconds)
-    end = time.monotonic() + seconds
+    begun = time.monotonic()
+    end = begun + seconds
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
         while not poll.poll(LOOK_SECONDS * 1000):
-            if time.monotonic() > end:
-                raise subprocess.TimeoutExpired(process.args, seconds)
+            now = time.monotonic()
+            if now > end:
+                used = _processor_seconds(process.pid)
+                if not LEAST_SHARE * (now - begun) <= used < seconds:
+                    raise subprocess.TimeoutExpired(process.args, seconds)
+                end = now + min(1.0, seconds - used)
     finally:
         os.close(descriptor)
     return process.wait()
+
+
+def _processor_seconds(group: int) -> float:
+    """The processor time that the processes of a group have used, and their children that have ended."""
+    ticks = 0
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                words = file.read().rpartition(b")")[2].split()  # from the third on
+                if int(words[2]) == group:
+                    ticks += sum(map(int, words[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
@@ -194,7 +216,9 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def _folder() -> Iterator[str]:
-    """A private temporary folder, removed even if the program ends while a thread compiles in it."""
+    """A private temporary folder, removed even if the program ends while a thread compiles in it. Raises Unavailable."""
+    if ending:
+        raise Unavailable("the program has ended")
     folder = tempfile.mkdtemp(prefix="vlad-")
     _folders.add(folder)
     try:
@@ -226,12 +250,14 @@ os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 @atexit.register
-def _leave_nothing() -> None:
+def leave_nothing() -> None:
     """At the end of the program: stop running compilers, and remove their folders."""
     global ending
     ending = True
     for process in list(_running):
         _kill(process)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(END_SECONDS)
     for folder in list(_folders):
         shutil.rmtree(folder, ignore_errors=True)
 
