@@ -123,6 +123,7 @@ def test_uncompiled_calls_return_the_same_to_the_last_bit() -> None:
     session = vlad.Session(tier="auto")
     f = session.eval(text)
     assert [f(1500.0) for _ in range(3)] == [expected] * 3
+    BACKGROUND.wait_until_idle()
     assert session.tiers.entries[id(f.value)].reason is not None
 
 
@@ -140,6 +141,7 @@ def test_what_is_handed_through_stays_the_same() -> None:
     session = vlad.Session(tier="auto")
     f = session.eval(text)
     assert [f(1500.0) for _ in range(3)] == [1500.0] * 3
+    BACKGROUND.wait_until_idle()
     assert session.tiers.entries[id(f.value)].reason is not None
 
 

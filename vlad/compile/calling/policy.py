@@ -27,7 +27,7 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ from vlad.control.standard_streams import write_message
 from vlad.core.nodes import Apply, Binding, Body, Constant, GlobalReference, Variable
 from vlad.data.errors import LimitExceeded, Notice, VladError, WrongOption
 from vlad.data.source import in_library
-from vlad.data.values import Code, Global, Value, is_procedure, list_of, look
+from vlad.data.values import Code, Global, Primitive, Value, is_procedure, list_of, look
 from vlad.evaluate.errors.explain import displayed_name
 from vlad.evaluate.limits import AsyncException, too_deep
 
@@ -224,7 +224,7 @@ class Tiers:
         """On the tier that took less time in an earlier run; if there was none, on tier 0, while the compiler may take over."""
         if self.job is not None:  # called from inside a call
             return self.machine.apply(f, argument)
-        if once and is_straight(self.machine.core_of(f[0]).body):  # it ends at once
+        if once and is_straight(self.machine.core_of(f[0]).body, self.machine.table):
             return self.machine.apply(f, argument)
         cost = self.costs.of(f) if entry.seconds == 0 else None
         if cost is not None and cost.pays:
@@ -787,11 +787,14 @@ class Tiers:
         self.job = None
 
 
-def is_straight(body: Body) -> bool:
-    """Whether a body only applies primitives, so that it neither loops nnor takes long enough to be compiled."""
-    return type(body.result) in STRAIGHT and all(
-        type(binding) is Binding and type(binding.rhs) in (*STRAIGHT, Apply) for binding in body.bindings
-    )
+def is_straight(body: Body, table: Mapping[str, Primitive]) -> bool:
+    """Whether a body only applies primitives of the language, so that it neither loops nor takes long enough to be compiled."""
+    for binding in body.bindings:
+        rhs = binding.rhs if type(binding) is Binding else None
+        is_known = type(rhs) is Apply and table.get(rhs.primitive.name) is rhs.primitive
+        if not is_known and type(rhs) not in STRAIGHT:
+            return False
+    return type(body.result) in STRAIGHT
 
 
 def operands_of(code: Code, argument: Value) -> tuple[Value, ...] | None:
