@@ -235,7 +235,7 @@ def differences(seed: int, lengths: tuple[tuple[int, int], ...] = LENGTHS) -> tu
         note = entry.reason or f"{len(entry.variants)} variants"
         if entry.disagrees:
             found.append(f"seed {seed}: {entry.reason}\n{text}")
-        return found, note if entry.has_sizes else f"no sizes, {note}"
+        return found, f"no sizes, {note}" if entry.unsized else note
 
 
 def are_close(one: object, other: object, within: float = 1e-7) -> bool:

@@ -313,6 +313,70 @@ def test_a_call_from_within_a_call_of_other_lengths() -> None:
         assert doubled.shape == (n,) and total == n and list(doubled) == [2.0] * n
 
 
+def test_a_length_that_is_written_or_becomes_a_text() -> None:
+    text = """
+      (define (f x n) (display (shape x)) (display (list n (size x))) (newline) (slice x 0 n))
+      (define (g x) (display (shape (zeros (+ 2 (argmax x))))) (newline) (string-append "n = " (number->string (size x))))"""
+    written: list[list[str]] = []
+    for tier in ("compile", "evaluate"):
+        written.append([])
+        session = vlad.Session(tier=tier, write=written[-1].append)
+        session.run_text(text)
+        for n in 12, 15, 30:
+            session["f"](np.ones(40 + n), n)
+            written[-1].append(session["g"](np.arange(float(n))))
+    assert "".join(written[0]) == "".join(written[1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(let ((h (quotient (size x) 2))) (+ (slice x 0 h) (slice x h (size x))))",
+        "(reshape x (list (quotient (size x) 2) 2))",
+        "(let ((t (tensor (map sin (tensor->list x))))) (slice t (quotient (size t) 3) (size t)))",
+        "(reshape x (list (+ 2 (argmax (slice x 0 1))) -1))",
+    ],
+)
+def test_quotients_of_lengths(text: str) -> None:
+    compiled, evaluated = sessions(f"(define (f x) {text})")
+    for n in 20, 22, 40, 12, 2, 100:
+        assert agree(compiled["f"](normal(n) * 0 + 1), evaluated["f"](normal(n) * 0 + 1))
+    assert variants(compiled)
+
+
+HUGE = [
+    ("(sum (zeros (list n n n)))", (1 << 21, 1 << 22, 1 << 30, 1e18)),
+    ("(size (zeros (list n n n n)))", (1 << 14, 1 << 15, 1 << 16)),
+    ("(+ 1 (zeros (list n (* n n))))", (1 << 21, 1 << 31, 1e300)),
+    ("(sum (slice (ones 50) 0 n))", (2.0**63, 1e19, 1e300, np.inf)),
+]
+
+
+@pytest.mark.parametrize(("text", "numbers"), HUGE)
+def test_huge_lengths(text: str, numbers: tuple[float, ...]) -> None:
+    """Products of lengths do not overflow."""
+    compiled, evaluated = sessions(f"(define (f n) {text})")
+    for n in 20, 30:
+        assert agree(compiled["f"](n), evaluated["f"](n))
+    for n in numbers:
+        messages = []
+        for session in (compiled, evaluated):
+            with pytest.raises(vlad.VladError) as raised:
+                session["f"](n)
+            messages.append(raised.value.message)
+        assert messages[0] == messages[1]
+
+
+def test_one_call_unlike_the_others_costs_no_more_than_its_variant() -> None:
+    compiled, evaluated = sessions(
+        "(define (f x) (reshape x (list (quotient (size x) (cadr (shape x))) -1)))"
+    )
+    for n, m in (10, 12), (11, 12), (20, 15), *[(n, 12) for n in range(30, 60)]:
+        x = normal(n, m)
+        assert agree(compiled["f"](x), evaluated["f"](x))
+    assert len(variants(compiled)) <= 4
+
+
 def test_a_stack_of_no_elements() -> None:
     compiled, evaluated = sessions("(define (f x) (stack (filter (lambda (r) (> (sum r) 0)) (unstack x))))")
     for n in 12, 20, 30:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, final
 
 MOST_LISTED = 128  # parts of a tensor, or entries, in a list of known length
 TYPICAL = 32  # a length that a size has in estimates, if it is not longer in the call at hand
-MOST = 1 << 31  # a length that is determined within a call
+MOST = 1 << 31  # a length that a number gives
 LEAST = 2  # a size: an axis of length 0 or 1 is known, as it has meanings of its own
 
 Monomial = tuple["Size", ...]  # in the order of their numbers
@@ -311,6 +311,13 @@ class Extent(Whole):
 
     # Text.
 
+    def as_double(self) -> str:
+        """The same as an expression of C of type double, which does not overflow."""
+        parts = []
+        for monomial, factor in self.terms.items():
+            parts.append(" * ".join([f"{factor}.0", *[f"(double){size}" for size in monomial]]))
+        return f"({' + '.join(parts)})"
+
     def __str__(self) -> str:
         parts = []
         words: list[str] = []
@@ -414,7 +421,7 @@ def divided(a: Any, b: Any) -> tuple[Any, Any] | None:
 
 
 def replaced(extent: AnExtent, values: Mapping[Size, AnExtent]) -> AnExtent:
-    """The extent with sizes, none of them quotients, replaced."""
+    """The extent with sizes, none of them quotients, replaced, in quotients, too."""
     if type(extent) is int:
         return extent
     assert type(extent) is Extent
@@ -422,9 +429,27 @@ def replaced(extent: AnExtent, values: Mapping[Size, AnExtent]) -> AnExtent:
     for monomial, factor in extent.terms.items():
         product: Any = factor
         for size in monomial:
-            product = product * values.get(size, Extent(extent.guards, {(size,): 1}))
+            product = product * _replaced_size(size, extent.guards, values)
         total = total + product
     return total  # type: ignore[no-any-return]
+
+
+def _replaced_size(size: Size, guards: Guards, values: Mapping[Size, AnExtent]) -> Any:
+    if size.quotient is not None and not values.keys().isdisjoint(_sizes_within((size,))):
+        above, below = size.quotient
+        return replaced(above, values) // replaced(below, values)
+    return values.get(size, Extent(guards, {(size,): 1}))
+
+
+def _sizes_within(monomial: Monomial) -> set[Size]:
+    """The sizes in a product, and in the quotients in it."""
+    found: set[Size] = set()
+    for size in monomial:
+        found.add(size)
+        for part in size.quotient or ():
+            if type(part) is Extent:
+                found |= part._within()
+    return found
 
 
 def _number(size: Size) -> int:
@@ -519,8 +544,9 @@ def _solved(difference: Extent) -> dict[Size, AnExtent] | None:
     is counted."""
     for size in sorted(difference.sizes, key=lambda size: (size.is_late, size.number), reverse=True):
         factor = difference.terms.get((size,))
-        others = [monomial for monomial in difference.terms if size in monomial and monomial != (size,)]
-        if factor in (1, -1) and not others and size.quotient is None:
+        others = [monomial for monomial in difference.terms if monomial != (size,)]
+        is_alone = not any(size in _sizes_within(monomial) for monomial in others)
+        if factor in (1, -1) and is_alone and size.quotient is None:
             rest = {
                 monomial: -times * factor
                 for monomial, times in difference.terms.items()

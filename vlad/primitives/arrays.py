@@ -110,7 +110,7 @@ def dimensions(name: str, value: Value) -> tuple[int, ...]:
     total = 1
     for length in shape:
         total *= length
-        if not 0 <= length or max(now(length), now(total)) > MOST_ENTRIES:
+        if not 0 <= length <= MOST_ENTRIES or total > MOST_ENTRIES:
             raise VladError(
                 "wrong-shape", f"Shape given to {name} is impossible: {shape_text(shape)}",
                 hint="lengths are not negative, and a tensor has to fit in the memory", name=name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from vlad.core.extents import Extent
 from vlad.core.types import Recursion, is_tensor
 from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import dtype_name
@@ -147,6 +148,8 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
     def one(w: AbstractMachine, x: Any) -> Any:
         if x.type.kind in ("real", "boolean"):
             return w.effect(x.type.kind, [x])
+        if type(x.type.of) is Extent:
+            return w.effect("real", [x])
         if x.type.kind == "string":
             characters = w.characters(x)
             return in_order(w, ['"', (letters, characters), '"'] if quoting else [(letters, characters)])

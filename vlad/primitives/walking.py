@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from vlad.core.extents import Extent
 from vlad.core.types import is_real
 from vlad.data.values import FALSE, String
 
@@ -26,6 +27,8 @@ def with_kinds(name: str, kinds: str, rule: Callable[..., Any]) -> Callable[...,
 
         def one(index: int, seen: tuple[Any, ...]) -> Any:
             type_ = seen[-1].type
+            if type(type_.of) is Extent:  # its text is known in a call only
+                seen = (*seen[:-1], w.unknown_real(seen[-1]))
             fits = type_.head == "string" if kinds[index] == "s" else is_real(type_)
             return at(index + 1, seen) if fits else w.invalid(name)
 

@@ -799,7 +799,7 @@ class AbstractInterpreter:
         values = []
         for operand in operands:
             type_ = self.types.canonical(operand.type)
-            if type_.kind != "constant":
+            if type_.kind != "constant" or type(type_.of) is Extent:
                 raise Unbounded(f"`{row.name}` is not compiled yet", self.span)
             values.append(type_.of)
         try:

@@ -20,7 +20,7 @@ from vlad.compile.ir.program import Member
 from vlad.compile.ir.refusals import Mismatch, Narrow
 from vlad.compile.native.abi import ffi
 from vlad.control.budget import expect_bytes, has_room
-from vlad.core.extents import LEAST, AnExtent, Extent
+from vlad.core.extents import LEAST, MOST, AnExtent, Extent
 from vlad.core.loop_nests import SIZES
 from vlad.core.types import Layout, Type, constant_head, constant_key
 from vlad.data.tensors import Tensor, entries, from_entries, is_on_host, kind_name
@@ -146,11 +146,9 @@ class Crossing:
                 words.append(("p", self._boxed(characters, self.types.characters, kept)))
                 return
             if type(type_.of) is Extent:
-                if (
-                    type(value) is not float
-                    or not value.is_integer()
-                    or not self._is_length(int(value), type_.of)
-                ):
+                if type(value) is not float or not LEAST <= value < MOST or value % 1:
+                    raise Mismatch
+                if not self._is_length(int(value), type_.of):
                     raise Mismatch
                 return
             if type_.kind == "constant":

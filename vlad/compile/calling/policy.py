@@ -43,6 +43,7 @@ from vlad.compile.ir.refusals import (
     Mismatch,
     Narrow,
     NoCompiler,
+    Rejected,
     TooNested,
     Unavailable,
     Unbounded,
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 POLICIES = ("auto", "compile", "evaluate")
 A_MOMENT = 0.1  # seconds on tier 0, before a call is compiled. To begin costs 20 ms, and nothing is compiled within 200
 MOST_PROCEDURES = 512
+MOST_UNSIZED = 3  # calls of a procedure for which code for all lengths was sought in vain
 MOST_UNSUPPORTED = 8  # calls that machine code of a variant begins and cannot do
 MOST_MISSES = 4  # of one procedure, because a number is unknown
 LONGER = 1.5  # times as long as in an earlier run, for which compiling was in vain
@@ -333,17 +335,8 @@ class Tiers:
             "zeros_distinct": entry.zeros_distinct,
             "trees": tuple(entry.trees),
         }
-        earlier = tuple([one.shapes for one in entry.variants])
         try:
-            compiled = None
-            if entry.has_sizes and earlier and self.machine.device != "cuda":
-                with suppress(Unbounded):
-                    compiled = self._compiled(
-                        entry.f, operands, {**options, "earlier": earlier}, apart, only_kept
-                    )
-                if compiled is not None and not compiled.takes(operands):
-                    compiled = None
-                entry.has_sizes = only_kept or compiled is not None
+            compiled = self._of_all_lengths(entry, operands, options, apart, only_kept)
             if compiled is None:
                 compiled = self._compiled(entry.f, operands, options, apart, only_kept)
         except Unbounded as unbounded:
@@ -402,6 +395,26 @@ class Tiers:
             self.give_notice(nothing_compiled(reason, hint))
         else:
             warn_once(f"running without compiling: {reason}")
+
+    def _of_all_lengths(
+        self,
+        entry: Entry,
+        operands: tuple[Value, ...],
+        options: dict[str, Any],
+        apart: bool,
+        only_kept: bool,
+    ) -> Any:
+        """A variant for all lengths that differ from those of other variants; None if there is none."""
+        earlier = tuple([one.shapes for one in entry.variants])
+        if entry.unsized == MOST_UNSIZED or not earlier or self.machine.device == "cuda":
+            return None
+        for shapes in dict.fromkeys([earlier, earlier[-1:]]):  # the last variant may be more similar than all
+            with suppress(Unbounded, Rejected):
+                found = self._compiled(entry.f, operands, {**options, "earlier": shapes}, apart, only_kept)
+                if found is not None and found.takes(operands):
+                    return found
+        entry.unsized += not only_kept
+        return None
 
     def _compiled(
         self, f: Value, operands: tuple[Value, ...], options: dict[str, Any], apart: bool, only_kept: bool

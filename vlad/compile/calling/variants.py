@@ -24,7 +24,7 @@ class Entry:
 
     __slots__ = (
         "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks", "fixed",
-        "misses", "lasts", "zeros_distinct", "trees", "has_sizes", "refusal",
+        "misses", "lasts", "zeros_distinct", "trees", "unsized", "refusal",
     )  # fmt: skip
 
     def __init__(self, f: Value, options: Options) -> None:
@@ -41,7 +41,7 @@ class Entry:
         # what the known zero stays distinct from (analysis/strategy.py): from more after operands did not fit
         self.zeros_distinct = FROM_NOTHING
         self.trees: set[int] = set()  # the operands that are trees, of another shape in each call
-        self.has_sizes = True  # may lengths that differ be known only in a call?
+        self.unsized = 0  # calls for which code for all lengths was sought in vain
         self.disagrees = False  # did tier 0 contradict compiled code?
         self.seconds = 0.0
         self.cells: set[Global] = set()

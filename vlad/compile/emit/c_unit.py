@@ -49,6 +49,7 @@ from vlad.data.tensors import Tensor
 from vlad.data.write import LONGEST_AXIS
 
 MOST_AT_ONCE = 1 << 16  # entries of an array, and turns of loops, of a short call
+MOST_COUNTED = "0x1p50"  # entries, and turns: far from an overflow, and no memory has as many
 NURSERY = 16 << 20  # bytes that a loop allocates before its first collection
 KEPT = 128 << 20  # bytes of the area whose pages are kept between calls
 WORDS = {"d": "d", "b": "i", "p": "p"}
@@ -326,7 +327,7 @@ static int vlad_begin_once(void) {
         for relation, difference in self.late[0].guards.conditions:
             if difference.late:
                 known = " && ".join([f"n{size.number}" for size in difference.late])
-                lines.append(f"  if ({known} && !({difference} {relation} 0)) return 0;")
+                lines.append(f"  if ({known} && !({difference.as_double()} {relation} 0)) return 0;")
         return ["static int vlad_admits(void) {", *lines, *self._resize(True), "  return 1;", "}"]
 
     def _lengths(self) -> list[str]:
@@ -350,10 +351,12 @@ static int vlad_begin_once(void) {
         guards = self.sizes[0].guards.conditions
         lines = [f"  {name} = sizes[{index}];" for index, name in enumerate(sizes)]
         lines += [
-            f"  if (!({difference} {relation} 0)) return 0;"
+            f"  if (!({difference.as_double()} {relation} 0)) return 0;"
             for relation, difference in guards
             if not difference.late
         ]
+        known = [one for one in (*self.extents, *self.needs.rooms, *self.needs.turns) if not one.late]
+        lines += [f"  if ({one.as_double()} > {MOST_COUNTED}) return 0;" for one in dict.fromkeys(known)]
         lines += [
             f"  extents[{index}] = {extent};" for index, extent in enumerate(self.extents) if not extent.late
         ]
