@@ -4,8 +4,8 @@ A program is a function of a system and of operands, written as its users write:
 Python's loops in PyTorch; recursion over a structure that is known when the function is traced is Python's recursion. Beside each
 stand, in vlad, the operands and the value that it must return, both evaluated after the program of the same name.
 
-Reads the operands as JSON and prints a line of JSON: the processor time of the first call (trace, compile and run), the numbers of
-the result, the version, and the processor time of the start: imports and a first small function, which is not part of
+Reads the operands as JSON and prints a line of JSON: the processor time of the first call (trace, compile and run), the numbers
+of the result, the version, and the processor time of the start: imports and a first small function, which is not part of
 the call. Compilers write to a folder that is empty at the start, and work in this process or in its children.
 """
 
@@ -13,7 +13,13 @@ import os
 import sys
 import tempfile
 
-for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC", "TORCHINDUCTOR_COMPILE_THREADS"):
+for name in (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NPROC",
+    "TORCHINDUCTOR_COMPILE_THREADS",
+):
     os.environ[name] = "1"
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -365,7 +371,11 @@ def hamiltonian(p, impulses, chances):
 BLANKED = [0, 1, 0, 4, 0, 2, 0, 7, 0, 7, 0, 3, 0]
 
 
-@program("connectionist", "(list (normal (random-key 1) '(50 12)))", "((gradient loss) (normal (random-key 1) '(50 12)))")
+@program(
+    "connectionist",
+    "(list (normal (random-key 1) '(50 12)))",
+    "((gradient loss) (normal (random-key 1) '(50 12)))",
+)
 def connectionist(p, scores):
     def log_add(a, b):
         most = p.np.maximum(a, b)
@@ -433,9 +443,13 @@ def warped_distance(p, a, b):
          "((gradient (lambda (a) (distance a (arange 7)))) (normal (random-key 1) '(6)))")  # fmt: skip
 def edit_distance(p, a):
     def distance(a):
-        least = lambda cost, left, above, corner: -p.logsumexp(-p.np.stack([left + 1, above + 1, corner + cost]))
+        least = lambda cost, left, above, corner: (
+            -p.logsumexp(-p.np.stack([left + 1, above + 1, corner + cost]))
+        )
         costs = (a[:, None] - p.array([float(i) for i in range(7)])) ** 2
-        return table_of_distances(p, costs, p.array([float(i) for i in range(8)]), lambda above: above + 1, least)
+        return table_of_distances(
+            p, costs, p.array([float(i) for i in range(8)]), lambda above: above + 1, least
+        )
 
     return p.jit(p.grad(distance))(a)
 
@@ -486,7 +500,11 @@ def cart_pole(p, weights):
     return p.jit(p.grad(cost))(weights)
 
 
-@program("runge-kutta", "(list '(1 0.9 0.8 0.7))", "((gradient (lambda (p) (last (steps p '(0 0 0 0) 20 0.05)))) '(1 0.9 0.8 0.7))")
+@program(
+    "runge-kutta",
+    "(list '(1 0.9 0.8 0.7))",
+    "((gradient (lambda (p) (last (steps p '(0 0 0 0) 20 0.05)))) '(1 0.9 0.8 0.7))",
+)
 def runge_kutta(p, parameters):
     def end(parameters):
         one, h = p.array([1.0]), 0.05
@@ -522,10 +540,16 @@ def ising(p, field):
     def free_energy(field):
         coupling = p.array(0.5)
         apart = p.np.exp(-coupling)
-        t = p.np.stack([p.np.stack([p.np.exp(coupling + field), apart]), p.np.stack([apart, p.np.exp(coupling - field)])])
+        t = p.np.stack(
+            [p.np.stack([p.np.exp(coupling + field), apart]), p.np.stack([apart, p.np.exp(coupling - field)])]
+        )
         return p.np.log(p.np.trace(p.repeat(lambda m: m @ t, 19, t)))
 
-    first, second, third = p.derivative(free_energy), p.derivative(free_energy, 2), p.derivative(free_energy, 3)
+    first, second, third = (
+        p.derivative(free_energy),
+        p.derivative(free_energy, 2),
+        p.derivative(free_energy, 3),
+    )
     return p.jit(lambda field: (first(field), second(field), third(field)))(field)
 
 
@@ -661,7 +685,11 @@ def bundle_adjustment(p, x):
     return p.jit(p.jacobian(residual))(x)
 
 
-@program("splines", "(list '(0 1 0.5 2 1.5 3))", "((gradient (lambda (ys) (list-sum (map square (curvatures ys))))) '(0 1 0.5 2 1.5 3))")
+@program(
+    "splines",
+    "(list '(0 1 0.5 2 1.5 3))",
+    "((gradient (lambda (ys) (list-sum (map square (curvatures ys))))) '(0 1 0.5 2 1.5 3))",
+)
 def splines(p, ys):
     def curvatures(ys):
         diagonal, right = [4.0] * 4, list(6 * (ys[:-2] - 2 * ys[1:-1] + ys[2:]))
@@ -690,7 +718,9 @@ def growing(p, x):
 def determinant(columns):
     if not columns:
         return 1.0
-    minors = [determinant([column[:i] + column[i + 1 :] for column in columns[1:]]) for i in range(len(columns))]
+    minors = [
+        determinant([column[:i] + column[i + 1 :] for column in columns[1:]]) for i in range(len(columns))
+    ]
     return sum((-1) ** i * columns[0][i] * minor for i, minor in enumerate(minors))
 
 
@@ -721,11 +751,17 @@ def interpreter(p, x, y):
             case _:
                 return e
 
-    expression = ["add", ["mul", "x", ["sin", ["mul", "y", "x"]]], ["mul", 3, ["add", "x", ["mul", "y", "y"]]]]
+    expression = [
+        "add",
+        ["mul", "x", ["sin", ["mul", "y", "x"]]],
+        ["mul", 3, ["add", "x", ["mul", "y", "y"]]],
+    ]
     return p.jit(p.grad(lambda x, y: evaluate(expression, {"x": x, "y": y}), (0, 1)))(x, y)
 
 
-@program("examples/probabilistic", "'((0.5 0.5) (48 28 24))", "((gradient (log-likelihood observed)) '(0.5 . 0.5))")
+@program(
+    "examples/probabilistic", "'((0.5 0.5) (48 28 24))", "((gradient (log-likelihood observed)) '(0.5 . 0.5))"
+)
 def probabilistic(p, unknowns, counts):
     def then(distribution, next):
         return [(chance * more, value) for chance, known in distribution for more, value in next(known)]
@@ -737,7 +773,9 @@ def probabilistic(p, unknowns, counts):
             case ["flip", chance]:
                 return then(evaluate(chance, environment), lambda c: [(c, True), (1 - c, False)])
             case ["if", test, yes, no]:
-                return then(evaluate(test, environment), lambda known: evaluate(yes if known else no, environment))
+                return then(
+                    evaluate(test, environment), lambda known: evaluate(yes if known else no, environment)
+                )
             case ["lambda", name, body]:
                 return [(1.0, lambda value: evaluate(body, {**environment, name: value}))]
             case [f, operand]:
@@ -745,7 +783,12 @@ def probabilistic(p, unknowns, counts):
             case _:
                 return [(1.0, e)]
 
-    wet = ["if", ["if", "rain", ["flip", 0.9], ["if", "sprinkler", ["flip", 0.8], False]], ["if", "sprinkler", 2, 1], 0]
+    wet = [
+        "if",
+        ["if", "rain", ["flip", 0.9], ["if", "sprinkler", ["flip", 0.8], False]],
+        ["if", "sprinkler", 2, 1],
+        0,
+    ]
     sprinkler = ["if", "rain", ["flip", 0.05], ["flip", "habit"]]
     lawn = [["lambda", "rain", [["lambda", "sprinkler", wet], sprinkler]], ["flip", "weather"]]
 
@@ -757,7 +800,9 @@ def probabilistic(p, unknowns, counts):
     return p.jit(p.grad(log_likelihood))(unknowns, counts)
 
 
-@program("shared-structure", "'(2)", "((gradient (lambda (x) (* (depth (build 30 x)) (leftmost (build 30 x))))) 2)")
+@program(
+    "shared-structure", "'(2)", "((gradient (lambda (x) (* (depth (build 30 x)) (leftmost (build 30 x))))) 2)"
+)
 def shared_structure(p, x):
     def build(n, x):
         if n == 0:
@@ -799,7 +844,8 @@ def tax(p, rate):
         slope, bend = p.derivative(cost), p.derivative(cost, 2)
         return p.loop(lambda e: abs(slope(e)) > 1e-12, lambda e: e - slope(e) / bend(e), p.array(0.5))
 
-    return p.jit(p.derivative(lambda rate: sum(rate * skill * effort(rate, skill) for skill in (1, 2, 3))))(rate)
+    revenue = lambda rate: sum(rate * skill * effort(rate, skill) for skill in (1, 2, 3))
+    return p.jit(p.derivative(revenue))(rate)
 
 
 @program("examples/newton-square-root", "'(2)", "(orders settled-sqrt 2)", torch=NO_LOOPS)
@@ -843,8 +889,8 @@ class Jax:
 
         jax.config.update("jax_enable_x64", True)
         self.jax, self.np, self.version = jax, jax.numpy, jax.__version__
-        self.jit, self.grad, self.jvp, self.vmap, self.jacobian = jax.jit, jax.grad, jax.jvp, jax.vmap, jax.jacobian
-        self.forward_gradient, nn = jax.jacfwd, jax.nn
+        self.jit, self.grad, self.jvp, self.vmap = jax.jit, jax.grad, jax.jvp, jax.vmap
+        self.jacobian, self.forward_gradient, nn = jax.jacobian, jax.jacfwd, jax.nn
         self.relu, self.sigmoid, self.softplus, self.softmax = nn.relu, nn.sigmoid, nn.softplus, nn.softmax
         self.log_softmax, self.one_hot = nn.log_softmax, nn.one_hot
         self.array, self.eye, self.scan = jax.numpy.asarray, jax.numpy.eye, jax.lax.scan
@@ -910,7 +956,8 @@ class Torch:
         self.np, self.version = torch, torch.__version__
         self.grad, self.jvp, self.vmap = torch.func.grad, torch.func.jvp, torch.func.vmap
         self.jacobian, self.zeros, self.ones, self.eye = torch.func.jacrev, torch.zeros, torch.ones, torch.eye
-        self.relu, self.sigmoid, self.softplus, self.gelu = torch.relu, torch.sigmoid, functions.softplus, functions.gelu
+        self.relu, self.sigmoid = torch.relu, torch.sigmoid
+        self.softplus, self.gelu = functions.softplus, functions.gelu
         self.array, self.indices = torch.tensor, torch.tensor
 
     def jit(self, f):
