@@ -300,7 +300,8 @@ class Peers:
                     print(f"{system} is not installed: its column stays as it is", file=sys.stderr)
                     report.systems.setdefault(system, ["not installed", "", "", ""])
                     continue
-                report.note(system, found["version"], found["start"])
+                if "version" in found:  # the process has ended by itself
+                    report.note(system, found["version"], found["start"])
                 if "seconds" in found:
                     self.compare(name, system, found["numbers"], known[1])
                     report.set_peer(name, title, f"{found['seconds']:.2f}")
@@ -328,9 +329,10 @@ class Peers:
                 command, input=json.dumps(operands), capture_output=True, text=True, timeout=MOST_PEER_SECONDS, check=False
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return {"cannot": f"more than {MOST_PEER_SECONDS} seconds"}
+            return {"cannot": f"It takes more than {MOST_PEER_SECONDS} seconds."}
         if done.returncode != 0:
-            return {"cannot": done.stderr.strip().rpartition("\n")[2] or f"status {done.returncode}"}
+            error = "" if done.returncode < 0 else done.stderr.strip().rpartition("\n")[2]
+            return {"cannot": error or f"The process ended with status {done.returncode}."}
         found: dict[str, Any] = json.loads(done.stdout.strip().rpartition("\n")[2])
         return found
 
