@@ -20,7 +20,8 @@ A program makes several calls, and each is compiled by itself. The columns:
 `--peers PYTHON` measures the last two columns instead of the others, with a Python that has these packages
 (peers/requirements.txt), in a process per program. benchmarks/peers/first_calls.py has the programs, and for each the
 function that is compiled, most often the gradient of its loss, and the value in vlad, with which the result must agree. The
-operands are given: `worst` is the column to compare with, as `cold` includes the calls that make them. Imports and the
+operands are given: `worst` is the column to compare with, as `cold` includes the calls that make them. An example makes many
+calls, and its `worst` may be that of more than the other systems compile: a search, or a higher derivative. Imports and the
 compilation of a first small function are not in these figures; they are the start in the second table. "—" is a program that a
 system does not express or not compile, for the reason in the third table; a program without a figure was not written or not
 measured. What a run does not measure is kept as it is stored, also the column of a package that PYTHON lacks.
@@ -300,7 +301,8 @@ class Peers:
                     print(f"{system} is not installed: its column stays as it is", file=sys.stderr)
                     report.systems.setdefault(system, ["not installed", "", "", ""])
                     continue
-                report.note(system, found["version"], found["start"])
+                if "version" in found:  # the process has ended by itself
+                    report.note(system, found["version"], found["start"])
                 if "seconds" in found:
                     self.compare(name, system, found["numbers"], known[1])
                     report.set_peer(name, title, f"{found['seconds']:.2f}")
@@ -328,9 +330,10 @@ class Peers:
                 command, input=json.dumps(operands), capture_output=True, text=True, timeout=MOST_PEER_SECONDS, check=False
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return {"cannot": f"more than {MOST_PEER_SECONDS} seconds"}
+            return {"cannot": f"It takes more than {MOST_PEER_SECONDS} seconds."}
         if done.returncode != 0:
-            return {"cannot": done.stderr.strip().rpartition("\n")[2] or f"status {done.returncode}"}
+            error = "" if done.returncode < 0 else done.stderr.strip().rpartition("\n")[2]
+            return {"cannot": error or f"The process ended with status {done.returncode}."}
         found: dict[str, Any] = json.loads(done.stdout.strip().rpartition("\n")[2])
         return found
 
