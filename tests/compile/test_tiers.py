@@ -571,8 +571,9 @@ class TestPolicy:
         begun, awaited = threading.Event(), threading.Event()
 
         def slowly(*operands: Any, **columns: Any) -> Any:
-            begun.set()
-            awaited.wait(60)
+            if not columns.get("only_kept"):  # as a call begins whose costs are known from an earlier run
+                begun.set()
+                awaited.wait(60)
             return compile_call(*operands, **columns)
 
         monkeypatch.setattr(executable, "compile_call", slowly)
