@@ -238,7 +238,9 @@ def test_the_processor_time_of_a_group() -> None:
     work = "import time\nwhile time.process_time() < 0.3: pass\n"
     command = ["bash", "-c", f"{sys.executable} -c '{work}'; {sys.executable} -c '{work}' & wait; read"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as process:
-        while toolchain._processor_seconds(process.pid) < 0.5:  # of both; it counts in ticks of 10 ms, rounded down
+        while (
+            toolchain._processor_seconds(process.pid) < 0.5
+        ):  # of both; it counts in ticks of 10 ms, rounded down
             assert process.poll() is None
             time.sleep(0.01)
         assert process.stdin is not None
