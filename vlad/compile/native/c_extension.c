@@ -85,9 +85,12 @@ static int is_like(PyObject *x, struct part const *part) {
 
 /* Is it such an array of a tensor's shape? */
 static int is_of(Call const *call, PyObject *x, struct part const *part) {
-  npy_intp room[NPY_MAXDIMS];
-  return is_like(x, part) &&
-         PyArray_CompareLists(PyArray_DIMS((PyArrayObject *)x), shape_of(call, part, room), part->rank);
+  if (!is_like(x, part)) return 0;
+  npy_intp const *shape = PyArray_DIMS((PyArrayObject *)x);
+  if (!call->measure) return PyArray_CompareLists(shape, part->shape, part->rank);
+  for (int axis = 0; axis < part->rank; axis++)
+    if (shape[axis] != (part->shape[axis] < 0 ? call->lengths[-1 - part->shape[axis]] : part->shape[axis])) return 0;
+  return 1;
 }
 
 /* A number as a length; 0 if it is none. */
