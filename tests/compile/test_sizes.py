@@ -135,6 +135,14 @@ def agree(one: Any, other: Any, within: float = 1e-9) -> bool:
     )
 
 
+def outcome(session: vlad.Session, *operands: object) -> list[object]:
+    """The leaves of `(f . operands)`, or its error message."""
+    try:
+        return flat(session["f"](*operands))
+    except vlad.VladError as error:
+        return [str(error)]
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_one_variant_serves_all_lengths(name: str) -> None:
     text, operands = PROGRAMS[name]
@@ -177,13 +185,7 @@ def test_lengths_with_a_meaning_of_their_own() -> None:
         assert agree(compiled["f"](x, y), evaluated["f"](x, y))
     for n in 30, 40, 0:
         x, y = normal(3, n), normal(3, n)
-        results = []
-        for session in (compiled, evaluated):
-            try:
-                results.append(flat(session["f"](x, y)))
-            except vlad.VladError as error:
-                results.append([error.message])
-        assert all(map(are_close, *results))
+        assert agree(outcome(compiled, x, y), outcome(evaluated, x, y))
 
 
 def test_short_axes_have_variants_of_their_own_at_first() -> None:
@@ -258,13 +260,7 @@ def test_lengths_that_a_call_computes(name: str) -> None:
         assert agree(compiled["f"](x), evaluated["f"](x))
     assert len(variants(compiled)) == 2
     for x in np.eye(1, 9, 8)[0], np.array([np.nan, 1.0, 2.0]):
-        results = []
-        for session in (compiled, evaluated):
-            try:
-                results.append(flat(session["f"](x)))
-            except vlad.VladError as error:
-                results.append([str(error)])
-        assert all(map(are_close, *results))
+        assert agree(outcome(compiled, x), outcome(evaluated, x))
 
 
 def test_axes_that_a_call_computes_are_left_to_the_evaluator() -> None:
@@ -382,13 +378,7 @@ def test_a_stack_of_no_elements() -> None:
     for n in 12, 20, 30:
         assert agree(compiled["f"](np.ones((n, 2))), evaluated["f"](np.ones((n, 2))))
     for rows in np.zeros((9, 2)), np.concatenate([np.zeros((9, 2)), np.ones((1, 2))]):
-        results = []
-        for session in (compiled, evaluated):
-            try:
-                results.append(flat(session["f"](rows)))
-            except vlad.VladError as error:
-                results.append([str(error)])
-        assert all(map(are_close, *results))
+        assert agree(outcome(compiled, rows), outcome(evaluated, rows))
 
 
 def test_elements_of_several_shapes_are_left_to_the_evaluator() -> None:
