@@ -281,7 +281,7 @@ class Extent(Whole):
             return True
         if type(other) not in (int, float, Extent):
             return NotImplemented
-        difference = self - other  # type: ignore[operator]
+        difference = self - other  # type: ignore[operator]  # an operand of either kind
         if type(difference) is not Extent:
             return bool(difference == 0)
         least, most = _bounds(difference.terms)
@@ -367,7 +367,7 @@ def real_of(extent: AnExtent) -> float | Extent:
 def are_same(one: AnExtent | None, other: AnExtent | None) -> bool:
     """Whether they are equal for all sizes: a question without consequences if they are not."""
     if type(one) is Extent or type(other) is Extent:
-        return type(one) is type(other) and one.terms == other.terms  # type: ignore[union-attr]
+        return type(one) is type(other) and one.terms == other.terms  # type: ignore[union-attr]  # both are extents
     return one == other
 
 
@@ -431,7 +431,7 @@ def replaced(extent: AnExtent, values: Mapping[Size, AnExtent]) -> AnExtent:
         for size in monomial:
             product = product * _replaced_size(size, extent.guards, values)
         total = total + product
-    return total  # type: ignore[no-any-return]
+    return total  # type: ignore[no-any-return]  # a sum of terms
 
 
 def _replaced_size(size: Size, guards: Guards, values: Mapping[Size, AnExtent]) -> Any:

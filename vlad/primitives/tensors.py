@@ -232,7 +232,7 @@ def _entries_of_range(stop: Value, start: Value, step: Value) -> int:
     if Extent in (type(stop), type(start), type(step)):
         if not step > 0:
             return _entries_of_range(float(stop), float(start), float(step))
-        return max(stop - start + step - 1, 0) // step  # type: ignore[no-any-return]
+        return max(stop - start + step - 1, 0) // step  # type: ignore[no-any-return]  # of extents, too
     if not type(stop) is type(start) is type(step) is float:
         raise invalid("arange", "reals", stop, start, step, of=(Kind.REAL,))
     if step == 0 or not abs((stop - start) / step) < MOST_ENTRIES:

@@ -78,7 +78,7 @@ class Crossing:
     def _is_length(self, length: int, extent: AnExtent) -> bool:
         if type(extent) is int:
             return length == extent
-        number = self._numbers[extent]  # type: ignore[index]
+        number = self._numbers[extent]  # type: ignore[index]  # not an int
         if number >= self.interface.sizes:
             self._others.append((number, length))
             return True

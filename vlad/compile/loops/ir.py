@@ -231,7 +231,7 @@ class For:
     @property
     def extent(self) -> AnExtent:
         """The number of turns of a loop with known ends."""
-        return self.end.value - self.begin.value  # type: ignore[no-any-return]
+        return self.end.value - self.begin.value  # type: ignore[no-any-return]  # values of constants
 
 
 @final
