@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import vlad
+from vlad.compile.calling import policy
 from vlad.compile.native import reserve
 from vlad.compile.native.abi import ARENA_SIZE, STACK_SIZE
 
@@ -35,9 +36,23 @@ a child 0
 @pytest.mark.parametrize("megabytes", [512, 1024, 2048, 4096] if THOROUGH else [512])
 def test_a_process_of_few_addresses(megabytes: int, tier: str) -> None:
     script = str(Path(__file__).parent / "addresses.py")
-    done = subprocess.run([sys.executable, script, tier, str(megabytes)], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, EXPECTED), done.stderr[-2000:]
-    assert "Traceback" not in done.stderr and "at fault" not in done.stderr
+    for _ in range(2 if tier == "auto" else 1):  # once more, now that the cache says how long the calls take
+        done = subprocess.run([sys.executable, script, tier, str(megabytes)], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (0, EXPECTED), done.stderr[-2000:]
+        assert "Traceback" not in done.stderr and "at fault" not in done.stderr
+
+
+def test_calls_are_compiled_before_they_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "has_limited_addresses", lambda: True)
+    monkeypatch.setattr(policy, "A_MOMENT", 1e-9)
+    monkeypatch.setattr(policy.BACKGROUND, "add", lambda job: pytest.fail("compiles beside an evaluation"))
+    session = vlad.Session(tier="auto")
+    f = session.eval("(define (f n) (if (= n 0) 1 (* 1.5 (f (- n 1))))) f")
+    calls = []
+    for _ in range(2):
+        assert f(3.0) == 1.5**3
+        calls.append(len(session.tiers.entries[id(f.value)].variants))
+    assert calls == [0, 1]
 
 
 @linux

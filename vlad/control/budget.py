@@ -93,6 +93,11 @@ except ImportError:  # not on every system
         return None
 
 
+def has_limited_addresses() -> bool:
+    """Is the address space of this process limited?"""
+    return _most_addresses() is not None
+
+
 def mapped_bytes() -> int:
     """Bytes of address space that this process has mapped; 0 where the system does not report it."""
     try:

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import sys
 import threading
 from typing import Any
 
 from vlad.control.async_exceptions import start_thread
+from vlad.control.budget import expect_addresses
 
 _imported: dict[str, Any] = {}
 
 
-def import_safely(name: str) -> Any:
-    """A module, imported in full. Raises what its import raises."""
+def import_safely(name: str, addresses: int = 0) -> Any:
+    """A module, imported in full. Raises what its import raises, and MemoryError if fewer bytes of addresses can be mapped: without
+    memory, an import reports its failure in ways of its own."""
     if name not in _imported:
+        if name not in sys.modules:
+            expect_addresses(addresses)
         thread = threading.Thread(target=_import, args=(name,), name=f"vlad-import-{name}")
         start_thread(thread).join()
     return _imported.get(name) or importlib.import_module(name)  # raises the error

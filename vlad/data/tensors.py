@@ -21,22 +21,19 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from vlad.control.budget import REAL, UNCHECKED_BYTES, expect_addresses, expect_array, expect_arrays
+from vlad.control.budget import REAL, UNCHECKED_BYTES, expect_array, expect_arrays
 from vlad.control.safe_import import import_safely
 from vlad.data.values import FALSE, TRUE, ZERO, Value
 
 Array = Any
 
 
-NUMPY_ADDRESSES = (
-    128 << 20
-)  # bytes; its BLAS takes another 32 MB per processor, and ends the process if it gets none
+# bytes; its BLAS takes another 32 MB per processor, and ends the process if it gets none
+NUMPY_ADDRESSES = 128 << 20
 
 
 def load_numpy() -> Any:
-    if "numpy" not in sys.modules:
-        expect_addresses(NUMPY_ADDRESSES + (32 << 20) * (os.cpu_count() or 1))
-    return import_safely("numpy")
+    return import_safely("numpy", NUMPY_ADDRESSES + (32 << 20) * (os.cpu_count() or 1))
 
 
 class _Sorts(dict[Any, str]):

@@ -50,7 +50,7 @@ from vlad.compile.ir.refusals import (
     Unsupported,
 )
 from vlad.control import debug
-from vlad.control.budget import NoTime, budget
+from vlad.control.budget import NoTime, budget, has_limited_addresses
 from vlad.control.native_interrupts import Interruptible
 from vlad.control.safe_import import import_safely, package_of
 from vlad.control.standard_streams import write_message
@@ -80,6 +80,7 @@ FEWER_KINDS = "each number of axes, and each order of derivatives, is a kind; ca
 ROOM = "a larger limit of memory, or smaller tensors, would do"
 ADDRESSES = "the limit of the process's address space (ulimit -v) is what it lacks"
 DISTINGUISH = "a procedure for each kind of value distinguishes them"
+COMPILER_ADDRESSES = 96 << 20  # bytes that importing the compiler takes
 MOST_NESTED = 200  # calls that Python makes on behalf of calls: each takes some of the C stack
 
 
@@ -236,7 +237,23 @@ class Tiers:
                 result = self._run(kept, operands, f, argument, entry)
                 self.costs.note(f, compiled=time.monotonic() - begun)
                 return result
+        if has_limited_addresses():
+            return self._timed(entry, operands, f, argument)
         return self._watched(entry, operands, f, argument, once, cost)
+
+    def _timed(self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
+        """On tier 0, or compiled before the call if earlier calls took long: never compiled beside an evaluation, which may leave the
+        compiler without memory. (A thread of CPython that has none may repeat one step for ever, and keep the interpreter's lock.)
+        """
+        if entry.seconds >= A_MOMENT:
+            compiled = self.compile(entry, operands)
+            if compiled is not None:
+                return self._run(compiled, operands, f, argument, entry)
+        begun = time.monotonic()
+        try:
+            return self.machine.apply(f, argument)
+        finally:
+            entry.seconds += time.monotonic() - begun
 
     def _surely(self, f: Value, argument: Value, options: Options) -> Value:
         operands = operands_of(f[0], argument)
@@ -326,6 +343,7 @@ class Tiers:
         self._note_trees(entry, operands)
         entry.lasts = True
         entry.place = entry.refusal = None
+        entry.lacks_room = False
         optimize, fast_math = entry.options
         options = {
             "optimize": optimize,
@@ -368,6 +386,7 @@ class Tiers:
                 "to compile it would take more than there is, or than the limits of its evaluation allow"
             )
             entry.refusal = Unbounded(entry.reason, hint="larger limits of time and memory would do")
+            entry.lacks_room = True
             return None
         except Exception as error:
             if debug.is_on(debug.TRACEBACKS):
@@ -420,8 +439,10 @@ class Tiers:
         self, f: Value, operands: tuple[Value, ...], options: dict[str, Any], apart: bool, only_kept: bool
     ) -> Any:
         """What `compile_call` returns; None if it is to be in the cache and is not."""
+        import_safely(
+            "vlad.compile.calling.executable", COMPILER_ADDRESSES
+        )  # 25 ms, only when something is compiled
         entries = self._compiled_apart(f, operands, options) if apart else {}
-        import_safely("vlad.compile.calling.executable")  # 25 ms, only when something is compiled
         from vlad.compile.calling.executable import NotKept, compile_call
         from vlad.compile.native import cache
 
@@ -790,7 +811,7 @@ class Tiers:
             entry.f,
             evaluated=seconds,
             is_kept=bool(entry.variants),
-            is_refused=entry.reason is not None,
+            is_refused=entry.reason is not None and not entry.lacks_room,
         )
 
     def _finish(self, job: Job) -> None:

@@ -89,7 +89,8 @@ class Job:
                     self.entry, self.operands, apart=True
                 )
             if self.compiled is None:
-                self.tiers.costs.update(self.entry.f, is_refused=self.entry.reason is not None)
+                if not self.entry.lacks_room:
+                    self.tiers.costs.update(self.entry.f, is_refused=self.entry.reason is not None)
                 return None
             self.tiers.costs.update(self.entry.f, is_kept=True)
         # repeated: an exception that is raised in a finalizer is lost

@@ -25,6 +25,7 @@ class Entry:
     __slots__ = (
         "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks", "fixed",
         "misses", "lasts", "zeros_distinct", "trees", "unsized", "refusal",
+        "lacks_room",
     )  # fmt: skip
 
     def __init__(self, f: Value, options: Options) -> None:
@@ -38,6 +39,7 @@ class Entry:
         self.misses = 0  # or because a number is unknown that another call may have: how often
         self.place: Span | None = None  # and the place;
         self.refusal: Unbounded | None = None  # with both, if that is a property of the procedure
+        self.lacks_room = False  # or did memory or time not suffice, this time?
         # what the known zero stays distinct from (analysis/strategy.py): from more after operands did not fit
         self.zeros_distinct = FROM_NOTHING
         self.trees: set[int] = set()  # the operands that are trees, of another shape in each call
