@@ -19,8 +19,9 @@ _imported: dict[str, Any] = {}
 
 
 def import_safely(name: str, addresses: int = 0) -> Any:
-    """A module, imported in full. Raises what its import raises, and MemoryError if fewer bytes of addresses can be mapped: without
-    memory, an import reports its failure in ways of its own."""
+    """A module, imported in full. Raises what its import raises, and MemoryError if fewer bytes of addresses can be mapped:
+    without memory, an import reports its failure in ways of its own.
+    """
     if name not in _imported:
         if name not in sys.modules:
             expect_addresses(addresses)

@@ -242,8 +242,9 @@ class Tiers:
         return self._watched(entry, operands, f, argument, once, cost)
 
     def _timed(self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
-        """On tier 0, or compiled before the call if earlier calls took long: never compiled beside an evaluation, which may leave the
-        compiler without memory. (A thread of CPython that has none may repeat one step for ever, and keep the interpreter's lock.)
+        """On tier 0, or compiled before the call if earlier calls took long: never compiled beside an evaluation, which may leave
+        the compiler without memory. (A thread of CPython that has none may repeat one step for ever, and keep the interpreter's
+        lock.)
         """
         if entry.seconds >= A_MOMENT:
             compiled = self.compile(entry, operands)
