@@ -32,6 +32,9 @@ from vlad.repl.terminal import Terminal
 
 from vlad import Session, VladError
 
+sys.path.insert(0, str(Path(__file__).parent))
+from python_texts import name_of, run
+
 ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.md",
@@ -126,7 +129,7 @@ class Page:
     def python(self, block: Block) -> None:
         output = io.StringIO()
         with contextlib.redirect_stdout(output), contextlib.chdir(self.folder):
-            exec(compile(block.text, f"{block.page.name}:{block.line}", "exec"), self.names)
+            run(block.text, name_of(block.text), self.names)
         check(block, output.getvalue(), block.follower or "")
 
     def repl(self, block: Block) -> None:

@@ -19,8 +19,8 @@ ROOT = Path(__file__).parent.parent
 ROOMS = (
     (
         "vlad.control",
-        "debug standard_streams regular_files async_exceptions frame_stack safe_import native_interrupts "
-        "gil_yield budget",
+        "debug standard_streams regular_files async_exceptions frame_stack budget safe_import native_interrupts "
+        "gil_yield",
     ),
     ("vlad.data", "source values tensors write errors devices"),
     ("vlad.reader", "lexer parser"),
@@ -76,14 +76,18 @@ ROOMS = (
     ),
     ("vlad.compile.programs", "whole uses check build export"),
     (
+        "vlad.translate",
+        "syntax source refusals reads names known iterations expressions statements translation",
+    ),
+    (
         "vlad.python",
         "procedure_docs call_errors convert dump load callables differences stating rules host derivatives "
-        "compiling",
+        "compiling functions",
     ),
     (
         "vlad.session",
         "library session_lock lifecycle asynchronous files calls suggestions top_level examples programs showing "
-        "namespace session compiling",
+        "namespace functions session default compiling",
     ),
     ("vlad.manual", "public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),

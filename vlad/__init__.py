@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from vlad.python.dump import dumps
     from vlad.python.load import loads
     from vlad.python.stating import primitive
+    from vlad.session.default import function
     from vlad.session.session import Session
 
 __version__ = "0.1.0"
 __all__ = [
     "Debugger", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque", "Procedure", "Session", "VladError",
-    "__version__", "compile", "dumps", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "primitive",
+    "__version__", "compile", "dumps", "function", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads",
+    "primitive",
     "to_jax", "to_torch", "value_and_grad", "vjp",
 ]  # fmt: skip
 
@@ -42,6 +44,7 @@ _HOMES = {
     "LimitExceeded": "vlad.data.errors",
     "Incomplete": "vlad.data.errors",
     "NotCompiledWarning": "vlad.compile.calling.notices",
+    "function": "vlad.session.default",
     "dumps": "vlad.python.dump",
     "loads": "vlad.python.load",
     "Opaque": "vlad.data.values",

@@ -10,6 +10,7 @@ import contextlib
 import io
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from vlad.__main__ import main
 from vlad.data.errors import VladError
 from vlad.manual.help import Kind, kinds
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from python_texts import name_of, run
+
 ROOT = Path(__file__).resolve().parents[2]
 CLASSES = {
     "VladError",
@@ -28,6 +32,7 @@ CLASSES = {
     "UnknownName",
     "NoCounterpart",
     "WrongOption",
+    "raised",  # of one of the classes of Python's exceptions
     "MissingPackage",
 }
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -131,7 +136,7 @@ def test_the_example_provokes_the_error(
             made.clear()
             with contextlib.redirect_stdout(io.StringIO()):
                 if language == "python":
-                    exec(text, names)
+                    run(text, name_of(text), names)
                 else:
                     run_command(text.splitlines()[0].removeprefix("$ "), monkeypatch)
             provoked.append(kind.code if kind.code in made else "")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.core.extents import Extent
 from vlad.core.types import Recursion, is_tensor
-from vlad.data.errors import Kind, VladError
+from vlad.data.errors import Kind, VladError, python_exception
 from vlad.data.tensors import dtype_name
 from vlad.data.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
 from vlad.data.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
@@ -33,6 +33,14 @@ def _error(message: Value) -> Value:
             seen = look(seen[1])
     words.append(_word(seen))
     raise VladError("user-error", " ".join(words))
+
+
+def _python_raise(kind: Value, message: Value) -> Value:
+    raise python_exception(kind.text, message.text)
+
+
+def _abstract_python_raise(w: AbstractMachine, kind: Any, message: Any) -> Any:
+    return _abstract_error(w, message)
 
 
 def _word(value: Value) -> str:
@@ -292,6 +300,12 @@ ROWS: list[Primitive] = [
         "Ends the program with a message and the values after it.\n"
         "(error \"negative:\" -3)  ⇒ Error: negative: -3", value=_error,
         type="some -> any", forward="zero", reverse={}, effect=True, abstract=_abstract_error,
+    ),
+    Primitive(
+        "python-raise", "kind message",
+        "Ends the program with a Python exception of a class, given by its name, for translated functions.",
+        value=_python_raise, type="string string -> any", forward="zero", reverse={}, effect=True, hidden=True,
+        abstract=_abstract_python_raise,
     ),
     Primitive(
         "write", "x",

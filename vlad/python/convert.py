@@ -13,6 +13,9 @@
     callable          procedure of the session it is given to (host.py)
     Opaque(x)         host object, which comes back as x
 
+For translated Python functions (functions.py), which distinguish them, a tuple is the chain of its items that ends in the symbol
+%tuple, and None is the symbol %none. Both come back as what they are.
+
 Called by session/. Raises NoCounterpart, which is a VladError and a TypeError, for other Python values: a number
 of another type, such as a Decimal, would not count as one in derivatives, so it does not become a host object implicitly.
 
@@ -60,6 +63,7 @@ class Apply(Protocol):
 
     session: Any
     repeats: bool  # whether an evaluation is repeated, whose effects are done
+    is_of_python: bool  # whether its procedures are translated Python functions
     derived: dict[Any, tuple[Value, Value]]
 
     def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value: ...
@@ -78,6 +82,7 @@ class Apply(Protocol):
 
 
 P = TypeVar("P", bound="Procedure")
+NONE, TUPLE = symbol("%none"), symbol("%tuple")  # in translated Python functions: None; the end of a tuple
 # Kinds of number, as Python and NumPy call them.
 OF_PYTHON = {"float": "float64", "int": "int64", "bool": "boolean"}
 
@@ -125,6 +130,10 @@ class Procedure:
             if floats is not None:
                 return self(*floats)
         return self._slowly(arguments)
+
+    def completed(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The arguments of a call in the order of the parameters, with defaults, if it has names for them (functions.py)."""
+        return arguments
 
     def _slowly(self, arguments: tuple[Any, ...]) -> Any:
         """The general path, with conversion, checks and explained errors."""
@@ -409,8 +418,10 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
     if isinstance(value, str):
         return String(value if kind is str else str.__str__(value))
     if value is None:
-        return UNSPECIFIED
+        return UNSPECIFIED if apply is None or not apply.is_of_python else NONE
     if isinstance(value, Procedure):
+        if value.session is getattr(apply, "session", None):
+            return value.value
         if apply not in (None, value._apply):
             raise NoCounterpart(
                 "other-session", f"{value.__name__} is a procedure of another session",
@@ -421,7 +432,9 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
         parts = []
         for part in value:
             parts.append(part if type(part) is float else _from_python(part, apply))
-        return list_of(parts) if isinstance(value, list) else tuple_of(parts)
+        if isinstance(value, list):
+            return list_of(parts)
+        return tuple_of(parts) if apply is None or not apply.is_of_python else tuple_of([*parts, TUPLE])
     if isinstance(value, dict):
         pairs = []
         for key, part in value.items():
@@ -561,7 +574,10 @@ def _like(model: Any, value: Value, leaf: Leaf) -> Any:
 
 def _like_each(models: tuple[Any, ...], value: Value, leaf: Leaf) -> list[Any]:
     parts = []
-    for model, part in zip(models, parts_of(value, len(models)), strict=True):
+    counterparts = parts_of(value, len(models))
+    if models and type(rest := look(counterparts[-1])) is tuple and len(rest) == 2 and look(rest[1]) is TUPLE:
+        counterparts[-1] = rest[0]
+    for model, part in zip(models, counterparts, strict=True):
         parts.append(_like(model, part, leaf))
     return parts
 
@@ -590,7 +606,7 @@ def _to_python(value: Value, apply: Apply) -> Any:
     if isinstance(value, String):
         return value.text
     if isinstance(value, Symbol):
-        return value.name
+        return None if value is NONE else () if value is TUPLE else value.name
     if isinstance(value, Unspecified):
         return None
     if type(value) is Tensor:
@@ -613,6 +629,8 @@ def _pairs_to_python(value: Value, apply: Apply) -> Any:
         value = look(value[1])
     if type(value) is tuple and not value:
         return parts
+    if value is TUPLE:
+        return tuple(parts)
     result = _to_python(value, apply)
     for part in reversed(parts):
         result = (part, result)

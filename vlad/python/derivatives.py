@@ -11,7 +11,7 @@ its compiled code is found again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from vlad.compile.calling.variants import Options
@@ -57,6 +57,16 @@ class Derived(Procedure):
 
     def _documented(self) -> str:
         return f"The {self._summary()}."
+
+    def completed(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        return self.of.completed(arguments, named)
+
+    def _otherwise(self, *arguments: Any) -> Any:
+        return super()._otherwise(*self.completed(arguments, {}))
+
+    def _by_name(self, *arguments: Any, **named: Any) -> Any:
+        completed = self.completed(arguments, named)
+        return self(*completed) if completed is not arguments else super()._by_name(*arguments, **named)
 
     def taken(self) -> Signature:
         return self.of.taken()

@@ -25,6 +25,7 @@ class Calls:
         self.session = session
         self.unpickled = unpickled
         self.repeats = False
+        self.is_of_python = False
         # derivatives.py's: procedures, and those made from them
         self.derived: dict[Any, tuple[Value, Value]] = {}
         self._host: Any = None  # host.Host, made with the first procedure of a Python function

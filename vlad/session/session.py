@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, cast
 
 from vlad.compile.calling.policy import POLICIES, Tiers
 from vlad.compile.calling.variants import Options
@@ -42,7 +42,10 @@ from vlad.session.top_level import TopLevel
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
+    from vlad.python.functions import Function
 
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 Answer = TypeVar("Answer")
 
 CAPABILITIES = ("files", "imports", "streams")
@@ -130,6 +133,7 @@ class Session(Namespace):
         )
         self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER") or "auto", optimize, fast_math)
         self._calls = Calls(self, unpickled)
+        self._functions: Any = None  # functions.Functions, made with the first function
         self._lock = SessionLock()
         self._library = the_library()
         self._top_level = TopLevel(
@@ -209,6 +213,16 @@ class Session(Namespace):
             return read_line()
         except (OSError, UnicodeDecodeError) as error:
             raise not_read(error) from None
+
+    # Python functions.
+
+    def function(self, f: Callable[Parameters, Result]) -> Function[Parameters, Result]:
+        """A Python function as a procedure of this session, as `vlad.function` makes one. Usable as a decorator."""
+        with self._lock:
+            if self._functions is None:
+                functions = import_safely("vlad.session.functions")
+                self._functions = functions.Functions(self._top_level, self._calls)
+            return cast("Function[Parameters, Result]", self._functions.function(f))
 
     # Evaluating.
 

@@ -10,7 +10,7 @@ Forms and modules are one subject: importing a file, and using a name of the lib
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -132,9 +132,15 @@ class TopLevel:
         """
         self.tiers.reads(source.text)
         for syntax in self.machine.guarded(lambda: top_level_forms(read(source))):
-            yield from self._expand(syntax, module)
+            yield from self.expanded(syntax, module)
 
-    def _expand(self, syntax: Syntax, module: Module) -> list[Item]:
+    def library_names(self) -> Container[str]:
+        """The names that the library defines."""
+        return self._stdlib.index().keys()
+
+    def expanded(self, syntax: Syntax, module: Module) -> list[Item]:
+        """The items of a top-level form."""
+
         def expand() -> list[Item]:
             with deep_recursion(self.machine.limits.depth):
                 return expand_form(syntax, module)
@@ -204,7 +210,7 @@ class TopLevel:
         span = Span(source, 0, len(source.text))
         names = [Name(symbol(name), span) for name in parameters]
         lambda_ = made("lambda", span, Form(tuple(names), None, span), *forms)
-        (item,) = self._expand(lambda_, module)
+        (item,) = self.expanded(lambda_, module)
         assert isinstance(item, Expression)
         outer = only_lambda(item.body)
         assert outer is not None

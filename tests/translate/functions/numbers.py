@@ -1,0 +1,95 @@
+"""Arithmetic, and functions of numbers."""
+
+from __future__ import annotations
+
+import math
+from math import sin as sine
+
+
+def divisions(a: float = -7.5, b: float = 2.0) -> list[float]:
+    return [a / b, a // b, a % b, *divmod_list(a, b), -7 // 2, -7 % 3, 7 % -3, 7.5 // -2]
+
+
+def divmod_list(a: float = 7.0, b: float = 2.0) -> list[float]:
+    q, r = divmod(a, b)
+    return [q, r]
+
+
+def by_zero(x: float = 1.0) -> float:
+    return x / (x - 1)
+
+
+def remainder_by_zero(x: float = 1.0) -> float:
+    return x % 0
+
+
+def powers(x: float = 1.7) -> list[float]:
+    return [x**2, x**-1.5, 2**x, x**0, (-2) ** 3, pow(x, 3), 0**0, math.pow(x, 0.5)]
+
+
+def rounded(x: float = 2.567) -> list[float]:
+    return [
+        round(x),
+        round(x, 2),
+        round(2.5),
+        round(-1.5),
+        int(x),
+        int(-x),
+        math.floor(x),
+        math.ceil(x),
+        math.trunc(-x),
+        float(3),
+    ]
+
+
+def elementary(x: float = 0.4) -> list[float]:
+    return [
+        math.sin(x), math.cos(x), math.tan(x), math.exp(x), math.log(x), math.log(x, 2), math.log2(x), math.log10(x), math.log1p(x),
+        math.expm1(x), math.sqrt(x), math.asin(x), math.acos(x), math.atan(x), math.atan2(x, -1.0), math.sinh(x), math.cosh(x),
+        math.tanh(x), math.asinh(x), math.acosh(1 + x), math.atanh(x), math.erf(x), math.erfc(x), math.gamma(x), math.lgamma(x),
+        math.hypot(x, 2.0), math.fabs(-x), math.copysign(x, -1.0), math.fmod(7.5, 2.0), math.degrees(x), math.radians(x),
+        math.gcd(12, 18), math.factorial(5), sine(x),
+    ]  # fmt: skip
+
+
+def constants() -> list[float]:
+    return [math.pi, math.e, math.inf, math.tau]
+
+
+def special(x: float = 1.0) -> list[bool]:
+    return [math.isnan(math.nan * x), math.isinf(math.inf * x), math.isfinite(x)]
+
+
+def of_a_negative_number(x: float = -1.0) -> float:
+    return math.sqrt(x)
+
+
+def overflows(x: float = 1000.0) -> float:
+    return math.exp(x)
+
+
+def slope(x: float = 0.7) -> float:
+    return math.sin(x) * math.exp(-x * x) / (1 + abs(x)) - math.log(1 + x) ** 2
+
+
+def mixed(x: float = 0.7, n: int = 3) -> float:
+    y = x
+    y += n
+    y -= 1
+    y *= x
+    y /= 2
+    y **= 2
+    y //= 0.1
+    y %= 3
+    return -y + +x
+
+
+def raises(x: float = 3.0) -> float:
+    if x > 2:
+        raise ValueError(f"too large: {x}")
+    return x
+
+
+def asserts(x: float = 3.0) -> float:
+    assert x < 2, "x is small"
+    return x

@@ -1,0 +1,128 @@
+"""Python functions as procedures: `vlad.function`.
+
+In: a Python function, and its translation (session/functions.py).  Out: a `Function`, which is called like the Python function:
+with arguments by name, defaults, tuples and None.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar
+
+from vlad.compile.calling.variants import Options
+from vlad.data.errors import NoCounterpart, WrongOption
+from vlad.data.values import Value
+from vlad.python.convert import Apply, Procedure
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class Linked(Protocol):
+    """The translation of one Python function, as a session keeps it."""
+
+    @property
+    def apply(self) -> Apply:
+        """How Python calls it."""
+
+    def value(self) -> Value:
+        """The procedure, with the present values of the names outside. Raises VladError if it cannot be translated."""
+
+    def text(self) -> str:
+        """The translation."""
+
+
+class Function(Procedure, Generic[Parameters, Result]):
+    """A Python function that is translated and differentiated; it is translated when it is first used.
+
+    python  the function itself, which Python runs
+    text    the translation, as text of the language
+    """
+
+    __slots__ = ("python", "_linked", "_python_signature", "__dict__")
+
+    python: Any  # the function; `FunctionType` would be taken for a method
+
+    def __init__(self, python: FunctionType, linked: Linked, options: Options | None = None) -> None:
+        self.python = python
+        self.options = options
+        self._linked = linked
+        self._apply = linked.apply
+        self._python_signature = inspect.signature(python)
+        self.quicks = ()
+        self.__module__ = python.__module__
+        self.__qualname__ = python.__qualname__
+        self.__wrapped__ = python
+
+    @property
+    def value(self) -> Value:
+        return self._linked.value()
+
+    @property
+    def text(self) -> str:
+        """The translation, as text of the language."""
+        return self._linked.text()
+
+    def __call__(self, *arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
+        result: Result = self._slowly(self.completed(arguments, named))
+        return result
+
+    def completed(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The arguments in the order of the parameters, with defaults. Raises NoCounterpart, a TypeError as Python's, if they do
+        not fit.
+        """
+        signature = self._python_signature
+        if not named and len(arguments) == len(signature.parameters):
+            return arguments
+        try:
+            bound = signature.bind(*arguments, **named)
+        except TypeError as error:
+            message = f"{self.__name__}: {error}"
+            raise NoCounterpart("wrong-number-of-arguments", message, self.place()) from None
+        bound.apply_defaults()
+        return tuple(bound.arguments.values())
+
+    def compiled(self, options: Options) -> Function[Parameters, Result]:
+        return Function(self.python, self._linked, options)
+
+    @property
+    def __name__(self) -> str:
+        return str(self.python.__name__)
+
+    def _signature(self) -> Any:
+        return self._python_signature
+
+    def _summary(self) -> str:
+        return f"{self.__name__}{self._python_signature}"
+
+    def _documented(self) -> str:
+        return inspect.getdoc(self.python) or ""
+
+    def __repr__(self) -> str:
+        return f"<vlad function {self._summary()}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Function):
+            return NotImplemented
+        return self.python is other.python and self._linked is other._linked and self.options == other.options
+
+    def __hash__(self) -> int:
+        return hash((self.python, self.options))
+
+    def __reduce__(self) -> Any:
+        """For pickle: its name in its module, as for a Python function; or else its text."""
+        found: Any = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        return self.__qualname__ if found is self else super().__reduce__()
+
+
+def python_function(f: Any) -> FunctionType:
+    """The argument, if it is a function that is written in Python. Raises WrongOption otherwise."""
+    if isinstance(f, FunctionType):
+        return f
+    hint = "a function that is written in Python: `def` or `lambda`"
+    raise WrongOption("not-translated", f"A {type(f).__name__} is not translated", hint=hint)

@@ -1,0 +1,220 @@
+"""The Python functions of a session: `Session.function`.
+
+In: Python functions.  Out: `Function`s (python/functions.py), whose translations (translate/) are procedures of the session.
+
+The names outside of a function refer to globals of the module `python`, one for each value of Python: other functions, which are
+translated in turn, and data. So functions call each other as in Python, and a name that gets another value is noticed: each call
+compares the values of the names that its functions read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import CellType, FunctionType
+from typing import Any
+
+from vlad.compile.calling.variants import Options
+from vlad.data.source import Span
+from vlad.data.values import Global, Value
+from vlad.expand.forms import KEYWORDS
+from vlad.expand.items import Expression
+from vlad.expand.scope import Module
+from vlad.primitives.table import PROCEDURES, TABLE
+from vlad.python.convert import Procedure, from_python, tuple_of
+from vlad.python.functions import Function, python_function
+from vlad.reader.parser import Form
+from vlad.session.calls import Calls
+from vlad.session.top_level import TopLevel, only_lambda
+from vlad.translate.reads import Read
+from vlad.translate.refusals import refused
+from vlad.translate.syntax import form, name, text_of
+from vlad.translate.translation import Translation, translation
+
+
+class FunctionCalls(Calls):
+    """How Python calls a translated function and its derivatives: with the present values of the names outside."""
+
+    def __init__(self, calls: Calls, linked: LinkedFunction) -> None:
+        super().__init__(calls.session, calls.unpickled)
+        self.is_of_python = True
+        self._linked = linked
+
+    def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value:
+        self._linked.refresh()
+        return super().__call__(procedure, argument, options)
+
+    def python_result(self, procedure: Value, argument: Value, options: Options | None = None) -> Any:
+        self._linked.refresh()
+        return super().python_result(procedure, argument, options)
+
+    def quicken(self, procedure: Procedure) -> None:
+        """Machine code is called after the names have been compared."""
+
+
+class LinkedFunction:
+    """One Python function in a session.
+
+    cell         its global
+    translation  None until it is needed
+    uses         the functions that it calls, directly
+    """
+
+    def __init__(self, functions: Functions, python: FunctionType, cell: Global) -> None:
+        self.functions = functions
+        self.python = python
+        self.cell = cell
+        self.translation: Translation | None = None
+        self.uses: dict[LinkedFunction, None] = {}
+        self.apply = FunctionCalls(functions.calls, self)
+        self._reads: tuple[Read, ...] | None = None  # of this function and of all that it calls
+
+    def value(self) -> Value:
+        self.refresh()
+        return self.cell.value
+
+    def text(self) -> str:
+        self.refresh()
+        assert self.translation is not None
+        span = self.translation.span
+        shown, own = self.translation.syntax, name(self.python.__name__, span)
+        if self.translation.captured or not isinstance(shown, Form):
+            return text_of(form(span, "define", own, shown))
+        parameters = shown.items[1]
+        assert isinstance(parameters, Form)
+        return text_of(form(span, "define", Form((own, *parameters.items), None, span), *shown.items[2:]))
+
+    def refresh(self) -> None:
+        """Translate it, and again if a name outside of it, or of a function that it calls, has got another value."""
+        reads = self._reads
+        if reads is None or not all(read.is_current() for read in reads):
+            with self.functions.lock:
+                self.functions.link(self)
+                self._reads = tuple(
+                    [read for one in self.reached() if one.translation for read in one.translation.reads]
+                )
+
+    def reached(self) -> list[LinkedFunction]:
+        """This function, and all that it calls."""
+        found: dict[LinkedFunction, None] = {}
+        work = [self]
+        while work:
+            one = work.pop()
+            if one not in found:
+                found[one] = None
+                work += one.uses
+        return list(found)
+
+    def is_current(self) -> bool:
+        return self.translation is not None and all(read.is_current() for read in self.translation.reads)
+
+
+class Functions:
+    """The translated functions of a session."""
+
+    def __init__(self, top_level: TopLevel, calls: Calls) -> None:
+        self.top_level = top_level
+        self.calls = calls
+        self.lock = calls.session._lock
+        self.module = Module("python", top_level.library)
+        self.module.on_redefine = top_level.module.on_redefine
+        self._linked: dict[int, LinkedFunction] = {}  # by the id of the function, which it keeps alive
+        self._data: dict[int, tuple[Any, Global]] = {}
+        self._library = top_level.library_names()
+        self._pending: list[LinkedFunction] = []
+        self._current: LinkedFunction | None = None
+
+    def function(self, f: Any, options: Options | None = None) -> Function[..., Any]:
+        """A Python function as a procedure."""
+        return Function(python_function(f), self._of(python_function(f)), options)
+
+    def _of(self, python: FunctionType) -> LinkedFunction:
+        found = self._linked.get(id(python))
+        if found is None:
+            cell = self.module.define(self._fresh(f"{python.__module__}.{python.__qualname__}"))
+            found = self._linked[id(python)] = LinkedFunction(self, python, cell)
+        return found
+
+    def _fresh(self, name: str) -> str:
+        """The name of a new global."""
+        number, found = 1, name
+        while found in self.module.defined:
+            number += 1
+            found = f"{name}.{number}"
+        return found
+
+    # What a translation asks (expressions.Outside).
+
+    def is_taken(self, name: str) -> bool:
+        return name in KEYWORDS or name in TABLE or name in PROCEDURES or name in self._library or name == "J"
+
+    def cell(self, value: Any, name: str, span: Span) -> str:
+        if isinstance(value, Function):
+            value = value.python
+        if isinstance(value, FunctionType):
+            linked = self._of(value)
+            if self._current is not None:
+                self._current.uses[linked] = None
+            if not linked.is_current() and linked not in self._pending:
+                self._pending.append(linked)
+            return linked.cell.name
+        kept = self._data.get(id(value))
+        if kept is None:
+            if callable(value) and not isinstance(value, Procedure):
+                raise refused(
+                    f"a call of {name}", span, "it has no counterpart: write it in Python, or as a primitive"
+                )
+            cell = self.module.define(self._fresh(f"python.{name}"))
+            try:
+                self.top_level.define(
+                    cell, from_python(value, self._current.apply if self._current else None)
+                )
+            except BaseException:
+                self.module.undefine(cell.name)
+                raise
+            kept = self._data[id(value)] = value, cell
+        return kept[1].name
+
+    # Linking.
+
+    def link(self, linked: LinkedFunction) -> None:
+        """Translate a function, and all that it calls, as far as they are not current."""
+        self._pending = [one for one in linked.reached() if not one.is_current()] or [linked]
+        done: list[LinkedFunction] = []
+        try:
+            while self._pending:
+                one = self._pending.pop()
+                done.append(one)
+                self._current, one.uses = one, {}
+                one.translation = translation(one.python, self)
+                self.top_level.define(one.cell, self._value(one, one.translation))
+        except BaseException:
+            for one in [*done, *self._pending]:
+                one.translation = None
+            raise
+        finally:
+            self._pending, self._current = [], None
+
+    def _value(self, linked: LinkedFunction, translated: Translation) -> Value:
+        """The procedure of a translation."""
+        span, shown = translated.span, linked.python.__name__
+        own = name(shown, span)
+        syntax = translated.syntax
+        if translated.captured:
+            assert isinstance(syntax, Form)
+            named = form(span, "let", Form((Form((own, syntax.items[2]), None, span),), None, span), own)
+            syntax = form(span, "lambda", syntax.items[1], named)
+        else:
+            syntax = form(span, "let", Form((Form((own, syntax), None, span),), None, span), own)
+        (item,) = self.top_level.expanded(syntax, self.module)
+        assert isinstance(item, Expression)
+        lambda_ = only_lambda(item.body)
+        assert lambda_ is not None
+        machine = self.top_level.machine
+        made = machine.top_level(lambda_)
+        if not translated.captured:
+            return made
+        closure: Mapping[str, CellType] = dict(
+            zip(linked.python.__code__.co_freevars, linked.python.__closure__ or (), strict=True)
+        )
+        values = [from_python(closure[one].cell_contents, linked.apply) for one in translated.captured]
+        return machine.apply(made, tuple_of(values))

@@ -1,0 +1,119 @@
+"""Python's own functions that have a counterpart: the one table of them.
+
+In: a function object of Python.  Out: the library's procedure for each number of arguments. Functions whose call is syntax
+(`range`, `enumerate`, …) are in iterations.py and expressions.py. A function is found by itself, not by its name, so it may be
+imported under any.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """name      the function in Python's words
+    procedures  for each number of arguments: the procedure that takes them
+    is_number   are its results reals, or arrays of numbers?
+    is_real     are they reals?
+    as_value    the procedure that stands for it where it is a value
+    """
+
+    name: str
+    procedures: dict[int, str]
+    is_number: bool = True
+    is_real: bool = False
+
+    @property
+    def as_value(self) -> str:
+        return self.procedures[min(self.procedures)]
+
+
+def _same(names: str, count: int = 1) -> dict[str, dict[int, str]]:
+    return {name: {count: name} for name in names.split()}
+
+
+_MATH: dict[str, dict[int, str]] = {
+    **_same("sin cos tan asinh tanh erf expm1"),
+    "fabs": {1: "abs"}, "ceil": {1: "ceiling"}, "floor": {1: "floor"}, "trunc": {1: "truncate"},
+    "erfc": {1: "erfc"}, "atan": {1: "%py-atan"}, "degrees": {1: "%py-degrees"}, "radians": {1: "%py-radians"},
+    "sqrt": {1: "%py-sqrt"}, "exp": {1: "%py-exp"}, "sinh": {1: "%py-sinh"}, "cosh": {1: "%py-cosh"},
+    "log": {1: "%py-log", 2: "%py-log-to"}, "log2": {1: "%py-log2"}, "log10": {1: "%py-log10"}, "log1p": {1: "%py-log1p"},
+    "asin": {1: "%py-asin"}, "acos": {1: "%py-acos"}, "acosh": {1: "%py-acosh"}, "atanh": {1: "%py-atanh"},
+    "gamma": {1: "%py-gamma"}, "lgamma": {1: "lgamma"},
+    "atan2": {2: "atan"}, "hypot": {2: "hypot"}, "pow": {2: "%py-power"}, "copysign": {2: "%py-copysign"},
+    "fmod": {2: "%py-fmod"}, "gcd": {2: "gcd"}, "factorial": {1: "%py-factorial"},
+}  # fmt: skip
+_MATH_BOOLEANS = {"isnan": {1: "nan?"}, "isinf": {1: "infinite?"}, "isfinite": {1: "finite?"}}
+_OPERATOR: dict[str, dict[int, str]] = {
+    "add": {2: "%py-add"}, "sub": {2: "-"}, "mul": {2: "%py-multiply"}, "truediv": {2: "%py-divide"}, "neg": {1: "-"},
+    "pow": {2: "%py-power"}, "mod": {2: "%py-modulo"}, "floordiv": {2: "%py-quotient"}, "abs": {1: "abs"},
+    "matmul": {2: "matmul"},
+}  # fmt: skip
+_OPERATOR_OTHERS = {
+    "eq": {2: "%py-equal?"}, "ne": {2: "%py-unequal?"}, "lt": {2: "%py-less?"}, "le": {2: "%py-at-most?"},
+    "gt": {2: "%py-greater?"}, "ge": {2: "%py-at-least?"}, "getitem": {2: "%py-index"}, "not_": {1: "%py-not"},
+}  # fmt: skip
+_BUILTINS: dict[str, dict[int, str]] = {
+    "abs": {1: "abs"}, "len": {1: "%py-length"}, "float": {1: "%py-float"}, "int": {1: "%py-int"},
+    "round": {1: "%py-round", 2: "%py-round-to"}, "pow": {2: "%py-power"},
+}  # fmt: skip
+_BUILTIN_OTHERS = {
+    "bool": {1: "%py-true?"}, "min": {1: "%py-least", 2: "%py-least-of"}, "max": {1: "%py-greatest", 2: "%py-greatest-of"},
+    "sum": {1: "%py-sum", 2: "%py-sum-from"}, "list": {0: "%py-no-list", 1: "%py-list"},
+    "tuple": {0: "%py-no-tuple", 1: "%py-tuple"},
+    "reversed": {1: "%py-reversed"}, "sorted": {1: "%py-sorted"}, "any": {1: "%py-any"}, "all": {1: "%py-all"},
+    "map": {2: "%py-map"}, "filter": {2: "%py-filter"}, "str": {1: "%py-text"}, "repr": {1: "%py-written"},
+    "divmod": {2: "%py-divmod"}, "callable": {1: "procedure?"},
+}  # fmt: skip
+_REDUCE = {"reduce": {2: "%py-reduce", 3: "%py-reduce-from"}}
+
+
+@functools.cache
+def _table() -> dict[Any, Known]:
+    import builtins
+
+    found: dict[Any, Known] = {}
+    for module, names, is_number in (
+        (math, _MATH, True),
+        (math, _MATH_BOOLEANS, False),
+        (operator, _OPERATOR, True),
+        (operator, _OPERATOR_OTHERS, False),
+        (builtins, _BUILTINS, True),
+        (builtins, _BUILTIN_OTHERS, False),
+        (functools, _REDUCE, False),
+    ):
+        for name, procedures in names.items():
+            prefix = "" if module is builtins else f"{module.__name__}."
+            is_real = is_number and (module is math or name in ("len", "int", "float"))
+            found[getattr(module, name)] = Known(prefix + name, procedures, is_number, is_real)
+    return found
+
+
+def known(value: Any) -> Known | None:
+    """What is known of a function of Python; None if nothing is."""
+    try:
+        return _table().get(value)
+    except TypeError:  # it has no hash
+        return None
+
+
+# What the inner functions of derivatives are in Python, by name: vlad's public names, which are imported lazily.
+OPERATORS = {
+    "grad": "gradient",
+    "value_and_grad": "value-and-gradient",
+    "hessian": "hessian",
+    "jacobian": "jacobian",
+}
+
+
+def operator_of(value: Callable[..., Any]) -> str | None:
+    """The library's operator that a public function of derivatives is; None if it is none."""
+    name = getattr(value, "__name__", None)
+    is_public = getattr(value, "__module__", None) == "vlad.python.derivatives"
+    return OPERATORS.get(name) if is_public and isinstance(name, str) else None

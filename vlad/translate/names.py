@@ -1,0 +1,218 @@
+"""The names in a Python function: which it reads and binds, which are live where, and which surely hold numbers.
+
+In: the tree of a function.  Out: sets of names, by statement. A loop becomes a procedure whose parameters are the names that it
+binds and that are live at its head; so liveness decides what a loop, and its derivative, carries.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+Function = ast.FunctionDef | ast.Lambda
+COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+Names = frozenset[str]
+NOTHING: Names = frozenset()
+
+
+def parameters(node: Function) -> list[str]:
+    """The names of the parameters, in their order."""
+    arguments = node.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    rest = [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
+    return [argument.arg for argument in [*named, *rest]]
+
+
+def body_of(node: Function) -> list[ast.stmt]:
+    """The statements of a function; a lambda returns its expression."""
+    if isinstance(node, ast.Lambda):
+        return [ast.copy_location(ast.Return(node.body), node.body)]
+    return node.body
+
+
+def within(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a tree, in the order of the text, without those of nested functions and comprehensions."""
+    yield node
+    if isinstance(node, (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef, *COMPREHENSIONS)):
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from within(child)
+
+
+def nodes_in(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    for statement in statements:
+        yield from within(statement)
+
+
+def bound_by(node: ast.AST) -> list[str]:
+    """The names that one node binds, of itself: a method that changes a list binds the list's name."""
+    if isinstance(node, ast.Name):
+        return [node.id] if isinstance(node.ctx, ast.Store) else []
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    changed = changed_by(node)
+    return [] if changed is None else [changed.id]
+
+
+def changed_by(node: ast.AST) -> ast.Name | None:
+    """The name whose value a node changes in place: `xs.append(e)`, `xs[i] = e`, `xs[i] += e`."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        return node.value if isinstance(node.value, ast.Name) else None
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        method = node.value.func
+        if (
+            isinstance(method, ast.Attribute)
+            and method.attr == "append"
+            and isinstance(method.value, ast.Name)
+        ):
+            return method.value
+    return None
+
+
+def bound_in(statements: Sequence[ast.AST]) -> list[str]:
+    """The names that statements bind, in the order of the text."""
+    found: dict[str, None] = {}
+    for node in nodes_in(statements):
+        found.update(dict.fromkeys(bound_by(node)))
+    return list(found)
+
+
+def targets(target: ast.AST) -> list[str]:
+    """The names that the target of a `for` or a comprehension binds."""
+    return [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
+
+
+def read_in(node: ast.AST) -> Names:
+    """The names that a tree reads from outside: without those that its functions and comprehensions bind themselves."""
+    if isinstance(node, ast.Name):
+        return NOTHING if isinstance(node.ctx, ast.Store) else frozenset({node.id})
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        return free_in(node) | _read_in([*node.args.defaults, *filter(None, node.args.kw_defaults)])
+    if isinstance(node, COMPREHENSIONS):
+        return _read_by_comprehension(node)
+    found = _read_in(list(ast.iter_child_nodes(node)))
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        return found | {node.target.id}
+    return found
+
+
+def free_in(node: Function) -> Names:
+    """The names that a function reads, and does not bind."""
+    own = {*parameters(node), *bound_in(body_of(node))}
+    return _read_in(body_of(node)) - own
+
+
+def _read_in(nodes: Sequence[ast.AST]) -> Names:
+    return NOTHING.union(*[read_in(node) for node in nodes])
+
+
+def _read_by_comprehension(node: ast.AST) -> Names:
+    generators: list[ast.comprehension] = getattr(node, "generators", [])
+    own: set[str] = set()
+    found: Names = NOTHING
+    for generator in generators:
+        found |= read_in(generator.iter) - own
+        own.update(targets(generator.target))
+        found |= _read_in(generator.ifs) - own
+    parts = [getattr(node, field, None) for field in ("elt", "key", "value")]
+    return found | (_read_in([part for part in parts if part is not None]) - own)
+
+
+class Liveness:
+    """The live names of a function's statements.
+
+    after   for each statement: the names that may be read after it
+    head    for each loop: those that may be read when a turn begins or the loop ends
+    """
+
+    def __init__(self, statements: Sequence[ast.stmt]) -> None:
+        self.after: dict[ast.stmt, Names] = {}
+        self.head: dict[ast.stmt, Names] = {}
+        self._loops: list[tuple[Names, Names]] = []  # live at the next turn, and after the loop
+        self.block(statements, NOTHING)
+
+    def block(self, statements: Sequence[ast.stmt], after: Names) -> Names:
+        """The names that are live before statements."""
+        for statement in reversed(statements):
+            self.after[statement] = after
+            after = self._before(statement, after)
+        return after
+
+    def _before(self, statement: ast.stmt, after: Names) -> Names:
+        match statement:
+            case ast.Return() | ast.Raise():
+                return read_in(statement)
+            case ast.Break():
+                return self._loops[-1][1] if self._loops else after
+            case ast.Continue():
+                return self._loops[-1][0] if self._loops else after
+            case ast.If():
+                return (
+                    read_in(statement.test)
+                    | self.block(statement.body, after)
+                    | self.block(statement.orelse, after)
+                )
+            case ast.While():
+                return self._loop(statement, read_in(statement.test), NOTHING, after)
+            case ast.For():
+                own = frozenset(targets(statement.target))
+                return self._loop(statement, NOTHING, own, after) | read_in(statement.iter)
+        return (after - frozenset(bound_in([statement]))) | read_in(statement)
+
+    def _loop(self, loop: ast.While | ast.For, test: Names, own: Names, after: Names) -> Names:
+        head = self.block(loop.orelse, after) | test
+        while True:
+            self._loops.append((head, after))
+            more = head | (self.block(loop.body, head) - own)
+            self._loops.pop()
+            if more == head:
+                self.head[loop] = head
+                return head
+            head = more
+
+
+def jumps(statements: Sequence[ast.stmt], inside: bool = False) -> bool:
+    """Do statements end the function or a loop around them? `inside`: a loop of their own is around them."""
+    for statement in statements:
+        match statement:
+            case ast.Return():
+                return True
+            case ast.Break() | ast.Continue():
+                if not inside:
+                    return True
+            case ast.If():
+                if jumps(statement.body, inside) or jumps(statement.orelse, inside):
+                    return True
+            case ast.While() | ast.For():
+                if jumps(statement.body, True) or jumps(statement.orelse, inside):
+                    return True
+    return False
+
+
+def falls(statements: Sequence[ast.stmt]) -> bool:
+    """May control reach the end of statements?"""
+    for statement in statements:
+        match statement:
+            case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
+                return False
+            case ast.If():
+                if not (falls(statement.body) or falls(statement.orelse)):
+                    return False
+            case ast.While(test=ast.Constant(value=True)):
+                if not _breaks(statement.body):
+                    return False
+    return True
+
+
+def _breaks(statements: Sequence[ast.stmt]) -> bool:
+    for statement in statements:
+        match statement:
+            case ast.Break():
+                return True
+            case ast.If():
+                if _breaks(statement.body) or _breaks(statement.orelse):
+                    return True
+            case ast.While() | ast.For():
+                if _breaks(statement.orelse):
+                    return True
+    return False

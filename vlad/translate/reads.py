@@ -1,0 +1,32 @@
+"""The names outside of a Python function whose values its translation depends on.
+
+In: a dictionary of globals, a module's or a closure's cell.  Out: `Read`, which says whether the name still has that value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import CellType
+from typing import Any
+
+MISSING = object()  # the value of a name that has none
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A name that was read, in a dictionary or of a closure's cell, and its value."""
+
+    names: Mapping[str, Any] | None
+    key: str
+    cell: CellType | None
+    value: Any
+
+    def is_current(self) -> bool:
+        """Does the name have this value still?"""
+        if self.names is not None:
+            return self.names.get(self.key, MISSING) is self.value
+        try:
+            return self.cell is not None and self.cell.cell_contents is self.value
+        except ValueError:
+            return self.value is MISSING

@@ -1,0 +1,46 @@
+"""What a translation refuses: one error, with the place in the Python text and the way out."""
+
+from __future__ import annotations
+
+import ast
+
+from vlad.data.errors import VladError
+from vlad.data.source import Span
+
+# Statements and expressions outside the language, by class: what they are, and what to write.
+OUTSIDE: dict[type[ast.AST], tuple[str, str]] = {
+    ast.AsyncFunctionDef: ("`async def`", "write `def`"),
+    ast.AsyncFor: ("`async for`", "write `for`"),
+    ast.AsyncWith: ("`async with`", "nothing waits in a translated function"),
+    ast.Await: ("`await`", "nothing waits in a translated function"),
+    ast.ClassDef: ("a class", "define it outside of the function"),
+    ast.Delete: ("`del`", "values are freed when nothing uses them"),
+    ast.Global: ("`global`", "return the new value"),
+    ast.Import: ("`import`", "import at the top of the file"),
+    ast.ImportFrom: ("`import`", "import at the top of the file"),
+    ast.Nonlocal: ("`nonlocal`", "return the new value"),
+    ast.Try: ("`try`", "test before: errors end the call"),
+    ast.With: ("`with`", "open files and locks outside of the function"),
+    ast.Yield: ("`yield`", "return a list"),
+    ast.YieldFrom: ("`yield from`", "return a list"),
+    ast.Set: ("a set", "use a list"),
+    ast.SetComp: ("a set", "use a list"),
+    ast.Dict: ("a dict", "use a tuple, or several variables"),
+    ast.DictComp: ("a dict", "use a list"),
+    ast.Match: ("`match`", "use `if` and `elif`"),
+}
+if hasattr(ast, "TryStar"):
+    OUTSIDE[ast.TryStar] = ("`try`", "test before: errors end the call")
+if hasattr(ast, "TypeAlias"):
+    OUTSIDE[ast.TypeAlias] = ("`type`", "define it outside of the function")
+
+
+def refused(what: str, span: Span, hint: str) -> VladError:
+    """Part of a Python function has no translation."""
+    return VladError("not-translated", f"A translated function cannot have {what}", span, hint=hint)
+
+
+def outside(node: ast.AST, span: Span) -> VladError:
+    """The error of a statement or an expression that the language has no counterpart for."""
+    what, hint = OUTSIDE.get(type(node), (f"`{type(node).__name__}`", "write it in another way"))
+    return refused(what, span, hint)

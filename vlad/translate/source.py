@@ -1,0 +1,114 @@
+"""The text of a Python function: its tree, and the places of its parts.
+
+In: a Python function.  Out: its node, and a `Text`, which makes spans in the function's file. The text is found as debuggers find
+it (linecache): in files, cells of notebooks, and texts that are registered there.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+from types import CodeType, FunctionType
+
+from vlad.data.errors import VladError
+from vlad.data.source import Source, Span
+
+Node = ast.FunctionDef | ast.Lambda
+
+
+class Text:
+    """The text of a file, in which Python counts columns in bytes."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.source = Source(name, text)
+
+    def span(self, node: ast.AST) -> Span:
+        """The extent of a node, or of the first line of a statement with a body."""
+        start = self._offset(getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
+        if isinstance(node, ast.FunctionDef):
+            start = self.source.text.find("def", start)
+        end_line, end_column = getattr(node, "end_lineno", None), getattr(node, "end_col_offset", None)
+        if end_line is None or end_column is None:
+            return Span(self.source, start, start + 1)
+        end = self._offset(end_line, end_column)
+        if isinstance(node, ast.stmt) and hasattr(node, "body"):
+            line_end = self.source.text.find("\n", start)
+            end = min(end, line_end if line_end >= 0 else end)
+        return Span(self.source, start, end)
+
+    def _offset(self, line: int, column: int) -> int:
+        start = self.source.line_starts()[line - 1]
+        text = self.source.line(line)
+        return start + (column if text.isascii() else len(text.encode()[:column].decode()))
+
+
+def node_of(function: FunctionType) -> tuple[Node, Text]:
+    """The tree and the text of a function. Raises VladError if the text is not to be found."""
+    code = function.__code__
+    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    if not text:
+        raise no_source(function, "write it to a file: what is typed at Python's own prompt is not kept")
+    found = _lambda_in(code, text) if function.__name__ == "<lambda>" else _definition_in(code, text)
+    if found is None:
+        raise no_source(function, "its file has changed since it was imported: import it again")
+    if isinstance(found, ast.AsyncFunctionDef):
+        raise no_source(function, "an `async` function has no counterpart")
+    return found, _text(code.co_filename, text)
+
+
+def no_source(function: FunctionType, hint: str) -> VladError:
+    what = f"The text of the Python function {function.__name__} is not known"
+    return VladError("no-source", what, hint=hint)
+
+
+@functools.lru_cache(maxsize=64)
+def _text(name: str, text: str) -> Text:
+    return Text(name, text)
+
+
+def _definition_in(code: CodeType, text: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The definition that begins, with its decorators, in the first line of the code. Only its lines are parsed."""
+    lines = text.splitlines(keepends=True)
+    at = code.co_firstlineno - 1
+    if at >= len(lines):
+        return None
+    block = "".join(inspect.getblock(lines[at:]))
+    try:  # a line more keeps the columns of what is indented
+        tree = ast.parse("if 1:\n" + block if block[0] in " \t" else "\n" + block)
+    except SyntaxError:
+        return None
+    ast.increment_lineno(tree, at - 1)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            return node if node.name == code.co_name else None
+    return None
+
+
+@functools.lru_cache(maxsize=16)
+def _lambdas(text: str) -> list[ast.Lambda]:
+    try:
+        return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Lambda)]
+    except SyntaxError:
+        return []
+
+
+def _lambda_in(code: CodeType, text: str) -> ast.Lambda | None:
+    """The innermost lambda that has the places of all instructions."""
+    places = [
+        (line, column, end_line, end_column)
+        for line, end_line, column, end_column in code.co_positions()
+        if None not in (line, end_line, column, end_column) and end_column
+    ]
+    found = None
+    for node in _lambdas(text):  # outer ones first
+        start, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
+        inside = all(
+            start <= (line or 0, column or 0) and (end_line or 0, end_column or 0) <= end
+            for line, column, end_line, end_column in places
+        )
+        names = [argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)]
+        if places and inside and tuple(names[: code.co_argcount]) == code.co_varnames[: code.co_argcount]:
+            found = node
+    return found

@@ -1,0 +1,744 @@
+"""Python's statements → syntax.
+
+In: the statements of a function, and what follows them.  Out: one expression. An assignment becomes a `let` around what follows;
+a loop becomes a named `let` whose variables are the names that it binds and that are live at its head, so that reverse mode needs
+no stack; a branch that assigns returns the assigned values. Where a statement may end the function or a loop around it, what
+follows stands in tail position inside of it, so that `return`, `break` and `continue` are the expressions that end there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+
+from vlad.data.source import Span
+from vlad.reader.parser import Form, Syntax
+from vlad.translate.expressions import NONE, OTHER, REAL, Expressions, Outside, Scope
+from vlad.translate.names import (
+    Function,
+    Liveness,
+    body_of,
+    bound_by,
+    bound_in,
+    changed_by,
+    falls,
+    free_in,
+    jumps,
+    nodes_in,
+    parameters,
+    read_in,
+    targets,
+)
+from vlad.translate.refusals import outside
+from vlad.translate.source import Text
+from vlad.translate.syntax import form, name, quoted, string
+
+Emit = Callable[[Scope], Syntax]
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What follows a statement.
+
+    emit       its syntax, in the scope at the statement's end
+    is_small   may that be repeated?
+    """
+
+    emit: Emit
+    is_small: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Exits:
+    """Of the innermost loop: the next turn, and what follows the loop."""
+
+    next: Emit
+    end: Emit
+
+
+class Inside:
+    """What is known of the function whose statements are translated.
+
+    liveness   its live names
+    places     for each name: the nodes that bind it
+    loops      for each node in a loop: that loop and those around it
+    statements  for each node: the innermost statement that it is in
+    around     for each node: the one around it
+    """
+
+    def __init__(self, node: Function) -> None:
+        body = body_of(node)
+        self.node = node
+        self.body = body
+        self.names = frozenset([*parameters(node), *bound_in(body)])
+        self.liveness = Liveness(body)
+        self.places: dict[str, list[ast.AST]] = {}
+        for one in nodes_in(body):
+            for bound in bound_by(one):
+                self.places.setdefault(bound, []).append(one)
+        self.loops: dict[ast.AST, tuple[ast.For | ast.While, ...]] = {}
+        self.statements: dict[ast.AST, ast.stmt] = {}
+        self.around: dict[ast.AST, ast.AST] = {}
+        for statement in body:
+            self._note(statement, (), statement)
+
+    def _note(self, node: ast.AST, around: tuple[ast.For | ast.While, ...], statement: ast.stmt) -> None:
+        self.loops[node], self.statements[node] = around, statement
+        within = (*around, node) if isinstance(node, ast.For | ast.While) else around
+        for child in ast.iter_child_nodes(node):
+            self.around[child] = node
+            self._note(child, within, child if isinstance(child, ast.stmt) else statement)
+
+
+class Statements(Expressions):
+    """The translation of one Python function: `translated`."""
+
+    def __init__(self, function: FunctionType, text: Text, outside_: Outside) -> None:
+        super().__init__(function, text, outside_)
+        self._inside: list[Inside] = []
+        self._locals: list[frozenset[str]] = [frozenset()]
+        self._exits: list[Exits] = []
+        self._appending: dict[
+            str, str
+        ] = {}  # the lists that are collected in reverse, with their names there
+
+    @property
+    def locals_(self) -> frozenset[str]:
+        return self._locals[-1]
+
+    @property
+    def inside(self) -> Inside:
+        return self._inside[-1]
+
+    def own_name(self, python: str) -> str:
+        return self._appending.get(python) or super().own_name(python)
+
+    # Functions.
+
+    def procedure(self, node: Function, scope: Scope) -> Syntax:
+        """A function as a lambda, in the scope around it."""
+        arguments, span = node.args, self.span(node)
+        for rest in (arguments.vararg, arguments.kwarg):
+            if rest is not None:
+                raise self.refuse("any number of arguments", rest, "name the parameters, or take a list")
+        if self._inside:
+            self._expect_settled(node)
+            for default in [*arguments.defaults, *filter(None, arguments.kw_defaults)]:
+                if not isinstance(default, ast.Constant):
+                    raise self.refuse(
+                        "this default inside", default, "a nested function has constants as defaults"
+                    )
+        own = Inside(node)
+        before = self.kinds, self._exits, self._appending
+        self._inside.append(own)
+        self._locals.append(self._locals[-1] | own.names)
+        self._exits, self._appending = [], {}
+        self.kinds = self._kinds(own)
+        names = []
+        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            names.append(name(self.own_name(argument.arg), self.span(argument)))
+            scope = scope.bind(argument.arg, self.own_name(argument.arg))
+        body = self.block(own.body, scope, Rest(lambda _: quoted(NONE, span), is_small=True))
+        self._inside.pop()
+        self._locals.pop()
+        self.kinds, self._exits, self._appending = before
+        return form(span, "lambda", Form(tuple(names), None, span), body)
+
+    def _expect_settled(self, node: Function) -> None:
+        """Raise VladError if a function captures a variable that is assigned afterwards, and may be called then: Python's would
+        see the later value.
+        """
+        inside = self.inside
+        kept_as = node.name if isinstance(node, ast.FunctionDef) else self._kept_as(node)
+        if kept_as is None:
+            return
+        for captured in sorted(free_in(node) & inside.names):
+            for place in inside.places.get(captured, ()):
+                is_later = _end(node) < _start(place) and not isinstance(place, ast.FunctionDef)
+                if is_later and (not kept_as or kept_as in inside.liveness.after[inside.statements[place]]):
+                    hint = f"line {self.span(place).line} assigns it afterwards: give one of the two another name"
+                    raise self.refuse(f"a function that captures {captured} here", node, hint)
+
+    def _kept_as(self, node: ast.Lambda) -> str | None:
+        """The variable that has a lambda; None if it is called at once, or by what it is given to; '' if it is kept elsewhere."""
+        match self.inside.around.get(node):
+            case ast.Assign(targets=[ast.Name(id=own)]):
+                return own
+            case ast.Call(func=ast.Attribute(attr="append")):
+                return ""
+            case ast.Call() | ast.keyword() | ast.Return():
+                return None
+        return ""
+
+    def _kinds(self, own: Inside) -> dict[str, int]:
+        """What the variables of a function surely hold: the greatest solution."""
+        kinds = {one: REAL for one in own.names if one not in parameters(own.node)}
+        changes = True
+        while changes:
+            changes, self.kinds = False, kinds
+            for one, places in own.places.items():
+                if one in kinds:
+                    kind = min([self._bound_kind(one, place, own) for place in places])
+                    if kind < kinds[one]:
+                        kinds[one], changes = kind, True
+        return kinds
+
+    def _bound_kind(self, bound: str, place: ast.AST, own: Inside) -> int:
+        """The kind of the value that a place binds a name to."""
+        match own.statements[place]:
+            case ast.Assign(targets=[ast.Name()], value=value) | ast.AnnAssign(value=ast.expr() as value):
+                return self.kind(value)
+            case ast.Assign(targets=[ast.Tuple(elts=left)], value=ast.Tuple(elts=right)) if len(left) == len(
+                right
+            ):
+                found = [
+                    self.kind(value) for target, value in zip(left, right, strict=True) if target is place
+                ]
+                return found[0] if found else OTHER
+            case ast.AugAssign(target=ast.Name() as target, op=operator, value=value):
+                return self.kind(ast.BinOp(ast.Name(target.id, ast.Load()), operator, value))
+            case ast.For(target=ast.Name(), iter=ast.Call() as call):
+                return REAL if self.object_of(call.func, Scope({})) is range else OTHER
+        return OTHER
+
+    # Blocks.
+
+    def block(self, statements: Sequence[ast.stmt], scope: Scope, rest: Rest) -> Syntax:
+        """Statements, and what follows them."""
+        if not statements:
+            return rest.emit(scope)
+        statement, count = statements[0], 1
+        if isinstance(statement, ast.FunctionDef):  # definitions that follow each other may call each other
+            while count < len(statements) and isinstance(statements[count], ast.FunctionDef):
+                count += 1
+        others = statements[count:]
+        following = rest if not others else Rest(lambda scope: self.block(others, scope, rest))
+        if isinstance(statement, ast.FunctionDef):
+            return self._definitions(
+                [one for one in statements[:count] if isinstance(one, ast.FunctionDef)], scope, following
+            )
+        method = getattr(self, f"_do_{type(statement).__name__.lower()}", None)
+        if method is None:
+            raise outside(statement, self.span(statement))
+        found: Syntax = method(statement, scope, following)
+        return found
+
+    def _do_pass(self, node: ast.Pass, scope: Scope, rest: Rest) -> Syntax:
+        return rest.emit(scope)
+
+    def _do_return(self, node: ast.Return, scope: Scope, rest: Rest) -> Syntax:
+        return quoted(NONE, self.span(node)) if node.value is None else self.expression(node.value, scope)
+
+    def _do_break(self, node: ast.Break, scope: Scope, rest: Rest) -> Syntax:
+        return self._exits[-1].end(scope)
+
+    def _do_continue(self, node: ast.Continue, scope: Scope, rest: Rest) -> Syntax:
+        return self._exits[-1].next(scope)
+
+    def _do_expr(self, node: ast.Expr, scope: Scope, rest: Rest) -> Syntax:
+        if isinstance(node.value, ast.Constant):  # a comment, such as a docstring
+            return rest.emit(scope)
+        changed = changed_by(node)
+        if changed is not None:
+            return self._append(node, changed, scope, rest)
+        span = self.span(node)
+        return form(span, "begin", self.expression(node.value, scope), rest.emit(scope))
+
+    def _do_assert(self, node: ast.Assert, scope: Scope, rest: Rest) -> Syntax:
+        span = self.span(node)
+        message = (
+            string("", span) if node.msg is None else form(span, "%py-text", self.expression(node.msg, scope))
+        )
+        failure = form(span, "%python-raise", string("AssertionError", span), message)
+        return form(span, "if", self.test(node.test, scope), rest.emit(scope), failure)
+
+    def _do_raise(self, node: ast.Raise, scope: Scope, rest: Rest) -> Syntax:
+        span = self.span(node)
+        given = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        kind = None if given is None else self.object_of(given, scope)
+        if not (isinstance(kind, type) and issubclass(kind, Exception)) or kind.__module__ != "builtins":
+            raise self.refuse("this `raise`", node, "raise one of Python's own exceptions, with a text")
+        arguments = node.exc.args if isinstance(node.exc, ast.Call) else []
+        if len(arguments) > 1:
+            raise self.refuse("an exception of several values", node, "raise it with one text")
+        message = (
+            form(span, "%py-text", self.expression(arguments[0], scope)) if arguments else string("", span)
+        )
+        return form(span, "%python-raise", string(kind.__name__, span), message)
+
+    # Assignments.
+
+    def _do_assign(self, node: ast.Assign, scope: Scope, rest: Rest) -> Syntax:
+        span = self.span(node)
+        (first, *others), value = node.targets, node.value
+        if isinstance(first, ast.Subscript):
+            if others:
+                raise self.refuse("several targets with an index", node, "assign one after the other")
+            return self._set_item(first, self.expression(value, scope), scope, rest, node)
+        if (
+            not others
+            and isinstance(first, ast.Tuple)
+            and isinstance(value, ast.Tuple)
+            and len(first.elts) == len(value.elts)
+        ):
+            names = [one for one in first.elts if isinstance(one, ast.Name)]
+            if len({one.id for one in names}) == len(first.elts) and not any(
+                isinstance(one, ast.Starred) for one in value.elts
+            ):
+                values = self.operands(value.elts, scope)
+                parallel: list[tuple[Syntax, Syntax]] = []
+                for one, part in zip(names, values, strict=True):
+                    parallel.append((name(self.own_name(one.id), self.span(one)), part))
+                    scope = scope.bind(one.id, self.own_name(one.id))
+                return self.let(parallel, rest.emit(scope), span)
+        if isinstance(first, ast.Name) and isinstance(value, ast.Lambda):
+            self._expect_not_kept(first.id, value)
+        bindings, within = self.turn_bindings(first, self._value(value, scope), scope)
+        for other in others:
+            given = bindings[0][0]
+            if not isinstance(first, ast.Name):
+                raise self.refuse("several targets here", node, "assign one after the other")
+            more, within = self.turn_bindings(other, given, within)
+            bindings += more
+        if isinstance(first, ast.Name) and isinstance(value, ast.Lambda):
+            within = within.knowing(first.id, value)
+        return self.bound(bindings, rest.emit(within), span)
+
+    def _value(self, node: ast.expr, scope: Scope) -> Syntax:
+        return self.expression(node, scope)
+
+    def _do_annassign(self, node: ast.AnnAssign, scope: Scope, rest: Rest) -> Syntax:
+        if node.value is None:
+            return rest.emit(scope)
+        if not isinstance(node.target, ast.Name):
+            raise self.refuse("this target", node, "annotate names")
+        bindings, within = self.turn_bindings(node.target, self.expression(node.value, scope), scope)
+        return self.bound(bindings, rest.emit(within), self.span(node))
+
+    def _do_augassign(self, node: ast.AugAssign, scope: Scope, rest: Rest) -> Syntax:
+        span = self.span(node)
+        if isinstance(node.target, ast.Subscript):
+            index = self._index(node.target, scope)
+            kept = name(self.fresh("index"), span)
+            old = form(span, "%py-item", self._changed(node.target, scope), kept)
+            new = self.binary(
+                node.op, old, self.expression(node.value, scope), (OTHER, self.kind(node.value)), node
+            )
+            return self.let([(kept, index)], self._set(node.target, kept, new, scope, rest, node), span)
+        if not isinstance(node.target, ast.Name):
+            raise self.refuse("this target", node, "assign to names")
+        reads = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+        kinds = self.kind(reads), self.kind(node.value)
+        left, right = self.variable(reads, scope), self.expression(node.value, scope)
+        if isinstance(node.op, ast.Add) and max(kinds) == OTHER:
+            value: Syntax = form(span, "%py-increased", left, right)
+        else:
+            value = self.binary(node.op, left, right, kinds, node)
+        bindings, within = self.turn_bindings(node.target, value, scope)
+        return self.bound(bindings, rest.emit(within), span)
+
+    def _definitions(self, group: Sequence[ast.FunctionDef], scope: Scope, rest: Rest) -> Syntax:
+        for node in group:
+            if node.decorator_list:
+                hint = "apply it where the function is used"
+                raise self.refuse("a decorator inside", node.decorator_list[0], hint)
+            self._expect_not_kept(node.name, node)
+            scope = scope.bind(node.name, self.own_name(node.name)).knowing(node.name, node)
+        pairs = []
+        for node in group:
+            own = name(self.own_name(node.name), self.span(node))
+            pairs.append(Form((own, self.procedure(node, scope)), None, self.span(node)))
+        span = self.span(group[0])
+        return form(span, "letrec", Form(tuple(pairs), None, span), rest.emit(scope))
+
+    # Changes in place: the name gets the changed value.
+
+    def _append(self, node: ast.Expr, changed: ast.Name, scope: Scope, rest: Rest) -> Syntax:
+        span = self.span(node)
+        assert isinstance(node.value, ast.Call)
+        if len(node.value.args) != 1 or node.value.keywords:
+            raise self.refuse("this call of append", node, "it takes one value")
+        item = node.value.args[0]
+        if isinstance(item, ast.Lambda):
+            self._expect_not_kept(changed.id, item, is_stored=True)
+        self._expect_unshared(changed, node)
+        value, before = self.expression(item, scope), self.variable(changed, scope)
+        if changed.id in self._appending:
+            after = form(span, "cons", value, before)
+        else:
+            after = form(span, "%py-appended", before, value)
+        own = scope.names.get(changed.id, self.own_name(changed.id))
+        return self.let([(name(own, span), after)], rest.emit(scope.bind(changed.id, own)), span)
+
+    def _changed(self, target: ast.Subscript, scope: Scope) -> Syntax:
+        if not isinstance(target.value, ast.Name):
+            hint = "assign the part to a name, change it, and put it back"
+            raise self.refuse("an assignment to a part of a part", target, hint)
+        return self.variable(ast.copy_location(ast.Name(target.value.id, ast.Load()), target.value), scope)
+
+    def _index(self, target: ast.Subscript, scope: Scope) -> Syntax:
+        if isinstance(target.slice, ast.Slice) or (
+            isinstance(target.slice, ast.Tuple)
+            and any(isinstance(one, ast.Slice) for one in target.slice.elts)
+        ):
+            raise self.refuse("an assignment to a slice", target, "assign one item after the other")
+        given = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+        return form(self.span(target), "list", *self.operands(given, scope))
+
+    def _set_item(
+        self, target: ast.Subscript, value: Syntax, scope: Scope, rest: Rest, node: ast.stmt
+    ) -> Syntax:
+        return self._set(target, self._index(target, scope), value, scope, rest, node)
+
+    def _set(
+        self, target: ast.Subscript, index: Syntax, value: Syntax, scope: Scope, rest: Rest, node: ast.stmt
+    ) -> Syntax:
+        span = self.span(node)
+        before = self._changed(target, scope)
+        assert isinstance(target.value, ast.Name)
+        self._expect_unshared(target.value, node)
+        own = scope.names.get(target.value.id, self.own_name(target.value.id))
+        after = form(span, "%py-with-item", before, index, value)
+        return self.let([(name(own, span), after)], rest.emit(scope.bind(target.value.id, own)), span)
+
+    def _expect_unshared(self, changed: ast.Name, node: ast.stmt) -> None:
+        """Raise VladError if something else may see the value of a name that is changed in place."""
+        hint = "give it a value of its own by .copy()"
+        if changed.id not in self.inside.names:
+            raise self.refuse(
+                f"a change of {changed.id}, which belongs outside", node, "return the new value"
+            )
+        for one in nodes_in(self.inside.body):
+            match one:
+                case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) if self._may_be(
+                    value, changed.id
+                ):
+                    shared: ast.AST = one
+                case ast.Assign(targets=[ast.Name(id=bound)], value=value) if (
+                    bound == changed.id and self._is_part(value)
+                ):
+                    shared = one
+                case ast.For(target=target) if changed.id in targets(target):
+                    shared = target
+                case ast.Call(func=ast.Attribute(attr="append"), args=[value]) if self._may_be(
+                    value, changed.id
+                ):
+                    shared = one
+                case ast.FunctionDef() | ast.Lambda() if changed.id in free_in(one):
+                    shared = one
+                case _:
+                    continue
+            if self._is_before(shared, node):
+                line = self.span(shared).line
+                raise self.refuse(f"a change of {changed.id}, whose value line {line} shares", node, hint)
+
+    def _is_before(self, one: ast.AST, change: ast.AST) -> bool:
+        """May one node run before another? In one loop it may, wherever they stand."""
+        loops = self.inside.loops
+        if set(loops.get(one, ())) & set(loops.get(change, ())):
+            return True
+        return _start(one) < _start(change)
+
+    def _may_be(self, value: ast.expr, shared: str) -> bool:
+        """May a value be, or contain, that of a name?"""
+        match value:
+            case ast.Name():
+                return value.id == shared
+            case ast.IfExp():
+                return self._may_be(value.body, shared) or self._may_be(value.orelse, shared)
+            case ast.BoolOp():
+                return any(self._may_be(one, shared) for one in value.values)
+            case ast.Tuple() | ast.List():
+                return any(self._may_be(one, shared) for one in value.elts)
+        return False
+
+    def _is_part(self, value: ast.expr) -> bool:
+        """Is a value another variable's, or a part of it?"""
+        match value:
+            case ast.Name() | ast.Subscript() | ast.Attribute():
+                return True
+            case ast.IfExp():
+                return self._is_part(value.body) or self._is_part(value.orelse)
+            case ast.BoolOp():
+                return any(self._is_part(one) for one in value.values)
+        return False
+
+    def _expect_not_kept(self, bound: str, node: Function, is_stored: bool = False) -> None:
+        """Raise VladError if a function of a loop's variables outlives the turn in which it is made: in Python it would see the
+        values of the last turn.
+        """
+        own = self.inside
+        for loop in own.loops.get(node, ()):
+            changing = set(bound_in([loop])) & free_in(node) - {bound}
+            if changing and (
+                is_stored or bound in own.liveness.head[loop] or bound in own.liveness.after[loop]
+            ):
+                hint = f"in Python it sees the last value of {sorted(changing)[0]}: make it by a function of that"
+                raise self.refuse("a function of a loop's variables that is kept", node, hint)
+
+    # Branches.
+
+    def _do_if(self, node: ast.If, scope: Scope, rest: Rest) -> Syntax:
+        span = self.span(node)
+        test, both = self.test(node.test, scope), (node.body, node.orelse)
+
+        def branches(after: Rest) -> Syntax:
+            return form(span, "if", test, *[self.block(arm, scope, after) for arm in both])
+
+        falling = [falls(arm) for arm in both]
+        if rest.is_small or not all(falling):
+            return branches(rest)
+        changed = self._changed_names(node)
+        if not any(jumps(arm) for arm in both):
+            values, within = self._merged(
+                node, changed, [self._scope_after(arm, scope) for arm in both], scope
+            )
+            return self._received(values, branches, rest.emit(within), span)
+        after = self.fresh("after")
+        ends = [self._scope_after(arm, scope) for arm in both]
+        parameters_, within = self._merged(node, changed, ends, scope)
+        call = Rest(lambda scope: form(span, after, *self._values(parameters_, scope, span)), is_small=True)
+        pairs = Form(tuple([name(within.names[one], span) for one in parameters_]), None, span)
+        procedure = form(span, "lambda", pairs, rest.emit(within))
+        return self.let([(name(after, span), procedure)], branches(call), span)
+
+    def _changed_names(self, node: ast.stmt) -> list[str]:
+        """The names that a statement binds, and that are read after it."""
+        live = self.inside.liveness.after[node]
+        return [one for one in bound_in([node]) if one in live]
+
+    def _scope_after(self, statements: Sequence[ast.stmt], scope: Scope) -> Scope:
+        """The scope at the end of statements, as far as the names go that they bind."""
+        certain, maybe = _bound_at_end(statements)
+        for one in certain | maybe:
+            known = one in scope.names and one not in scope.maybe
+            scope = scope.bind(one, scope.names.get(one, self.own_name(one)))
+            if one not in certain and not known:
+                scope = Scope(scope.names, scope.maybe | {one}, scope.known)
+        return scope
+
+    def _merged(
+        self, node: ast.stmt, changed: list[str], ends: Sequence[Scope], scope: Scope
+    ) -> tuple[list[str], Scope]:
+        """The names whose values leave a statement, and the scope after it."""
+        for one in changed:
+            own = self.own_name(one)
+            is_certain = all(one in end.names and one not in end.maybe for end in ends)
+            scope = scope.bind(one, own)
+            if not is_certain:
+                scope = Scope(scope.names, scope.maybe | {one}, scope.known)
+        return changed, scope
+
+    def _values(self, names: Sequence[str], scope: Scope, span: Span) -> list[Syntax]:
+        """The values of names, as they are."""
+        return [
+            name(scope.names[one], span) if one in scope.names else quoted("%unassigned", span)
+            for one in names
+        ]
+
+    def _received(
+        self, names: Sequence[str], statement: Callable[[Rest], Syntax], following: Syntax, span: Span
+    ) -> Syntax:
+        """A statement that returns the values of names, which are bound around what follows."""
+
+        def values(scope: Scope) -> Syntax:
+            found = self._values(names, scope, span)
+            if not found:
+                return quoted(NONE, span)
+            return found[0] if len(found) == 1 else form(span, "cons*", *found)
+
+        value = statement(Rest(values, is_small=True))
+        if not names:
+            return form(span, "begin", value, following)
+        own = [name(self.own_name(one), span) for one in names]
+        return self.let([(own[0] if len(own) == 1 else form(span, "cons*", *own), value)], following, span)
+
+    # Loops.
+
+    def _do_while(self, node: ast.While, scope: Scope, rest: Rest) -> Syntax:
+        def turns(within: Scope, end: Emit, again: Emit) -> Syntax:
+            turn = self.block(node.body, within, Rest(again, is_small=True))
+            if isinstance(node.test, ast.Constant) and node.test.value:
+                return turn
+            return form(
+                self.span(node), "if", self.test(node.test, within), turn, self._otherwise(node, within, end)
+            )
+
+        return self._looped(node, scope, rest, [], turns, lambda steps: [])
+
+    def _do_for(self, node: ast.For, scope: Scope, rest: Rest) -> Syntax:
+        span = self.span(node)
+        self._expect_steady(node)
+        iteration = self.iteration(node.iter, scope)
+
+        def turns(within: Scope, end: Emit, again: Emit) -> Syntax:
+            bindings, inner = self.turn_bindings(node.target, iteration.value, within)
+            turn = self.bound(bindings, self.block(node.body, inner, Rest(again, is_small=True)), span)
+            tests = iteration.tests
+            test = tests[0] if len(tests) == 1 else form(span, "and", *tests)
+            return form(span, "if", test, turn, self._otherwise(node, within, end))
+
+        looped = self._looped(node, scope, rest, iteration.starts, turns, lambda _: list(iteration.steps))
+        for own, value in reversed(iteration.around):
+            looped = self.let([(name(own, span), value)], looped, span)
+        return looped
+
+    def _expect_steady(self, node: ast.For) -> None:
+        """Raise VladError if a loop changes the list that it goes through: Python's would go through the changed one."""
+        given = [node.iter, *(node.iter.args if isinstance(node.iter, ast.Call) else [])]
+        listed_ = {one.id for one in given if isinstance(one, ast.Name)}
+        for one in nodes_in(node.body):
+            changed = changed_by(one)
+            if changed is not None and changed.id in listed_:
+                hint = f"go through a copy: list({changed.id})"
+                raise self.refuse(f"a change of {changed.id} in the loop over it", changed, hint)
+
+    def _otherwise(self, node: ast.For | ast.While, within: Scope, end: Emit) -> Syntax:
+        """The end of a loop whose test fails."""
+        return self.block(node.orelse, within, Rest(end, is_small=True))
+
+    def _looped(
+        self,
+        node: ast.For | ast.While,
+        scope: Scope,
+        rest: Rest,
+        starts: Sequence[tuple[str, Syntax]],
+        turns: Callable[[Scope, Emit, Emit], Syntax],
+        steps: Callable[[None], list[Syntax]],
+    ) -> Syntax:
+        """A loop: its variables are those of an iteration, and the names that it binds and that are live at its head."""
+        span = self.span(node)
+        live = self.inside.liveness.head[node]
+        carried = [one for one in bound_in([node]) if one in live]
+        collected = self._collected(node, carried, scope)
+        inner = scope
+        variables: list[tuple[str, Syntax]] = list(starts)
+        for one in carried:
+            own = collected.get(one) or self.own_name(one)
+            if one in collected:
+                value: Syntax = form(span, "quote", Form((), None, span))
+            elif one in scope.names:
+                value = name(scope.names[one], span)
+            else:
+                value = quoted("%unassigned", span)
+            variables.append((own, value))
+            was_maybe = one not in scope.names or one in scope.maybe
+            inner = inner.bind(one, own)
+            if was_maybe:
+                inner = Scope(inner.names, inner.maybe | {one}, inner.known)
+        loop = self.fresh("loop")
+
+        def again(scope: Scope) -> Syntax:
+            return form(span, loop, *steps(None), *self._values(carried, scope, span))
+
+        # what is not live at the head, and is after the loop, is bound on every way out of it
+        leaving = self._changed_names(node)
+        before, exits = self._appending, self._exits
+
+        def leave(emit: Emit) -> Emit:
+            def ended(scope: Scope) -> Syntax:
+                """Lists that were collected are put behind what they were before the loop."""
+                inside = self._appending, self._exits
+                self._appending, self._exits = before, exits
+                bindings: list[tuple[Syntax, Syntax]] = []
+                for one in leaving:
+                    if one in collected:
+                        whole = form(
+                            span, "%py-extended", name(outer[one], span), name(scope.names[one], span)
+                        )
+                        bindings.append((name(self.own_name(one), span), whole))
+                        scope = scope.bind(one, self.own_name(one))
+                found = self.bound(bindings, emit(scope), span)
+                self._appending, self._exits = inside
+                return found
+
+            return ended
+
+        outer = {one: scope.names[one] for one in collected}
+
+        def made(after: Rest) -> Syntax:
+            end = leave(after.emit)
+            self._exits = [*exits, Exits(again, end)]
+            self._appending = {**before, **collected}
+            body = turns(inner, end, again)
+            self._appending, self._exits = before, exits
+            pairs = [Form((name(own, span), value), None, span) for own, value in variables]
+            return form(span, "let", loop, Form(tuple(pairs), None, span), body)
+
+        within = scope
+        for one in leaving:
+            is_certain = one not in carried or (one in scope.names and one not in scope.maybe)
+            within = within.bind(one, self.own_name(one))
+            if not is_certain:
+                within = Scope(within.names, within.maybe | {one}, within.known)
+        if not jumps(node.body, True) and not jumps(node.orelse):
+            return self._received(leaving, made, rest.emit(within), span)
+        if rest.is_small or not _leaves_often(node):
+            return made(rest)
+        after = self.fresh("after")
+        parameters_ = Form(tuple([name(within.names[one], span) for one in leaving]), None, span)
+        procedure = form(span, "lambda", parameters_, rest.emit(within))
+        call = Rest(lambda scope: form(span, after, *self._values(leaving, scope, span)), is_small=True)
+        return self.let([(name(after, span), procedure)], made(call), span)
+
+    def _collected(self, node: ast.For | ast.While, carried: Sequence[str], scope: Scope) -> dict[str, str]:
+        """The lists to which a loop only appends: it collects the items in reverse, so that a turn takes constant time."""
+        found = {}
+        for one in carried:
+            if one in self._appending or one not in scope.names or one in scope.maybe:
+                continue
+            places = [place for place in nodes_in([node]) if one in bound_by(place)]
+            only_appends = all(isinstance(place, ast.Expr) for place in places)
+            if only_appends and not _reads_otherwise([node], one):
+                found[one] = self.fresh(one)
+        return found
+
+
+def _start(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
+
+
+def _leaves_often(node: ast.For | ast.While) -> bool:
+    """Is there more than one way from a loop to what follows it?"""
+    return any(isinstance(one, ast.Break) for one in nodes_in(node.body))
+
+
+def _reads_otherwise(nodes: Sequence[ast.AST], shared: str) -> bool:
+    """Do nodes read a name, other than to append to it?"""
+    for node in nodes:
+        changed = changed_by(node)
+        if isinstance(node, ast.Expr) and changed is not None and changed.id == shared:
+            assert isinstance(node.value, ast.Call)
+            if any(shared in read_in(one) for one in node.value.args):
+                return True
+        elif isinstance(node, ast.Name):
+            if node.id == shared:
+                return True
+        elif isinstance(node, ast.FunctionDef | ast.Lambda):
+            if shared in free_in(node):
+                return True
+        elif _reads_otherwise(list(ast.iter_child_nodes(node)), shared):
+            return True
+    return False
+
+
+def _bound_at_end(statements: Sequence[ast.stmt]) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that statements surely bind where control reaches their end, and all that they bind."""
+    certain: frozenset[str] = frozenset()
+    for statement in statements:
+        match statement:
+            case ast.If():
+                arms = [_bound_at_end(arm)[0] for arm in (statement.body, statement.orelse) if falls(arm)]
+                if arms:
+                    certain |= frozenset.intersection(*arms)
+            case ast.For() | ast.While():
+                continue
+            case _:
+                certain |= frozenset(bound_in([statement]))
+    return certain, frozenset(bound_in(statements))
