@@ -385,7 +385,7 @@ class Expressions(ABC):
             if isinstance(value, ast.FormattedValue):
                 if value.format_spec is not None:
                     raise self.refuse(
-                        "a format in an f-string", value, "round the number, or format the result"
+                        "a format in an f-string", node, "round the number, or format the result"
                     )
                 writes = value.conversion == ord("r")
                 text = self.expression(value.value, scope)
@@ -433,6 +433,8 @@ class Expressions(ABC):
         if value is not MISSING:
             return self._outer_call(node, value, scope)
         if isinstance(node.func, ast.Attribute):
+            if isinstance(self.object_of(node.func.value, scope), types.ModuleType):
+                return self._attribute(node.func, scope)  # which refuses it
             return self._method(node, node.func, scope)
         callee = self.expression(node.func, scope)
         own = (scope.known or {}).get(node.func.id) if isinstance(node.func, ast.Name) else None

@@ -33,7 +33,7 @@ class Text:
         if end_line is None or end_column is None:
             return Span(self.source, start, start + 1)
         end = self._offset(end_line, end_column)
-        if isinstance(node, ast.stmt) and hasattr(node, "body"):
+        if isinstance(node, ast.stmt) and (hasattr(node, "body") or hasattr(node, "cases")):
             line_end = self.source.text.find("\n", start)
             end = min(end, line_end if line_end >= 0 else end)
         return Span(self.source, start, end)

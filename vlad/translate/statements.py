@@ -326,7 +326,7 @@ class Statements(Expressions):
             new = self.binary(
                 node.op, old, self.expression(node.value, scope), (OTHER, self.kind(node.value)), node
             )
-            return self.let([(kept, index)], self._set(node.target, kept, new, scope, rest, node), span)
+            return self.let([(kept, index)], self._with_item(node.target, kept, new, scope, rest, node), span)
         if not isinstance(node.target, ast.Name):
             raise self.refuse("this target", node, "assign to names")
         reads = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
@@ -390,9 +390,9 @@ class Statements(Expressions):
     def _set_item(
         self, target: ast.Subscript, value: Syntax, scope: Scope, rest: Rest, node: ast.stmt
     ) -> Syntax:
-        return self._set(target, self._index(target, scope), value, scope, rest, node)
+        return self._with_item(target, self._index(target, scope), value, scope, rest, node)
 
-    def _set(
+    def _with_item(
         self, target: ast.Subscript, index: Syntax, value: Syntax, scope: Scope, rest: Rest, node: ast.stmt
     ) -> Syntax:
         span = self.span(node)
@@ -405,34 +405,31 @@ class Statements(Expressions):
 
     def _expect_unshared(self, changed: ast.Name, node: ast.stmt) -> None:
         """Raise VladError if something else may see the value of a name that is changed in place."""
-        hint = "give it a value of its own by .copy()"
         if changed.id not in self.inside.names:
             raise self.refuse(
                 f"a change of {changed.id}, which belongs outside", node, "return the new value"
             )
         for one in nodes_in(self.inside.body):
-            match one:
-                case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) if self._may_be(
-                    value, changed.id
-                ):
-                    shared: ast.AST = one
-                case ast.Assign(targets=[ast.Name(id=bound)], value=value) if (
-                    bound == changed.id and self._is_part(value)
-                ):
-                    shared = one
-                case ast.For(target=target) if changed.id in targets(target):
-                    shared = target
-                case ast.Call(func=ast.Attribute(attr="append"), args=[value]) if self._may_be(
-                    value, changed.id
-                ):
-                    shared = one
-                case ast.FunctionDef() | ast.Lambda() if changed.id in free_in(one):
-                    shared = one
-                case _:
-                    continue
-            if self._is_before(shared, node):
-                line = self.span(shared).line
-                raise self.refuse(f"a change of {changed.id}, whose value line {line} shares", node, hint)
+            if self._shares(one, changed.id) and self._is_before(one, node):
+                what = f"a change of {changed.id}, whose value line {self.span(one).line} shares"
+                raise self.refuse(what, node, "give it a value of its own by .copy()")
+
+    def _shares(self, node: ast.AST, shared: str) -> bool:
+        """Does a node give the value of a name to something else, or that of something else to the name?"""
+        match node:
+            case ast.Assign(targets=targets_, value=value):
+                names = [one.id for one in targets_ if isinstance(one, ast.Name)]
+                is_among = shared in names and (len(targets_) > 1 or self._is_part(value))
+                return is_among or self._may_be(value, shared)
+            case ast.AnnAssign(value=ast.expr() as value):
+                return self._may_be(value, shared)
+            case ast.For(target=target):
+                return shared in targets(target)
+            case ast.Call(func=ast.Attribute(attr="append"), args=[value]):
+                return self._may_be(value, shared)
+            case ast.FunctionDef() | ast.Lambda():
+                return shared in free_in(node)
+        return False
 
     def _is_before(self, one: ast.AST, change: ast.AST) -> bool:
         """May one node run before another? In one loop it may, wherever they stand."""

@@ -1,0 +1,201 @@
+"""What a translation refuses, and errors of calls: the message, the line, the column and the marked text in the Python file."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vlad
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from python_texts import run
+
+# A function f; the text that is marked; a part of the message, and of the hint. The arguments are 1.0 and [1.0, 2.0].
+REFUSED = [
+    ("def f(x, xs):\n    with open(x) as g:\n        return 1", "with open(x) as g:", "`with`", "outside"),
+    (
+        "def f(x, xs):\n    try:\n        return x\n    except ValueError:\n        return 1",
+        "try:",
+        "`try`",
+        "test before",
+    ),
+    ("def f(x, xs):\n    import math\n    return x", "import math", "`import`", "top of the file"),
+    ("def f(x, xs):\n    global y\n    y = x\n    return x", "global y", "`global`", "return the new value"),
+    (
+        "def f(x, xs):\n    def g():\n        nonlocal x\n        return x\n    return g()",
+        "nonlocal x",
+        "`nonlocal`",
+        "return",
+    ),
+    ("def f(x, xs):\n    yield x", "yield x", "`yield`", "list"),
+    ("def f(x, xs):\n    class A: pass\n    return x", "class A: pass", "a class", "outside"),
+    ("def f(x, xs):\n    del x\n    return 1", "del x", "`del`", "freed"),
+    ("def f(x, xs):\n    return {1, 2}", "{1, 2}", "a set", "list"),
+    ("def f(x, xs):\n    return {'a': 1}", "{'a': 1}", "a dict", "tuple"),
+    ("def f(x, xs):\n    return x & 1", "x & 1", "operators on bits", "doubles"),
+    ("def f(x, xs):\n    return ~x", "~x", "operators on bits", "doubles"),
+    ("def f(x, xs):\n    return 9007199254740993", "9007199254740993", "this whole number", "2**53"),
+    ("def f(x, xs):\n    return 1j", "1j", "a complex", "numbers"),
+    ("def f(x, xs):\n    return b'a'", "b'a'", "a bytes", "strings"),
+    ("def f(x, xs):\n    return x is xs", "x is xs", "`is`", "=="),
+    ("def f(x, xs):\n    return f'{x:.2f}'", "f'{x:.2f}'", "format", "round"),
+    ("def f(x, xs):\n    if (y := x) > 1: return y\n    return 2", "y := x", "`:=`", "statement"),
+    ("def f(x, *xs):\n    return x", "xs", "any number", "list"),
+    ("def f(x, xs):\n    return max(*xs)", "max(*xs)", "`*` in a call", "one by one"),
+    ("def f(x, xs):\n    return print(x, end='')", "end=''", "by name", "join"),
+    ("def f(x, xs):\n    return x.real", "x.real", "attribute real", "shape"),
+    ("def f(x, xs):\n    return xs.index(1)", "xs.index(1)", "method index", "copy"),
+    ("def f(x, xs):\n    return math.nothing(x)", "math.nothing", "`math.nothing`", "nothing of that name"),
+    ("def f(x, xs):\n    return math", "math", "the module math", "name what"),
+    ("def f(x, xs):\n    return sorted(xs, reverse=x)", "x", "`reverse`", "reverse=True"),
+    ("def f(x, xs):\n    return range(1, 2, 0)", "range(1, 2, 0)", "step 0", "another"),
+    ("def f(x, xs):\n    return isinstance(x, dict)", "dict", "isinstance", "float"),
+    ("def f(x, xs):\n    xs[0:1] = [x]\n    return xs", "xs[0:1]", "slice", "one item"),
+    ("def f(x, xs):\n    xs[0][1] = x\n    return xs", "xs[0][1]", "part of a part", "put it back"),
+    (
+        "def f(x, xs):\n    ys = xs\n    ys.append(x)\n    return xs",
+        "ys.append(x)",
+        "line 2 shares",
+        ".copy()",
+    ),
+    ("def f(x, xs):\n    a = [xs]\n    xs[0] = x\n    return a", "xs[0] = x", "line 2 shares", ".copy()"),
+    (
+        "def f(x, xs):\n    g = lambda: xs\n    xs.append(x)\n    return g()",
+        "lambda: xs",
+        "captures xs",
+        "line 3",
+    ),
+    (
+        "def f(x, xs):\n    for y in xs:\n        xs.append(y)\n    return xs",
+        "xs",
+        "in the loop over it",
+        "list(xs)",
+    ),
+    (
+        "def f(x, xs):\n    g = lambda y: y + x\n    x = 2.0\n    return g(x)",
+        "lambda y: y + x",
+        "captures x",
+        "line 3",
+    ),
+    (
+        "def f(x, xs):\n    gs = []\n    for i in xs:\n        gs.append(lambda: i)\n    return gs[0]()",
+        "lambda: i",
+        "kept",
+        "last value",
+    ),
+    ("def f(x, xs):\n    return (y for y in xs)", "(y for y in xs)", "generator", "list"),
+    ("def f(x, xs):\n    def g(y=x):\n        return y\n    return g()", "x", "default", "constants"),
+    ("def f(x, xs):\n    def g(y):\n        return y\n    return g()", "g()", "this call of g", "takes y"),
+    ("def f(x, xs):\n    raise RuntimeError", "", "RuntimeError", ""),
+    ("def f(x, xs):\n    raise Exception(x, xs)", "raise Exception(x, xs)", "several values", "one text"),
+    ("def f(x, xs):\n    return helper(x)", "helper(x)", "this call of helper", "missing"),
+    ("def f(x, xs):\n    return open(x)", "open", "a call of open", "Python"),
+    ("def f(x, xs):\n    a = b = [x]\n    a.append(x)\n    return b", "a.append(x)", "shares", ".copy()"),
+    ("def f(x, xs):\n    match x:\n        case 1.0: return 1\n    return 2", "match x:", "`match`", "`if`"),
+    ("def f(x, xs):\n    f.y = x\n    return x", "f.y", "target", "names"),
+    (
+        "def f(x, xs):\n    return vlad.grad(helper, argnums=0)(x)",
+        "vlad.grad(helper, argnums=0)",
+        "chosen arguments",
+        "lambda",
+    ),
+]
+# The same, for errors of calls: the class of Python's.
+FAILING = [
+    ("def f(x, xs):\n    return x / (x - 1)", "x / (x - 1)", ZeroDivisionError),
+    ("def f(x, xs):\n    return x % 0", "x % 0", ZeroDivisionError),
+    ("def f(x, xs):\n    return x // 0", "x // 0", ZeroDivisionError),
+    ("def f(x, xs):\n    return 0 ** -x", "0 ** -x", ZeroDivisionError),
+    ("def f(x, xs):\n    return xs[2]", "xs[2]", IndexError),
+    ("def f(x, xs):\n    return xs[-3]", "xs[-3]", IndexError),
+    ("def f(x, xs):\n    xs[2] = x\n    return xs", "xs[2] = x", IndexError),
+    ("def f(x, xs):\n    return xs[0.5]", "xs[0.5]", TypeError),
+    ("def f(x, xs):\n    return x[0]", "x[0]", TypeError),
+    ("def f(x, xs):\n    return len(x)", "len(x)", TypeError),
+    ("def f(x, xs):\n    return [y for y in x]", "x", TypeError),
+    ("def f(x, xs):\n    return xs + 'a'", "xs + 'a'", TypeError),
+    ("def f(x, xs):\n    return range(0.5)", "0.5", TypeError),
+    ("def f(x, xs):\n    return xs < 'a'", "xs < 'a'", TypeError),
+    ("def f(x, xs):\n    xs += [x]\n    return xs", "xs += [x]", TypeError),
+    ("def f(x, xs):\n    a, b, c = xs\n    return a", "a, b, c", ValueError),
+    ("def f(x, xs):\n    a, = xs\n    return a", "a,", ValueError),
+    ("def f(x, xs):\n    return math.sqrt(-x)", "math.sqrt(-x)", ValueError),
+    ("def f(x, xs):\n    return math.log(0)", "math.log(0)", ValueError),
+    ("def f(x, xs):\n    return math.exp(1000 * x)", "math.exp(1000 * x)", OverflowError),
+    ("def f(x, xs):\n    return max([])", "max([])", ValueError),
+    ("def f(x, xs):\n    if x > 2:\n        y = 1\n    return y", "y", UnboundLocalError),
+    ("def f(x, xs):\n    z = y\n    y = 1\n    return z", "y", UnboundLocalError),
+    ("def f(x, xs):\n    return unknown + x", "unknown", NameError),
+    ("def f(x, xs):\n    assert x > 2, 'small'\n    return x", "assert x > 2, 'small'", AssertionError),
+    ("def f(x, xs):\n    raise ValueError('no')", "raise ValueError('no')", ValueError),
+    ("def f(x, xs):\n    raise KeyError", "raise KeyError", KeyError),
+    ("def f(x, xs):\n    return helper(x, 0.0)", "x / y", ZeroDivisionError),
+]
+HELPER = "def helper(x, y):\n    return x / y\n"
+
+
+def function_of(text: str, name: str) -> Any:
+    names: dict[str, Any] = {"math": math, "vlad": vlad, "__name__": "refusals"}
+    run(HELPER + "\n\n" + text + "\n", name, names)
+    return names["f"]
+
+
+@pytest.fixture(scope="module")
+def session() -> vlad.Session:
+    return vlad.Session(tier="evaluate")
+
+
+@pytest.mark.parametrize(("text", "marked", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_outside_the_language_is_refused(
+    text: str, marked: str, message: str, hint: str, session: vlad.Session
+) -> None:
+    f = session.function(function_of(text.replace("line 2", "line 6"), f"refused-{hash(text)}.py"))
+    with pytest.raises(vlad.VladError) as caught:
+        f(1.0, [1.0, 2.0])
+    error = caught.value
+    if not marked:  # a class of exceptions of Python's is translated
+        assert isinstance(error, RuntimeError) and error.code == "python-exception"
+        return
+    assert error.code == "not-translated" and error.span is not None
+    for number in (2, 3):  # lines of the text
+        message, hint = (
+            message.replace(f"line {number}", f"line {number + 4}"),
+            hint.replace(f"line {number}", f"line {number + 4}"),
+        )
+    assert error.span.text == marked and message in error.message and hint in (error.hint or "")
+    assert error.span.source.name.startswith("refused-") and error.span.line > 4
+
+
+@pytest.mark.parametrize(("text", "marked", "kind"), FAILING, ids=range(len(FAILING)))
+def test_an_exception_is_pythons(
+    text: str, marked: str, kind: type[Exception], session: vlad.Session
+) -> None:
+    python = function_of(text, f"failing-{hash(text)}.py")
+    if "+=" not in text:  # which changes the list in Python
+        with pytest.raises(kind):
+            python(1.0, [1.0, 2.0])
+    f = session.function(python)
+    with pytest.raises(vlad.VladError) as caught:
+        f(1.0, [1.0, 2.0])
+    error = caught.value
+    assert isinstance(error, kind) and error.code == "python-exception"
+    assert error.span is not None and error.span.text == marked
+    assert error.span.source.name.startswith("failing-")
+
+
+def test_only_functions_written_in_python_are_translated(session: vlad.Session) -> None:
+    for other in (math.sin, len, 3, vlad.Session, session):
+        with pytest.raises(ValueError, match="is not translated"):
+            session.function(other)
+
+
+def test_a_function_without_text_is_refused(session: vlad.Session) -> None:
+    names: dict[str, Any] = {}
+    exec("def f(x): return x\ng = lambda x: x\nasync def h(x): return x", names)
+    for name in "fgh":
+        with pytest.raises(vlad.VladError, match="is not known"):
+            session.function(names[name])(1.0)
