@@ -28,6 +28,7 @@ import functools
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from operator import is_not
+from types import CellType
 from typing import Any, Protocol, TypeVar
 
 from vlad.compile.calling.variants import Options
@@ -57,12 +58,31 @@ from vlad.expand.arity import Signature, signature, wrong_number
 from vlad.python.call_errors import reword_call
 from vlad.python.procedure_docs import code_of, doc_of, headline, place_of, python_name, python_signature
 
+Guard = tuple[
+    Any, ...
+]  # (dictionary, name, value), (dictionary, name) for one without value, (a closure's cell, value)
+
+
+def are_current(guards: Sequence[Guard]) -> bool:
+    """Do names have these values? (c_extension.c has the same.)"""
+    for first, *rest in guards:
+        if isinstance(first, CellType):
+            try:
+                if first.cell_contents is not rest[0]:
+                    return False
+            except ValueError:
+                return False
+        elif (rest[0] in first) if len(rest) == 1 else (first.get(rest[0], guards) is not rest[1]):
+            return False
+    return True
+
 
 class Apply(Protocol):
     """How Python calls procedures of a session (session/calls.py)."""
 
     session: Any
     repeats: bool  # whether an evaluation is repeated, whose effects are done
+    guards: Sequence[Guard]  # of a translated Python function: names outside, and their values
     is_of_python: bool  # whether its procedures are translated Python functions
     derived: dict[Any, tuple[Value, Value]]
 
@@ -94,7 +114,7 @@ class Procedure:
     compiled, or raises an error with the reason (compiling.py).
     """
 
-    __slots__ = ("_apply", "options", "quicks", "value", "__weakref__")
+    __slots__ = ("_apply", "guards", "options", "quicks", "value", "__weakref__")
 
     reshapes = False  # does the result depend on more than the type of its leaves?
     restructures = False  # is it determined by the leaves, the structure of the result, and the arguments?
@@ -105,6 +125,8 @@ class Procedure:
         self._apply = apply
         # machine code (quick.Quick); once it is connected, the session's own list
         self.quicks: Sequence[Any] = ()
+        # of translated Python functions: the names outside, which must have the values of when they were translated
+        self.guards: Sequence[Guard] = apply.guards
 
     @property
     def session(self) -> Any:
@@ -115,7 +137,7 @@ class Procedure:
         """If available, c_extension.c's replaces this one (`_by_c`)."""
         if named:
             return self._by_name(*arguments, **named)
-        for leaves_of, shape in self.quicks:
+        for leaves_of, shape in self.quicks if are_current(self.guards) else ():
             leaves = leaves_of(arguments)
             if leaves is not NotImplemented:
                 result = self._shaped(leaves) if self.reshapes else shape(leaves)
@@ -130,6 +152,10 @@ class Procedure:
             if floats is not None:
                 return self(*floats)
         return self._slowly(arguments)
+
+    def renewed(self) -> Value:
+        """The procedure, made anew if it depends on what has changed outside (functions.py)."""
+        return self.value
 
     def completed(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call in the order of the parameters, with defaults, if it has names for them (functions.py)."""
@@ -305,7 +331,7 @@ def _by_c() -> None:
     def install(kind: Any) -> None:
         if kind is Procedure or "reshapes" in vars(kind):
             how = kind.reshapes, kind.restructures, _record
-            kind.__call__ = in_c.method(kind, vars(Procedure)["quicks"], *how)
+            kind.__call__ = in_c.method(kind, vars(Procedure)["quicks"], vars(Procedure)["guards"], *how)
 
     kinds: list[Any] = [Procedure]
     for kind in kinds:

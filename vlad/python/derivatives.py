@@ -40,13 +40,31 @@ WITH_OPERANDS = {
 class Derived(Procedure):
     """The result of an operator on a procedure. It is called like that procedure."""
 
-    __slots__ = ("noun", "of")
+    __slots__ = ("_made_of", "noun", "of", "recipe")
 
     def __init__(self, value: Value, of: Procedure, noun: str, options: Options | None = None) -> None:
         super().__init__(value, of._apply, options)
         self.of = of
         self.noun = noun
+        self.recipe: tuple[str, str] | None = (
+            None  # the operator and the text that made it of a translated function,
+        )
+        self._made_of: Value = None  # and that function's procedure
         self._apply.quicken(self)
+
+    def made_by(self: D, operator: str, text: str) -> D:
+        """Remember how it was made: it is made again if the function is translated again."""
+        if self.guards:
+            self.recipe, self._made_of = (operator, text), self.of.value
+        return self
+
+    def renewed(self) -> Value:
+        of = self.of.renewed()
+        if self.recipe is not None and of is not self._made_of:
+            self.value, self._made_of = _made(self.of, *self.recipe), of
+            self.quicks = ()
+        self.guards = self._apply.guards
+        return self.value
 
     @property
     def __name__(self) -> str:
@@ -62,11 +80,18 @@ class Derived(Procedure):
         return self.of.completed(arguments, named)
 
     def _otherwise(self, *arguments: Any) -> Any:
-        return super()._otherwise(*self.completed(arguments, {}))
+        return self._renewed_call(self.completed(arguments, {}))
+
+    def _renewed_call(self, arguments: tuple[Any, ...]) -> Any:
+        if self.guards:
+            self.renewed()
+        return super()._otherwise(*arguments)
 
     def _by_name(self, *arguments: Any, **named: Any) -> Any:
         completed = self.completed(arguments, named)
-        return self(*completed) if completed is not arguments else super()._by_name(*arguments, **named)
+        if completed is arguments:  # it is no translated function's
+            return super()._by_name(*arguments, **named)
+        return self._renewed_call(completed)
 
     def taken(self) -> Signature:
         return self.of.taken()
@@ -357,12 +382,14 @@ def session_procedure(f: Any, verb: str = "differentiated") -> Procedure:
 def _gradient(kind: type[G], f: Any, operator: str, noun: str, by: Which) -> G:
     f = session_procedure(f)
     if by is None:
-        return kind(_made(f, operator, WITH_OPERANDS.get(operator, "")), f, noun, f.options)
+        text = WITH_OPERANDS.get(operator, "")
+        return kind(_made(f, operator, text), f, noun, f.options).made_by(operator, text)
     numbers, count = _numbers(f, by)
-    value = _made(f, operator, _partly(operator, numbers, count))
+    text = _partly(operator, numbers, count)
+    value = _made(f, operator, text)
     by = numbers[0] if isinstance(by, int) else numbers
     noun += f" by {' and '.join([f'argument {number}' for number in numbers])}"
-    return kind(value, f, noun, f.options, by)
+    return kind(value, f, noun, f.options, by).made_by(operator, text)
 
 
 def _numbers(f: Procedure, by: Any) -> tuple[tuple[int, ...], int]:
@@ -399,7 +426,8 @@ def _partly(operator: str, numbers: tuple[int, ...], count: int) -> str:
 
 def _derived(f: Any, operator: str, kind: type[D]) -> D:
     f = session_procedure(f)
-    return kind(_made(f, operator, WITH_OPERANDS.get(operator, "")), f, operator, f.options)
+    text = WITH_OPERANDS.get(operator, "")
+    return kind(_made(f, operator, text), f, operator, f.options).made_by(operator, text)
 
 
 def _made(f: Procedure, operator: str, text: str = "") -> Value:

@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections.abc import Mapping
 from types import FunctionType
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import NoCounterpart, WrongOption
@@ -42,7 +42,7 @@ class Function(Procedure, Generic[Parameters, Result]):
     text    the translation, as text of the language
     """
 
-    __slots__ = ("python", "_linked", "_python_signature", "__dict__")
+    __slots__ = ("python", "_defaults", "_linked", "_python_signature", "_seen", "__dict__")
 
     python: Any  # the function; `FunctionType` would be taken for a method
 
@@ -52,7 +52,10 @@ class Function(Procedure, Generic[Parameters, Result]):
         self._linked = linked
         self._apply = linked.apply
         self._python_signature = inspect.signature(python)
+        self._defaults = _defaults(self._python_signature)
+        self._seen: Value = None  # the procedure to whose machine code calls may go
         self.quicks = ()
+        self.guards = linked.apply.guards
         self.__module__ = python.__module__
         self.__qualname__ = python.__qualname__
         self.__wrapped__ = python
@@ -66,24 +69,42 @@ class Function(Procedure, Generic[Parameters, Result]):
         """The translation, as text of the language."""
         return self._linked.text()
 
-    def __call__(self, *arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
-        result: Result = self._slowly(self.completed(arguments, named))
-        return result
+    if TYPE_CHECKING:
+
+        def __call__(self, *arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
+            raise NotImplementedError
+
+    def renewed(self) -> Value:
+        value = self.value
+        self.guards = self._apply.guards
+        if value is not self._seen:
+            self._seen, self.quicks = value, ()
+        return value
+
+    def _otherwise(self, *arguments: Any) -> Any:
+        self.renewed()
+        return super()._otherwise(*self.completed(arguments, {}))
+
+    def _by_name(self, *arguments: Any, **named: Any) -> Any:
+        self.renewed()
+        return super()._otherwise(*self.completed(arguments, named))
 
     def completed(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments in the order of the parameters, with defaults. Raises NoCounterpart, a TypeError as Python's, if they do
         not fit.
         """
-        signature = self._python_signature
-        if not named and len(arguments) == len(signature.parameters):
-            return arguments
+        count = len(arguments)
+        if not named and self._defaults is not None and len(self._defaults) >= count:
+            missing = self._defaults[count:]
+            if inspect.Parameter.empty not in missing:
+                return arguments + missing if missing else arguments
         try:
-            bound = signature.bind(*arguments, **named)
+            bound = self._python_signature.bind(*arguments, **named)
         except TypeError as error:
             message = f"{self.__name__}: {error}"
             raise NoCounterpart("wrong-number-of-arguments", message, self.place()) from None
         bound.apply_defaults()
-        return tuple(bound.arguments.values())
+        return tuple([bound.arguments[name] for name in self._python_signature.parameters])
 
     def compiled(self, options: Options) -> Function[Parameters, Result]:
         return Function(self.python, self._linked, options)
@@ -118,6 +139,14 @@ class Function(Procedure, Generic[Parameters, Result]):
         for part in self.__qualname__.split("."):
             found = getattr(found, part, None)
         return self.__qualname__ if found is self else super().__reduce__()
+
+
+def _defaults(signature: inspect.Signature) -> tuple[Any, ...] | None:
+    """The defaults of the parameters, or `empty`; None if some parameters are given by name only."""
+    parameters = signature.parameters.values()
+    if any(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters):
+        return None
+    return tuple([parameter.default for parameter in parameters])
 
 
 def python_function(f: Any) -> FunctionType:

@@ -6,13 +6,13 @@ In: procedures and arguments, as values of the language.  Out: results, as value
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from vlad.compile.calling.policy import Tiers
 from vlad.compile.calling.variants import Options
 from vlad.data.values import Primitive, Value
-from vlad.python.convert import Procedure
+from vlad.python.convert import Guard, Procedure
 
 
 class Calls:
@@ -26,6 +26,7 @@ class Calls:
         self.unpickled = unpickled
         self.repeats = False
         self.is_of_python = False
+        self.guards: Sequence[Guard] = ()
         # derivatives.py's: procedures, and those made from them
         self.derived: dict[Any, tuple[Value, Value]] = {}
         self._host: Any = None  # host.Host, made with the first procedure of a Python function

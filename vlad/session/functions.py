@@ -20,12 +20,11 @@ from vlad.expand.forms import KEYWORDS
 from vlad.expand.items import Expression
 from vlad.expand.scope import Module
 from vlad.primitives.table import PROCEDURES, TABLE
-from vlad.python.convert import Procedure, from_python, tuple_of
+from vlad.python.convert import Guard, Procedure, are_current, from_python, tuple_of
 from vlad.python.functions import Function, python_function
 from vlad.reader.parser import Form
 from vlad.session.calls import Calls
 from vlad.session.top_level import TopLevel, only_lambda
-from vlad.translate.reads import Read
 from vlad.translate.refusals import refused
 from vlad.translate.syntax import form, name, text_of
 from vlad.translate.translation import Translation, translation
@@ -47,9 +46,6 @@ class FunctionCalls(Calls):
         self._linked.refresh()
         return super().python_result(procedure, argument, options)
 
-    def quicken(self, procedure: Procedure) -> None:
-        """Machine code is called after the names have been compared."""
-
 
 class LinkedFunction:
     """One Python function in a session.
@@ -66,7 +62,6 @@ class LinkedFunction:
         self.translation: Translation | None = None
         self.uses: dict[LinkedFunction, None] = {}
         self.apply = FunctionCalls(functions.calls, self)
-        self._reads: tuple[Read, ...] | None = None  # of this function and of all that it calls
 
     def value(self) -> Value:
         self.refresh()
@@ -85,13 +80,16 @@ class LinkedFunction:
 
     def refresh(self) -> None:
         """Translate it, and again if a name outside of it, or of a function that it calls, has got another value."""
-        reads = self._reads
-        if reads is None or not all(read.is_current() for read in reads):
+        if self.translation is None or not are_current(self.apply.guards):
             with self.functions.lock:
+                if self.translation is not None and are_current(self.apply.guards):
+                    return  # another thread has translated it
                 self.functions.link(self)
-                self._reads = tuple(
-                    [read for one in self.reached() if one.translation for read in one.translation.reads]
-                )
+                guards: dict[Any, Guard] = {}
+                for one in self.reached():
+                    for read in one.translation.reads if one.translation else ():
+                        guards[id(read.names or read.cell), read.key] = read.guard()
+                self.apply.guards = list(guards.values())
 
     def reached(self) -> list[LinkedFunction]:
         """This function, and all that it calls."""
@@ -121,6 +119,7 @@ class Functions:
         self._data: dict[int, tuple[Any, Global]] = {}
         self._library = top_level.library_names()
         self._pending: list[LinkedFunction] = []
+        self._done: dict[LinkedFunction, Translation | None] = {}
         self._current: LinkedFunction | None = None
 
     def function(self, f: Any, options: Options | None = None) -> Function[..., Any]:
@@ -154,7 +153,7 @@ class Functions:
             linked = self._of(value)
             if self._current is not None:
                 self._current.uses[linked] = None
-            if not linked.is_current() and linked not in self._pending:
+            if not linked.is_current() and linked not in self._pending and linked not in self._done:
                 self._pending.append(linked)
             return linked.cell.name
         kept = self._data.get(id(value))
@@ -179,20 +178,22 @@ class Functions:
     def link(self, linked: LinkedFunction) -> None:
         """Translate a function, and all that it calls, as far as they are not current."""
         self._pending = [one for one in linked.reached() if not one.is_current()] or [linked]
-        done: list[LinkedFunction] = []
+        done = self._done = {}
         try:
             while self._pending:
                 one = self._pending.pop()
-                done.append(one)
+                done[one] = None
                 self._current, one.uses = one, {}
-                one.translation = translation(one.python, self)
-                self.top_level.define(one.cell, self._value(one, one.translation))
+                done[one] = translated = translation(one.python, self)
+                self.top_level.define(one.cell, self._value(one, translated))
         except BaseException:
-            for one in [*done, *self._pending]:
+            for one in done:
                 one.translation = None
             raise
         finally:
-            self._pending, self._current = [], None
+            self._pending, self._done, self._current = [], {}, None
+        for one, found in done.items():  # once all that they call exist
+            one.translation = found
 
     def _value(self, linked: LinkedFunction, translated: Translation) -> Value:
         """The procedure of a translation."""

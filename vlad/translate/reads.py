@@ -22,6 +22,12 @@ class Read:
     cell: CellType | None
     value: Any
 
+    def guard(self) -> tuple[Any, ...]:
+        """The same, as calls compare it (convert.are_current)."""
+        if self.names is None:
+            return self.cell, self.value
+        return (self.names, self.key) if self.value is MISSING else (self.names, self.key, self.value)
+
     def is_current(self) -> bool:
         """Does the name have this value still?"""
         if self.names is not None:

@@ -492,7 +492,22 @@ static PyObject *new_call(PyObject *unused, PyObject *from) {
 
 /* Python's procedures (convert.Procedure), whose attribute `quicks` is a sequence of (leaves, shape), as fast_call.Quick. */
 
-static Py_ssize_t quicks_at;
+static Py_ssize_t quicks_at, guards_at;
+
+/* Do the names outside of a translated Python function have the values of when it was translated? `guards` is a list of
+   (dictionary, name, value), (dictionary, name) for a name without value, or (a closure's cell, value). */
+static int are_current(PyObject *guards) {
+  if (!guards || !PyList_Check(guards)) return 1;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(guards); i++) {
+    PyObject *guard = PyList_GET_ITEM(guards, i), *first = PyTuple_GET_ITEM(guard, 0), *second = PyTuple_GET_ITEM(guard, 1);
+    if (PyCell_Check(first)) {
+      if (PyCell_GET(first) != second) return 0;
+    } else if (PyDict_GetItemWithError(first, second) != (PyTuple_GET_SIZE(guard) > 2 ? PyTuple_GET_ITEM(guard, 2) : NULL)) {
+      return 0;
+    }
+  }
+  return 1;
+}
 
 /* A result from leaves, by the method `_shaped` of procedures that reshape; NULL and NotImplemented are passed on. Steals the reference
    to the leaves. */
@@ -567,7 +582,7 @@ static PyObject *call_method(PyObject *self, const char *name, PyObject *const *
 static PyObject *call_procedure(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names, int reshapes) {
   if (names && PyTuple_GET_SIZE(names)) return call_method(self, "_by_name", arguments, count, names);
   PyObject *quicks = *(PyObject **)((char *)self + quicks_at);
-  if (quicks && (PyList_Check(quicks) || PyTuple_Check(quicks))) {
+  if (quicks && (PyList_Check(quicks) || PyTuple_Check(quicks)) && are_current(*(PyObject **)((char *)self + guards_at))) {
     Py_INCREF(quicks); /* the attribute may change during the call */
     PyObject *result = by_quicks(self, quicks, arguments, count, reshapes);
     Py_DECREF(quicks);
@@ -594,14 +609,15 @@ static PyMethodDef plain = {"__call__", (PyCFunction)(void (*)(void))call_plain,
 static PyMethodDef reshaping = {"__call__", (PyCFunction)(void (*)(void))call_reshaping, NAMED, NULL};
 static PyMethodDef restructuring = {"__call__", (PyCFunction)(void (*)(void))call_restructuring, NAMED, NULL};
 
-/* The method `__call__` for a class of procedures, from (class, the descriptor of its `quicks`, does it reshape?, and if arguments have a
-   structure, too?, a function from a dataclass to the tuple of its fields). */
+/* The method `__call__` for a class of procedures, from (class, the descriptors of its `quicks` and `guards`, does it reshape?, and if
+   arguments have a structure, too?, a function from a dataclass to the tuple of its fields). */
 static PyObject *new_method(PyObject *unused, PyObject *from) {
-  PyObject *kind, *slot, *fields_of;
+  PyObject *kind, *slot, *guards, *fields_of;
   int reshapes, restructures;
-  if (!PyArg_ParseTuple(from, "O!O!ppO", &PyType_Type, &kind, &PyMemberDescr_Type, &slot, &reshapes, &restructures, &fields_of))
+  if (!PyArg_ParseTuple(from, "O!O!O!ppO", &PyType_Type, &kind, &PyMemberDescr_Type, &slot, &PyMemberDescr_Type, &guards, &reshapes, &restructures, &fields_of))
     return NULL;
   quicks_at = ((PyMemberDescrObject *)slot)->d_member->offset;
+  guards_at = ((PyMemberDescrObject *)guards)->d_member->offset;
   Py_XSETREF(fields, Py_NewRef(fields_of));
   return PyDescr_NewMethod((PyTypeObject *)kind, restructures ? &restructuring : reshapes ? &reshaping : &plain);
 }

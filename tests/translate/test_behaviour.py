@@ -1,0 +1,226 @@
+"""A translated function beside Python: names outside that change, closures, arguments by name, derivatives, saving, threads."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vlad
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from python_texts import run
+
+
+def names_of(text: str, name: str = "behaviour.py") -> dict[str, Any]:
+    """The names that a text defines."""
+    names: dict[str, Any] = {"vlad": vlad, "__name__": "behaviour"}
+    run(text, name, names)
+    return names
+
+
+@pytest.fixture(params=["evaluate", "compile"])
+def session(request: pytest.FixtureRequest) -> vlad.Session:
+    return vlad.Session(tier=request.param)
+
+
+@pytest.mark.any_compiler
+def test_a_name_outside_that_changes_is_noticed(session: vlad.Session) -> None:
+    names = names_of("""
+def square(x):
+    return x * x
+
+def f(x):
+    return RATE * square(x)
+
+RATE = 3.0
+""")
+    f = session.function(names["f"])
+    slope = vlad.grad(f)
+    curvature = vlad.grad(slope)
+    for _ in range(3):  # the third call may go to machine code directly
+        assert (f(2.0), slope(2.0), curvature(2.0)) == (12.0, 12.0, 6.0)
+    names["RATE"] = 4.0
+    assert (f(2.0), slope(2.0), curvature(2.0)) == (16.0, 16.0, 8.0)
+    names["square"] = names_of("def square(x): return x * x * x", "square.py")["square"]
+    assert (f(2.0), slope(2.0), curvature(2.0)) == (32.0, 48.0, 48.0)
+    names["RATE"] = lambda: 1.0  # another kind of value
+    with pytest.raises(vlad.VladError):
+        f(2.0)
+    del names["RATE"]
+    with pytest.raises(NameError):
+        f(2.0)
+    names["RATE"] = 1.0
+    assert (f(2.0), slope(2.0)) == (8.0, 12.0)
+
+
+def test_a_redefined_function_is_another_one(session: vlad.Session) -> None:
+    first = session.function(names_of("def f(x): return x + 1", "cell 1")["f"])
+    second = session.function(names_of("def f(x): return x + 2", "cell 2")["f"])
+    assert (first(1.0), second(1.0)) == (2.0, 3.0)
+
+
+def test_a_variable_of_the_enclosing_function_is_captured(session: vlad.Session) -> None:
+    names = names_of("""
+def maker(a, others):
+    def f(x):
+        return a * x + sum(others)
+
+    def change(value):
+        nonlocal a
+        a = value
+
+    return f, change
+""")
+    python, change = names["maker"](3.0, [1.0, 2.0])
+    f = session.function(python)
+    slope = vlad.grad(f)
+    assert (f(2.0), slope(2.0)) == (9.0, 3.0)
+    change(5.0)
+    assert (f(2.0), slope(2.0)) == (13.0, 5.0)
+    # what it captures has a sensitivity, in the language
+    session["f"] = f
+    assert session.eval("(map-reals (lambda (x) x) (((gradient (lambda (g) (g 2))) f) 3))") is not None
+    assert session.eval("(environment f)") == [5.0, [1.0, 2.0]]
+
+
+def test_arguments_by_name_and_defaults(session: vlad.Session) -> None:
+    f = session.function(names_of("def f(x, n=3, *, k=2.0): return x * n + k")["f"])
+    assert f(1.0) == f(x=1.0) == f(1.0, 3, k=2.0) == 5.0
+    assert f(1.0, k=0.0, n=1) == 1.0
+    assert vlad.grad(f, argnums=0)(2.0) == vlad.grad(f, argnums=0)(2.0, k=1.0) == 3.0
+    for wrong in (lambda: f(), lambda: f(1.0, 2, 3), lambda: f(1.0, z=1), lambda: f(1.0, x=1.0)):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_it_looks_like_the_function(session: vlad.Session) -> None:
+    python = names_of('def f(x: float, n: int = 3) -> float:\n    "The text."\n    return x * n')["f"]
+    f = session.function(python)
+    assert (f.__name__, f.__doc__, f.__module__, f.__wrapped__) == ("f", "The text.", "behaviour", python)
+    assert str(inspect.signature(f)) == "(x: 'float', n: 'int' = 3) -> 'float'" or "n: int = 3" in str(
+        inspect.signature(f)
+    )
+    assert f.python is python and f == session.function(python) and hash(f) == hash(session.function(python))
+    assert f.text == "(define (f x n) (%py-multiply x n))"
+    assert repr(f).startswith("<vlad function f(")
+
+
+def test_values_go_in_and_come_out(session: vlad.Session) -> None:
+    f = session.function(names_of("def f(x): return x")["f"])
+    for value in (
+        1.5,
+        True,
+        None,
+        "a",
+        [],
+        (),
+        [1.0, (2.0, [3.0], ())],
+        (1.0,),
+        ((), ()),
+        (1.0, (2.0, 3.0)),
+        (1.0, [2.0]),
+    ):
+        assert f(value) == value and type(f(value)) is type(value)
+
+
+def test_gradients_have_the_structure_of_the_arguments(session: vlad.Session) -> None:
+    f = session.function(names_of("def f(p, q): return p[0] * p[1] + sum(q[1]) * q[0]")["f"])
+    assert vlad.grad(f)((2.0, 3.0), (0.5, [1.0, 2.0])) == ((3.0, 2.0), (3.0, [0.5, 0.5]))
+    value, gradient = vlad.value_and_grad(f)((2.0, 3.0), (0.5, [1.0, 2.0]))
+    assert value == 7.5 and gradient[1] == (3.0, [0.5, 0.5])
+    assert vlad.hessian(session.function(names_of("def f(x): return x ** 3")["f"]))(2.0) == 12.0
+
+
+def test_derivatives_inside(session: vlad.Session) -> None:
+    f = session.function(
+        names_of("def f(x): return vlad.grad(lambda y: y * y * x)(x) + vlad.hessian(lambda y: y ** 3)(x)")[
+            "f"
+        ]
+    )
+    assert f(3.0) == 18.0 + 18.0
+    assert vlad.grad(f)(3.0) == pytest.approx(12.0 + 6.0)
+
+
+def test_limits_hold() -> None:
+    session = vlad.Session(limits=vlad.Limits(fuel=10_000))
+    f = session.function(names_of("def f(x):\n    while True:\n        x = x + 1")["f"])
+    with pytest.raises(vlad.LimitExceeded):
+        f(1.0)
+
+
+@pytest.mark.any_compiler
+def test_it_is_compiled_on_request() -> None:
+    f = vlad.Session(tier="auto").function(names_of("def f(x, n): return x * n")["f"])
+    assert vlad.compile(f, 1.0, 2.0)(3.0, 4.0) == 12.0
+    assert vlad.compile(vlad.grad(f), 1.0, 2.0)(3.0, 4.0) == (4.0, 3.0)
+
+
+def test_it_is_pickled_by_its_name_or_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = names_of("@vlad.function\ndef f(x): return x * 2\n\ng = vlad.function(lambda x: x * 3)")
+    module = type(sys)("behaviour")
+    vars(module).update(names)
+    monkeypatch.setitem(sys.modules, "behaviour", module)
+    assert pickle.loads(pickle.dumps(names["f"])) is names["f"]
+    assert pickle.loads(pickle.dumps(names["g"]))(2.0) == 6.0
+
+
+def test_threads_may_share_it(session: vlad.Session) -> None:
+    f = session.function(names_of("def f(n):\n    y = 0\n    for i in range(n): y += i\n    return y")["f"])
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda n=n: found.append((n, f(n)))) for n in range(50, 58)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [(n, n * (n - 1) / 2) for n in range(50, 58)]
+
+
+def test_a_closed_session_refuses_it(session: vlad.Session) -> None:
+    f = session.function(names_of("def f(x): return x")["f"])
+    assert f(1.0) == 1.0
+    session.close()
+    with pytest.raises(vlad.VladError):
+        f(1.0)
+
+
+def test_the_place_is_in_the_text_beside_others(session: vlad.Session) -> None:
+    text = """
+é = 'ü'
+
+class A:
+    @staticmethod
+    def f(x, y):
+        # ö
+        return 'ä', x / y
+
+fs = [lambda x: x, lambda y: 1 / y]
+"""
+    names = names_of(text, "places.py")
+    for function, line, column, marked in ((names["A"].f, 8, 21, "x / y"), (names["fs"][1], 10, 30, "1 / y")):
+        f = session.function(function)
+        with pytest.raises(ZeroDivisionError) as caught:
+            f(*[0.0] * len(inspect.signature(function).parameters)) if marked == "1 / y" else f(1.0, 0.0)
+        error = caught.value
+        assert isinstance(error, vlad.VladError) and error.span is not None
+        assert (error.span.line, error.span.column, error.span.text) == (line, column, marked)
+
+
+def test_a_loop_takes_constant_time_a_turn() -> None:
+    session = vlad.Session(tier="evaluate", metered=True)
+    f = session.function(
+        names_of("def f(n):\n    xs = []\n    for i in range(n):\n        xs.append(i)\n    return len(xs)")[
+            "f"
+        ]
+    )
+    counts = []
+    for n in (100, 200, 400):
+        before = session.steps
+        assert f(n) == n
+        counts.append(session.steps - before)
+    assert counts[2] - counts[1] < 2.2 * (counts[1] - counts[0])
