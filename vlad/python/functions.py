@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
@@ -80,6 +80,10 @@ class Function(Procedure, Generic[Parameters, Result]):
         if value is not self._seen:
             self._seen, self.quicks = value, ()
         return value
+
+    def connect(self, quicks: Sequence[Any]) -> None:
+        if self._defaults is not None:  # machine code takes all arguments by place
+            super().connect(quicks)
 
     def _otherwise(self, *arguments: Any) -> Any:
         self.renewed()
