@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import FALSE, TRUE
-from vlad.reader.parser import Form, Syntax
+from vlad.reader.parser import Form, Keyword, Syntax
 from vlad.translate.iterations import Iteration, Value, counted, listed, numbered, side_by_side
 from vlad.translate.known import Known, known, operator_of
 from vlad.translate.names import Function, parameters
@@ -517,10 +517,20 @@ class Expressions(ABC):
 
     def _known_call(self, node: ast.Call, found: Known, scope: Scope) -> Syntax:
         span, count = self.span(node), len(node.args)
-        if node.keywords:
-            raise self.refuse(f"{found.name} with arguments by name", node.keywords[0], "give them by place")
+        named: list[Syntax] = []
+        for keyword in node.keywords:
+            assert keyword.arg is not None  # `**` was refused
+            if keyword.arg not in found.keywords:
+                taken = (
+                    f"it takes {', '.join(found.keywords)} by name"
+                    if found.keywords
+                    else "give them by place"
+                )
+                raise self.refuse(f"{found.name} with the argument {keyword.arg} by name", keyword, taken)
+            own = Keyword(found.keywords[keyword.arg], self.span(keyword))
+            named += [own, self.expression(keyword.value, scope)]
         if count in found.procedures:
-            return form(span, found.procedures[count], *self.operands(node.args, scope))
+            return form(span, found.procedures[count], *self.operands(node.args, scope), *named)
         if found.name in ("min", "max") and count > 2:
             procedure = found.procedures[2]
             result: Syntax = self.expression(node.args[0], scope)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from vlad.data.source import Span
 from vlad.data.values import String, Value, symbol
 from vlad.data.write import symbol_text, written
-from vlad.reader.parser import Form, Literal, Name, Syntax
+from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax
 
 WIDTH = 90  # of a line of a text
 BODIES = {"lambda": 2, "let": 2, "let*": 2, "letrec": 2, "define": 2, "begin": 1}  # items before the body
@@ -105,6 +105,8 @@ def _flat(syntax: Syntax) -> str:
         return symbol_text(syntax.symbol.name)
     if isinstance(syntax, Literal):
         return written(syntax.value)
+    if isinstance(syntax, Keyword):
+        return f"#:{syntax.name}"
     if isinstance(syntax, Form):
         if head(syntax) == "quote" and len(syntax.items) == 2:
             return "'" + _flat(syntax.items[1])
