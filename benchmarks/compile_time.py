@@ -3,7 +3,8 @@
 Each program is run evaluated, compiled with an empty cache (cold), and compiled again from the cache (warm), in a process each.
 The programs: all examples, benchmarks/programs/compile/, random programs of 50 to 2,000 lines, and, with `--stalingrad`, the
 examples of a clone of github.com/Functional-AutoDiff/STALINGRAD. All figures are seconds of processor time, the C compiler's
-included, except where wall time is named. All but `beside` count only what a call waits for. `--write` stores the table in benchmarks/COMPILE_TIME.md.
+included, except where wall time is named, and of what a call waits for, except in the column `beside`. `--write`
+stores the table in benchmarks/COMPILE_TIME.md.
 
 A program makes several calls, and each is compiled by itself. The columns:
 
@@ -63,7 +64,7 @@ SIZES = (50, 200, 500, 1000, 2000)
 
 
 class Children(threading.local):
-    """The seconds of processor time of the processes that this thread has waited for. (The system counts those of all threads.)"""
+    """The processor time of the processes that this thread has waited for. (The system counts those of all threads.)"""
 
     seconds = 0.0
 

@@ -267,7 +267,7 @@ def await_(condition: Callable[[], bool]) -> None:
 
 def test_limits_hold_for_code_that_is_not_optimised(gate: Gate) -> None:
     session = session_of(TURNS)
-    with session.limited(vlad.Limits(seconds=0.5)), pytest.raises(vlad.VladError, match="took longer|time"):
+    with session.limited(vlad.Limits(seconds=0.5)), pytest.raises(vlad.VladError, match="time"):
         session["turns"](1e18)
 
 

@@ -300,25 +300,31 @@ class Compiled(Crossing):
                 self._lengths = ffi.unpack(found, count)
             leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in kinds]
             return self._decode(self.interface.result, leaves)
+        if self.steps is not None and status == OUT_OF_FUEL:
+            self.steps[0] = self.steps[1] + 1
+        raise self._exception(status, most is not None)
+
+    def _exception(self, status: int, is_limited: bool) -> BaseException:
+        """What ends a call with a status other than 0, under a limit of memory or without one. Raises the exception of an outside
+        effect, or of a limit that stopped the call."""
+        limits = self.watch.limits
         if status == OUTSIDE:
             assert self.outside is not None and self.outside.error is not None
             error, self.outside.error = self.outside.error, None
             if isinstance(error, VladError) and not isinstance(error, LimitExceeded):
-                raise Failed(error.message)
+                return Failed(error.message)
             raise error
-        if status == OUT_OF_MEMORY and most is not None and not is_narrow():
-            raise out_of_memory(limits.memory)
+        if status == OUT_OF_MEMORY and is_limited and not is_narrow():
+            return out_of_memory(limits.memory)
         if status in (TOO_DEEP, OUT_OF_MEMORY) and is_narrow():
-            raise Narrow("its memory is small")
+            return Narrow("its memory is small")
         if status == TOO_DEEP and limits.depth is not None:
             # tier 0 may need less depth: it appends texts, for example, without recursion
-            raise TooNested("its calls are nested too deeply for the limit of depth")
-        if self.steps is not None and status == OUT_OF_FUEL:
-            self.steps[0] = self.steps[1] + 1
+            return TooNested("its calls are nested too deeply for the limit of depth")
         self.watch.raise_if_interrupted()  # a limit may have stopped it, whose exception is still pending
         if status == STOPPED and self.replacement is not None:
-            raise Replaced
-        raise failure(status, self.interface)
+            return Replaced()
+        return failure(status, self.interface)
 
     def _measure(self) -> None:
         interface = self.interface

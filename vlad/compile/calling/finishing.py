@@ -7,14 +7,25 @@ replaced. A job of the compiler's thread (background.py), which waits for the C 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
+from vlad.compile.calling.variants import Entry
 from vlad.compile.ir.refusals import Unavailable
 
 if TYPE_CHECKING:
     from vlad.compile.calling.executable import Compiled, Later
-    from vlad.compile.calling.policy import Tiers
-    from vlad.compile.calling.variants import Entry
+    from vlad.evaluate.machine import Machine
+
+
+class Owner(Protocol):
+    """The object that has the variants (policy.Tiers)."""
+
+    machine: Machine
+    closed: bool
+
+    def replace(self, entry: Entry, quick: Compiled, better: Compiled) -> None: ...
+
+    def stays_quick(self, unavailable: Unavailable) -> None: ...
 
 
 class Finishing:
@@ -24,8 +35,8 @@ class Finishing:
     worth = 0.0
     due = 0.0  # at once
 
-    def __init__(self, tiers: Tiers, entry: Entry, quick: Compiled, later: Later) -> None:
-        self.tiers: Any = tiers
+    def __init__(self, tiers: Owner, entry: Entry, quick: Compiled, later: Later) -> None:
+        self.tiers = tiers
         self.entry = entry
         self.quick = quick
         self.later = later
@@ -37,7 +48,7 @@ class Finishing:
 
     def poll(self) -> None:
         """In the compiler's thread: make the code, and replace the variant."""
-        tiers: Tiers = self.tiers
+        tiers = self.tiers
         if tiers.closed or self.quick not in self.entry.variants:  # it is out of date
             return
         try:

@@ -2,8 +2,8 @@
 
 An entry is one file: KEY.so is a library; KEY.call names the library for a call of the language, so that it is not analysed
 again, or has the reason why the call is not compiled; KEY.text is the C text of a library that is yet to be made; KEY.rejected
-has the reason why the C compiler rejected a text; KEY.costs has what the calls of a program took (calling/costs.py). It ends with a
-trailer, the digest of the preceding bytes. It is written beside its place and renamed, so that concurrent writers, a kill or a
+has the reason why the C compiler rejected a text; KEY.costs has what the calls of a program took (calling/costs.py). It ends with
+a trailer, the digest of the preceding bytes. It is written beside its place and renamed, so that concurrent writers, a kill or a
 full disk leave either a complete entry or none. Lookups return the checked bytes, never a file name, whose contents might be
 changed meanwhile. The folder must belong to the user, and be writable by no other. Any failure of the cache counts as a miss.
 
