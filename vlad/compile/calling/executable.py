@@ -34,6 +34,7 @@ from vlad.compile.ir.refusals import (
     Failed,
     Mismatch,
     Narrow,
+    NotYet,
     Rejected,
     Replaced,
     TooNested,
@@ -83,6 +84,9 @@ LONGEST_CHARACTER = 4  # bytes of UTF-8
 LONG_TEXT = 400_000  # characters of C, for which gcc takes a second
 LEAST_ROOM = 24 << 20  # bytes, the minimum for collecting a loop
 BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack, for a limit of depth
+FRAMES = (
+    1 << 28
+)  # bytes for those of all functions of a text, each once, if it is not optimised: a few MB, of 1 GB
 
 
 class Outside:
@@ -164,6 +168,7 @@ class Compiled(Crossing):
         self._largest = 0  # bytes of the largest array in this call whose size is not constant
         self.held: list[Any] = [*self.given]  # referents of words
         self.later: Later | None = None  # what makes better code, which nothing has begun to make yet
+        self.is_quick = False  # is there to be better code?
         self.replacement: Compiled | None = None  # that code, once it is made
         self.cells = cells  # the globals whose values the code relies on
         self.outside = outside_of(machine) if interface.acts else None
@@ -222,6 +227,13 @@ class Compiled(Crossing):
             self.entry = ffi.gc(pointer, lambda _: handle)
         # from reals to a real: without loops, and without a separate stack
         self.is_free = self.entry is not None and not any(map(is_tensor, arguments or ()))
+
+    def improve(self, later: Later) -> None:
+        """There is to be better code. Frames of this are large, and all of those between two that check the stack lie beyond the
+        checked end."""
+        self.later, self.is_quick = later, True
+        if self.is_deep():
+            self.handle.vlad_deepest -= FRAMES
 
     @cached_property
     def quick(self) -> Quick | None:
@@ -318,6 +330,8 @@ class Compiled(Crossing):
             return out_of_memory(limits.memory)
         if status in (TOO_DEEP, OUT_OF_MEMORY) and is_narrow():
             return Narrow("its memory is small")
+        if status == TOO_DEEP and self.is_quick:
+            return NotYet("its calls are nested deeply")
         if status == TOO_DEEP and limits.depth is not None:
             # tier 0 may need less depth: it appends texts, for example, without recursion
             return TooNested("its calls are nested too deeply for the limit of depth")
@@ -357,7 +371,7 @@ class Compiled(Crossing):
         """
         handle, bounds = self.handle, {}
         if depth is not None:
-            bounds["vlad_deepest"] = BYTES_A_CALL * (depth + FIRST_CALLS)
+            bounds["vlad_deepest"] = min(BYTES_A_CALL * (depth + FIRST_CALLS), handle.vlad_deepest)
         if most is not None and _exported(handle, "vlad_most") is not None:
             bounds["vlad_most"] = int(min(max(most, LEAST_ROOM), UNLIMITED))
         before = {name: getattr(handle, name) for name in bounds}
@@ -643,7 +657,8 @@ def _compile(
                 cache.store(key, zlib.compress(unit.text.encode(), 1), cache.TEXT)
             cache.store(call.digest, json.dumps(found).encode(), cache.CALL)
     compiled = Compiled(machine, unit.interface, unit.cells, library, unit.given)
-    compiled.later = later
+    if later is not None:
+        compiled.improve(later)
     return compiled
 
 
@@ -729,7 +744,8 @@ def _kept(machine: Machine, call: Identity, early: bool) -> Compiled | None:
     except FOREIGN:
         return None
     compiled = Compiled(machine, interface, call.cells, library, given)
-    compiled.later = later
+    if later is not None:
+        compiled.improve(later)
     return compiled
 
 

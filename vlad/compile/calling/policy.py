@@ -45,6 +45,7 @@ from vlad.compile.ir.refusals import (
     Mismatch,
     Narrow,
     NoCompiler,
+    NotYet,
     Rejected,
     Replaced,
     TooNested,
@@ -735,6 +736,8 @@ class Tiers:
                 if fresh is not None:
                     return self._run(fresh, operands, f, argument, entry, surely)
             result = self.machine.apply(f, argument)
+            if isinstance(failed, NotYet):
+                return result
             if isinstance(failed, Narrow):  # the compiled code is correct
                 self._notice_call(entry, failed.what, ADDRESSES, surely)
                 return result

@@ -58,8 +58,8 @@ WORDS = {"d": "d", "b": "i", "p": "p"}
 @dataclass(frozen=True, slots=True)
 class Emitted:
     """A unit's text; the layout of the words of a call; its failures by status - FIRST_FAILURE; the tensors whose entries are
-    passed with each call; the flags of calling/interface.Interface; and whether the code is plain: of scalars, without effects
-    and recursion. Then its results do not depend on how far the C compiler optimises it, and its stack is small."""
+    passed with each call; the flags of calling/interface.Interface; and whether the code is plain: of scalars, without effects.
+    Then its results do not depend on how far the C compiler optimises it."""
 
     text: str
     words: CallWords
@@ -248,7 +248,7 @@ class CUnit(Definitions):
     def is_plain(self) -> bool:
         """As of Emitted. Valid after the procedures have been emitted."""
         of_tensors = self.has_kernels or self.has_arrays or self.decomposes or bool(self.multiplies)
-        return not (of_tensors or self.needs.vectors or self.facts.recursive or self.facts.acts)
+        return not (of_tensors or self.needs.vectors or self.facts.acts)
 
     def words(self, entry: Function) -> CallWords:
         """The layout of the words of a call. A standalone unit takes only the leaves of the operands. Valid after the procedures
