@@ -84,9 +84,8 @@ LONGEST_CHARACTER = 4  # bytes of UTF-8
 LONG_TEXT = 400_000  # characters of C, for which gcc takes a second
 LEAST_ROOM = 24 << 20  # bytes, the minimum for collecting a loop
 BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack, for a limit of depth
-FRAMES = (
-    1 << 28
-)  # bytes for those of all functions of a text, each once, if it is not optimised: a few MB, of 1 GB
+# bytes of the stack for a frame of each function, not optimised: more than a text of 20 MB has
+FRAMES = 1 << 26
 
 
 class Outside:
@@ -505,7 +504,7 @@ def compile_call(
     def compiled(places: Places, of_numbers: bool = False) -> Compiled | Launched:
         given = tuple([Tree(x) if n in trees else x for n, x in enumerate(with_fixed(operands, places))])
         sizes = replace(sizes_between(earlier, given), of_numbers=of_numbers)
-        options = optimize, fast_math, zeros_distinct, sizes, only_kept, early
+        options = optimize, fast_math, zeros_distinct, sizes, only_kept, early and not is_narrow()
         for limit in first:
             with contextlib.suppress(Unbounded):
                 return with_shapes(given, with_room(_compile, machine, f, given, limit, *options))
