@@ -3,7 +3,8 @@
 Each program is run evaluated, compiled with an empty cache (cold), and compiled again from the cache (warm), in a process each.
 The programs: all examples, benchmarks/programs/compile/, random programs of 50 to 2,000 lines, and, with `--stalingrad`, the
 examples of a clone of github.com/Functional-AutoDiff/STALINGRAD. All figures are seconds of processor time, the C compiler's
-included, except where wall time is named. `--write` stores the table in benchmarks/COMPILE_TIME.md.
+included, except where wall time is named, and of what a call waits for, except in the column `beside`. `--write`
+stores the table in benchmarks/COMPILE_TIME.md.
 
 A program makes several calls, and each is compiled by itself. The columns:
 
@@ -13,6 +14,7 @@ A program makes several calls, and each is compiled by itself. The columns:
     C              the C compiler
     worst          the most expensive call to compile
     cold, warm     all of compiling, with an empty cache and from the cache
+    beside         what is done beside calls: optimising long C texts, which run otherwise until then
     left           calls that stay on tier 0
     jax.jit        the first call in JAX: trace, compile and run, of one function, with an empty cache
     torch.compile  the same in PyTorch; a whole graph (`fullgraph=True`)
@@ -37,10 +39,10 @@ import json
 import math
 import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -55,29 +57,44 @@ PEER_PROGRAMS = HERE / "peers" / "first_calls.py"
 MOST_SECONDS = 60
 MOST_PEER_SECONDS = 300
 PEERS = {"jax": "jax.jit", "torch": "torch.compile"}  # a package, the title of its column
-OWN = ("evaluated", "types", "passes", "C", "worst", "cold", "warm", "left")
+OWN = ("evaluated", "types", "passes", "C", "worst", "cold", "beside", "warm", "left")
 SYSTEMS = ("system", "version", "measured", "processor", "start")
 REASONS = ("program", "system", "reason")
 SIZES = (50, 200, 500, 1000, 2000)
 
 
+class Children(threading.local):
+    """The processor time of the processes that this thread has waited for. (The system counts those of all threads.)"""
+
+    seconds = 0.0
+
+
+children = Children()
+
+
+def waitpid(process: int, options: int) -> tuple[int, int]:
+    """In place of `os.waitpid`, which subprocess calls."""
+    process, status, usage = os.wait4(process, options)
+    children.seconds += usage.ru_utime + usage.ru_stime
+    return process, status
+
+
 def used() -> float:
-    """Seconds of processor time of this process and of its compilers."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    """Seconds of processor time of this thread and of its compilers."""
+    return time.thread_time() + children.seconds
 
 
 class Stopwatch:
-    """The time spent in a function, without that of calls from inside it."""
+    """The time spent in a function by the program's thread, or by others (`is_beside`), without that of calls from inside it."""
 
-    def __init__(self, owner: Any, name: str) -> None:
+    def __init__(self, owner: Any, name: str, is_beside: bool = False) -> None:
         self.seconds: list[float] = []
         function: Callable[..., Any] = getattr(owner, name)
         running = False
 
         def timed(*operands: Any, **options: Any) -> Any:
             nonlocal running
-            if running:
+            if running or (threading.current_thread() is threading.main_thread()) is is_beside:
                 return function(*operands, **options)
             running, begin = True, used()
             try:
@@ -94,6 +111,8 @@ def run_one(path: str, tier: str) -> None:
     from vlad import Session
     from vlad.compile.analysis.fixpoint import Analysis
     from vlad.compile.calling import pipeline
+    from vlad.compile.calling.background import BACKGROUND
+    from vlad.compile.calling.finishing import Finishing
     from vlad.compile.calling.policy import Tiers
     from vlad.compile.native import toolchain
 
@@ -108,7 +127,9 @@ def run_one(path: str, tier: str) -> None:
             return compiled
 
         Tiers.compile = noting  # type: ignore[method-assign]
+    os.waitpid = waitpid
     whole, types = Stopwatch(Tiers, "compile"), Stopwatch(Analysis, "solve")
+    beside = Stopwatch(Finishing, "poll", is_beside=True)
     python, c = Stopwatch(pipeline, "made"), Stopwatch(toolchain, "build")
     session = Session(tier=tier, write=lambda text: None)
     begin = time.perf_counter()
@@ -117,13 +138,17 @@ def run_one(path: str, tier: str) -> None:
         session.run(path)
     except Exception as error:
         failed = str(error).partition("\n")[0]
+    wall = time.perf_counter() - begin
+    while BACKGROUND._jobs:
+        time.sleep(0.05)
     print(
         json.dumps({
-            "wall": time.perf_counter() - begin,
+            "wall": wall,
             "types": sum(types.seconds),
             "passes": sum(python.seconds) - sum(types.seconds),
             "c": sum(c.seconds),
             "all": sum(whole.seconds),
+            "beside": sum(beside.seconds),
             "worst": max(whole.seconds, default=0.0),
             "calls": len(whole.seconds),
             "left": reasons,
@@ -244,6 +269,8 @@ def own_row(path: Path) -> tuple[dict[str, str], set[str]]:
         ("cold", "all"),
     ):
         cells[title] = f"{cold[key]:.2f}"
+    if cold["beside"]:
+        cells["beside"] = f"{cold['beside']:.2f}"
     return {**cells, "warm": f"{warm['all']:.3f}", "left": f"{left} {failed}".strip()}, set(cold["left"])
 
 

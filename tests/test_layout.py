@@ -72,7 +72,7 @@ ROOMS = (
     (
         "vlad.compile.calling",
         "cache_key interface marshal fast_call pipeline executable background compiling_process costs variants "
-        "preemption effects notices policy",
+        "preemption effects notices finishing policy",
     ),
     ("vlad.compile.programs", "whole uses check build export"),
     (

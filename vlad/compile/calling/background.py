@@ -36,7 +36,10 @@ class Superseded(Exception):
 
 class Job(Protocol):
     tiers: Any  # of the session that makes the call
-    thread: int
+
+    @property
+    def thread(self) -> int: ...
+
     due: float  # when to poll next, by time.monotonic()
     once: bool  # is its result of no use after the call, except in a later run of the program?
     worth: float  # the seconds that it may save, if they are known
@@ -67,6 +70,11 @@ class BackgroundCompiler:
     def remove(self, job: Job) -> None:
         with self._lock:
             self._jobs.discard(job)
+
+    def remove_all(self, tiers: Any) -> None:
+        """Remove the jobs of a session that ends."""
+        with self._lock:
+            self._jobs = {job for job in self._jobs if job.tiers is not tiers}
 
     def abandon(self, job: Job) -> None:
         """End the work on a job whose result is no longer needed."""

@@ -3,6 +3,11 @@
 In: a procedure and operands.  Out: `Compiled`, from the cache if the same call was compiled before, else from the
 compiler, which is imported only then. policy.py decides what is compiled, and when. An error of the program is `Failed`: tier 0
 then runs the call again, and raises the error.
+
+The C compiler takes seconds for a long text. If a call waits for such code, it gets the library that the same compiler makes
+without optimising, in a third of the time, and `Later` makes the other one (finishing.py). Both give the same results, since the
+code is plain (c_unit.py), and the toolchain keeps the C compiler from computing what the C library computes. (tcc would take
+hundredths of a second, but rounds the results of constants twice, and takes no calls of more than 512 arguments.)
 """
 
 from __future__ import annotations
@@ -10,10 +15,11 @@ from __future__ import annotations
 import contextlib
 import json
 import weakref
+import zlib
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vlad.compile.analysis.sizes import Shapes, Sizes, shapes_of, sizes_between
 from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
@@ -24,9 +30,28 @@ from vlad.compile.calling.fast_call import Quick, is_fixed, quick, structure_of_
 from vlad.compile.calling.interface import Interface, Unwritable, read_interface
 from vlad.compile.calling.marshal import Crossing, is_tensor_of
 from vlad.compile.ir.program import Failure
-from vlad.compile.ir.refusals import Failed, Mismatch, Narrow, Rejected, TooNested, Unbounded, Unsupported
+from vlad.compile.ir.refusals import (
+    Failed,
+    Mismatch,
+    Narrow,
+    NotYet,
+    Rejected,
+    Replaced,
+    TooNested,
+    Unavailable,
+    Unbounded,
+    Unsupported,
+)
 from vlad.compile.native import cache, toolchain
-from vlad.compile.native.abi import FIRST_FAILURE, OUT_OF_FUEL, OUT_OF_MEMORY, OUTSIDE, TOO_DEEP, ffi
+from vlad.compile.native.abi import (
+    FIRST_FAILURE,
+    OUT_OF_FUEL,
+    OUT_OF_MEMORY,
+    OUTSIDE,
+    STOPPED,
+    TOO_DEEP,
+    ffi,
+)
 from vlad.compile.native.reserve import is_narrow
 from vlad.control.budget import has_room, room
 from vlad.control.frame_stack import with_room
@@ -44,7 +69,7 @@ if TYPE_CHECKING:
 
 UNLIMITED = 1 << 60  # steps
 # what entries of the cache lead to that are not of this version
-FOREIGN = (ValueError, KeyError, TypeError, IndexError)
+FOREIGN = (ValueError, KeyError, TypeError, IndexError, zlib.error)
 
 
 class NotKept(Exception):
@@ -56,8 +81,11 @@ class NotKept(Exception):
 
 
 LONGEST_CHARACTER = 4  # bytes of UTF-8
+LONG_TEXT = 400_000  # characters of C, for which gcc takes a second
 LEAST_ROOM = 24 << 20  # bytes, the minimum for collecting a loop
 BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack, for a limit of depth
+# bytes of the stack for a frame of each function, not optimised: more than a text of 20 MB has
+FRAMES = 1 << 26
 
 
 class Outside:
@@ -138,6 +166,9 @@ class Compiled(Crossing):
         self.given = [entries(tensor) for tensor in given]
         self._largest = 0  # bytes of the largest array in this call whose size is not constant
         self.held: list[Any] = [*self.given]  # referents of words
+        self.later: Later | None = None  # what makes better code, which nothing has begun to make yet
+        self.is_quick = False  # is there to be better code?
+        self.replacement: Compiled | None = None  # that code, once it is made
         self.cells = cells  # the globals whose values the code relies on
         self.outside = outside_of(machine) if interface.acts else None
         self.busy: list[
@@ -196,6 +227,13 @@ class Compiled(Crossing):
         # from reals to a real: without loops, and without a separate stack
         self.is_free = self.entry is not None and not any(map(is_tensor, arguments or ()))
 
+    def improve(self, later: Later) -> None:
+        """There is to be better code. Frames of this are large, and all of those between two that check the stack lie beyond the
+        checked end."""
+        self.later, self.is_quick = later, True
+        if self.is_deep():
+            self.handle.vlad_deepest -= FRAMES
+
     @cached_property
     def quick(self) -> Quick | None:
         """The fast path for Python, if it is allowed; made on first use."""
@@ -243,6 +281,8 @@ class Compiled(Crossing):
             setattr(self._in[index], "i" if kind == "b" else kind, word)
         if self.stop is not None:
             self.handle.vlad_stop = 0
+        if self.replacement is not None:  # it may have been made just before its stop was withdrawn
+            raise Replaced
         for index in range(self.words.targets, self.words.count):
             self._in[index].p = ffi.NULL  # no address is requested: results are copied
         if self.outside is not None:
@@ -271,23 +311,33 @@ class Compiled(Crossing):
                 self._lengths = ffi.unpack(found, count)
             leaves = [getattr(self._out[i], "i" if kind == "b" else kind) for i, kind in kinds]
             return self._decode(self.interface.result, leaves)
+        if self.steps is not None and status == OUT_OF_FUEL:
+            self.steps[0] = self.steps[1] + 1
+        raise self._exception(status, most is not None)
+
+    def _exception(self, status: int, is_limited: bool) -> BaseException:
+        """What ends a call with a status other than 0, under a limit of memory or without one. Raises the exception of an outside
+        effect, or of a limit that stopped the call."""
+        limits = self.watch.limits
         if status == OUTSIDE:
             assert self.outside is not None and self.outside.error is not None
             error, self.outside.error = self.outside.error, None
             if isinstance(error, VladError) and not isinstance(error, LimitExceeded):
-                raise Failed(error.message)
+                return Failed(error.message)
             raise error
-        if status == OUT_OF_MEMORY and most is not None and not is_narrow():
-            raise out_of_memory(limits.memory)
+        if status == OUT_OF_MEMORY and is_limited and not is_narrow():
+            return out_of_memory(limits.memory)
         if status in (TOO_DEEP, OUT_OF_MEMORY) and is_narrow():
-            raise Narrow("its memory is small")
+            return Narrow("its memory is small")
+        if status == TOO_DEEP and self.is_quick:
+            return NotYet("its calls are nested deeply")
         if status == TOO_DEEP and limits.depth is not None:
             # tier 0 may need less depth: it appends texts, for example, without recursion
-            raise TooNested("its calls are nested too deeply for the limit of depth")
-        if self.steps is not None and status == OUT_OF_FUEL:
-            self.steps[0] = self.steps[1] + 1
+            return TooNested("its calls are nested too deeply for the limit of depth")
         self.watch.raise_if_interrupted()  # a limit may have stopped it, whose exception is still pending
-        raise failure(status, self.interface)
+        if status == STOPPED and self.replacement is not None:
+            return Replaced()
+        return failure(status, self.interface)
 
     def _measure(self) -> None:
         interface = self.interface
@@ -320,7 +370,7 @@ class Compiled(Crossing):
         """
         handle, bounds = self.handle, {}
         if depth is not None:
-            bounds["vlad_deepest"] = BYTES_A_CALL * (depth + FIRST_CALLS)
+            bounds["vlad_deepest"] = min(BYTES_A_CALL * (depth + FIRST_CALLS), handle.vlad_deepest)
         if most is not None and _exported(handle, "vlad_most") is not None:
             bounds["vlad_most"] = int(min(max(most, LEAST_ROOM), UNLIMITED))
         before = {name: getattr(handle, name) for name in bounds}
@@ -356,6 +406,7 @@ class Launched(Crossing):
     fits: Callable[[], bool] = staticmethod(lambda: True)  # it does not use the memory of the process
 
     is_free = False
+    later = None
     quick: Any = None
     stop: Any = None  # Python's own interrupts suffice
 
@@ -388,6 +439,25 @@ class Launched(Crossing):
         return Tensor(self.xp.reshape(leaf, type_.of.shape))
 
 
+class Later(NamedTuple):
+    """What makes the optimised library of a text, of which there is another one. `quick`: the key of that in the cache."""
+
+    text: str
+    options: dict[str, Any]
+    quick: str
+
+    def compiled(self, machine: Machine, quick: Compiled) -> Compiled:
+        """The code that replaces `quick`. Raises Unavailable."""
+        library = _built(self.text, self.options)
+        key, _ = toolchain.address(self.text, **self.options)
+        cache.discard(self.quick)
+        cache.discard(key, cache.TEXT)
+        found = Compiled(machine, quick.interface, quick.cells, library)
+        found.shapes, found.fixed = quick.shapes, quick.fixed
+        found.lock = quick.lock  # both use the types, which change while values are encoded
+        return found
+
+
 def failure(status: int, interface: Interface) -> BaseException:
     """The exception for a status other than 0."""
     if status >= FIRST_FAILURE:
@@ -417,12 +487,13 @@ def compile_call(
     trees: Container[int] = (),
     earlier: Sequence[Shapes] = (),
     only_kept: bool = False,
+    early: bool = False,
 ) -> Compiled | Launched:
     """Compile a procedure for operands like these, when it has `variants` variants already. `earlier`: the shapes for which it
     was compiled; lengths that differ from them become sizes. `fixed`: the positions of numbers
     that had to be constants in operands of the same form. `zeros_distinct`: as of `attempts` in analysis/strategy.py. `trees`:
-    the operands whose shapes do not matter. Raises Unbounded or Unavailable; NotKept if it must be in the cache (`only_kept`)
-    and is not.
+    the operands whose shapes do not matter. `early`: a call waits for it, so that a long text need not be optimised; then there
+    is a `later`. Raises Unbounded or Unavailable; NotKept if it must be in the cache (`only_kept`) and is not.
     """
     with deep_recursion():
         known: dict[int, int] = {}
@@ -433,7 +504,7 @@ def compile_call(
     def compiled(places: Places, of_numbers: bool = False) -> Compiled | Launched:
         given = tuple([Tree(x) if n in trees else x for n, x in enumerate(with_fixed(operands, places))])
         sizes = replace(sizes_between(earlier, given), of_numbers=of_numbers)
-        options = optimize, fast_math, zeros_distinct, sizes, only_kept
+        options = optimize, fast_math, zeros_distinct, sizes, only_kept, early and not is_narrow()
         for limit in first:
             with contextlib.suppress(Unbounded):
                 return with_shapes(given, with_room(_compile, machine, f, given, limit, *options))
@@ -525,7 +596,8 @@ def _compile(
     fast_math: bool,
     zeros_distinct: int | None,
     sizes: Sizes,
-    only_kept: bool = False,
+    only_kept: bool,
+    early: bool,
 ) -> Compiled | Launched:
     call: Identity | None = None
     if cache.is_used():
@@ -539,7 +611,7 @@ def _compile(
                 toolchain.signature(),
             )
             call = identity(machine, f, operands, longest, *more, str(sizes.of_numbers), shapes=sizes.shapes)
-            kept = _kept(machine, call)
+            kept = _kept(machine, call, early)
             if kept is not None:
                 return kept
     if only_kept:
@@ -556,16 +628,20 @@ def _compile(
         xp = device_named(machine.device).xp
         kernels = import_safely("vlad.compile.emit.cuda_unit").loaded(unit.cuda, xp)
         return Launched(unit.interface, unit.cells, kernels, xp)
-    key, digest = toolchain.address(unit.text, optimize=optimize, fast_math=fast_math)
-    try:
-        _raise_if_rejected(key)
-        library = toolchain.build(unit.text, optimize=optimize, fast_math=fast_math)
-    except Rejected as rejected:
-        entry = json.dumps({"rejected": str(rejected), "seconds": toolchain.COMPILE_SECONDS}).encode()
-        cache.store(key, entry, cache.REJECTED)
-        if call is not None:
-            cache.store(call.digest, entry, cache.CALL)
-        raise
+    is_long = unit.is_plain and len(unit.text) >= LONG_TEXT and optimize > 0 and not fast_math
+    options: dict[str, Any] = {"optimize": optimize, "fast_math": fast_math, "repeatable": is_long}
+    key, digest = toolchain.address(unit.text, **options)
+    library = _quickly_built(unit.text, key, digest) if early and is_long else None
+    later = None
+    if library is not None:
+        later = Later(unit.text, options, toolchain.address(unit.text, **QUICKLY)[0])
+    else:
+        try:
+            library = _built(unit.text, options)
+        except Rejected as rejected:
+            if call is not None:
+                cache.store(call.digest, _rejection(rejected), cache.CALL)
+            raise
     numbers = {} if call is None else {id(tensor): number for number, tensor in enumerate(call.tensors)}
     if call is not None and all(id(tensor) in numbers for tensor in unit.given):
         with contextlib.suppress(Unwritable):
@@ -575,8 +651,46 @@ def _compile(
                 "interface": unit.interface.text(),
                 "given": [numbers[id(tensor)] for tensor in unit.given],
             }
+            if later is not None:  # for the next process, if this one ends before the other library is made
+                found |= {"options": options, "quick": later.quick}
+                cache.store(key, zlib.compress(unit.text.encode(), 1), cache.TEXT)
             cache.store(call.digest, json.dumps(found).encode(), cache.CALL)
-    return Compiled(machine, unit.interface, unit.cells, library, unit.given)
+    compiled = Compiled(machine, unit.interface, unit.cells, library, unit.given)
+    if later is not None:
+        compiled.improve(later)
+    return compiled
+
+
+QUICKLY: dict[str, Any] = {"optimize": 0, "repeatable": True}
+_without_quick: set[toolchain.Compiler] = set()  # those that failed so
+
+
+def _quickly_built(text: str, key: str, digest: str) -> Any:
+    """The library of a text that is not optimised; None if the C compiler does not make it faster than the other, which has the
+    given key, or cannot. That is remembered: the other one then has the reason, or does without."""
+    compiler = toolchain.find_compiler()
+    if compiler.kind == "tcc" or compiler in _without_quick or cache.has(key):
+        return None
+    try:
+        return toolchain.build(text, **QUICKLY)
+    except Unavailable:
+        _without_quick.add(compiler)
+        return None
+
+
+def _built(text: str, options: dict[str, Any]) -> Any:
+    """The library of a text. Raises Unavailable; Rejected if the C compiler rejects the text, or did in an earlier process."""
+    key, _ = toolchain.address(text, **options)
+    _raise_if_rejected(key)
+    try:
+        return toolchain.build(text, **options)
+    except Rejected as rejected:
+        cache.store(key, _rejection(rejected), cache.REJECTED)
+        raise
+
+
+def _rejection(rejected: Rejected) -> bytes:
+    return json.dumps({"rejected": str(rejected), "seconds": toolchain.COMPILE_SECONDS}).encode()
 
 
 def _store_refusal(call: Identity, unbounded: Unbounded) -> None:
@@ -604,9 +718,9 @@ def _raise_if(entry: Any) -> None:
         raise Rejected(entry["rejected"])
 
 
-def _kept(machine: Machine, call: Identity) -> Compiled | None:
-    """The result of an earlier process for the same call; None if there is none. Raises Unbounded or Rejected if that process
-    did, under the same limit."""
+def _kept(machine: Machine, call: Identity, early: bool) -> Compiled | None:
+    """The result of an earlier process for the same call; None if there is none. `early`: as of `compile_call`. Raises Unbounded
+    or Rejected if that process did, under the same limit."""
     data = cache.lookup(call.digest, cache.CALL)
     if data is None:
         return None
@@ -618,10 +732,23 @@ def _kept(machine: Machine, call: Identity) -> Compiled | None:
             raise unbounded
         _raise_if(entry)
         library = toolchain.loaded(entry["library"], entry["digest"])
+        later = None
+        if library is None and early and "quick" in entry:
+            later = _kept_for_later(entry)
+            library = None if later is None else toolchain.loaded(later.quick, entry["digest"])
         if library is None:
             return None
         given = [call.tensors[number] for number in entry["given"]]
         interface = read_interface(entry["interface"])
     except FOREIGN:
         return None
-    return Compiled(machine, interface, call.cells, library, given)
+    compiled = Compiled(machine, interface, call.cells, library, given)
+    if later is not None:
+        compiled.improve(later)
+    return compiled
+
+
+def _kept_for_later(entry: Any) -> Later | None:
+    """What an earlier process, which ended too soon, left to do for a call; None if the C text is not kept."""
+    text = cache.lookup(entry["library"], cache.TEXT)
+    return None if text is None else Later(zlib.decompress(text).decode(), entry["options"], entry["quick"])

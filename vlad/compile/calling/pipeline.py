@@ -147,7 +147,7 @@ class Unit:
             else:
                 extents = extents_of(sizes, analysis.types, crossing)
                 emitted = c_unit.emit(self.program, extents, len(sizes.sizes), sizes.late)
-            self.text, self.given = emitted.text, emitted.given
+            self.text, self.given, self.is_plain = emitted.text, emitted.given, emitted.is_plain
             self.interface = Interface(
                 specializer.layout,
                 root.operands[: len(operands)],

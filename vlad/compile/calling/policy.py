@@ -5,7 +5,8 @@ own `apply`.
 
     evaluate   never
     compile    each call first, for the types of its operands; a call that cannot be compiled runs on tier 0, and `notify` is
-               called with the place and the reason, once for each (notices.py)
+               called with the place and the reason, once for each (notices.py). Where the C compiler would take long, the call
+               runs code that is not optimised, until other code is made beside it (finishing.py); with the same results
     auto       a call starts on tier 0. If it runs longer than A_MOMENT, it is compiled meanwhile, in another process where
                that is possible, and restarts, compiled, as soon as that is done: code is pure, so the result is the same.
                If an earlier run of the program was faster compiled, the call starts compiled (costs.py)
@@ -35,6 +36,7 @@ from vlad.compile.analysis.static_operands import MOST_WRITTEN, form
 from vlad.compile.analysis.trees import is_tree
 from vlad.compile.calling.background import BACKGROUND, Superseded
 from vlad.compile.calling.effects import Effects
+from vlad.compile.calling.finishing import Finishing
 from vlad.compile.calling.preemption import Job, Switch, prefer_interrupt
 from vlad.compile.calling.variants import Entry, Options
 from vlad.compile.ir.refusals import (
@@ -43,7 +45,9 @@ from vlad.compile.ir.refusals import (
     Mismatch,
     Narrow,
     NoCompiler,
+    NotYet,
     Rejected,
+    Replaced,
     TooNested,
     Unavailable,
     Unbounded,
@@ -278,14 +282,14 @@ class Tiers:
         """Compile a procedure for operands like these. Raises VladError with the reason if that is impossible."""
         entry = self.entry(f, options)
         if not any(compiled.takes(operands) for compiled in entry.variants):
-            self._surely_compiled(entry, operands)
+            self._surely_compiled(entry, operands, early=False)
 
-    def _surely_compiled(self, entry: Entry, operands: tuple[Value, ...]) -> Any:
+    def _surely_compiled(self, entry: Entry, operands: tuple[Value, ...], early: bool = True) -> Any:
         if self.policy == "evaluate":
             why = "it counts operations" if self.machine.metered else "its tier is evaluate"
             hint = 'Session(tier="auto") does'
             raise VladError("not-compiled", f"This session compiles nothing: {why}", hint=hint)
-        compiled = None if entry.disagrees else self.compile(entry, operands)
+        compiled = None if entry.disagrees else self.compile(entry, operands, early=early)
         if compiled is None:
             raise self._refusal(entry)
         if compiled.interface.result is None:
@@ -333,11 +337,19 @@ class Tiers:
         return Entry(f, options or (self.optimize, self.fast_math))
 
     def compile(
-        self, entry: Entry, operands: tuple[Value, ...], apart: bool = False, only_kept: bool = False
+        self,
+        entry: Entry,
+        operands: tuple[Value, ...],
+        apart: bool = False,
+        only_kept: bool = False,
+        early: bool = True,
     ) -> Any:
         """A new variant (executable.Compiled) for operands like these; None if it is impossible, with its `reason`, or if
-        a global was redefined meanwhile. `apart`: in another process, if possible; `only_kept`: from the cache, or not at all.
+        a global was redefined meanwhile. `apart`: in another process, if possible, beside an evaluation; `only_kept`: from the
+        cache, or not at all; `early`: a call waits for it, unless `apart`, so that it may be replaced by better code.
         """
+        # beside evaluations nothing is compiled where addresses are limited, and a call on tier 0 has a result in the end
+        early = early and not (apart or only_kept or has_limited_addresses())
         with self.lock:  # not in the middle of `redefine`
             meanings = self._meanings
         form_of = form(operands)
@@ -349,6 +361,7 @@ class Tiers:
         options = {
             "optimize": optimize,
             "fast_math": fast_math,
+            "early": early,
             "variants": len(entry.variants),
             "fixed": entry.fixed.get(form_of, ()),
             "zeros_distinct": entry.zeros_distinct,
@@ -407,7 +420,28 @@ class Tiers:
             if form_of is not None:
                 entry.fixed[form_of] = compiled.fixed
             self._open(entry)
+        later, compiled.later = compiled.later, None
+        if later is not None:
+            BACKGROUND.add(Finishing(self, entry, compiled, later))
         return compiled
+
+    def replace(self, entry: Entry, quick: Any, better: Any) -> None:
+        """Use better code from the next call on, and at once in a call in progress, unless the old code is out of date."""
+        with self.lock:
+            if quick not in entry.variants:
+                return
+            entry.variants = [better if one is quick else one for one in entry.variants]
+            quick.replacement = better
+            self._open(entry)
+        if quick.stop is not None:
+            quick.stop()
+
+    def stays_quick(self, unavailable: Unavailable) -> None:
+        """Give notice, once, that code is not optimised."""
+        from vlad.compile.native import toolchain
+
+        if not (toolchain.ending or self.closed):
+            warn_once(f"running code that is not optimised: {unavailable}")
 
     def _nothing_compiled(self, reason: str, hint: str) -> None:
         """Give notice that there is no compiler."""
@@ -635,6 +669,7 @@ class Tiers:
     def close(self) -> None:
         """Discard everything for good, including work in the compiler's thread."""
         self.closed = True
+        BACKGROUND.remove_all(self)
         while not BACKGROUND.wait_until_idle(self, A_MOMENT):
             from vlad.compile.native import toolchain
 
@@ -680,14 +715,16 @@ class Tiers:
             try:
                 with Interruptible(compiled.stop):
                     return compiled(*operands)
-            except Mismatch as mismatch:  # no error: its place is irrelevant
-                return mismatch
+            except (Mismatch, Replaced) as other:  # no error: its place is irrelevant
+                return other
 
         begun = self._effects.at  # not 0 if Python makes the call on behalf of another
         try:
             result = self.machine.guarded(run, stop=compiled.stop)
             if type(result) is Mismatch:
                 raise result
+            if type(result) is Replaced:
+                return self._run(compiled.replacement, operands, f, argument, entry, surely)
             return result
         except Failed as failed:
             self._effects.again(begun)
@@ -699,6 +736,8 @@ class Tiers:
                 if fresh is not None:
                     return self._run(fresh, operands, f, argument, entry, surely)
             result = self.machine.apply(f, argument)
+            if isinstance(failed, NotYet):
+                return result
             if isinstance(failed, Narrow):  # the compiled code is correct
                 self._notice_call(entry, failed.what, ADDRESSES, surely)
                 return result

@@ -58,7 +58,8 @@ WORDS = {"d": "d", "b": "i", "p": "p"}
 @dataclass(frozen=True, slots=True)
 class Emitted:
     """A unit's text; the layout of the words of a call; its failures by status - FIRST_FAILURE; the tensors whose entries are
-    passed with each call; and the flags of calling/interface.Interface."""
+    passed with each call; the flags of calling/interface.Interface; and whether the code is plain: of scalars, without effects.
+    Then its results do not depend on how far the C compiler optimises it."""
 
     text: str
     words: CallWords
@@ -68,6 +69,7 @@ class Emitted:
     stops: bool = False
     direct: bool = False
     largest: int = 0
+    is_plain: bool = False
 
 
 def emit(
@@ -79,7 +81,7 @@ def emit(
     text, needs, (entry,) = unit.text(unit.exports), unit.needs, program.entries
     return Emitted(
         text, unit.words(entry), unit.failures, unit.given, bool(unit.facts.acts), needs.stops or bool(needs.turns),
-        unit.is_direct, needs.largest,
+        unit.is_direct, needs.largest, unit.is_plain,
     )  # fmt: skip
 
 
@@ -241,6 +243,12 @@ class CUnit(Definitions):
         words = self.words(entry)
         is_plain = words.results == "d" and words.are_operands_only and not self.sizes
         return is_plain and entry not in self.facts.fails
+
+    @property
+    def is_plain(self) -> bool:
+        """As of Emitted. Valid after the procedures have been emitted."""
+        of_tensors = self.has_kernels or self.has_arrays or self.decomposes or bool(self.multiplies)
+        return not (of_tensors or self.needs.vectors or self.facts.acts)
 
     def words(self, entry: Function) -> CallWords:
         """The layout of the words of a call. A standalone unit takes only the leaves of the operands. Valid after the procedures

@@ -110,5 +110,13 @@ class TooNested(Failed):
     """Its calls are nested more deeply than the limit of depth leaves room for: tier 0 may need less."""
 
 
+class NotYet(Failed):
+    """The call is nested too deeply for code that is not optimised yet, and has larger frames."""
+
+
+class Replaced(Exception):
+    """Better machine code has taken the place of this, which the call has to begin again with."""
+
+
 class Mismatch(Exception):
     """An argument does not have the type for which the code was compiled."""

@@ -1,11 +1,11 @@
 """Compiled units on disk, by content: `lookup`, `store`, and the entries for `vlad cache`.
 
 An entry is one file: KEY.so is a library; KEY.call names the library for a call of the language, so that it is not analysed
-again, or has the reason why the call is not compiled; KEY.rejected has the reason why the C compiler rejected a text; KEY.costs
-has what the calls of a program took (calling/costs.py). It ends with a trailer, the digest of the preceding bytes. It is written
-beside its place and renamed, so that concurrent writers, a kill or a full disk leave either a complete entry or none. Lookups
-return the checked bytes, never a file name, whose contents might be changed meanwhile. The folder must belong to the user, and be
-writable by no other. Any failure of the cache counts as a miss.
+again, or has the reason why the call is not compiled; KEY.text is the C text of a library that is yet to be made; KEY.rejected
+has the reason why the C compiler rejected a text; KEY.costs has what the calls of a program took (calling/costs.py). It ends with
+a trailer, the digest of the preceding bytes. It is written beside its place and renamed, so that concurrent writers, a kill or a
+full disk leave either a complete entry or none. Lookups return the checked bytes, never a file name, whose contents might be
+changed meanwhile. The folder must belong to the user, and be writable by no other. Any failure of the cache counts as a miss.
 
 Entries also travel from one process to another: within `carried`, a thread finds them in a dictionary, and adds to it those that
 it stores.
@@ -31,8 +31,8 @@ from vlad.control.regular_files import open_regular
 
 MAGIC = b"\nvlad-unit-1 "
 TRAILER = len(MAGIC) + 64
-LIBRARY, CALL, REJECTED = ".so", ".call", ".rejected"
-SUFFIXES = (LIBRARY, CALL, REJECTED, COSTS)
+LIBRARY, CALL, TEXT, REJECTED = ".so", ".call", ".text", ".rejected"
+SUFFIXES = (LIBRARY, CALL, TEXT, REJECTED, COSTS)
 DEFAULT_MEGABYTES = 256
 STALE_SECONDS = 3600.0  # an older temporary file belongs to a writer that was killed
 
@@ -112,6 +112,14 @@ def lookup(key: str, suffix: str = LIBRARY) -> bytes | None:
     return None
 
 
+def has(key: str, suffix: str = LIBRARY) -> bool:
+    """Whether there seems to be an entry: it may be damaged."""
+    if _this_thread.carried is not None and key + suffix in _this_thread.carried:
+        return True
+    path = _opened()
+    return path is not None and os.path.exists(os.path.join(path, key + suffix))
+
+
 def _trailer(data: bytes) -> bytes:
     return MAGIC + hashlib.sha256(data).hexdigest().encode()
 
@@ -139,6 +147,15 @@ def store(key: str, data: bytes, suffix: str = LIBRARY) -> None:
     with contextlib.suppress(OSError):
         masked(write)  # an interrupt between opening and assignment would leak the file
         _trim_sometimes(path, len(data))
+
+
+def discard(key: str, suffix: str = LIBRARY) -> None:
+    """Remove an entry, if there is one."""
+    if _this_thread.carried is not None:
+        _this_thread.carried.pop(key + suffix, None)
+    path = _opened()
+    if path is not None:
+        _remove(path, key + suffix)
 
 
 def _limit() -> float:

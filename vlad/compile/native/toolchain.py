@@ -274,7 +274,16 @@ FAST_MATH = (
 SECOND_LEVEL = ("-O1", "-foptimize-sibling-calls", "-finline-small-functions", "-findirect-inlining")
 
 
-def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> list[str]:
+# Functions of the C library whose results are not always the nearest numbers. A C compiler that finds an operand of theirs to be
+# constant computes the result itself, more exactly, and replaces a power by a product: the more often, the more it optimises.
+INEXACT = """acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp expm1 hypot lgamma log log10 log1p log2 pow sin sinh tan
+tanh tgamma cosl logl powl sinl""".split()  # noqa: SIM905
+
+
+def flags(
+    compiler: Compiler, optimize: int, fast_math: bool, native: bool, repeatable: bool = False
+) -> list[str]:
+    """`repeatable`: code of scalars has the same results at each level."""
     if compiler.kind == "tcc":
         return ["-w"]  # it does not optimise
     # without -O2, sums are not vectorised
@@ -300,6 +309,8 @@ def flags(compiler: Compiler, optimize: int, fast_math: bool, native: bool) -> l
         chosen.append("-DVLAD_UNROLLS")
     if compiler.kind == "gcc" and has_vector_math():
         chosen.append("-DVLAD_VECTOR_MATH")
+    if repeatable:
+        chosen += [f"-fno-builtin-{name}" for name in INEXACT]
     return chosen
 
 
@@ -329,11 +340,13 @@ def build(
     fast_math: bool = False,
     native: bool = True,
     include: Sequence[str] = (),
+    repeatable: bool = False,
 ) -> Any:
-    """The loaded library of a text, as a cffi object. `include`: folders of headers. Raises Unavailable."""
+    """The loaded library of a text, as a cffi object. `include`: folders of headers; `repeatable`: as of `flags`. Raises
+    Unavailable."""
     compiler = find_compiler()
-    options = [*flags(compiler, optimize, fast_math, native), *_included(include)]
-    key, digest = address(text, optimize=optimize, fast_math=fast_math, native=native, include=include)
+    options = [*flags(compiler, optimize, fast_math, native, repeatable), *_included(include)]
+    key, digest = _address(text, compiler, options)
     kept = loaded(key, digest)
     if kept is not None:
         return kept
@@ -353,10 +366,15 @@ def address(
     fast_math: bool = False,
     native: bool = True,
     include: Sequence[str] = (),
+    repeatable: bool = False,
 ) -> tuple[str, str]:
     """The key of a text's library in the cache, and the digest by which it is recognised. Raises Unavailable."""
     compiler = find_compiler()
-    options = [*flags(compiler, optimize, fast_math, native), *_included(include)]
+    options = [*flags(compiler, optimize, fast_math, native, repeatable), *_included(include)]
+    return _address(text, compiler, options)
+
+
+def _address(text: str, compiler: Compiler, options: list[str]) -> tuple[str, str]:
     return _key(text, compiler, options), hashlib.sha256(text.encode()).hexdigest()
 
 
