@@ -23,6 +23,7 @@ import vlad
 from vlad.compile.calling.fast_call import MOST_ENTRIES, MOST_PARTS
 from vlad.compile.native.c_extension import border
 from vlad.control.native_interrupts import Interruptible
+from vlad.data.tensors import Tensor
 from vlad.python.derivatives import Gradient
 
 PROGRAM = """
@@ -601,3 +602,13 @@ assert f.quicks and slope.quicks and g.quicks and border.border() is None
 def test_without_headers_python_makes_the_calls() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT], stdout=subprocess.PIPE, text=True, check=True)
     assert done.stdout == "[1.0, array([0.5, 1.5])] (2.0,) 0.0\n" * 3
+
+
+def test_a_call_is_busy_until_it_has_freed_its_memory(session: vlad.Session) -> None:
+    f = session.eval("(define (shares a) ((gradient-R logsumexp) a)) shares")
+    assert np.allclose(f(np.ones(100)), 0.01)
+    compiled = session.tiers.entries[id(f.value)].variants[0]
+    rest, busy = compiled.rest, []
+    compiled.rest = lambda: (busy.append(bool(compiled.busy)), rest())[1]
+    compiled(Tensor(np.ones(100)))
+    assert busy == [True] and not compiled.busy

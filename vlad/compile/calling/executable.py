@@ -260,13 +260,15 @@ class Compiled(Crossing):
                 self.busy.append(self.lock)
                 return self._called(operands)
             finally:  # always: boxes and values are freed, and their ids and addresses reused
-                self.busy.clear()
-                self._made.clear()
-                self._seen.clear()
-                if self._give_back is not None and self.watch.limits.memory is not None:
-                    self._give_back()
-                if self.rest is not None:
-                    self.rest()
+                try:
+                    self._made.clear()
+                    self._seen.clear()
+                    if self._give_back is not None and self.watch.limits.memory is not None:
+                        self._give_back()
+                    if self.rest is not None:
+                        self.rest()
+                finally:  # last: short calls of other threads do not take the lock
+                    self.busy.clear()
 
     def _called(self, operands: tuple[Value, ...]) -> Value:
         leaves: list[Any] = []

@@ -3,6 +3,8 @@
    hold Python's lock (GIL), and create no object that Python's collector tracks between the first word that is written and the last one
    that is read: no other code accesses the words meanwhile. Longer calls take a separate lock, and release the GIL while they run. */
 
+#pragma GCC optimize("align-functions=64") /* the time of a short call varies by its places in cache lines */
+#define NDEBUG /* for the headers of Python */
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
@@ -24,6 +26,8 @@ struct part {
   int kind, rank;
   PyObject *object;    /* a constant (a float for an operand), or a tensor's dtype */
   npy_intp *shape;     /* -1 - n for the length with the number n, which is known only in a call; for a length that itself */
+  npy_intp *measured;  /* room for the shape in a call */
+  npy_intp bytes;      /* of the entries of a tensor of known shape */
   Py_ssize_t number;   /* of its word among the results, */
   Py_ssize_t target;   /* and of the word with the address at which to write its entries; -1: none */
 };
@@ -67,16 +71,16 @@ static int as_real(PyObject *x, double *real) {
   return 0;
 }
 
-/* The shape of a tensor in this call; `room` is for one that differs from call to call. */
-static npy_intp *shape_of(Call const *call, struct part const *part, npy_intp *room) {
+/* The shape of a tensor in this call. */
+static inline npy_intp const *shape_of(Call const *call, struct part const *part) {
   if (!call->measure) return part->shape;
   for (int axis = 0; axis < part->rank; axis++)
-    room[axis] = part->shape[axis] < 0 ? call->lengths[-1 - part->shape[axis]] : part->shape[axis];
-  return room;
+    part->measured[axis] = part->shape[axis] < 0 ? call->lengths[-1 - part->shape[axis]] : part->shape[axis];
+  return part->measured;
 }
 
 /* Is it an array of a dtype and rank, with contiguous entries in C order? */
-static int is_like(PyObject *x, struct part const *part) {
+static inline int is_like(PyObject *x, struct part const *part) {
   if (Py_TYPE(x) != &PyArray_Type) return 0;
   PyArrayObject *array = (PyArrayObject *)x;
   return (PyObject *)PyArray_DESCR(array) == part->object && PyArray_NDIM(array) == part->rank && PyArray_IS_C_CONTIGUOUS(array) &&
@@ -84,12 +88,11 @@ static int is_like(PyObject *x, struct part const *part) {
 }
 
 /* Is it such an array of a tensor's shape? */
-static int is_of(Call const *call, PyObject *x, struct part const *part) {
+static inline int is_of(Call const *call, PyObject *x, struct part const *part) {
   if (!is_like(x, part)) return 0;
-  npy_intp const *shape = PyArray_DIMS((PyArrayObject *)x);
-  if (!call->measure) return PyArray_CompareLists(shape, part->shape, part->rank);
+  npy_intp const *found = PyArray_DIMS((PyArrayObject *)x), *shape = shape_of(call, part);
   for (int axis = 0; axis < part->rank; axis++)
-    if (shape[axis] != (part->shape[axis] < 0 ? call->lengths[-1 - part->shape[axis]] : part->shape[axis])) return 0;
+    if (found[axis] != shape[axis]) return 0;
   return 1;
 }
 
@@ -102,9 +105,8 @@ static long as_length(PyObject *x) {
 
 enum { UNSERVED, SHORT_CALL, LONG_CALL };
 
-/* Finds the lengths in this call. Whether operands have these lengths is not tested. */
+/* Finds the lengths in this call, if not all are known. Whether operands have these lengths is not tested. */
 static int measure(Call *call, PyObject *const *arguments) {
-  if (!call->measure) return SHORT_CALL;
   for (Py_ssize_t i = 0; i < call->sizes; i++) call->lengths[i] = 0;
   for (Py_ssize_t i = 0; i < call->operands; i++) {
     struct part const *part = &call->parts[i];
@@ -175,7 +177,7 @@ static int add_parts(struct parts *parts, PyObject *x) {
 static int put_operands(Call *call, PyObject *const *arguments) {
   union word *word = call->words;
   double real;
-  if (!measure(call, arguments)) return 0;
+  if (call->measure && !measure(call, arguments)) return 0;
   for (Py_ssize_t i = 0; i < call->operands; i++) {
     struct part const *part = &call->parts[i];
     if (part->kind == REAL) {
@@ -202,9 +204,9 @@ static int put_arrays(Call *call, PyObject **leaves) {
     struct part const *part = &call->parts[call->operands + i];
     leaves[i] = NULL;
     if (part->kind != TENSOR) continue;
-    npy_intp room[NPY_MAXDIMS], *shape = shape_of(call, part, room);
     Py_INCREF(part->object);
-    leaves[i] = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)part->object, part->rank, shape, NULL, NULL, 0, NULL);
+    PyArray_Descr *kind = (PyArray_Descr *)part->object;
+    leaves[i] = PyArray_NewFromDescr(&PyArray_Type, kind, part->rank, shape_of(call, part), NULL, NULL, 0, NULL);
     if (!leaves[i]) {
       release_all(leaves, i);
       return 0;
@@ -219,7 +221,8 @@ static int take_leaves(Call *call, PyObject **leaves) {
     struct part const *part = &call->parts[call->operands + i];
     if (part->kind == TENSOR) {
       PyArrayObject *array = (PyArrayObject *)leaves[i];
-      if (part->target < 0) memcpy(PyArray_DATA(array), call->results[part->number].p, PyArray_NBYTES(array));
+      npy_intp bytes = call->measure ? PyArray_NBYTES(array) : part->bytes;
+      if (part->target < 0) memcpy(PyArray_DATA(array), call->results[part->number].p, bytes);
       PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
     } else {
       leaves[i] = part->kind == REAL     ? PyFloat_FromDouble(call->results[part->number].d)
@@ -430,11 +433,13 @@ static int read_part(PyObject *from, struct part *part) {
   if (!PyArg_ParseTuple(from, "iOO!nn", &part->kind, &object, &PyTuple_Type, &shape, &part->number, &part->target)) return 0;
   part->object = Py_NewRef(object);
   part->rank = (int)PyTuple_GET_SIZE(shape);
-  part->shape = PyMem_Calloc(part->rank + 1, sizeof(npy_intp));
+  part->shape = PyMem_Calloc(2 * part->rank + 1, sizeof(npy_intp));
   if (!part->shape) return PyErr_NoMemory() != NULL;
+  part->measured = part->shape + part->rank;
   if (part->kind == TENSOR && !PyArray_API && _import_array() < 0) return 0;
   if (part->kind == TENSOR && !PyArray_DescrCheck(object)) return PyErr_Format(PyExc_TypeError, "a tensor has a dtype") != NULL;
-  for (int i = 0; i < part->rank; i++) part->shape[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
+  if (part->kind == TENSOR) part->bytes = PyDataType_ELSIZE((PyArray_Descr *)object);
+  for (int i = 0; i < part->rank; i++) part->bytes *= part->shape[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
   return !PyErr_Occurred();
 }
 
