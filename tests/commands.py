@@ -29,9 +29,10 @@ def command(
     text: str | bytes = "",
     timeout: float = 100,
     environment: Mapping[str, str] = os.environ,
+    is_joined: bool = False,
 ) -> subprocess.CompletedProcess[str]:
     """The result of `vlad WORD ...` in a folder, with a text as its input. Variables of the environment that Python reads when
-    it starts have no effect."""
+    it starts have no effect. `is_joined`: errors are in the output, in order."""
     line = [os.fspath(word) for word in words]
     request = {"words": line, "cwd": str(cwd), "environment": dict(environment)}
     with contextlib.ExitStack() as stack:
@@ -39,11 +40,13 @@ def command(
         for file, contents in zip(files, (text, "", "", json.dumps(request)), strict=True):
             file.write(contents.encode() if isinstance(contents, str) else contents)
             file.seek(0)
+        if is_joined:
+            files[2] = files[1]
         status = _server().run([file.fileno() for file in files], timeout)
         out, err = [
             os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode() for file in files[1:3]
         ]
-        return subprocess.CompletedProcess(["vlad", *line], status, out, err)
+        return subprocess.CompletedProcess(["vlad", *line], status, out, "" if is_joined else err)
 
 
 class _Server:

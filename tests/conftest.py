@@ -81,9 +81,10 @@ def pytest_xdist_auto_num_workers() -> int:
 
 # Few tests, which take long.
 LONG = {
-    "test_addresses.py", "test_auto.py", "test_cache.py", "test_kernels.py", "test_lengths.py", "test_machine.py",
-    "test_matrices.py", "test_matrix_functions.py", "test_memory.py", "test_packaging.py", "test_programs.py", "test_raising.py",
-    "test_read_back.py", "test_several_shapes.py", "test_strings.py", "test_structures.py", "test_terminal.py",
+    "test_addresses.py", "test_auto.py", "test_cache.py", "test_derivatives.py", "test_kernels.py", "test_lengths.py",
+    "test_machine.py", "test_matrices.py", "test_matrix_functions.py", "test_memory.py", "test_packaging.py",
+    "test_programs.py", "test_raising.py", "test_range.py", "test_read_back.py", "test_several_shapes.py",
+    "test_strings.py", "test_structures.py", "test_terminal.py",
 }  # fmt: skip
 
 
@@ -105,6 +106,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _ByFile | No
     return _ByFile(config, log)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Without collecting cyclic garbage, as there is hardly any."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Compile the module by which Python calls machine code before any test, with the system's compiler: the quickest one lacks
     headers. Collecting cyclic garbage took an eighth of the time: objects that exist before the first test are frozen, and later
@@ -113,7 +124,7 @@ def pytest_collection_finish() -> None:
     border()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(5_000, 20, 20)
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -18,12 +18,14 @@ import io
 import math
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from commands import command
 from vlad.repl.commands import enter
 from vlad.repl.interrupts import Interrupts
 from vlad.repl.shell import Shell
@@ -46,6 +48,9 @@ PAGES = [
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![\w.])")
 SHOWN = re.compile(r";\s*=>\s*(.*)$", re.MULTILINE)
+STATUS = '; echo "status $?"'
+# A line of `vlad` with words in single quotes, or in double quotes without what a shell replaces there.
+PLAIN = re.compile(rf"""vlad( ([\w./:,+=-]+|'[^']*'|"[^"$`\\]*"))*({re.escape(STATUS)})?""")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 # `sh` sets up machines and is not run. `scheme` is in the pages that docs/make_reference.py makes, from texts whose examples
 # tests/test_help.py runs, and marks the grammar in docs/saving.md.
@@ -149,19 +154,29 @@ class Page:
 
     def console(self, block: Block) -> None:
         for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
-            command, _, expected = part.partition("\n")
-            own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-            path = f"{self.folder / 'bin'}{os.pathsep}{own['PATH']}"
-            done = subprocess.run(
-                ["sh", "-c", command],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                cwd=self.folder,
-                env={**own, "PATH": path, "PYTHONPATH": str(ROOT)},
-                timeout=120,
-            )
-            check(block, f"$ {command}\n{done.stdout.decode()}", f"$ {command}\n{expected}")
+            line, _, expected = part.partition("\n")
+            printed = self.forked(line) if PLAIN.fullmatch(line) else self.in_shell(line)
+            check(block, f"$ {line}\n{printed}", f"$ {line}\n{expected}")
+
+    def forked(self, line: str) -> str:
+        """The output of a line that needs no shell."""
+        words = shlex.split(line.removesuffix(STATUS))
+        done = command(*words[1:], cwd=self.folder, is_joined=True, timeout=120)
+        return done.stdout + (f"status {done.returncode}\n" if line.endswith(STATUS) else "")
+
+    def in_shell(self, line: str) -> str:
+        own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        path = f"{self.folder / 'bin'}{os.pathsep}{own['PATH']}"
+        done = subprocess.run(
+            ["sh", "-c", line],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=self.folder,
+            env={**own, "PATH": path, "PYTHONPATH": str(ROOT)},
+            timeout=120,
+        )
+        return done.stdout.decode()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

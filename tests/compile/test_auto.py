@@ -19,6 +19,8 @@ from hypothesis.strategies import sampled_from
 import vlad
 from vlad.compile.calling import executable, policy, preemption
 from vlad.compile.calling.background import BACKGROUND, SWITCH_INTERVAL, Abandoned
+from vlad.compile.calling.compiling_process import PROCESS
+from vlad.compile.calling.costs import Costs
 from vlad.compile.ir.refusals import Unbounded
 from vlad.control import debug, gil_yield
 from vlad.evaluate.limits import out_of_time
@@ -245,28 +247,40 @@ def test_what_is_evaluated_inside_writes_and_does_not_give_way(monkeypatch: pyte
     assert len(written) == counts[0] == counts[1] < 1e8
 
 
+@pytest.fixture
+def compiles_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process, as another one takes longer to start than the calls take; and beside tier 0 in each session, though the
+    first has found out that compiled code is quicker.
+    """
+    monkeypatch.setattr(PROCESS, "compiled", lambda *operands: None)
+    monkeypatch.setattr(Costs, "of", lambda *operands: None)
+    monkeypatch.setattr(preemption, "AGAIN_SECONDS", 0.001)
+    monkeypatch.setattr(policy, "A_MOMENT", 0.0)
+
+
 def give_way() -> None:
     """From a deep recursion, which takes its time."""
+    switched = 0
     for depth in range(100_000, 400_000, 10_000):
         session = vlad.Session(tier="auto")
         f = session.eval("(define (depth n) (if (= n 0) 0 (+ 1 (depth (- n 1))))) depth")
         assert [f(float(depth)) for _ in range(3)] == [depth] * 3
         assert session.tiers.job is None
+        switched += bool(session.tiers.entries[id(f.value)].variants)
         session.close()
+    assert switched > 0
 
 
-def test_a_thread_that_was_switched_may_be_switched_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preemption, "AGAIN_SECONDS", 0.001)
-    monkeypatch.setattr(policy, "A_MOMENT", 0.0)
+@pytest.mark.usefixtures("compiles_at_once")
+def test_a_thread_that_was_switched_may_be_switched_again() -> None:
     give_way()
 
 
+@pytest.mark.usefixtures("compiles_at_once")
 def test_a_switch_in_another_thread_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be interrupted during its cleanup."""
     # what arrives in a finalizer is dropped; while pytest reports that, the next may arrive
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
-    monkeypatch.setattr(preemption, "AGAIN_SECONDS", 0.001)
-    monkeypatch.setattr(policy, "A_MOMENT", 0.0)
     failed: list[BaseException] = []
 
     def in_thread() -> None:

@@ -152,6 +152,8 @@ def test_libraries_are_unloaded(ending: str) -> None:
         gc.collect()
         return *mapped(), len(os.listdir("/proc/self/fd"))
 
+    gc.collect()
+    gc.freeze()  # what other tests have left need not be gone through in each session
     areas, megabytes, files = sessions(3)
     for _ in range(2):
         more_areas, more_megabytes, more_files = sessions(6)

@@ -32,6 +32,7 @@ Array = Any
 NUMPY_ADDRESSES = 128 << 20
 
 
+@functools.cache  # to ask for the number of processors takes longer than an operation
 def load_numpy() -> Any:
     return import_safely("numpy", NUMPY_ADDRESSES + (32 << 20) * (os.cpu_count() or 1))
 
