@@ -7,6 +7,7 @@ binds and that are live at its head; so liveness decides what a loop, and its de
 from __future__ import annotations
 
 import ast
+import weakref
 from collections.abc import Iterator, Sequence
 
 Function = ast.FunctionDef | ast.Lambda
@@ -72,9 +73,20 @@ def changed_by(node: ast.AST) -> ast.Name | None:
 def bound_in(statements: Sequence[ast.AST]) -> list[str]:
     """The names that statements bind, in the order of the text."""
     found: dict[str, None] = {}
-    for node in nodes_in(statements):
-        found.update(dict.fromkeys(bound_by(node)))
+    for statement in statements:
+        own = _bound.get(statement)
+        if own is None:
+            own = {}
+            for node in within(statement):
+                own.update(dict.fromkeys(bound_by(node)))
+            _bound[statement] = own
+        found.update(own)
     return list(found)
+
+
+# What was found of trees, which do not change.
+_bound: weakref.WeakKeyDictionary[ast.AST, dict[str, None]] = weakref.WeakKeyDictionary()
+_read: weakref.WeakKeyDictionary[ast.AST, Names] = weakref.WeakKeyDictionary()
 
 
 def targets(target: ast.AST) -> list[str]:
@@ -86,6 +98,13 @@ def read_in(node: ast.AST) -> Names:
     """The names that a tree reads from outside: without those that its functions and comprehensions bind themselves."""
     if isinstance(node, ast.Name):
         return NOTHING if isinstance(node.ctx, ast.Store) else frozenset({node.id})
+    found = _read.get(node)
+    if found is None:
+        found = _read[node] = _read_inside(node)
+    return found
+
+
+def _read_inside(node: ast.AST) -> Names:
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         return free_in(node) | _read_in([*node.args.defaults, *filter(None, node.args.kw_defaults)])
     if isinstance(node, COMPREHENSIONS):
