@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from vlad.control.safe_import import import_safely
 from vlad.core.extents import Extent
 from vlad.core.types import Recursion, is_tensor
-from vlad.data.errors import Kind, VladError, python_exception
+from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import dtype_name
 from vlad.data.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
 from vlad.data.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
@@ -36,7 +37,7 @@ def _error(message: Value) -> Value:
 
 
 def _python_raise(kind: Value, message: Value) -> Value:
-    raise python_exception(kind.text, message.text)
+    raise import_safely("vlad.data.raised").python_exception(kind.text, message.text)
 
 
 def _abstract_python_raise(w: AbstractMachine, kind: Any, message: Any) -> Any:

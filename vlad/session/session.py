@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from vlad.compile.calling.policy import POLICIES, Tiers
 from vlad.compile.calling.variants import Options
@@ -41,11 +41,13 @@ from vlad.session.session_lock import SessionLock
 from vlad.session.top_level import TopLevel
 
 if TYPE_CHECKING:
+    from typing import ParamSpec
+
     from vlad.evaluate.machine import Machine
     from vlad.python.functions import Function
 
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
+    Parameters = ParamSpec("Parameters")
+    Result = TypeVar("Result")
 Answer = TypeVar("Answer")
 
 CAPABILITIES = ("files", "imports", "streams")
