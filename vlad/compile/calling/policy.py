@@ -36,7 +36,6 @@ from vlad.compile.analysis.static_operands import MOST_WRITTEN, form
 from vlad.compile.analysis.trees import is_tree
 from vlad.compile.calling.background import BACKGROUND, Superseded
 from vlad.compile.calling.effects import Effects
-from vlad.compile.calling.finishing import Finishing
 from vlad.compile.calling.preemption import Job, Switch, prefer_interrupt
 from vlad.compile.calling.variants import Entry, Options
 from vlad.compile.ir.refusals import (
@@ -422,6 +421,8 @@ class Tiers:
             self._open(entry)
         later, compiled.later = compiled.later, None
         if later is not None:
+            from vlad.compile.calling.finishing import Finishing  # only where the C compiler takes long
+
             BACKGROUND.add(Finishing(self, entry, compiled, later))
         return compiled
 
