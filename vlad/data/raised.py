@@ -1,0 +1,34 @@
+"""The exceptions that translated Python functions raise: each is a VladError, and of a class of Python's.
+
+In: the name of a class, and a message.  Out: the exception. Imported when the first is raised.
+"""
+
+from __future__ import annotations
+
+from vlad.data.errors import VladError
+
+
+class Raised(VladError):
+    """An exception that a translated Python function raises; its subclasses are also the classes of Python."""
+
+
+def _raised(kind: type[Exception]) -> type[Raised]:
+    return type(f"Raised{kind.__name__}", (Raised, kind), {"__module__": __name__, "__doc__": kind.__doc__})
+
+
+_RAISED = {
+    kind.__name__: _raised(kind)
+    for kind in (
+        ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, LookupError, NameError, NotImplementedError,
+        OverflowError, RuntimeError, TypeError, UnboundLocalError, ValueError, ZeroDivisionError,
+    )
+}  # fmt: skip
+globals().update({made.__name__: made for made in _RAISED.values()})  # where pickle finds them
+
+
+def python_exception(kind: str, message: str) -> Raised:
+    """The exception of Python's class `kind` that a translated function raises; other classes are RuntimeErrors that name it."""
+    if kind not in _RAISED:
+        kind, message = "RuntimeError", f"{kind}: {message}"
+    raised: type[Raised] = _RAISED[kind]
+    return raised("python-exception", message or kind)
