@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import re
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -916,9 +917,23 @@ def _lazy(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
     return collected(x, node, scope)
 
 
+def _float(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
+    """float("inf") and the like, which Python has no literals for."""
+    found = known(float)
+    assert found is not None
+    match node:
+        case ast.Call(args=[ast.Constant(value=str() as text)], keywords=[]) if _SPECIAL_NUMBER.fullmatch(
+            text.strip().lower()
+        ):
+            return literal(float(text), x.span(node))
+    return x._known_call(node, found, scope)
+
+
+_SPECIAL_NUMBER = re.compile(r"[+-]?(inf|infinity|nan)")
 SPECIAL: dict[Any, Callable[[Expressions, ast.Call, Scope], Syntax]] = {
     print: _print,
     isinstance: _isinstance,
+    float: _float,
     sum: _of_items("%py-sum", 0.0, "%py-add"),
     min: _of_items("%py-least", None, None),
     max: _of_items("%py-greatest", None, None),

@@ -42,14 +42,16 @@ def _same(names: str, count: int = 1) -> dict[str, dict[int, str]]:
 
 
 _MATH: dict[str, dict[int, str]] = {
-    **_same("sin cos tan asinh tanh erf expm1"),
-    "fabs": {1: "abs"}, "ceil": {1: "ceiling"}, "floor": {1: "floor"}, "trunc": {1: "truncate"},
+    **_same("asinh tanh erf"),
+    **{name: {1: f"%py-{name}"} for name in ("sin", "cos", "tan", "expm1", "lgamma", "floor", "cbrt", "exp2")},
+    "fabs": {1: "abs"}, "ceil": {1: "%py-ceiling"}, "trunc": {1: "%py-int"}, "comb": {2: "%py-comb"},
+    "prod": {1: "%py-product"}, "fsum": {1: "%py-sum"}, "dist": {2: "%py-distance"},
     "erfc": {1: "erfc"}, "atan": {1: "%py-atan"}, "degrees": {1: "%py-degrees"}, "radians": {1: "%py-radians"},
     "sqrt": {1: "%py-sqrt"}, "exp": {1: "%py-exp"}, "sinh": {1: "%py-sinh"}, "cosh": {1: "%py-cosh"},
     "log": {1: "%py-log", 2: "%py-log-to"}, "log2": {1: "%py-log2"}, "log10": {1: "%py-log10"}, "log1p": {1: "%py-log1p"},
     "asin": {1: "%py-asin"}, "acos": {1: "%py-acos"}, "acosh": {1: "%py-acosh"}, "atanh": {1: "%py-atanh"},
-    "gamma": {1: "%py-gamma"}, "lgamma": {1: "lgamma"},
-    "atan2": {2: "atan"}, "hypot": {2: "hypot"}, "pow": {2: "%py-power"}, "copysign": {2: "%py-copysign"},
+    "gamma": {1: "%py-gamma"},
+    "atan2": {2: "atan"}, "hypot": {2: "hypot"}, "pow": {2: "%py-math-power"}, "copysign": {2: "%py-copysign"},
     "fmod": {2: "%py-fmod"}, "gcd": {2: "gcd"}, "factorial": {1: "%py-factorial"},
 }  # fmt: skip
 _MATH_BOOLEANS = {"isnan": {1: "nan?"}, "isinf": {1: "infinite?"}, "isfinite": {1: "finite?"}}
@@ -120,7 +122,8 @@ def _table() -> dict[Any, Known]:
         for name, procedures in names.items():
             prefix = "" if module is builtins else f"{module.__name__}."
             is_real = is_number and (module is math or name in ("len", "int", "float"))
-            found[getattr(module, name)] = Known(prefix + name, procedures, is_number, is_real)
+            if hasattr(module, name):  # not in each version of Python
+                found[getattr(module, name)] = Known(prefix + name, procedures, is_number, is_real)
     return found
 
 

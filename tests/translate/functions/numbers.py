@@ -93,3 +93,38 @@ def raises(x: float = 3.0) -> float:
 def asserts(x: float = 3.0) -> float:
     assert x < 2, "x is small"
     return x
+
+
+def exact_logarithms() -> list[float]:
+    return [math.log10(1000.0), math.log2(536870912.0), math.log10(1e-5), math.log2(0.125), math.log10(2.0), int(math.log10(1e15))]
+
+
+def slope_of_a_logarithm(x: float = 1000.0) -> float:
+    return math.log10(x) + math.log2(x)
+
+
+def rounded_to_digits(x: float = 1.115) -> list[float]:
+    return [
+        round(x, 2), round(2.675, 2), round(0.15, 1), round(1.25, 1), round(-2.675, 2), round(1.005, 2), round(1234.5, -2),
+        round(x, 400), round(x, None), round(1e300, 3), round(0.5, 0), round(2.5, 0), round(1e22 + 1, 2),
+    ]  # fmt: skip
+
+
+def beyond_all_numbers(x: float = float("inf")) -> list[float]:
+    return [-1.0 // x, 1.0 // x, -1.0 // -x, min(x, float("-inf")), float("Infinity"), 5 % x]
+
+
+def floor_of_infinity(x: float = float("inf")) -> float:
+    return math.floor(x)
+
+
+def sine_of_infinity(x: float = float("inf")) -> float:
+    return math.sin(x)
+
+
+def powers_of_zero(x: float = 0.0) -> float:
+    return math.pow(x, -1)
+
+
+def more_functions(x: float = 2.0) -> list[float]:
+    return [math.prod([x, 3.0]), math.fsum([x, 0.5]), math.dist((x, 1.0), (0.0, 0.0)), math.comb(5, 2), math.exp2(x), math.cbrt(-8.0)]
