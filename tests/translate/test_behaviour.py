@@ -147,6 +147,48 @@ def test_derivatives_inside(session: vlad.Session) -> None:
     assert vlad.grad(f)(3.0) == pytest.approx(12.0 + 6.0)
 
 
+def test_derivatives_by_several_arguments_are_tuples(session: vlad.Session) -> None:
+    f = session.function(
+        names_of("""
+def f(x):
+    value, slope = vlad.value_and_grad(lambda y: y * y)(x)
+    by_a, by_b = vlad.grad(lambda a, b: a * b * b)(x, 2.0)
+    both, (left, right) = vlad.value_and_grad(lambda a, b: a * b)(x, 5.0)
+    return value, slope, by_a, by_b, both, left, right
+""")["f"]
+    )
+    assert f(3.0) == (9.0, 6.0, 4.0, 12.0, 15.0, 5.0, 3.0)
+
+
+def test_a_lambda_in_a_lambda_is_the_inner_one(session: vlad.Session) -> None:
+    outer = names_of(
+        "f = lambda x: (lambda y: y * 2)\ng = lambda: (lambda: 5)\nh = [lambda x: x, lambda x: x + 1]"
+    )
+    assert callable(session.function(outer["f"])(3.0)) and callable(session.function(outer["g"])())
+    assert session.function(outer["f"](3.0))(4.0) == 8.0 and session.function(outer["g"]())() == 5.0
+    assert [session.function(h)(1.0) for h in outer["h"]] == [1.0, 2.0]
+
+
+def test_a_long_function_is_translated() -> None:
+    lines = [f"    if x > {i + 10}: return {i}" for i in range(300)] + [
+        f"    x = x + {i}" for i in range(300)
+    ]
+    text = "def f(x):\n" + "\n".join(lines) + "\n    return x"
+    f = vlad.Session(tier="evaluate").function(names_of(text, "long.py")["f"])
+    assert f(3.0) == 3.0 + sum(range(300)) and f(500.0) == 0.0
+
+
+def test_an_array_that_another_name_has_is_not_changed(session: vlad.Session) -> None:
+    import numpy as np
+
+    f = session.function(names_of("def f(a):\n    y = a\n    y += 1.0\n    return a")["f"])
+    assert f(1.0) == 1.0
+    with pytest.raises(TypeError, match="is not changed"):
+        f(np.array([1.0]))
+    g = session.function(names_of("def g(a):\n    y = a * 2\n    y += 1.0\n    return y")["g"])
+    assert g(np.array([1.0])).tolist() == [3.0]
+
+
 def test_limits_hold() -> None:
     session = vlad.Session(limits=vlad.Limits(fuel=10_000))
     f = session.function(names_of("def f(x):\n    while True:\n        x = x + 1")["f"])

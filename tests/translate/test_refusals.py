@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,80 @@ from python_texts import run
 
 # A function f; the text that is marked; a part of the message, and of the hint. The arguments are 1.0 and [1.0, 2.0].
 REFUSED = [
+    (
+        "def f(x, xs):\n    def g(v): xs.append(v)\n    g(x)\n    return xs",
+        "xs.append(v)",
+        "belongs outside",
+        "return the new",
+    ),
+    ("def f(x, xs):\n    return sorted(xs, key=max)", "max", "max as a value", "lambda"),
+    (
+        "def f(x, xs):\n    ys = same(xs)\n    ys.append(1)\n    return xs",
+        "ys.append(1)",
+        "line 2 shares",
+        ".copy()",
+    ),
+    (
+        "def f(x, xs):\n    ys = same(xs)\n    xs.append(1)\n    return ys",
+        "xs.append(1)",
+        "line 2 shares",
+        ".copy()",
+    ),
+    (
+        "def f(x, xs):\n    a, b = xs, x\n    a.append(b)\n    return xs",
+        "a.append(b)",
+        "line 2 shares",
+        ".copy()",
+    ),
+    (
+        "def f(x, xs):\n    ys: list = xs\n    ys.append(1)\n    return xs",
+        "ys.append(1)",
+        "line 2 shares",
+        ".copy()",
+    ),
+    (
+        "def f(x, xs):\n    ys = [xs] * 2\n    xs.append(x)\n    return ys",
+        "xs.append(x)",
+        "line 2 shares",
+        ".copy()",
+    ),
+    (
+        "def f(x, xs):\n    v = xs[1:]\n    xs[1] = 5.0\n    return v",
+        "xs[1] = 5.0",
+        "line 2 shares",
+        ".copy()",
+    ),
+    (
+        "def f(x, xs):\n    for i, y in enumerate(zip(xs, xs)):\n        xs[i] = x\n    return xs",
+        "xs",
+        "in the loop",
+        "list(xs)",
+    ),
+    (
+        "def f(x, xs):\n    return [lambda y: y * i for i in xs][0](x)",
+        "lambda y: y * i",
+        "comprehension",
+        "last value",
+    ),
+    (
+        "def f(x, xs):\n    t = 1\n    g = same(lambda y: y * t)\n    t = 5\n    return g(x)",
+        "lambda y: y * t",
+        "captures t",
+        "line 4",
+    ),
+    (
+        "def f(x, xs):\n    k = 1\n    def h(y): return y * k\n    g = h\n    k = 5\n    return g(x)",
+        "def h(y): return y * k",
+        "captures k",
+        "line 5",
+    ),
+    ("def f(x, xs):\n    return sum(map(scaled, xs))", "scaled", "with defaults", "lambda"),
+    (
+        "def f(x, xs):\n    return zip(xs, xs, strict=True)",
+        "zip(xs, xs, strict=True)",
+        "this call of zip",
+        "by place",
+    ),
     ("def f(x, xs):\n    with open(x) as g:\n        return 1", "with open(x) as g:", "`with`", "outside"),
     (
         "def f(x, xs):\n    try:\n        return x\n    except ValueError:\n        return 1",
@@ -135,7 +210,7 @@ FAILING = [
     ("def f(x, xs):\n    raise KeyError", "raise KeyError", KeyError),
     ("def f(x, xs):\n    return helper(x, 0.0)", "x / y", ZeroDivisionError),
 ]
-HELPER = "def helper(x, y):\n    return x / y\n"
+HELPER = "def helper(x, y): return x / y\ndef same(x): return x\ndef scaled(x, k=2): return x * k"
 
 
 def function_of(text: str, name: str) -> Any:
@@ -149,11 +224,16 @@ def session() -> vlad.Session:
     return vlad.Session(tier="evaluate")
 
 
+def _later(line: re.Match[str]) -> str:
+    """The number of a line in the file, where others stand before it."""
+    return f"line {int(line.group(1)) + HELPER.count(chr(10)) + 2}"
+
+
 @pytest.mark.parametrize(("text", "marked", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
 def test_what_is_outside_the_language_is_refused(
     text: str, marked: str, message: str, hint: str, session: vlad.Session
 ) -> None:
-    f = session.function(function_of(text.replace("line 2", "line 6"), f"refused-{hash(text)}.py"))
+    f = session.function(function_of(text, f"refused-{hash(text)}.py"))
     with pytest.raises(vlad.VladError) as caught:
         f(1.0, [1.0, 2.0])
     error = caught.value
@@ -161,11 +241,7 @@ def test_what_is_outside_the_language_is_refused(
         assert isinstance(error, RuntimeError) and error.code == "python-exception"
         return
     assert error.code == "not-translated" and error.span is not None
-    for number in (2, 3):  # lines of the text
-        message, hint = (
-            message.replace(f"line {number}", f"line {number + 4}"),
-            hint.replace(f"line {number}", f"line {number + 4}"),
-        )
+    message, hint = [re.sub(r"line (\d)", _later, one) for one in (message, hint)]
     assert error.span.text == marked and message in error.message and hint in (error.hint or "")
     assert error.span.source.name.startswith("refused-") and error.span.line > 4
 

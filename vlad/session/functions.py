@@ -16,6 +16,7 @@ from typing import Any
 from vlad.compile.calling.variants import Options
 from vlad.data.source import Span
 from vlad.data.values import Global, Value
+from vlad.evaluate.limits import deep_recursion
 from vlad.expand.forms import KEYWORDS
 from vlad.expand.items import Expression
 from vlad.expand.scope import Module
@@ -181,10 +182,11 @@ class Functions:
         done = self._done = {}
         try:
             while self._pending:
-                one = self._pending.pop()
+                one = self._pending.pop()  # a long function is a deep expression
                 done[one] = None
                 self._current, one.uses = one, {}
-                done[one] = translated = translation(one.python, self)
+                with deep_recursion():
+                    done[one] = translated = translation(one.python, self)
                 self.top_level.define(one.cell, self._value(one, translated))
         except BaseException:
             for one in done:

@@ -23,10 +23,11 @@ from typing import Any, Protocol
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import FALSE, TRUE
+from vlad.data.values import Value as Value_
 from vlad.reader.parser import Form, Keyword, Syntax
 from vlad.translate.iterations import Iteration, Value, counted, listed, numbered, side_by_side
 from vlad.translate.known import Known, known, operator_of
-from vlad.translate.names import Function, parameters
+from vlad.translate.names import Function, parameters, targets
 from vlad.translate.reads import MISSING, Read
 from vlad.translate.refusals import outside, refused
 from vlad.translate.source import Text
@@ -120,6 +121,7 @@ class Expressions(ABC):
             self.cells[variable] = cell
         self.kinds: Mapping[str, int] = {}  # of the innermost function: what its variables surely hold
         self._serial: dict[str, int] = {}
+        self._of_comprehensions: set[str] = set()  # the variables of the comprehensions around
 
     # Names.
 
@@ -143,10 +145,12 @@ class Expressions(ABC):
         own = scope.names.get(node.id)
         if own is not None:
             if node.id in scope.maybe:
-                return form(span, "%py-assigned", name(own, span), string(node.id, span))
+                check = "%py-assigned" if node.id in self.own_locals else "%py-assigned-outside"
+                return form(span, check, name(own, span), string(node.id, span))
             return name(own, span)
         if node.id in self.locals_:
-            return form(span, "%py-unassigned", string(node.id, span))
+            failure = "%py-unassigned" if node.id in self.own_locals else "%py-unknown"
+            return form(span, failure, string(node.id, span))
         value = self.global_value(node.id)
         if value is MISSING:
             return form(span, "%py-unknown", string(node.id, span))
@@ -158,6 +162,11 @@ class Expressions(ABC):
     @abstractmethod
     def locals_(self) -> frozenset[str]:
         """The names that the functions around this place bind."""
+
+    @property
+    @abstractmethod
+    def own_locals(self) -> frozenset[str]:
+        """The names that the innermost function binds."""
 
     def global_value(self, key: str) -> Any:
         """The value of a name that no function here binds; MISSING if there is none."""
@@ -174,17 +183,21 @@ class Expressions(ABC):
         self.reads[key] = Read(names, key, None, value)
         return getattr(builtins, key, MISSING) if value is MISSING else value
 
-    def constant_of(self, value: Any, key: str, node: ast.AST) -> Syntax:
-        """A value of Python's that the text names."""
+    def constant_of(self, value: Any, key: str, node: ast.AST, is_called: bool = False) -> Syntax:
+        """A value of Python's that the text names. `is_called`: is it the function of a call?"""
         span = self.span(node)
         found = known(value)
         if found is not None:
+            if found.as_value is None:
+                raise self.refuse(f"{found.name} as a value", node, "write a lambda of the arguments")
             return name(found.as_value, span)
         operator = operator_of(value) if callable(value) else None
         if operator is not None:
             return name(operator, span)
         if isinstance(value, types.ModuleType):
             raise self.refuse(f"the module {key} as a value", node, "name what is in it")
+        if not is_called and _has_defaults(value):
+            raise self._with_defaults(node) if isinstance(node, ast.expr) else AssertionError
         return name(self.outside.cell(value, key, span), span)
 
     def object_of(self, node: ast.AST, scope: Scope) -> Any:
@@ -232,7 +245,15 @@ class Expressions(ABC):
         raise self.refuse(f"{kind} as a constant", node, "use numbers, strings, booleans and None")
 
     def _name(self, node: ast.Name, scope: Scope) -> Syntax:
+        """A variable as a value, which its calls do not know."""
+        own = (scope.known or {}).get(node.id)
+        if own is not None and (own.args.defaults or own.args.kwonlyargs):
+            raise self._with_defaults(node)
         return self.variable(node, scope)
+
+    def _with_defaults(self, node: ast.expr) -> VladError:
+        what = f"{ast.unparse(node)}, a function with defaults, as a value"
+        return self.refuse(what, node, "write a lambda that calls it")
 
     def _namedexpr(self, node: ast.NamedExpr, scope: Scope) -> Syntax:
         raise self.refuse("`:=` here", node, "assign in a statement of its own before")
@@ -437,7 +458,11 @@ class Expressions(ABC):
             if isinstance(self.object_of(node.func.value, scope), types.ModuleType):
                 return self._attribute(node.func, scope)  # which refuses it
             return self._method(node, node.func, scope)
-        callee = self.expression(node.func, scope)
+        callee = (
+            self.variable(node.func, scope)
+            if isinstance(node.func, ast.Name)
+            else self.expression(node.func, scope)
+        )
         own = (scope.known or {}).get(node.func.id) if isinstance(node.func, ast.Name) else None
         if isinstance(node.func, ast.Lambda):
             own = node.func
@@ -487,7 +512,7 @@ class Expressions(ABC):
         operator = operator_of(value) if callable(value) else None
         if operator is not None:
             return self._derived(node, operator, scope)
-        callee = self.constant_of(value, ast.unparse(node.func), node.func)
+        callee = self.constant_of(value, ast.unparse(node.func), node.func, is_called=True)
         signature = _signature(value)
         if signature is None:
             if node.keywords:
@@ -542,11 +567,37 @@ class Expressions(ABC):
         raise self.refuse(f"{found.name} with {count} arguments", node, f"it takes {counts}")
 
     def _derived(self, node: ast.Call, operator: str, scope: Scope) -> Syntax:
-        """`vlad.grad(f)` and its kin, by all arguments of f."""
+        """`vlad.grad(f)` and its kin, by all arguments of f. By several arguments the result is a tuple."""
         if len(node.args) != 1 or node.keywords:
             hint = "differentiate a lambda of the arguments in question"
             raise self.refuse("a derivative by chosen arguments", node, hint)
-        return form(self.span(node), operator, self.expression(node.args[0], scope))
+        span, given = self.span(node), node.args[0]
+        count = self._arity(given, scope)
+        derived = form(span, operator, self.expression(given, scope))
+        if count == 1 and operator != "value-and-gradient":
+            return derived
+        if count > 1 and operator in ("hessian", "jacobian"):
+            raise self.refuse(f"the {operator} by several arguments", node, "take one list or array")
+        own, names = name(self.fresh("derived"), span), [name(self.fresh("x"), span) for _ in range(count)]
+        parts = [name(self.fresh("part"), span) for _ in range(count)]
+        pattern: Syntax = parts[0] if count == 1 else form(span, "cons*", *parts)
+        result = self.tuple_of(parts, span) if count > 1 else parts[0]
+        if operator == "value-and-gradient":
+            value = name(self.fresh("value"), span)
+            pattern, result = form(span, "cons", value, pattern), self.tuple_of([value, result], span)
+        called = self.let([(pattern, form(span, own, *names))], result, span)
+        body = form(span, "lambda", Form(tuple(names), None, span), called)
+        return form(span, "let", Form((Form((own, derived), None, span),), None, span), body)
+
+    def _arity(self, node: ast.expr, scope: Scope) -> int:
+        """The number of arguments of a function that is differentiated; 1 if it is not known."""
+        if isinstance(node, ast.Lambda):
+            return len(parameters(node))
+        own = (scope.known or {}).get(node.id) if isinstance(node, ast.Name) else None
+        if own is not None:
+            return len(parameters(own))
+        signature = _signature(self.object_of(node, scope))
+        return 1 if signature is None else len(signature.parameters)
 
     def _method(self, node: ast.Call, method: ast.Attribute, scope: Scope) -> Syntax:
         procedure = METHODS.get(method.attr)
@@ -610,6 +661,10 @@ class Expressions(ABC):
         iteration = self.iteration(generator.iter, scope)
         loop = self.fresh("loop")
         bindings, within = self.turn_bindings(generator.target, iteration.value, scope)
+        before, self._of_comprehensions = (
+            self._of_comprehensions,
+            {*self._of_comprehensions, *targets(generator.target)},
+        )
         if len(generators) > 1:
             carried = self._turns(generators[1:], within, so_far, name(so_far, span), inner)
         else:
@@ -618,6 +673,7 @@ class Expressions(ABC):
         for test in reversed(generator.ifs):
             skipped = form(span, loop, *iteration.steps, name(so_far, span))
             again = form(span, "if", self.test(test, within), again, skipped)
+        self._of_comprehensions = before
         return self.loop(
             loop, iteration, [(so_far, start)], self.bound(bindings, again, span), name(so_far, span), span
         )
@@ -702,22 +758,23 @@ class Expressions(ABC):
     def iteration(self, node: ast.expr, scope: Scope) -> Iteration:
         """What a loop goes through."""
         span = self.span(node)
-        if (
-            isinstance(node, ast.Call)
-            and not node.keywords
-            and not any(isinstance(one, ast.Starred) for one in node.args)
-        ):
-            value = self.object_of(node.func, scope)
-            count = len(node.args)
-            if value is range and 1 <= count <= 3:
+        value = self.object_of(node.func, scope) if isinstance(node, ast.Call) else MISSING
+        if isinstance(node, ast.Call) and value in (range, enumerate, zip):
+            named = {keyword.arg: keyword.value for keyword in node.keywords}
+            starts = [*node.args[1:], *([named["start"]] if value is enumerate and "start" in named else [])]
+            is_plain = not any(isinstance(one, ast.Starred) for one in node.args) and len(
+                node.keywords
+            ) == len(starts[len(node.args[1:]) :])
+            if is_plain and value is range and 1 <= len(node.args) <= 3:
                 return self._range(node, scope)
-            if value is enumerate and count in (1, 2):
-                start = self.expression(node.args[1], scope) if count == 2 else literal(0.0, span)
+            if is_plain and value is enumerate and node.args and len(starts) <= 1:
+                start = self.expression(starts[0], scope) if starts else literal(0.0, span)
                 return numbered(self.iteration(node.args[0], scope), start, span, self.fresh)
-            if value is zip and count:
+            if is_plain and value is zip and node.args:
                 return side_by_side([self.iteration(one, scope) for one in node.args])
-            if value is reversed and count == 1:
-                return listed(form(span, "%py-reversed", self._items(node.args[0], scope)), span, self.fresh)
+            raise self.refuse(f"this call of {ast.unparse(node.func)}", node, "write its arguments by place")
+        if isinstance(node, ast.Call) and value is reversed and len(node.args) == 1 and not node.keywords:
+            return listed(form(span, "%py-reversed", self._items(node.args[0], scope)), span, self.fresh)
         return listed(self._items(node, scope), span, self.fresh)
 
     def _items(self, node: ast.expr, scope: Scope) -> Syntax:
@@ -775,6 +832,8 @@ class Expressions(ABC):
             case ast.Constant():
                 return REAL if type(node.value) in (int, float) else OTHER
             case ast.Name():
+                if node.id in self._of_comprehensions:
+                    return OTHER
                 if node.id in self.locals_:
                     return self.kinds.get(node.id, OTHER)
                 return REAL if type(self.object_of(node, Scope({}))) is float else OTHER
@@ -805,6 +864,16 @@ def _number(node: ast.expr) -> float | None:
         return None if found is None else -found
     is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
     return node.value if is_number and isinstance(node, ast.Constant) else None  # type: ignore[return-value]  # tested in the line above
+
+
+def _has_defaults(value: Any) -> bool:
+    """Does a call of a Python function, by place, leave something out?"""
+    signature = _signature(value)
+    if signature is None:
+        return False
+    return any(
+        one.default is not one.empty or one.kind is one.KEYWORD_ONLY for one in signature.parameters.values()
+    )
 
 
 def _signature(value: Any) -> inspect.Signature | None:
@@ -863,6 +932,24 @@ def _of_items(
         return x.folded(
             generator, scope, "sum", literal(start, span), lambda so_far, item: form(span, adds, so_far, item)
         )
+
+    return call
+
+
+def _tested(keyword: str, start: Value_) -> Callable[[Expressions, ast.Call, Scope], Syntax]:
+    """`any` and `all`: of a generator, no item is evaluated after the one that decides."""
+
+    def call(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
+        found = known(x.object_of(node.func, scope))
+        if len(node.args) != 1 or node.keywords or not isinstance(node.args[0], ast.GeneratorExp):
+            assert found is not None
+            return x._known_call(node, found, scope)
+        span, generator = x.span(node), node.args[0]
+
+        def step(so_far: Syntax, item: Syntax) -> Syntax:
+            return form(span, keyword, so_far, form(span, "%py-true?", item))
+
+        return x.folded(generator, scope, "found", literal(start, span), step)
 
     return call
 
@@ -937,8 +1024,8 @@ SPECIAL: dict[Any, Callable[[Expressions, ast.Call, Scope], Syntax]] = {
     sum: _of_items("%py-sum", 0.0, "%py-add"),
     min: _of_items("%py-least", None, None),
     max: _of_items("%py-greatest", None, None),
-    any: _of_items("%py-any", None, None),
-    all: _of_items("%py-all", None, None),
+    any: _tested("or", FALSE),
+    all: _tested("and", TRUE),
     sorted: _sorted,
     list: _as_list,
     tuple: _as_list,

@@ -23,7 +23,7 @@ class Known:
     is_number   are its results reals, or arrays of numbers?
     is_real     are they reals?
     keywords    the names of arguments in Python, with the procedure's
-    as_value    the procedure that stands for it where it is a value
+    as_value    the procedure that stands for it where it is a value, if there is one for one number of arguments only
     """
 
     name: str
@@ -33,8 +33,9 @@ class Known:
     keywords: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def as_value(self) -> str:
-        return self.procedures[min(self.procedures)]
+    def as_value(self) -> str | None:
+        """None if there are several."""
+        return next(iter(self.procedures.values())) if len(self.procedures) == 1 else None
 
 
 def _same(names: str, count: int = 1) -> dict[str, dict[int, str]]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 Function = ast.FunctionDef | ast.Lambda
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+_SCOPES = (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef, *COMPREHENSIONS)
 Names = frozenset[str]
 NOTHING: Names = frozenset()
 
@@ -34,7 +35,7 @@ def body_of(node: Function) -> list[ast.stmt]:
 def within(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a tree, in the order of the text, without those of nested functions and comprehensions."""
     yield node
-    if isinstance(node, (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef, *COMPREHENSIONS)):
+    if isinstance(node, _SCOPES):
         return
     for child in ast.iter_child_nodes(node):
         yield from within(child)
@@ -46,13 +47,22 @@ def nodes_in(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 
 def bound_by(node: ast.AST) -> list[str]:
-    """The names that one node binds, of itself: a method that changes a list binds the list's name."""
+    """The names that one node gives a value, of itself: a method that changes a list gives the list's name another one."""
+    changed = changed_by(node)
+    return named_by(node) if changed is None else [changed.id]
+
+
+def named_by(node: ast.AST) -> list[str]:
+    """The names that one node binds in Python, of itself."""
     if isinstance(node, ast.Name):
         return [node.id] if isinstance(node.ctx, ast.Store) else []
-    if isinstance(node, ast.FunctionDef):
-        return [node.name]
-    changed = changed_by(node)
-    return [] if changed is None else [changed.id]
+    return [node.name] if isinstance(node, ast.FunctionDef) else []
+
+
+def locals_of(node: Function) -> Names:
+    """The local variables of a function."""
+    named = [name for one in nodes_in(body_of(node)) for name in named_by(one)]
+    return frozenset([*parameters(node), *named])
 
 
 def changed_by(node: ast.AST) -> ast.Name | None:
@@ -74,14 +84,19 @@ def bound_in(statements: Sequence[ast.AST]) -> list[str]:
     """The names that statements bind, in the order of the text."""
     found: dict[str, None] = {}
     for statement in statements:
-        own = _bound.get(statement)
-        if own is None:
-            own = {}
-            for node in within(statement):
-                own.update(dict.fromkeys(bound_by(node)))
-            _bound[statement] = own
-        found.update(own)
+        found.update(_bound_of(statement))
     return list(found)
+
+
+def _bound_of(node: ast.AST) -> dict[str, None]:
+    own = _bound.get(node)
+    if own is None:
+        own = dict.fromkeys(bound_by(node))
+        if not isinstance(node, _SCOPES):
+            for child in ast.iter_child_nodes(node):
+                own.update(_bound_of(child))
+        _bound[node] = own
+    return own
 
 
 # What was found of trees, which do not change.
@@ -117,8 +132,7 @@ def _read_inside(node: ast.AST) -> Names:
 
 def free_in(node: Function) -> Names:
     """The names that a function reads, and does not bind."""
-    own = {*parameters(node), *bound_in(body_of(node))}
-    return _read_in(body_of(node)) - own
+    return _read_in(body_of(node)) - locals_of(node)
 
 
 def _read_in(nodes: Sequence[ast.AST]) -> Names:

@@ -10,6 +10,7 @@ import ast
 import functools
 import inspect
 import linecache
+import tokenize
 from types import CodeType, FunctionType
 
 from vlad.data.errors import VladError
@@ -70,11 +71,14 @@ def _text(name: str, text: str) -> Text:
 
 def _definition_in(code: CodeType, text: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """The definition that begins, with its decorators, in the first line of the code. Only its lines are parsed."""
-    lines = text.splitlines(keepends=True)
+    lines = [line + "\n" for line in text.split("\n")]  # as Python: other separators may stand in strings
     at = code.co_firstlineno - 1
     if at >= len(lines):
         return None
-    block = "".join(inspect.getblock(lines[at:]))
+    try:
+        block = "".join(inspect.getblock(lines[at:]))
+    except (SyntaxError, tokenize.TokenError):
+        return None
     try:  # a line more keeps the columns of what is indented
         tree = ast.parse("if 1:\n" + block if block[0] in " \t" else "\n" + block)
     except SyntaxError:
@@ -95,20 +99,23 @@ def _lambdas(text: str) -> list[ast.Lambda]:
 
 
 def _lambda_in(code: CodeType, text: str) -> ast.Lambda | None:
-    """The innermost lambda that has the places of all instructions."""
+    """The lambda whose expression the instructions fill; of several, the innermost that has them all."""
     places = [
-        (line, column, end_line, end_column)
+        ((line, column), (end_line, end_column))
         for line, end_line, column, end_column in code.co_positions()
-        if None not in (line, end_line, column, end_column) and end_column
+        if line is not None and end_line is not None and column is not None and end_column
     ]
+    if not places:
+        return None
+    first, last = min(start for start, _ in places), max(end for _, end in places)
     found = None
     for node in _lambdas(text):  # outer ones first
+        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        names = tuple([argument.arg for argument in arguments])
         start, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
-        inside = all(
-            start <= (line or 0, column or 0) and (end_line or 0, end_column or 0) <= end
-            for line, column, end_line, end_column in places
-        )
-        names = [argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)]
-        if places and inside and tuple(names[: code.co_argcount]) == code.co_varnames[: code.co_argcount]:
+        if names == code.co_varnames[: len(names)] and start <= first and last <= end:
+            body = node.body
+            if (body.lineno, body.col_offset) == first and (body.end_lineno, body.end_col_offset) == last:
+                return node
             found = node
     return found

@@ -16,9 +16,13 @@ from types import FunctionType
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.expressions import NONE, OTHER, REAL, Expressions, Outside, Scope
+from vlad.translate.known import known
 from vlad.translate.names import (
+    COMPREHENSIONS,
+    NOTHING,
     Function,
     Liveness,
+    Names,
     body_of,
     bound_by,
     bound_in,
@@ -26,6 +30,7 @@ from vlad.translate.names import (
     falls,
     free_in,
     jumps,
+    locals_of,
     nodes_in,
     parameters,
     read_in,
@@ -72,7 +77,7 @@ class Inside:
         body = body_of(node)
         self.node = node
         self.body = body
-        self.names = frozenset([*parameters(node), *bound_in(body)])
+        self.names = locals_of(node)
         self.liveness = Liveness(body)
         self.places: dict[str, list[ast.AST]] = {}
         for one in nodes_in(body):
@@ -83,6 +88,73 @@ class Inside:
         self.around: dict[ast.AST, ast.AST] = {}
         for statement in body:
             self._note(statement, (), statement)
+
+    def is_only_called(self, function: str) -> bool:
+        """Is a function used in no other way than by calls?"""
+        return all(
+            isinstance(around := self.around[node], ast.Call) and around.func is node
+            for statement in self.body
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Name) and node.id == function and isinstance(node.ctx, ast.Load)
+        )
+
+    def is_called(self, variable: str) -> bool:
+        """Is the value of a variable called?"""
+        return any(
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == variable
+            for statement in self.body
+            for node in ast.walk(statement)
+        )
+
+    def sharing(self, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> list[ast.AST]:
+        """The nodes at which the value of a name may become that of something else, or is that of something else."""
+        found: list[ast.AST] = []
+        for node in nodes_in(self.body):
+            if isinstance(node, ast.Name) and node.id == shared:
+                is_bound = isinstance(node.ctx, ast.Store)
+                if not (self._is_fresh(node) if is_bound else self._is_read_only(node, keeps_nothing)):
+                    found.append(node)
+            elif isinstance(node, _NESTED) and shared in read_in(node):
+                is_read_only = isinstance(node, COMPREHENSIONS) and _is_read_only_within(
+                    node, shared, keeps_nothing
+                )
+                if not is_read_only:
+                    found.append(node)
+        return found
+
+    def _is_fresh(self, node: ast.Name) -> bool:
+        """Does a statement give a name a value that nothing else has?"""
+        match self.around[node]:
+            case (
+                ast.Assign(targets=[one], value=value) | ast.AnnAssign(target=one, value=ast.expr() as value)
+            ) if one is node:
+                return _makes(value)
+            case ast.Tuple(elts=elements) as target:
+                match self.around[target]:
+                    case ast.Assign(targets=[_], value=ast.Tuple(elts=values)) if len(values) == len(
+                        elements
+                    ):
+                        return _makes(values[[id(one) for one in elements].index(id(node))])
+        return False
+
+    def _is_read_only(self, node: ast.Name, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+        """Is a name read in a way that keeps nothing of its value?"""
+        around = self.around[node]
+        match around:
+            case ast.Subscript(value=value, slice=index) if value is node:
+                is_part = isinstance(around.ctx, ast.Load) and isinstance(index, ast.Slice | ast.Tuple)
+                return not is_part or not isinstance(self.around[around], ast.Assign | ast.Return)
+            case ast.Compare() | ast.UnaryOp() | ast.FormattedValue() | ast.Return() | ast.BinOp():
+                return True
+            case ast.For(iter=value) | ast.comprehension(iter=value):
+                return value is node
+            case ast.Call(func=function):
+                return function is not node and keeps_nothing(around)
+            case ast.Attribute(attr=name_):
+                return name_ in ("append", "copy", "sum", "mean", "max", "min", "shape", "size", "ndim")
+            case ast.If() | ast.While() | ast.Assert() | ast.Expr():
+                return True
+        return False
 
     def _note(self, node: ast.AST, around: tuple[ast.For | ast.While, ...], statement: ast.stmt) -> None:
         self.loops[node], self.statements[node] = around, statement
@@ -107,6 +179,10 @@ class Statements(Expressions):
     @property
     def locals_(self) -> frozenset[str]:
         return self._locals[-1]
+
+    @property
+    def own_locals(self) -> frozenset[str]:
+        return self.inside.names
 
     @property
     def inside(self) -> Inside:
@@ -154,21 +230,45 @@ class Statements(Expressions):
         kept_as = node.name if isinstance(node, ast.FunctionDef) else self._kept_as(node)
         if kept_as is None:
             return
+        is_only_called = bool(kept_as) and inside.is_only_called(kept_as)
         for captured in sorted(free_in(node) & inside.names):
             for place in inside.places.get(captured, ()):
                 is_later = _end(node) < _start(place) and not isinstance(place, ast.FunctionDef)
-                if is_later and (not kept_as or kept_as in inside.liveness.after[inside.statements[place]]):
+                is_used = not is_only_called or kept_as in inside.liveness.after[inside.statements[place]]
+                if is_later and is_used:
                     hint = f"line {self.span(place).line} assigns it afterwards: give one of the two another name"
                     raise self.refuse(f"a function that captures {captured} here", node, hint)
+        around = inside.around.get(node)
+        while isinstance(around, ast.expr) and not kept_as:
+            if isinstance(around, ast.ListComp | ast.GeneratorExp):
+                own = {one for generator in around.generators for one in targets(generator.target)} & free_in(
+                    node
+                )
+                if own:
+                    hint = (
+                        f"in Python it sees the last value of {sorted(own)[0]}: make it by a function of that"
+                    )
+                    raise self.refuse("a function of a comprehension's variable that is kept", node, hint)
+            around = inside.around.get(around)
 
     def _kept_as(self, node: ast.Lambda) -> str | None:
-        """The variable that has a lambda; None if it is called at once, or by what it is given to; '' if it is kept elsewhere."""
+        """The variable that has a lambda, or what a function makes of it; None if it is called at once, or by what it is given
+        to; '' if it is kept elsewhere.
+        """
         match self.inside.around.get(node):
             case ast.Assign(targets=[ast.Name(id=own)]):
                 return own
             case ast.Call(func=ast.Attribute(attr="append")):
                 return ""
-            case ast.Call() | ast.keyword() | ast.Return():
+            case ast.Call() | ast.keyword() as call:
+                statement = self.inside.statements[node]
+                match statement:
+                    case ast.Assign(targets=[ast.Name(id=own)], value=value) if (
+                        value is call and self.inside.is_called(own)
+                    ):
+                        return own
+                return None
+            case ast.Return():
                 return None
         return ""
 
@@ -293,8 +393,24 @@ class Statements(Expressions):
                     parallel.append((name(self.own_name(one.id), self.span(one)), part))
                     scope = scope.bind(one.id, self.own_name(one.id))
                 return self.let(parallel, rest.emit(scope), span)
+        if (
+            not others
+            and isinstance(first, ast.Tuple)
+            and any(isinstance(one, ast.Subscript) for one in first.elts)
+        ):
+            return self._set_several(first, value, scope, rest, node)
         if isinstance(first, ast.Name) and isinstance(value, ast.Lambda):
             self._expect_not_kept(first.id, value)
+        if (
+            isinstance(first, ast.Name)
+            and isinstance(value, ast.Lambda)
+            and first.id in free_in(value)
+            and not others
+        ):
+            own = self.own_name(first.id)  # it calls itself
+            scope = scope.bind(first.id, own).knowing(first.id, value)
+            pair = Form((name(own, span), self.procedure(value, scope)), None, span)
+            return form(span, "letrec", Form((pair,), None, span), rest.emit(scope))
         bindings, within = self.turn_bindings(first, self._value(value, scope), scope)
         for other in others:
             given = bindings[0][0]
@@ -305,6 +421,27 @@ class Statements(Expressions):
         if isinstance(first, ast.Name) and isinstance(value, ast.Lambda):
             within = within.knowing(first.id, value)
         return self.bound(bindings, rest.emit(within), span)
+
+    def _set_several(
+        self, target: ast.Tuple, value: ast.expr, scope: Scope, rest: Rest, node: ast.Assign
+    ) -> Syntax:
+        """Items and names that get values at once: `xs[i], xs[j] = xs[j], xs[i]`."""
+        span = self.span(node)
+        if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
+            raise self.refuse("several targets with an index", node, "assign one after the other")
+        values = [name(self.fresh("value"), span) for _ in target.elts]
+
+        def assigned(number: int, scope: Scope) -> Syntax:
+            if number == len(values):
+                return rest.emit(scope)
+            one, following = target.elts[number], Rest(lambda scope: assigned(number + 1, scope))
+            if isinstance(one, ast.Subscript):
+                return self._set_item(one, values[number], scope, following, node)
+            bindings, within = self.turn_bindings(one, values[number], scope)
+            return self.bound(bindings, following.emit(within), span)
+
+        pairs = list(zip(values, self.operands(value.elts, scope), strict=True))
+        return self.let([(own, part) for own, part in pairs], assigned(0, scope), span)
 
     def _value(self, node: ast.expr, scope: Scope) -> Syntax:
         return self.expression(node, scope)
@@ -332,6 +469,10 @@ class Statements(Expressions):
         reads = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         kinds = self.kind(reads), self.kind(node.value)
         left, right = self.variable(reads, scope), self.expression(node.value, scope)
+        if kinds[0] != REAL and node.target.id in self.inside.names:
+            shared = self.inside.sharing(node.target.id, self._keeps_nothing)
+            if any(self._is_before(one, node, node.target.id) for one in shared):
+                left = form(span, "%py-own", left)
         if isinstance(node.op, ast.Add) and max(kinds) == OTHER:
             value: Syntax = form(span, "%py-increased", left, right)
         else:
@@ -409,57 +550,39 @@ class Statements(Expressions):
             raise self.refuse(
                 f"a change of {changed.id}, which belongs outside", node, "return the new value"
             )
-        for one in nodes_in(self.inside.body):
-            if self._shares(one, changed.id) and self._is_before(one, node):
+        sharing = self.inside.sharing(changed.id, self._keeps_nothing)
+        for one in sharing:
+            if self._is_before(one, node, changed.id):
                 what = f"a change of {changed.id}, whose value line {self.span(one).line} shares"
                 raise self.refuse(what, node, "give it a value of its own by .copy()")
 
-    def _shares(self, node: ast.AST, shared: str) -> bool:
-        """Does a node give the value of a name to something else, or that of something else to the name?"""
-        match node:
-            case ast.Assign(targets=targets_, value=value):
-                names = [one.id for one in targets_ if isinstance(one, ast.Name)]
-                is_among = shared in names and (len(targets_) > 1 or self._is_part(value))
-                return is_among or self._may_be(value, shared)
-            case ast.AnnAssign(value=ast.expr() as value):
-                return self._may_be(value, shared)
-            case ast.For(target=target):
-                return shared in targets(target)
-            case ast.Call(func=ast.Attribute(attr="append"), args=[value]):
-                return self._may_be(value, shared)
-            case ast.FunctionDef() | ast.Lambda():
-                return shared in free_in(node)
-        return False
+    def _keeps_nothing(self, call: ast.Call) -> bool:
+        """Does a call return nothing of its arguments, but their items at most?"""
+        function = self.object_of(call.func, Scope({}))
+        if function in (min, max):
+            return len(call.args) == 1
+        found = known(function)
+        return function in _OF_ITEMS or (found is not None and found.is_number)
 
-    def _is_before(self, one: ast.AST, change: ast.AST) -> bool:
-        """May one node run before another? In one loop it may, wherever they stand."""
-        loops = self.inside.loops
-        if set(loops.get(one, ())) & set(loops.get(change, ())):
+    def _is_before(self, one: ast.AST, change: ast.AST, changed: str) -> bool:
+        """May a node run before a change, on the value that is changed? In one loop it may, wherever they stand, unless each turn
+        makes a new value first.
+        """
+        common = [
+            loop for loop in self.inside.loops.get(one, ()) if loop in self.inside.loops.get(change, ())
+        ]
+        if common and not self._is_renewed(common[-1], min(_start(one), _start(change)), changed):
             return True
         return _start(one) < _start(change)
 
-    def _may_be(self, value: ast.expr, shared: str) -> bool:
-        """May a value be, or contain, that of a name?"""
-        match value:
-            case ast.Name():
-                return value.id == shared
-            case ast.IfExp():
-                return self._may_be(value.body, shared) or self._may_be(value.orelse, shared)
-            case ast.BoolOp():
-                return any(self._may_be(one, shared) for one in value.values)
-            case ast.Tuple() | ast.List():
-                return any(self._may_be(one, shared) for one in value.elts)
-        return False
-
-    def _is_part(self, value: ast.expr) -> bool:
-        """Is a value another variable's, or a part of it?"""
-        match value:
-            case ast.Name() | ast.Subscript() | ast.Attribute():
-                return True
-            case ast.IfExp():
-                return self._is_part(value.body) or self._is_part(value.orelse)
-            case ast.BoolOp():
-                return any(self._is_part(one) for one in value.values)
+    def _is_renewed(self, loop: ast.For | ast.While, place: tuple[int, int], changed: str) -> bool:
+        """Does each turn of a loop give a name a value of its own before a place?"""
+        for statement in loop.body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=bound)], value=value) if bound == changed and _makes(
+                    value
+                ):
+                    return _start(statement) < place
         return False
 
     def _expect_not_kept(self, bound: str, node: Function, is_stored: bool = False) -> None:
@@ -584,8 +707,9 @@ class Statements(Expressions):
 
     def _expect_steady(self, node: ast.For) -> None:
         """Raise VladError if a loop changes the list that it goes through: Python's would go through the changed one."""
-        given = [node.iter, *(node.iter.args if isinstance(node.iter, ast.Call) else [])]
-        listed_ = {one.id for one in given if isinstance(one, ast.Name)}
+        listed_ = (
+            set() if _makes(node.iter) and not isinstance(node.iter, ast.List) else _gone_through(node.iter)
+        )
         for one in nodes_in(node.body):
             changed = changed_by(one)
             if changed is not None and changed.id in listed_:
@@ -594,7 +718,10 @@ class Statements(Expressions):
 
     def _otherwise(self, node: ast.For | ast.While, within: Scope, end: Emit) -> Syntax:
         """The end of a loop whose test fails."""
-        return self.block(node.orelse, within, Rest(end, is_small=True))
+        own, self._exits = self._exits, self._exits[:-1]  # a `break` there leaves the loop around
+        ended = self.block(node.orelse, within, Rest(end, is_small=True))
+        self._exits = own
+        return ended
 
     def _looped(
         self,
@@ -683,7 +810,7 @@ class Statements(Expressions):
     def _collected(self, node: ast.For | ast.While, carried: Sequence[str], scope: Scope) -> dict[str, str]:
         """The lists to which a loop only appends: it collects the items in reverse, so that a turn takes constant time."""
         found = {}
-        for one in carried:
+        for one in carried if not jumps(node.orelse) else ():
             if one in self._appending or one not in scope.names or one in scope.maybe:
                 continue
             places = [place for place in nodes_in([node]) if one in bound_by(place)]
@@ -699,6 +826,68 @@ def _start(node: ast.AST) -> tuple[int, int]:
 
 def _end(node: ast.AST) -> tuple[int, int]:
     return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
+
+
+def _gone_through(node: ast.expr) -> Names:
+    """The names whose values a loop may go through: not those that `range`, an index or arithmetic only reads."""
+    match node:
+        case ast.Name():
+            return frozenset({node.id})
+        case (
+            ast.Call(func=ast.Name(id="range" | "list" | "sorted" | "len" | "sum"))
+            | ast.BinOp()
+            | ast.ListComp()
+        ):
+            return NOTHING
+        case ast.Call():
+            return NOTHING.union(*[_gone_through(one) for one in node.args])
+        case ast.Tuple() | ast.List():
+            return NOTHING.union(*[_gone_through(one) for one in node.elts])
+        case ast.Subscript(value=value, slice=index):
+            return NOTHING if isinstance(index, ast.Slice) else _gone_through(value)
+    return read_in(node)
+
+
+_MAKERS = (
+    "array",
+    "zeros",
+    "ones",
+    "full",
+    "arange",
+    "linspace",
+    "eye",
+    "zeros_like",
+    "ones_like",
+)  # of NumPy
+_OF_ITEMS = (print, isinstance, range, enumerate, zip, reversed, sum, any, all, sorted, list, tuple, str)
+_NESTED = (ast.FunctionDef, ast.Lambda, *COMPREHENSIONS)
+
+
+def _makes(value: ast.expr) -> bool:
+    """Does an expression make a value of its own?"""
+    match value:
+        case ast.List() | ast.ListComp() | ast.BinOp() | ast.Constant() | ast.UnaryOp() | ast.Compare():
+            return True
+        case ast.Call(func=ast.Attribute(attr="copy")):
+            return True
+        case ast.Call(func=ast.Name(id="list" | "sorted")):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name_)) if name_ in _MAKERS:
+            return True
+    return False
+
+
+def _is_read_only_within(node: ast.AST, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+    """Does a comprehension keep nothing of a value? It goes through it, or reads its items."""
+    for around in ast.walk(node):
+        for one in ast.iter_child_nodes(around):
+            if isinstance(one, ast.Name) and one.id == shared:
+                reads = isinstance(around, ast.Subscript | ast.comprehension | ast.BinOp | ast.Compare)
+                if not reads and not (
+                    isinstance(around, ast.Call) and around.func is not one and keeps_nothing(around)
+                ):
+                    return False
+    return True
 
 
 def _leaves_often(node: ast.For | ast.While) -> bool:

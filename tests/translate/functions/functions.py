@@ -84,3 +84,8 @@ def tree(depth: int = 4, x: float = 0.3) -> float:
 
 def curried(x: float = 2.0) -> float:
     return (lambda a: lambda b: a * b + x)(3.0)(4.0)
+
+
+def of_itself(n: int = 5) -> int:
+    f = lambda n: 1 if n < 1 else n * f(n - 1)
+    return f(n)

@@ -141,3 +141,40 @@ def bisection(low: float = 0.0, high: float = 2.0, a: float = 2.0) -> list[float
         else:
             low = middle
     return [low]
+
+
+def leaves_the_outer_loop(n: int = 4) -> int:
+    for i in range(n):
+        for j in range(3):
+            if j > 5:
+                break
+        else:
+            break
+    return i
+
+
+def goes_on_with_the_outer_loop(n: int = 30) -> list[int]:
+    primes = []
+    for c in range(2, n):
+        for d in range(2, c):
+            if c % d == 0:
+                break
+        else:
+            primes.append(c)
+            continue
+        if c > 20:
+            break
+    return primes
+
+
+def numbered_from(xs: list[float] = [1.0, 2.0]) -> list[float]:
+    return [i * x for i, x in enumerate(xs, start=5)] + [x for _, x in enumerate(xs, 1)]
+
+
+def ends_early() -> list[bool]:
+    return [any(1 / v > 0.1 for v in [1.0, 0.0]), all(1 / v > 2 for v in [1.0, 0.0]), any(v for v in []), all(v for v in [])]
+
+
+def shadowed() -> list[bool]:
+    n = 2
+    return [n == 2 for n in ["a", None, 2]]

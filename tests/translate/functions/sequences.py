@@ -95,3 +95,29 @@ def of_a_list(xs: list[float] = [0.5, 1.5, -2.0]) -> float:
     for i in range(len(xs)):
         total += xs[i] * xs[i - 1]
     return total
+
+
+def rows_of_a_table(n: int = 4, x: float = 0.5) -> list[list[float]]:
+    rows = []
+    for i in range(n):
+        row = []
+        for j in range(n):
+            row.append(i * x + j)
+        rows.append(row)
+    return rows
+
+
+def items_swapped(xs: list[float] = [1.0, 2.0, 3.0]) -> tuple[list[float], float]:
+    ys = xs.copy()
+    ys[0], ys[-1] = ys[-1], ys[0]
+    z, ys[1] = ys[1], 7.0
+    return ys, z
+
+
+def best_so_far(xs: list[float] = [1.0, 2.0]) -> list[list[float]]:
+    best = xs
+    for _ in range(3):
+        current = best.copy()
+        current[0] += 1
+        best = current
+    return [best, xs]
