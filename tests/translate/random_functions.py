@@ -334,6 +334,10 @@ def outcome(call: Callable[[], Any]) -> Any:
     try:
         return call()
     except Exception as error:
+        if isinstance(
+            error, NameError
+        ):  # of a comprehension or a generator, its class depends on Python's version
+            return "NameError"
         own = [kind for kind in type(error).__mro__ if kind.__module__ == "builtins"]
         return (
             own[0].__name__

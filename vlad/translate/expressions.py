@@ -1,7 +1,7 @@
 """Python's expressions → syntax.
 
-In: expressions of a Python function, and the names that are bound where they stand.  Out: syntax with their places. Statements
-are in statements.py, which extends this class.
+In: expressions of a Python function, and the names that are bound where they stand.  Out: syntax with their places. One class
+translates a function; its subjects are in files that extend each other: turns.py, calls.py, checks.py, statements.py.
 
 Python's operators dispatch on their operands' types; so `+`, `*`, comparisons, truth and indices are procedures of the library
 (stdlib/python.vlad), which do likewise. Where an operand surely is a number or an array, the primitive stands instead. Operands
@@ -13,21 +13,18 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import re
 import types
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import FALSE, TRUE
-from vlad.data.values import Value as Value_
-from vlad.reader.parser import Form, Keyword, Syntax
-from vlad.translate.iterations import Iteration, Value, counted, listed, numbered, side_by_side
-from vlad.translate.known import Known, known, operator_of
-from vlad.translate.names import Function, parameters, targets
+from vlad.reader.parser import Form, Syntax
+from vlad.translate.known import known, operator_of
+from vlad.translate.names import Function
 from vlad.translate.reads import MISSING, Read
 from vlad.translate.refusals import outside, refused
 from vlad.translate.source import Text
@@ -196,7 +193,7 @@ class Expressions(ABC):
             return name(operator, span)
         if isinstance(value, types.ModuleType):
             raise self.refuse(f"the module {key} as a value", node, "name what is in it")
-        if not is_called and _has_defaults(value):
+        if not is_called and has_defaults(value):
             raise self._with_defaults(node) if isinstance(node, ast.expr) else AssertionError
         return name(self.outside.cell(value, key, span), span)
 
@@ -335,6 +332,12 @@ class Expressions(ABC):
         pairs = [Form(binding, None, span) for binding in bindings]
         return let(pairs, body, span)
 
+    def bound(self, bindings: Sequence[tuple[Syntax, Syntax]], body: Syntax, span: Span) -> Syntax:
+        """A body with bindings around it, the first outermost."""
+        for binding in reversed(bindings):
+            body = self.let([binding], body, span)
+        return body
+
     def test(self, node: ast.expr, scope: Scope) -> Syntax:
         """An expression where its truth matters: a boolean."""
         span = self.span(node)
@@ -443,372 +446,6 @@ class Expressions(ABC):
             return form(span, "%py-entry", value, form(span, "list", *self.operands(node.slice.elts, scope)))
         return form(span, "%py-index", value, self.expression(node.slice, scope))
 
-    # Calls.
-
-    def _call(self, node: ast.Call, scope: Scope) -> Syntax:
-        span = self.span(node)
-        if any(isinstance(one, ast.Starred) for one in node.args) or any(
-            one.arg is None for one in node.keywords
-        ):
-            raise self.refuse("`*` in a call", node, "write the arguments one by one")
-        value = self.object_of(node.func, scope)
-        if value is not MISSING:
-            return self._outer_call(node, value, scope)
-        if isinstance(node.func, ast.Attribute):
-            if isinstance(self.object_of(node.func.value, scope), types.ModuleType):
-                return self._attribute(node.func, scope)  # which refuses it
-            return self._method(node, node.func, scope)
-        callee = (
-            self.variable(node.func, scope)
-            if isinstance(node.func, ast.Name)
-            else self.expression(node.func, scope)
-        )
-        own = (scope.known or {}).get(node.func.id) if isinstance(node.func, ast.Name) else None
-        if isinstance(node.func, ast.Lambda):
-            own = node.func
-        if own is not None:
-            return form(span, callee, *self._for_parameters(node, own, scope))
-        if node.keywords:
-            hint = "give them by place: which function it is, is known only in a call"
-            raise self.refuse("arguments by name here", node.keywords[0], hint)
-        return form(span, callee, *self.operands(node.args, scope))
-
-    def _for_parameters(self, node: ast.Call, own: Function, scope: Scope) -> list[Syntax]:
-        """The arguments of a call of a nested function, in the order of its parameters."""
-        names = parameters(own)
-        given: dict[str, Syntax] = dict(zip(names, self.operands(node.args, scope), strict=False))
-        for keyword in node.keywords:
-            assert keyword.arg is not None
-            if keyword.arg in given or keyword.arg not in names:
-                raise self._wrong_arguments(node, names)
-            given[keyword.arg] = self.expression(keyword.value, scope)
-        by_place = [argument.arg for argument in (*own.args.posonlyargs, *own.args.args)]
-        defaults: dict[str, ast.expr] = {}
-        if own.args.defaults:
-            defaults.update(zip(by_place[-len(own.args.defaults) :], own.args.defaults, strict=True))
-        for argument, default in zip(own.args.kwonlyargs, own.args.kw_defaults, strict=True):
-            if default is not None:
-                defaults[argument.arg] = default
-        for one in names:
-            if one not in given and one in defaults:
-                given[one] = self.expression(defaults[one], scope)
-        if len(node.args) > len(names) or set(given) != set(names):
-            raise self._wrong_arguments(node, names)
-        return [given[one] for one in names]
-
-    def _wrong_arguments(self, node: ast.Call, names: Sequence[str]) -> VladError:
-        what = f"this call of {ast.unparse(node.func)}"
-        return self.refuse(what, node, f"the function takes {', '.join(names) or 'no argument'}")
-
-    def _outer_call(self, node: ast.Call, value: Any, scope: Scope) -> Syntax:
-        """A call of a function of Python's, or of a global one."""
-        span = self.span(node)
-        special = SPECIAL.get(value) if isinstance(value, types.BuiltinFunctionType | type) else None
-        if special is not None:
-            return special(self, node, scope)
-        found = known(value)
-        if found is not None:
-            return self._known_call(node, found, scope)
-        operator = operator_of(value) if callable(value) else None
-        if operator is not None:
-            return self._derived(node, operator, scope)
-        callee = self.constant_of(value, ast.unparse(node.func), node.func, is_called=True)
-        signature = _signature(value)
-        if signature is None:
-            if node.keywords:
-                raise self.refuse("arguments by name here", node.keywords[0], "give them by place")
-            return form(span, callee, *self.operands(node.args, scope))
-        return form(span, callee, *self._bound(node, signature, scope))
-
-    def _bound(self, node: ast.Call, signature: inspect.Signature, scope: Scope) -> list[Syntax]:
-        """The arguments of a call of a function with a signature, in its order."""
-        try:
-            bound = signature.bind(*node.args, **{str(one.arg): one.value for one in node.keywords})
-        except TypeError as error:
-            raise self.refuse(f"this call of {ast.unparse(node.func)}", node, f"{error}") from None
-        found = []
-        for parameter in signature.parameters.values():
-            if parameter.name in bound.arguments:
-                found.append(self.expression(bound.arguments[parameter.name], scope))
-            else:
-                found.append(self.value_of(parameter.default, parameter.name, node))
-        return found
-
-    def value_of(self, value: Any, key: str, node: ast.AST) -> Syntax:
-        """A value that the text does not name, such as a default."""
-        span = self.span(node)
-        if value is None or isinstance(value, bool | int | float | str):
-            return self._constant(ast.copy_location(ast.Constant(value), node), Scope({}))
-        return name(self.outside.cell(value, key, span), span)
-
-    def _known_call(self, node: ast.Call, found: Known, scope: Scope) -> Syntax:
-        span, count = self.span(node), len(node.args)
-        named: list[Syntax] = []
-        for keyword in node.keywords:
-            assert keyword.arg is not None  # `**` was refused
-            if keyword.arg not in found.keywords:
-                taken = (
-                    f"it takes {', '.join(found.keywords)} by name"
-                    if found.keywords
-                    else "give them by place"
-                )
-                raise self.refuse(f"{found.name} with the argument {keyword.arg} by name", keyword, taken)
-            own = Keyword(found.keywords[keyword.arg], self.span(keyword))
-            named += [own, self.expression(keyword.value, scope)]
-        if count in found.procedures:
-            return form(span, found.procedures[count], *self.operands(node.args, scope), *named)
-        if found.name in ("min", "max") and count > 2:
-            procedure = found.procedures[2]
-            result: Syntax = self.expression(node.args[0], scope)
-            for one in node.args[1:]:
-                result = form(span, procedure, result, self.expression(one, scope))
-            return result
-        counts = " or ".join([str(number) for number in found.procedures])
-        raise self.refuse(f"{found.name} with {count} arguments", node, f"it takes {counts}")
-
-    def _derived(self, node: ast.Call, operator: str, scope: Scope) -> Syntax:
-        """`vlad.grad(f)` and its kin, by all arguments of f. By several arguments the result is a tuple."""
-        if len(node.args) != 1 or node.keywords:
-            hint = "differentiate a lambda of the arguments in question"
-            raise self.refuse("a derivative by chosen arguments", node, hint)
-        span, given = self.span(node), node.args[0]
-        count = self._arity(given, scope)
-        derived = form(span, operator, self.expression(given, scope))
-        if count == 1 and operator != "value-and-gradient":
-            return derived
-        if count > 1 and operator in ("hessian", "jacobian"):
-            raise self.refuse(f"the {operator} by several arguments", node, "take one list or array")
-        own, names = name(self.fresh("derived"), span), [name(self.fresh("x"), span) for _ in range(count)]
-        parts = [name(self.fresh("part"), span) for _ in range(count)]
-        pattern: Syntax = parts[0] if count == 1 else form(span, "cons*", *parts)
-        result = self.tuple_of(parts, span) if count > 1 else parts[0]
-        if operator == "value-and-gradient":
-            value = name(self.fresh("value"), span)
-            pattern, result = form(span, "cons", value, pattern), self.tuple_of([value, result], span)
-        called = self.let([(pattern, form(span, own, *names))], result, span)
-        body = form(span, "lambda", Form(tuple(names), None, span), called)
-        return form(span, "let", Form((Form((own, derived), None, span),), None, span), body)
-
-    def _arity(self, node: ast.expr, scope: Scope) -> int:
-        """The number of arguments of a function that is differentiated; 1 if it is not known."""
-        if isinstance(node, ast.Lambda):
-            return len(parameters(node))
-        own = (scope.known or {}).get(node.id) if isinstance(node, ast.Name) else None
-        if own is not None:
-            return len(parameters(own))
-        signature = _signature(self.object_of(node, scope))
-        return 1 if signature is None else len(signature.parameters)
-
-    def _method(self, node: ast.Call, method: ast.Attribute, scope: Scope) -> Syntax:
-        procedure = METHODS.get(method.attr)
-        if procedure is None or node.args or node.keywords:
-            what = f"the method {method.attr}" if procedure is None else f"{method.attr} with arguments"
-            hint = (
-                "`append` is a statement of its own"
-                if method.attr == "append"
-                else f"there are {', '.join(METHODS)}"
-            )
-            raise self.refuse(what, node, hint)
-        return form(self.span(node), procedure, self.expression(method.value, scope))
-
-    # Comprehensions.
-
-    def _listcomp(self, node: ast.ListComp, scope: Scope) -> Syntax:
-        return self.listed(node, scope)
-
-    def _generatorexp(self, node: ast.GeneratorExp, scope: Scope) -> Syntax:
-        raise self.refuse("a generator as a value", node, "make a list: [… for … in …]")
-
-    def listed(self, node: ast.ListComp | ast.GeneratorExp, scope: Scope) -> Syntax:
-        """The list of a comprehension."""
-        span, so_far = self.span(node), self.fresh("items")
-        start = form(span, "quote", Form((), None, span))
-
-        def added(scope: Scope) -> Syntax:
-            return form(span, "cons", self.expression(node.elt, scope), name(so_far, span))
-
-        return form(span, "reverse", self._turns(node.generators, scope, so_far, start, added))
-
-    def folded(
-        self,
-        node: ast.GeneratorExp,
-        scope: Scope,
-        base: str,
-        start: Syntax,
-        step: Callable[[Syntax, Syntax], Syntax],
-    ) -> Syntax:
-        """The items of a generator, combined one after the other, without a list."""
-        span, so_far = self.span(node), self.fresh(base)
-
-        def combined(scope: Scope) -> Syntax:
-            return step(name(so_far, span), self.expression(node.elt, scope))
-
-        return self._turns(node.generators, scope, so_far, start, combined)
-
-    def _turns(
-        self,
-        generators: Sequence[ast.comprehension],
-        scope: Scope,
-        so_far: str,
-        start: Syntax,
-        inner: Callable[[Scope], Syntax],
-    ) -> Syntax:
-        """Nested loops that carry a value."""
-        generator = generators[0]
-        span = self.span(generator.target)
-        if generator.is_async:
-            raise self.refuse("`async for`", generator.target, "write `for`")
-        iteration = self.iteration(generator.iter, scope)
-        loop = self.fresh("loop")
-        bindings, within = self.turn_bindings(generator.target, iteration.value, scope)
-        before, self._of_comprehensions = (
-            self._of_comprehensions,
-            {*self._of_comprehensions, *targets(generator.target)},
-        )
-        if len(generators) > 1:
-            carried = self._turns(generators[1:], within, so_far, name(so_far, span), inner)
-        else:
-            carried = inner(within)
-        again = form(span, loop, *iteration.steps, carried)
-        for test in reversed(generator.ifs):
-            skipped = form(span, loop, *iteration.steps, name(so_far, span))
-            again = form(span, "if", self.test(test, within), again, skipped)
-        self._of_comprehensions = before
-        return self.loop(
-            loop, iteration, [(so_far, start)], self.bound(bindings, again, span), name(so_far, span), span
-        )
-
-    def loop(
-        self,
-        loop: str,
-        iteration: Iteration,
-        carried: Sequence[tuple[str, Syntax]],
-        turn: Syntax,
-        end: Syntax,
-        span: Span,
-    ) -> Syntax:
-        """A loop over an iteration that carries more variables."""
-        starts = [Form((name(own, span), value), None, span) for own, value in (*iteration.starts, *carried)]
-        tests = iteration.tests
-        test = tests[0] if len(tests) == 1 else form(span, "and", *tests)
-        turns = form(span, "if", test, turn, end)
-        result: Syntax = form(span, "let", loop, Form(tuple(starts), None, span), turns)
-        for own, value in reversed(iteration.around):
-            result = self.let([(name(own, span), value)], result, span)
-        return result
-
-    def bound(self, bindings: Sequence[tuple[Syntax, Syntax]], body: Syntax, span: Span) -> Syntax:
-        """A body with bindings around it, the first outermost."""
-        for binding in reversed(bindings):
-            body = self.let([binding], body, span)
-        return body
-
-    def turn_bindings(
-        self, target: ast.expr, value: Value, scope: Scope
-    ) -> tuple[list[tuple[Syntax, Syntax]], Scope]:
-        """The bindings of a target to the value of a turn, or of an assignment, and the scope in which they hold."""
-        span = self.span(target)
-        if isinstance(target, ast.Name):
-            own = self.own_name(target.id)
-            whole = (
-                self.tuple_of([self._whole(part, span) for part in value], span)
-                if isinstance(value, tuple)
-                else value
-            )
-            return [(name(own, span), whole)], scope.bind(target.id, own)
-        if not isinstance(target, ast.Tuple | ast.List):
-            raise self.refuse("this target", target, "assign to names")
-        parts = target.elts
-        bindings: list[tuple[Syntax, Syntax]] = []
-        if not (isinstance(value, tuple) and len(value) == len(parts)) or any(
-            isinstance(one, ast.Starred) for one in parts
-        ):
-            given = self._whole(value, span)
-            value, unpacking = self._unpacked(parts, given, target)
-            bindings += unpacking
-        for part, one in zip(parts, value, strict=True):
-            more, scope = self.turn_bindings(
-                part.value if isinstance(part, ast.Starred) else part, one, scope
-            )
-            bindings += more
-        return bindings, scope
-
-    def _whole(self, value: Value, span: Span) -> Syntax:
-        return (
-            self.tuple_of([self._whole(part, span) for part in value], span)
-            if isinstance(value, tuple)
-            else value
-        )
-
-    def _unpacked(
-        self, parts: Sequence[ast.expr], given: Syntax, target: ast.expr
-    ) -> tuple[tuple[Syntax, ...], list[tuple[Syntax, Syntax]]]:
-        """Variables for the parts of a value, and the binding that checks their number."""
-        span = self.span(target)
-        stars = [number for number, part in enumerate(parts) if isinstance(part, ast.Starred)]
-        variables = [name(self.fresh("part"), span) for _ in parts]
-        if stars:
-            before, after = stars[0], len(parts) - 1 - stars[0]
-            counts = (literal(float(before), span), literal(float(after), span))
-            checked = form(span, "%py-unpacked-around", given, *counts)
-        else:
-            checked = form(span, "%py-unpacked", given, literal(float(len(parts)), span))
-        return tuple(variables), [(form(span, "list", *variables), checked)]
-
-    def iteration(self, node: ast.expr, scope: Scope) -> Iteration:
-        """What a loop goes through."""
-        span = self.span(node)
-        value = self.object_of(node.func, scope) if isinstance(node, ast.Call) else MISSING
-        if isinstance(node, ast.Call) and value in (range, enumerate, zip):
-            named = {keyword.arg: keyword.value for keyword in node.keywords}
-            starts = [*node.args[1:], *([named["start"]] if value is enumerate and "start" in named else [])]
-            is_plain = not any(isinstance(one, ast.Starred) for one in node.args) and len(
-                node.keywords
-            ) == len(starts[len(node.args[1:]) :])
-            if is_plain and value is range and 1 <= len(node.args) <= 3:
-                return self._range(node, scope)
-            if is_plain and value is enumerate and node.args and len(starts) <= 1:
-                start = self.expression(starts[0], scope) if starts else literal(0.0, span)
-                return numbered(self.iteration(node.args[0], scope), start, span, self.fresh)
-            if is_plain and value is zip and node.args:
-                return side_by_side([self.iteration(one, scope) for one in node.args])
-            raise self.refuse(f"this call of {ast.unparse(node.func)}", node, "write its arguments by place")
-        if isinstance(node, ast.Call) and value is reversed and len(node.args) == 1 and not node.keywords:
-            return listed(form(span, "%py-reversed", self._items(node.args[0], scope)), span, self.fresh)
-        return listed(self._items(node, scope), span, self.fresh)
-
-    def _items(self, node: ast.expr, scope: Scope) -> Syntax:
-        """What a loop goes through, as a list or a tuple."""
-        if isinstance(node, ast.GeneratorExp | ast.ListComp):
-            return self.listed(node, scope)
-        value = self.expression(node, scope)
-        if isinstance(node, ast.List | ast.Tuple):
-            return value
-        return form(self.span(node), "%py-items", value)
-
-    def _range(self, node: ast.Call, scope: Scope) -> Iteration:
-        span = self.span(node)
-        given = [self._whole_number(one, scope) for one in node.args]
-        start = given[0] if len(given) > 1 else literal(0.0, span)
-        stop = given[1] if len(given) > 1 else given[0]
-        step = given[2] if len(given) > 2 else literal(1.0, span)
-        is_down: bool | None = False
-        if len(given) > 2:
-            constant = _number(node.args[2])
-            is_down = None if constant is None else constant < 0
-            if constant is None:
-                step = form(span, "%py-step", step)
-            if constant == 0:
-                raise self.refuse("a range with the step 0", node, "a step is another number")
-        return counted(start, stop, step, is_down, span, self.fresh)
-
-    def _whole_number(self, node: ast.expr, scope: Scope) -> Syntax:
-        value = self.expression(node, scope)
-        constant = _number(node)
-        if constant is not None and constant == int(constant):
-            return value
-        return form(self.span(node), "%py-whole", value)
-
     # What is known without running.
 
     def is_boolean(self, node: ast.expr) -> bool:
@@ -857,18 +494,9 @@ class Expressions(ABC):
         return OTHER
 
 
-def _number(node: ast.expr) -> float | None:
-    """The value of a constant number."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        found = _number(node.operand)
-        return None if found is None else -found
-    is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
-    return node.value if is_number and isinstance(node, ast.Constant) else None  # type: ignore[return-value]  # tested in the line above
-
-
-def _has_defaults(value: Any) -> bool:
+def has_defaults(value: Any) -> bool:
     """Does a call of a Python function, by place, leave something out?"""
-    signature = _signature(value)
+    signature = signature_of(value)
     if signature is None:
         return False
     return any(
@@ -876,7 +504,7 @@ def _has_defaults(value: Any) -> bool:
     )
 
 
-def _signature(value: Any) -> inspect.Signature | None:
+def signature_of(value: Any) -> inspect.Signature | None:
     """The signature of a Python function that is translated in turn."""
     function = getattr(value, "python", value)
     if not isinstance(function, types.FunctionType):
@@ -884,152 +512,3 @@ def _signature(value: Any) -> inspect.Signature | None:
     signature = inspect.signature(function)
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return None if any(parameter.kind in kinds for parameter in signature.parameters.values()) else signature
-
-
-# Functions whose calls are syntax.
-
-
-def _print(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
-    if node.keywords:
-        raise x.refuse("print with arguments by name", node.keywords[0], "join the texts")
-    span = x.span(node)
-    return form(span, "%py-print", form(span, "list", *x.operands(node.args, scope)))
-
-
-def _isinstance(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
-    span = x.span(node)
-    if len(node.args) != 2 or node.keywords:
-        raise x.refuse("this call of isinstance", node, "it takes a value and a type")
-    given = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
-    predicates = []
-    for one in given:
-        kind = x.object_of(one, scope)
-        if not isinstance(kind, type) or kind not in TYPES:
-            hint = f"there are {', '.join([known_type.__name__ for known_type in TYPES])}"
-            raise x.refuse(f"isinstance with {ast.unparse(one)}", one, hint)
-        predicates.append(TYPES[kind])
-    value = x.expression(node.args[0], scope)
-    kept = value if is_atom(value) else name(x.fresh("value"), span)
-    tests = [form(span, predicate, kept) for predicate in predicates]
-    result = tests[0] if len(tests) == 1 else form(span, "or", *tests)
-    return result if kept is value else x.let([(kept, value)], result, span)
-
-
-def _of_items(
-    procedure: str, start: float | None, step: str | None
-) -> Callable[[Expressions, ast.Call, Scope], Syntax]:
-    """A function of the items of a generator, which makes no list if there are a start and a step."""
-
-    def call(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
-        found = known(x.object_of(node.func, scope))
-        if len(node.args) != 1 or node.keywords or not isinstance(node.args[0], ast.GeneratorExp):
-            assert found is not None
-            return x._known_call(node, found, scope)
-        span, generator = x.span(node), node.args[0]
-        if start is None or step is None:
-            return form(span, procedure, x.listed(generator, scope))
-        adds = "+" if x.kind(generator.elt) > OTHER else step
-        return x.folded(
-            generator, scope, "sum", literal(start, span), lambda so_far, item: form(span, adds, so_far, item)
-        )
-
-    return call
-
-
-def _tested(keyword: str, start: Value_) -> Callable[[Expressions, ast.Call, Scope], Syntax]:
-    """`any` and `all`: of a generator, no item is evaluated after the one that decides."""
-
-    def call(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
-        found = known(x.object_of(node.func, scope))
-        if len(node.args) != 1 or node.keywords or not isinstance(node.args[0], ast.GeneratorExp):
-            assert found is not None
-            return x._known_call(node, found, scope)
-        span, generator = x.span(node), node.args[0]
-
-        def step(so_far: Syntax, item: Syntax) -> Syntax:
-            return form(span, keyword, so_far, form(span, "%py-true?", item))
-
-        return x.folded(generator, scope, "found", literal(start, span), step)
-
-    return call
-
-
-def _sorted(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
-    span = x.span(node)
-    named = {keyword.arg: keyword.value for keyword in node.keywords}
-    if len(node.args) != 1 or set(named) - {"key", "reverse"}:
-        raise x.refuse("this call of sorted", node, "it takes a list, `key` and `reverse`")
-    items = x._items(node.args[0], scope)
-    key = (
-        form(span, "%py-sorted-by", x.expression(named["key"], scope), items)
-        if "key" in named
-        else form(span, "%py-sorted", items)
-    )
-    if "reverse" not in named:
-        return key
-    if not (
-        isinstance(named["reverse"], ast.Constant) and named["reverse"].value is True and "key" not in named
-    ):
-        raise x.refuse("sorted with `reverse` here", named["reverse"], "reverse=True, without a key")
-    return form(span, "reverse", key)
-
-
-def _as_list(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
-    """list(range(n)) and list(zip(a, b)): what is no value of itself."""
-    found = known(x.object_of(node.func, scope))
-    assert found is not None
-    if len(node.args) != 1 or node.keywords or not isinstance(node.args[0], ast.Call | ast.GeneratorExp):
-        return x._known_call(node, found, scope)
-    span = x.span(node)
-    if isinstance(node.args[0], ast.GeneratorExp):
-        return form(span, found.procedures[1], x.listed(node.args[0], scope))
-    return form(span, found.procedures[1], collected(x, node.args[0], scope))
-
-
-def collected(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
-    """The items of `range`, `zip` or `enumerate` as a list; another call as it is."""
-    span = x.span(node)
-    if x.object_of(node.func, scope) not in (range, zip, enumerate):
-        return x.expression(node, scope)
-    iteration = x.iteration(node, scope)
-    so_far, loop = x.fresh("items"), x.fresh("loop")
-    added = form(span, "cons", x._whole(iteration.value, span), name(so_far, span))
-    start = form(span, "quote", Form((), None, span))
-    again = form(span, loop, *iteration.steps, added)
-    return form(span, "reverse", x.loop(loop, iteration, [(so_far, start)], again, name(so_far, span), span))
-
-
-def _lazy(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
-    """`range(n)` and the like as values: lists, which behave alike where they are read."""
-    return collected(x, node, scope)
-
-
-def _float(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
-    """float("inf") and the like, which Python has no literals for."""
-    found = known(float)
-    assert found is not None
-    match node:
-        case ast.Call(args=[ast.Constant(value=str() as text)], keywords=[]) if _SPECIAL_NUMBER.fullmatch(
-            text.strip().lower()
-        ):
-            return literal(float(text), x.span(node))
-    return x._known_call(node, found, scope)
-
-
-_SPECIAL_NUMBER = re.compile(r"[+-]?(inf|infinity|nan)")
-SPECIAL: dict[Any, Callable[[Expressions, ast.Call, Scope], Syntax]] = {
-    print: _print,
-    isinstance: _isinstance,
-    float: _float,
-    sum: _of_items("%py-sum", 0.0, "%py-add"),
-    min: _of_items("%py-least", None, None),
-    max: _of_items("%py-greatest", None, None),
-    any: _tested("or", FALSE),
-    all: _tested("and", TRUE),
-    sorted: _sorted,
-    list: _as_list,
-    tuple: _as_list,
-    range: _lazy,
-    zip: _lazy,
-    enumerate: _lazy,
-}

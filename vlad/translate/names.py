@@ -249,3 +249,43 @@ def _breaks(statements: Sequence[ast.stmt]) -> bool:
                 if _breaks(statement.orelse):
                     return True
     return False
+
+
+def leaves_often(node: ast.For | ast.While) -> bool:
+    """Is there more than one way from a loop to what follows it?"""
+    return any(isinstance(one, ast.Break) for one in nodes_in(node.body))
+
+
+def reads_otherwise(nodes: Sequence[ast.AST], shared: str) -> bool:
+    """Do nodes read a name, other than to append to it?"""
+    for node in nodes:
+        changed = changed_by(node)
+        if isinstance(node, ast.Expr) and changed is not None and changed.id == shared:
+            assert isinstance(node.value, ast.Call)
+            if any(shared in read_in(one) for one in node.value.args):
+                return True
+        elif isinstance(node, ast.Name):
+            if node.id == shared:
+                return True
+        elif isinstance(node, ast.FunctionDef | ast.Lambda):
+            if shared in free_in(node):
+                return True
+        elif reads_otherwise(list(ast.iter_child_nodes(node)), shared):
+            return True
+    return False
+
+
+def bound_at_end(statements: Sequence[ast.stmt]) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that statements surely bind where control reaches their end, and all that they bind."""
+    certain: frozenset[str] = frozenset()
+    for statement in statements:
+        match statement:
+            case ast.If():
+                arms = [bound_at_end(arm)[0] for arm in (statement.body, statement.orelse) if falls(arm)]
+                if arms:
+                    certain |= frozenset.intersection(*arms)
+            case ast.For() | ast.While():
+                continue
+            case _:
+                certain |= frozenset(bound_in([statement]))
+    return certain, frozenset(bound_in(statements))

@@ -15,26 +15,22 @@ from types import FunctionType
 
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
-from vlad.translate.expressions import NONE, OTHER, REAL, Expressions, Outside, Scope
-from vlad.translate.known import known
+from vlad.translate.checks import Checks
+from vlad.translate.expressions import NONE, OTHER, REAL, Outside, Scope
+from vlad.translate.inside import Inside
 from vlad.translate.names import (
-    COMPREHENSIONS,
-    NOTHING,
     Function,
-    Liveness,
-    Names,
-    body_of,
+    bound_at_end,
     bound_by,
     bound_in,
     changed_by,
     falls,
     free_in,
     jumps,
-    locals_of,
+    leaves_often,
     nodes_in,
     parameters,
-    read_in,
-    targets,
+    reads_otherwise,
 )
 from vlad.translate.refusals import outside
 from vlad.translate.source import Text
@@ -63,108 +59,7 @@ class Exits:
     end: Emit
 
 
-class Inside:
-    """What is known of the function whose statements are translated.
-
-    liveness   its live names
-    places     for each name: the nodes that bind it
-    loops      for each node in a loop: that loop and those around it
-    statements  for each node: the innermost statement that it is in
-    around     for each node: the one around it
-    """
-
-    def __init__(self, node: Function) -> None:
-        body = body_of(node)
-        self.node = node
-        self.body = body
-        self.names = locals_of(node)
-        self.liveness = Liveness(body)
-        self.places: dict[str, list[ast.AST]] = {}
-        for one in nodes_in(body):
-            for bound in bound_by(one):
-                self.places.setdefault(bound, []).append(one)
-        self.loops: dict[ast.AST, tuple[ast.For | ast.While, ...]] = {}
-        self.statements: dict[ast.AST, ast.stmt] = {}
-        self.around: dict[ast.AST, ast.AST] = {}
-        for statement in body:
-            self._note(statement, (), statement)
-
-    def is_only_called(self, function: str) -> bool:
-        """Is a function used in no other way than by calls?"""
-        return all(
-            isinstance(around := self.around[node], ast.Call) and around.func is node
-            for statement in self.body
-            for node in ast.walk(statement)
-            if isinstance(node, ast.Name) and node.id == function and isinstance(node.ctx, ast.Load)
-        )
-
-    def is_called(self, variable: str) -> bool:
-        """Is the value of a variable called?"""
-        return any(
-            isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == variable
-            for statement in self.body
-            for node in ast.walk(statement)
-        )
-
-    def sharing(self, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> list[ast.AST]:
-        """The nodes at which the value of a name may become that of something else, or is that of something else."""
-        found: list[ast.AST] = []
-        for node in nodes_in(self.body):
-            if isinstance(node, ast.Name) and node.id == shared:
-                is_bound = isinstance(node.ctx, ast.Store)
-                if not (self._is_fresh(node) if is_bound else self._is_read_only(node, keeps_nothing)):
-                    found.append(node)
-            elif isinstance(node, _NESTED) and shared in read_in(node):
-                is_read_only = isinstance(node, COMPREHENSIONS) and _is_read_only_within(
-                    node, shared, keeps_nothing
-                )
-                if not is_read_only:
-                    found.append(node)
-        return found
-
-    def _is_fresh(self, node: ast.Name) -> bool:
-        """Does a statement give a name a value that nothing else has?"""
-        match self.around[node]:
-            case (
-                ast.Assign(targets=[one], value=value) | ast.AnnAssign(target=one, value=ast.expr() as value)
-            ) if one is node:
-                return _makes(value)
-            case ast.Tuple(elts=elements) as target:
-                match self.around[target]:
-                    case ast.Assign(targets=[_], value=ast.Tuple(elts=values)) if len(values) == len(
-                        elements
-                    ):
-                        return _makes(values[[id(one) for one in elements].index(id(node))])
-        return False
-
-    def _is_read_only(self, node: ast.Name, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
-        """Is a name read in a way that keeps nothing of its value?"""
-        around = self.around[node]
-        match around:
-            case ast.Subscript(value=value, slice=index) if value is node:
-                is_part = isinstance(around.ctx, ast.Load) and isinstance(index, ast.Slice | ast.Tuple)
-                return not is_part or not isinstance(self.around[around], ast.Assign | ast.Return)
-            case ast.Compare() | ast.UnaryOp() | ast.FormattedValue() | ast.Return() | ast.BinOp():
-                return True
-            case ast.For(iter=value) | ast.comprehension(iter=value):
-                return value is node
-            case ast.Call(func=function):
-                return function is not node and keeps_nothing(around)
-            case ast.Attribute(attr=name_):
-                return name_ in ("append", "copy", "sum", "mean", "max", "min", "shape", "size", "ndim")
-            case ast.If() | ast.While() | ast.Assert() | ast.Expr():
-                return True
-        return False
-
-    def _note(self, node: ast.AST, around: tuple[ast.For | ast.While, ...], statement: ast.stmt) -> None:
-        self.loops[node], self.statements[node] = around, statement
-        within = (*around, node) if isinstance(node, ast.For | ast.While) else around
-        for child in ast.iter_child_nodes(node):
-            self.around[child] = node
-            self._note(child, within, child if isinstance(child, ast.stmt) else statement)
-
-
-class Statements(Expressions):
+class Statements(Checks):
     """The translation of one Python function: `translated`."""
 
     def __init__(self, function: FunctionType, text: Text, outside_: Outside) -> None:
@@ -200,7 +95,7 @@ class Statements(Expressions):
             if rest is not None:
                 raise self.refuse("any number of arguments", rest, "name the parameters, or take a list")
         if self._inside:
-            self._expect_settled(node)
+            self.expect_settled(node)
             for default in [*arguments.defaults, *filter(None, arguments.kw_defaults)]:
                 if not isinstance(default, ast.Constant):
                     raise self.refuse(
@@ -221,56 +116,6 @@ class Statements(Expressions):
         self._locals.pop()
         self.kinds, self._exits, self._appending = before
         return form(span, "lambda", Form(tuple(names), None, span), body)
-
-    def _expect_settled(self, node: Function) -> None:
-        """Raise VladError if a function captures a variable that is assigned afterwards, and may be called then: Python's would
-        see the later value.
-        """
-        inside = self.inside
-        kept_as = node.name if isinstance(node, ast.FunctionDef) else self._kept_as(node)
-        if kept_as is None:
-            return
-        is_only_called = bool(kept_as) and inside.is_only_called(kept_as)
-        for captured in sorted(free_in(node) & inside.names):
-            for place in inside.places.get(captured, ()):
-                is_later = _end(node) < _start(place) and not isinstance(place, ast.FunctionDef)
-                is_used = not is_only_called or kept_as in inside.liveness.after[inside.statements[place]]
-                if is_later and is_used:
-                    hint = f"line {self.span(place).line} assigns it afterwards: give one of the two another name"
-                    raise self.refuse(f"a function that captures {captured} here", node, hint)
-        around = inside.around.get(node)
-        while isinstance(around, ast.expr) and not kept_as:
-            if isinstance(around, ast.ListComp | ast.GeneratorExp):
-                own = {one for generator in around.generators for one in targets(generator.target)} & free_in(
-                    node
-                )
-                if own:
-                    hint = (
-                        f"in Python it sees the last value of {sorted(own)[0]}: make it by a function of that"
-                    )
-                    raise self.refuse("a function of a comprehension's variable that is kept", node, hint)
-            around = inside.around.get(around)
-
-    def _kept_as(self, node: ast.Lambda) -> str | None:
-        """The variable that has a lambda, or what a function makes of it; None if it is called at once, or by what it is given
-        to; '' if it is kept elsewhere.
-        """
-        match self.inside.around.get(node):
-            case ast.Assign(targets=[ast.Name(id=own)]):
-                return own
-            case ast.Call(func=ast.Attribute(attr="append")):
-                return ""
-            case ast.Call() | ast.keyword() as call:
-                statement = self.inside.statements[node]
-                match statement:
-                    case ast.Assign(targets=[ast.Name(id=own)], value=value) if (
-                        value is call and self.inside.is_called(own)
-                    ):
-                        return own
-                return None
-            case ast.Return():
-                return None
-        return ""
 
     def _kinds(self, own: Inside) -> dict[str, int]:
         """What the variables of a function surely hold: the greatest solution."""
@@ -400,7 +245,7 @@ class Statements(Expressions):
         ):
             return self._set_several(first, value, scope, rest, node)
         if isinstance(first, ast.Name) and isinstance(value, ast.Lambda):
-            self._expect_not_kept(first.id, value)
+            self.expect_not_kept(first.id, value)
         if (
             isinstance(first, ast.Name)
             and isinstance(value, ast.Lambda)
@@ -470,8 +315,8 @@ class Statements(Expressions):
         kinds = self.kind(reads), self.kind(node.value)
         left, right = self.variable(reads, scope), self.expression(node.value, scope)
         if kinds[0] != REAL and node.target.id in self.inside.names:
-            shared = self.inside.sharing(node.target.id, self._keeps_nothing)
-            if any(self._is_before(one, node, node.target.id) for one in shared):
+            shared = self.inside.sharing(node.target.id, self.keeps_nothing_of)
+            if any(self.is_before(one, node, node.target.id) for one in shared):
                 left = form(span, "%py-own", left)
         if isinstance(node.op, ast.Add) and max(kinds) == OTHER:
             value: Syntax = form(span, "%py-increased", left, right)
@@ -485,7 +330,7 @@ class Statements(Expressions):
             if node.decorator_list:
                 hint = "apply it where the function is used"
                 raise self.refuse("a decorator inside", node.decorator_list[0], hint)
-            self._expect_not_kept(node.name, node)
+            self.expect_not_kept(node.name, node)
             scope = scope.bind(node.name, self.own_name(node.name)).knowing(node.name, node)
         pairs = []
         for node in group:
@@ -503,8 +348,8 @@ class Statements(Expressions):
             raise self.refuse("this call of append", node, "it takes one value")
         item = node.value.args[0]
         if isinstance(item, ast.Lambda):
-            self._expect_not_kept(changed.id, item, is_stored=True)
-        self._expect_unshared(changed, node)
+            self.expect_not_kept(changed.id, item, is_stored=True)
+        self.expect_unshared(changed, node)
         value, before = self.expression(item, scope), self.variable(changed, scope)
         if changed.id in self._appending:
             after = form(span, "cons", value, before)
@@ -539,64 +384,10 @@ class Statements(Expressions):
         span = self.span(node)
         before = self._changed(target, scope)
         assert isinstance(target.value, ast.Name)
-        self._expect_unshared(target.value, node)
+        self.expect_unshared(target.value, node)
         own = scope.names.get(target.value.id, self.own_name(target.value.id))
         after = form(span, "%py-with-item", before, index, value)
         return self.let([(name(own, span), after)], rest.emit(scope.bind(target.value.id, own)), span)
-
-    def _expect_unshared(self, changed: ast.Name, node: ast.stmt) -> None:
-        """Raise VladError if something else may see the value of a name that is changed in place."""
-        if changed.id not in self.inside.names:
-            raise self.refuse(
-                f"a change of {changed.id}, which belongs outside", node, "return the new value"
-            )
-        sharing = self.inside.sharing(changed.id, self._keeps_nothing)
-        for one in sharing:
-            if self._is_before(one, node, changed.id):
-                what = f"a change of {changed.id}, whose value line {self.span(one).line} shares"
-                raise self.refuse(what, node, "give it a value of its own by .copy()")
-
-    def _keeps_nothing(self, call: ast.Call) -> bool:
-        """Does a call return nothing of its arguments, but their items at most?"""
-        function = self.object_of(call.func, Scope({}))
-        if function in (min, max):
-            return len(call.args) == 1
-        found = known(function)
-        return function in _OF_ITEMS or (found is not None and found.is_number)
-
-    def _is_before(self, one: ast.AST, change: ast.AST, changed: str) -> bool:
-        """May a node run before a change, on the value that is changed? In one loop it may, wherever they stand, unless each turn
-        makes a new value first.
-        """
-        common = [
-            loop for loop in self.inside.loops.get(one, ()) if loop in self.inside.loops.get(change, ())
-        ]
-        if common and not self._is_renewed(common[-1], min(_start(one), _start(change)), changed):
-            return True
-        return _start(one) < _start(change)
-
-    def _is_renewed(self, loop: ast.For | ast.While, place: tuple[int, int], changed: str) -> bool:
-        """Does each turn of a loop give a name a value of its own before a place?"""
-        for statement in loop.body:
-            match statement:
-                case ast.Assign(targets=[ast.Name(id=bound)], value=value) if bound == changed and _makes(
-                    value
-                ):
-                    return _start(statement) < place
-        return False
-
-    def _expect_not_kept(self, bound: str, node: Function, is_stored: bool = False) -> None:
-        """Raise VladError if a function of a loop's variables outlives the turn in which it is made: in Python it would see the
-        values of the last turn.
-        """
-        own = self.inside
-        for loop in own.loops.get(node, ()):
-            changing = set(bound_in([loop])) & free_in(node) - {bound}
-            if changing and (
-                is_stored or bound in own.liveness.head[loop] or bound in own.liveness.after[loop]
-            ):
-                hint = f"in Python it sees the last value of {sorted(changing)[0]}: make it by a function of that"
-                raise self.refuse("a function of a loop's variables that is kept", node, hint)
 
     # Branches.
 
@@ -631,7 +422,7 @@ class Statements(Expressions):
 
     def _scope_after(self, statements: Sequence[ast.stmt], scope: Scope) -> Scope:
         """The scope at the end of statements, as far as the names go that they bind."""
-        certain, maybe = _bound_at_end(statements)
+        certain, maybe = bound_at_end(statements)
         for one in certain | maybe:
             known = one in scope.names and one not in scope.maybe
             scope = scope.bind(one, scope.names.get(one, self.own_name(one)))
@@ -690,7 +481,7 @@ class Statements(Expressions):
 
     def _do_for(self, node: ast.For, scope: Scope, rest: Rest) -> Syntax:
         span = self.span(node)
-        self._expect_steady(node)
+        self.expect_steady(node)
         iteration = self.iteration(node.iter, scope)
 
         def turns(within: Scope, end: Emit, again: Emit) -> Syntax:
@@ -704,17 +495,6 @@ class Statements(Expressions):
         for own, value in reversed(iteration.around):
             looped = self.let([(name(own, span), value)], looped, span)
         return looped
-
-    def _expect_steady(self, node: ast.For) -> None:
-        """Raise VladError if a loop changes the list that it goes through: Python's would go through the changed one."""
-        listed_ = (
-            set() if _makes(node.iter) and not isinstance(node.iter, ast.List) else _gone_through(node.iter)
-        )
-        for one in nodes_in(node.body):
-            changed = changed_by(one)
-            if changed is not None and changed.id in listed_:
-                hint = f"go through a copy: list({changed.id})"
-                raise self.refuse(f"a change of {changed.id} in the loop over it", changed, hint)
 
     def _otherwise(self, node: ast.For | ast.While, within: Scope, end: Emit) -> Syntax:
         """The end of a loop whose test fails."""
@@ -799,7 +579,7 @@ class Statements(Expressions):
                 within = Scope(within.names, within.maybe | {one}, within.known)
         if not jumps(node.body, True) and not jumps(node.orelse):
             return self._received(leaving, made, rest.emit(within), span)
-        if rest.is_small or not _leaves_often(node):
+        if rest.is_small or not leaves_often(node):
             return made(rest)
         after = self.fresh("after")
         parameters_ = Form(tuple([name(within.names[one], span) for one in leaving]), None, span)
@@ -815,116 +595,6 @@ class Statements(Expressions):
                 continue
             places = [place for place in nodes_in([node]) if one in bound_by(place)]
             only_appends = all(isinstance(place, ast.Expr) for place in places)
-            if only_appends and not _reads_otherwise([node], one):
+            if only_appends and not reads_otherwise([node], one):
                 found[one] = self.fresh(one)
         return found
-
-
-def _start(node: ast.AST) -> tuple[int, int]:
-    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-
-
-def _end(node: ast.AST) -> tuple[int, int]:
-    return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
-
-
-def _gone_through(node: ast.expr) -> Names:
-    """The names whose values a loop may go through: not those that `range`, an index or arithmetic only reads."""
-    match node:
-        case ast.Name():
-            return frozenset({node.id})
-        case (
-            ast.Call(func=ast.Name(id="range" | "list" | "sorted" | "len" | "sum"))
-            | ast.BinOp()
-            | ast.ListComp()
-        ):
-            return NOTHING
-        case ast.Call():
-            return NOTHING.union(*[_gone_through(one) for one in node.args])
-        case ast.Tuple() | ast.List():
-            return NOTHING.union(*[_gone_through(one) for one in node.elts])
-        case ast.Subscript(value=value, slice=index):
-            return NOTHING if isinstance(index, ast.Slice) else _gone_through(value)
-    return read_in(node)
-
-
-_MAKERS = (
-    "array",
-    "zeros",
-    "ones",
-    "full",
-    "arange",
-    "linspace",
-    "eye",
-    "zeros_like",
-    "ones_like",
-)  # of NumPy
-_OF_ITEMS = (print, isinstance, range, enumerate, zip, reversed, sum, any, all, sorted, list, tuple, str)
-_NESTED = (ast.FunctionDef, ast.Lambda, *COMPREHENSIONS)
-
-
-def _makes(value: ast.expr) -> bool:
-    """Does an expression make a value of its own?"""
-    match value:
-        case ast.List() | ast.ListComp() | ast.BinOp() | ast.Constant() | ast.UnaryOp() | ast.Compare():
-            return True
-        case ast.Call(func=ast.Attribute(attr="copy")):
-            return True
-        case ast.Call(func=ast.Name(id="list" | "sorted")):
-            return True
-        case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name_)) if name_ in _MAKERS:
-            return True
-    return False
-
-
-def _is_read_only_within(node: ast.AST, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
-    """Does a comprehension keep nothing of a value? It goes through it, or reads its items."""
-    for around in ast.walk(node):
-        for one in ast.iter_child_nodes(around):
-            if isinstance(one, ast.Name) and one.id == shared:
-                reads = isinstance(around, ast.Subscript | ast.comprehension | ast.BinOp | ast.Compare)
-                if not reads and not (
-                    isinstance(around, ast.Call) and around.func is not one and keeps_nothing(around)
-                ):
-                    return False
-    return True
-
-
-def _leaves_often(node: ast.For | ast.While) -> bool:
-    """Is there more than one way from a loop to what follows it?"""
-    return any(isinstance(one, ast.Break) for one in nodes_in(node.body))
-
-
-def _reads_otherwise(nodes: Sequence[ast.AST], shared: str) -> bool:
-    """Do nodes read a name, other than to append to it?"""
-    for node in nodes:
-        changed = changed_by(node)
-        if isinstance(node, ast.Expr) and changed is not None and changed.id == shared:
-            assert isinstance(node.value, ast.Call)
-            if any(shared in read_in(one) for one in node.value.args):
-                return True
-        elif isinstance(node, ast.Name):
-            if node.id == shared:
-                return True
-        elif isinstance(node, ast.FunctionDef | ast.Lambda):
-            if shared in free_in(node):
-                return True
-        elif _reads_otherwise(list(ast.iter_child_nodes(node)), shared):
-            return True
-    return False
-
-
-def _bound_at_end(statements: Sequence[ast.stmt]) -> tuple[frozenset[str], frozenset[str]]:
-    """The names that statements surely bind where control reaches their end, and all that they bind."""
-    certain: frozenset[str] = frozenset()
-    for statement in statements:
-        match statement:
-            case ast.If():
-                arms = [_bound_at_end(arm)[0] for arm in (statement.body, statement.orelse) if falls(arm)]
-                if arms:
-                    certain |= frozenset.intersection(*arms)
-            case ast.For() | ast.While():
-                continue
-            case _:
-                certain |= frozenset(bound_in([statement]))
-    return certain, frozenset(bound_in(statements))

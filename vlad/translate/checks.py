@@ -1,0 +1,139 @@
+"""What a translation refuses since Python would show it through another name, or later.
+
+In: functions that capture variables, and changes in place.  Out: nothing, or an error with both places.
+"""
+
+from __future__ import annotations
+
+import ast
+from abc import abstractmethod
+
+from vlad.translate.calls import Calls
+from vlad.translate.expressions import Scope
+from vlad.translate.inside import OF_ITEMS, Inside, end_of, gone_through, makes, start_of
+from vlad.translate.known import known
+from vlad.translate.names import Function, bound_in, changed_by, free_in, nodes_in, targets
+
+
+class Checks(Calls):
+    """The part of a translation that raises such errors."""
+
+    @property
+    @abstractmethod
+    def inside(self) -> Inside:
+        """What is known of the innermost function."""
+
+    def expect_settled(self, node: Function) -> None:
+        """Raise VladError if a function captures a variable that is assigned afterwards, and may be called then: Python's would
+        see the later value.
+        """
+        inside = self.inside
+        kept_as = node.name if isinstance(node, ast.FunctionDef) else self._kept_as(node)
+        if kept_as is None:
+            return
+        is_only_called = bool(kept_as) and inside.is_only_called(kept_as)
+        for captured in sorted(free_in(node) & inside.names):
+            for place in inside.places.get(captured, ()):
+                is_later = end_of(node) < start_of(place) and not isinstance(place, ast.FunctionDef)
+                is_used = not is_only_called or kept_as in inside.liveness.after[inside.statements[place]]
+                if is_later and is_used:
+                    hint = f"line {self.span(place).line} assigns it afterwards: give one of the two another name"
+                    raise self.refuse(f"a function that captures {captured} here", node, hint)
+        around = inside.around.get(node)
+        while isinstance(around, ast.expr) and not kept_as:
+            if isinstance(around, ast.ListComp | ast.GeneratorExp):
+                own = {one for generator in around.generators for one in targets(generator.target)} & free_in(
+                    node
+                )
+                if own:
+                    hint = (
+                        f"in Python it sees the last value of {sorted(own)[0]}: make it by a function of that"
+                    )
+                    raise self.refuse("a function of a comprehension's variable that is kept", node, hint)
+            around = inside.around.get(around)
+
+    def _kept_as(self, node: ast.Lambda) -> str | None:
+        """The variable that has a lambda, or what a function makes of it; None if it is called at once, or by what it is given
+        to; '' if it is kept elsewhere.
+        """
+        match self.inside.around.get(node):
+            case ast.Assign(targets=[ast.Name(id=own)]):
+                return own
+            case ast.Call(func=ast.Attribute(attr="append")):
+                return ""
+            case ast.Call() | ast.keyword() as call:
+                statement = self.inside.statements[node]
+                match statement:
+                    case ast.Assign(targets=[ast.Name(id=own)], value=value) if (
+                        value is call and self.inside.is_called(own)
+                    ):
+                        return own
+                return None
+            case ast.Return():
+                return None
+        return ""
+
+    def expect_unshared(self, changed: ast.Name, node: ast.stmt) -> None:
+        """Raise VladError if something else may see the value of a name that is changed in place."""
+        if changed.id not in self.inside.names:
+            raise self.refuse(
+                f"a change of {changed.id}, which belongs outside", node, "return the new value"
+            )
+        sharing = self.inside.sharing(changed.id, self.keeps_nothing_of)
+        for one in sharing:
+            if self.is_before(one, node, changed.id):
+                what = f"a change of {changed.id}, whose value line {self.span(one).line} shares"
+                raise self.refuse(what, node, "give it a value of its own by .copy()")
+
+    def keeps_nothing_of(self, call: ast.Call) -> bool:
+        """Does a call return nothing of its arguments, but their items at most?"""
+        function = self.object_of(call.func, Scope({}))
+        if function in (min, max):
+            return len(call.args) == 1
+        found = known(function)
+        return function in OF_ITEMS or (found is not None and found.is_number)
+
+    def is_before(self, one: ast.AST, change: ast.AST, changed: str) -> bool:
+        """May a node run before a change, on the value that is changed? In one loop it may, wherever they stand, unless each turn
+        makes a new value first.
+        """
+        common = [
+            loop for loop in self.inside.loops.get(one, ()) if loop in self.inside.loops.get(change, ())
+        ]
+        if common and not self._is_renewed(common[-1], min(start_of(one), start_of(change)), changed):
+            return True
+        return start_of(one) < start_of(change)
+
+    def _is_renewed(self, loop: ast.For | ast.While, place: tuple[int, int], changed: str) -> bool:
+        """Does each turn of a loop give a name a value of its own before a place?"""
+        for statement in loop.body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=bound)], value=value) if bound == changed and makes(
+                    value
+                ):
+                    return start_of(statement) < place
+        return False
+
+    def expect_not_kept(self, bound: str, node: Function, is_stored: bool = False) -> None:
+        """Raise VladError if a function of a loop's variables outlives the turn in which it is made: in Python it would see the
+        values of the last turn.
+        """
+        own = self.inside
+        for loop in own.loops.get(node, ()):
+            changing = set(bound_in([loop])) & free_in(node) - {bound}
+            if changing and (
+                is_stored or bound in own.liveness.head[loop] or bound in own.liveness.after[loop]
+            ):
+                hint = f"in Python it sees the last value of {sorted(changing)[0]}: make it by a function of that"
+                raise self.refuse("a function of a loop's variables that is kept", node, hint)
+
+    def expect_steady(self, node: ast.For) -> None:
+        """Raise VladError if a loop changes the list that it goes through: Python's would go through the changed one."""
+        listed_ = (
+            set() if makes(node.iter) and not isinstance(node.iter, ast.List) else gone_through(node.iter)
+        )
+        for one in nodes_in(node.body):
+            changed = changed_by(one)
+            if changed is not None and changed.id in listed_:
+                hint = f"go through a copy: list({changed.id})"
+                raise self.refuse(f"a change of {changed.id} in the loop over it", changed, hint)

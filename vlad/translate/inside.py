@@ -1,0 +1,194 @@
+"""What is known of one Python function: where it binds names, in which loops, and what may share a value.
+
+In: the tree of a function.  Out: `Inside`. A list or an array that is changed in place belongs to one name only; what is not
+known to leave it so shares it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from vlad.translate.names import (
+    COMPREHENSIONS,
+    NOTHING,
+    Function,
+    Liveness,
+    Names,
+    body_of,
+    bound_by,
+    locals_of,
+    nodes_in,
+    read_in,
+)
+
+
+class Inside:
+    """What is known of the function whose statements are translated.
+
+    liveness   its live names
+    places     for each name: the nodes that bind it
+    loops      for each node in a loop: that loop and those around it
+    statements  for each node: the innermost statement that it is in
+    around     for each node: the one around it
+    """
+
+    def __init__(self, node: Function) -> None:
+        body = body_of(node)
+        self.node = node
+        self.body = body
+        self.names = locals_of(node)
+        self.liveness = Liveness(body)
+        self.places: dict[str, list[ast.AST]] = {}
+        for one in nodes_in(body):
+            for bound in bound_by(one):
+                self.places.setdefault(bound, []).append(one)
+        self.loops: dict[ast.AST, tuple[ast.For | ast.While, ...]] = {}
+        self.statements: dict[ast.AST, ast.stmt] = {}
+        self.around: dict[ast.AST, ast.AST] = {}
+        for statement in body:
+            self._note(statement, (), statement)
+
+    def is_only_called(self, function: str) -> bool:
+        """Is a function used in no other way than by calls?"""
+        return all(
+            isinstance(around := self.around[node], ast.Call) and around.func is node
+            for statement in self.body
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Name) and node.id == function and isinstance(node.ctx, ast.Load)
+        )
+
+    def is_called(self, variable: str) -> bool:
+        """Is the value of a variable called?"""
+        return any(
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == variable
+            for statement in self.body
+            for node in ast.walk(statement)
+        )
+
+    def sharing(self, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> list[ast.AST]:
+        """The nodes at which the value of a name may become that of something else, or is that of something else."""
+        found: list[ast.AST] = []
+        for node in nodes_in(self.body):
+            if isinstance(node, ast.Name) and node.id == shared:
+                is_bound = isinstance(node.ctx, ast.Store)
+                if not (self._is_fresh(node) if is_bound else self._is_read_only(node, keeps_nothing)):
+                    found.append(node)
+            elif isinstance(node, _NESTED) and shared in read_in(node):
+                is_read_only = isinstance(node, COMPREHENSIONS) and _is_read_only_within(
+                    node, shared, keeps_nothing
+                )
+                if not is_read_only:
+                    found.append(node)
+        return found
+
+    def _is_fresh(self, node: ast.Name) -> bool:
+        """Does a statement give a name a value that nothing else has?"""
+        match self.around[node]:
+            case (
+                ast.Assign(targets=[one], value=value) | ast.AnnAssign(target=one, value=ast.expr() as value)
+            ) if one is node:
+                return makes(value)
+            case ast.Tuple(elts=elements) as target:
+                match self.around[target]:
+                    case ast.Assign(targets=[_], value=ast.Tuple(elts=values)) if len(values) == len(
+                        elements
+                    ):
+                        return makes(values[[id(one) for one in elements].index(id(node))])
+        return False
+
+    def _is_read_only(self, node: ast.Name, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+        """Is a name read in a way that keeps nothing of its value?"""
+        around = self.around[node]
+        match around:
+            case ast.Subscript(value=value, slice=index) if value is node:
+                is_part = isinstance(around.ctx, ast.Load) and isinstance(index, ast.Slice | ast.Tuple)
+                return not is_part or not isinstance(self.around[around], ast.Assign | ast.Return)
+            case ast.Compare() | ast.UnaryOp() | ast.FormattedValue() | ast.Return() | ast.BinOp():
+                return True
+            case ast.For(iter=value) | ast.comprehension(iter=value):
+                return value is node
+            case ast.Call(func=function):
+                return function is not node and keeps_nothing(around)
+            case ast.Attribute(attr=name_):
+                return name_ in ("append", "copy", "sum", "mean", "max", "min", "shape", "size", "ndim")
+            case ast.If() | ast.While() | ast.Assert() | ast.Expr():
+                return True
+        return False
+
+    def _note(self, node: ast.AST, around: tuple[ast.For | ast.While, ...], statement: ast.stmt) -> None:
+        self.loops[node], self.statements[node] = around, statement
+        within = (*around, node) if isinstance(node, ast.For | ast.While) else around
+        for child in ast.iter_child_nodes(node):
+            self.around[child] = node
+            self._note(child, within, child if isinstance(child, ast.stmt) else statement)
+
+
+def start_of(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def end_of(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
+
+
+def gone_through(node: ast.expr) -> Names:
+    """The names whose values a loop may go through: not those that `range`, an index or arithmetic only reads."""
+    match node:
+        case ast.Name():
+            return frozenset({node.id})
+        case (
+            ast.Call(func=ast.Name(id="range" | "list" | "sorted" | "len" | "sum"))
+            | ast.BinOp()
+            | ast.ListComp()
+        ):
+            return NOTHING
+        case ast.Call():
+            return NOTHING.union(*[gone_through(one) for one in node.args])
+        case ast.Tuple() | ast.List():
+            return NOTHING.union(*[gone_through(one) for one in node.elts])
+        case ast.Subscript(value=value, slice=index):
+            return NOTHING if isinstance(index, ast.Slice) else gone_through(value)
+    return read_in(node)
+
+
+_MAKERS = (
+    "array",
+    "zeros",
+    "ones",
+    "full",
+    "arange",
+    "linspace",
+    "eye",
+    "zeros_like",
+    "ones_like",
+)  # of NumPy
+OF_ITEMS = (print, isinstance, range, enumerate, zip, reversed, sum, any, all, sorted, list, tuple, str)
+_NESTED = (ast.FunctionDef, ast.Lambda, *COMPREHENSIONS)
+
+
+def makes(value: ast.expr) -> bool:
+    """Does an expression make a value of its own?"""
+    match value:
+        case ast.List() | ast.ListComp() | ast.BinOp() | ast.Constant() | ast.UnaryOp() | ast.Compare():
+            return True
+        case ast.Call(func=ast.Attribute(attr="copy")):
+            return True
+        case ast.Call(func=ast.Name(id="list" | "sorted")):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name_)) if name_ in _MAKERS:
+            return True
+    return False
+
+
+def _is_read_only_within(node: ast.AST, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+    """Does a comprehension keep nothing of a value? It goes through it, or reads its items."""
+    for around in ast.walk(node):
+        for one in ast.iter_child_nodes(around):
+            if isinstance(one, ast.Name) and one.id == shared:
+                reads = isinstance(around, ast.Subscript | ast.comprehension | ast.BinOp | ast.Compare)
+                if not reads and not (
+                    isinstance(around, ast.Call) and around.func is not one and keeps_nothing(around)
+                ):
+                    return False
+    return True

@@ -1,0 +1,220 @@
+"""What goes through something: comprehensions, the targets of assignments, and what stands behind `in`.
+
+In: comprehensions, targets and iterables.  Out: syntax, and `Iteration`s (iterations.py). The statements are in statements.py.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from vlad.data.source import Span
+from vlad.reader.parser import Form, Syntax
+from vlad.translate.expressions import Expressions, Scope
+from vlad.translate.iterations import Iteration, Value, counted, listed, numbered, side_by_side
+from vlad.translate.names import targets
+from vlad.translate.reads import MISSING
+from vlad.translate.syntax import form, literal, name
+
+
+class Turns(Expressions):
+    """The part of a translation that is about turns of loops."""
+
+    def _listcomp(self, node: ast.ListComp, scope: Scope) -> Syntax:
+        return self.listed(node, scope)
+
+    def _generatorexp(self, node: ast.GeneratorExp, scope: Scope) -> Syntax:
+        raise self.refuse("a generator as a value", node, "make a list: [… for … in …]")
+
+    def listed(self, node: ast.ListComp | ast.GeneratorExp, scope: Scope) -> Syntax:
+        """The list of a comprehension."""
+        span, so_far = self.span(node), self.fresh("items")
+        start = form(span, "quote", Form((), None, span))
+
+        def added(scope: Scope) -> Syntax:
+            return form(span, "cons", self.expression(node.elt, scope), name(so_far, span))
+
+        return form(span, "reverse", self._turns(node.generators, scope, so_far, start, added))
+
+    def folded(
+        self,
+        node: ast.GeneratorExp,
+        scope: Scope,
+        base: str,
+        start: Syntax,
+        step: Callable[[Syntax, Syntax], Syntax],
+    ) -> Syntax:
+        """The items of a generator, combined one after the other, without a list."""
+        span, so_far = self.span(node), self.fresh(base)
+
+        def combined(scope: Scope) -> Syntax:
+            return step(name(so_far, span), self.expression(node.elt, scope))
+
+        return self._turns(node.generators, scope, so_far, start, combined)
+
+    def _turns(
+        self,
+        generators: Sequence[ast.comprehension],
+        scope: Scope,
+        so_far: str,
+        start: Syntax,
+        inner: Callable[[Scope], Syntax],
+    ) -> Syntax:
+        """Nested loops that carry a value."""
+        generator = generators[0]
+        span = self.span(generator.target)
+        if generator.is_async:
+            raise self.refuse("`async for`", generator.target, "write `for`")
+        iteration = self.iteration(generator.iter, scope)
+        loop = self.fresh("loop")
+        bindings, within = self.turn_bindings(generator.target, iteration.value, scope)
+        before, self._of_comprehensions = (
+            self._of_comprehensions,
+            {*self._of_comprehensions, *targets(generator.target)},
+        )
+        if len(generators) > 1:
+            carried = self._turns(generators[1:], within, so_far, name(so_far, span), inner)
+        else:
+            carried = inner(within)
+        again = form(span, loop, *iteration.steps, carried)
+        for test in reversed(generator.ifs):
+            skipped = form(span, loop, *iteration.steps, name(so_far, span))
+            again = form(span, "if", self.test(test, within), again, skipped)
+        self._of_comprehensions = before
+        return self.loop(
+            loop, iteration, [(so_far, start)], self.bound(bindings, again, span), name(so_far, span), span
+        )
+
+    def loop(
+        self,
+        loop: str,
+        iteration: Iteration,
+        carried: Sequence[tuple[str, Syntax]],
+        turn: Syntax,
+        end: Syntax,
+        span: Span,
+    ) -> Syntax:
+        """A loop over an iteration that carries more variables."""
+        starts = [Form((name(own, span), value), None, span) for own, value in (*iteration.starts, *carried)]
+        tests = iteration.tests
+        test = tests[0] if len(tests) == 1 else form(span, "and", *tests)
+        turns = form(span, "if", test, turn, end)
+        result: Syntax = form(span, "let", loop, Form(tuple(starts), None, span), turns)
+        for own, value in reversed(iteration.around):
+            result = self.let([(name(own, span), value)], result, span)
+        return result
+
+    def turn_bindings(
+        self, target: ast.expr, value: Value, scope: Scope
+    ) -> tuple[list[tuple[Syntax, Syntax]], Scope]:
+        """The bindings of a target to the value of a turn, or of an assignment, and the scope in which they hold."""
+        span = self.span(target)
+        if isinstance(target, ast.Name):
+            own = self.own_name(target.id)
+            whole = (
+                self.tuple_of([self.whole(part, span) for part in value], span)
+                if isinstance(value, tuple)
+                else value
+            )
+            return [(name(own, span), whole)], scope.bind(target.id, own)
+        if not isinstance(target, ast.Tuple | ast.List):
+            raise self.refuse("this target", target, "assign to names")
+        parts = target.elts
+        bindings: list[tuple[Syntax, Syntax]] = []
+        if not (isinstance(value, tuple) and len(value) == len(parts)) or any(
+            isinstance(one, ast.Starred) for one in parts
+        ):
+            given = self.whole(value, span)
+            value, unpacking = self._unpacked(parts, given, target)
+            bindings += unpacking
+        for part, one in zip(parts, value, strict=True):
+            more, scope = self.turn_bindings(
+                part.value if isinstance(part, ast.Starred) else part, one, scope
+            )
+            bindings += more
+        return bindings, scope
+
+    def whole(self, value: Value, span: Span) -> Syntax:
+        return (
+            self.tuple_of([self.whole(part, span) for part in value], span)
+            if isinstance(value, tuple)
+            else value
+        )
+
+    def _unpacked(
+        self, parts: Sequence[ast.expr], given: Syntax, target: ast.expr
+    ) -> tuple[tuple[Syntax, ...], list[tuple[Syntax, Syntax]]]:
+        """Variables for the parts of a value, and the binding that checks their number."""
+        span = self.span(target)
+        stars = [number for number, part in enumerate(parts) if isinstance(part, ast.Starred)]
+        variables = [name(self.fresh("part"), span) for _ in parts]
+        if stars:
+            before, after = stars[0], len(parts) - 1 - stars[0]
+            counts = (literal(float(before), span), literal(float(after), span))
+            checked = form(span, "%py-unpacked-around", given, *counts)
+        else:
+            checked = form(span, "%py-unpacked", given, literal(float(len(parts)), span))
+        return tuple(variables), [(form(span, "list", *variables), checked)]
+
+    def iteration(self, node: ast.expr, scope: Scope) -> Iteration:
+        """What a loop goes through."""
+        span = self.span(node)
+        value = self.object_of(node.func, scope) if isinstance(node, ast.Call) else MISSING
+        if isinstance(node, ast.Call) and value in (range, enumerate, zip):
+            named = {keyword.arg: keyword.value for keyword in node.keywords}
+            starts = [*node.args[1:], *([named["start"]] if value is enumerate and "start" in named else [])]
+            is_plain = not any(isinstance(one, ast.Starred) for one in node.args) and len(
+                node.keywords
+            ) == len(starts[len(node.args[1:]) :])
+            if is_plain and value is range and 1 <= len(node.args) <= 3:
+                return self._range(node, scope)
+            if is_plain and value is enumerate and node.args and len(starts) <= 1:
+                start = self.expression(starts[0], scope) if starts else literal(0.0, span)
+                return numbered(self.iteration(node.args[0], scope), start, span, self.fresh)
+            if is_plain and value is zip and node.args:
+                return side_by_side([self.iteration(one, scope) for one in node.args])
+            raise self.refuse(f"this call of {ast.unparse(node.func)}", node, "write its arguments by place")
+        if isinstance(node, ast.Call) and value is reversed and len(node.args) == 1 and not node.keywords:
+            return listed(form(span, "%py-reversed", self.items(node.args[0], scope)), span, self.fresh)
+        return listed(self.items(node, scope), span, self.fresh)
+
+    def items(self, node: ast.expr, scope: Scope) -> Syntax:
+        """What a loop goes through, as a list or a tuple."""
+        if isinstance(node, ast.GeneratorExp | ast.ListComp):
+            return self.listed(node, scope)
+        value = self.expression(node, scope)
+        if isinstance(node, ast.List | ast.Tuple):
+            return value
+        return form(self.span(node), "%py-items", value)
+
+    def _range(self, node: ast.Call, scope: Scope) -> Iteration:
+        span = self.span(node)
+        given = [self._whole_number(one, scope) for one in node.args]
+        start = given[0] if len(given) > 1 else literal(0.0, span)
+        stop = given[1] if len(given) > 1 else given[0]
+        step = given[2] if len(given) > 2 else literal(1.0, span)
+        is_down: bool | None = False
+        if len(given) > 2:
+            constant = _number(node.args[2])
+            is_down = None if constant is None else constant < 0
+            if constant is None:
+                step = form(span, "%py-step", step)
+            if constant == 0:
+                raise self.refuse("a range with the step 0", node, "a step is another number")
+        return counted(start, stop, step, is_down, span, self.fresh)
+
+    def _whole_number(self, node: ast.expr, scope: Scope) -> Syntax:
+        value = self.expression(node, scope)
+        constant = _number(node)
+        if constant is not None and constant == int(constant):
+            return value
+        return form(self.span(node), "%py-whole", value)
+
+
+def _number(node: ast.expr) -> float | None:
+    """The value of a constant number."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        found = _number(node.operand)
+        return None if found is None else -found
+    is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
+    return node.value if is_number and isinstance(node, ast.Constant) else None  # type: ignore[return-value]  # tested in the line above
