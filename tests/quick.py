@@ -11,6 +11,7 @@ from pathlib import Path
 TESTS = Path(__file__).parent
 
 QUICK = (
+    "translate/test_refusals.py",
     "ad/test_derivatives.py::test_reverse_equals_forward_equals_differences",
     "compile/test_cache.py",
     "compile/test_emit_kernels.py::test_as_tier_0",

@@ -113,7 +113,7 @@ def test_on_other_tiers_there_are_none(tier: str, capfd: pytest.CaptureFixture[s
 
 def test_where_there_is_no_name_and_no_place() -> None:
     session, found = listening()
-    session.function = numpy.sin
+    session.numeric = numpy.sin
     f = session.eval("(lambda (x) (list (eq? (list x) (list x)) x))")
     f(1.0)
     f(2.0)
