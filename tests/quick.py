@@ -11,7 +11,6 @@ from pathlib import Path
 TESTS = Path(__file__).parent
 
 QUICK = (
-    "translate/test_refusals.py",
     "ad/test_derivatives.py::test_reverse_equals_forward_equals_differences",
     "compile/test_cache.py",
     "compile/test_emit_kernels.py::test_as_tier_0",
@@ -85,6 +84,7 @@ QUICK = (
     "test_quick.py",
     "test_session.py",
     "test_spelling.py",
+    "translate/test_refusals.py",
 )
 FILES = frozenset(TESTS / entry.partition("::")[0] for entry in QUICK)
 
