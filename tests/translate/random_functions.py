@@ -388,7 +388,7 @@ def slope(f: Callable[..., Any], x: float, n: int, xs: list[float]) -> float | N
     """The central difference by x, if it settles."""
     found = []
     for h in (1e-5, 1e-6):
-        values = [outcome(lambda: f(x + h, n, list(xs))), outcome(lambda: f(x - h, n, list(xs)))]  # noqa: B023
+        values = [outcome(lambda: f(x + h, n, list(xs))), outcome(lambda: f(x - h, n, list(xs)))]  # noqa: B023  # called at once
         if not all(isinstance(value, float | int) for value in values):
             return None
         found.append((values[0] - values[1]) / (2 * h))

@@ -46,10 +46,9 @@ class Derived(Procedure):
         super().__init__(value, of._apply, options)
         self.of = of
         self.noun = noun
-        self.recipe: tuple[str, str] | None = (
-            None  # the operator and the text that made it of a translated function,
-        )
-        self._made_of: Value = None  # and that function's procedure
+        # the operator and the text that made it of a translated function, and that function's procedure
+        self.recipe: tuple[str, str] | None = None
+        self._made_of: Value = None
         self._apply.quicken(self)
 
     def made_by(self: D, operator: str, text: str) -> D:

@@ -104,7 +104,7 @@ class LinkedFunction:
         return list(found)
 
     def is_current(self) -> bool:
-        return self.translation is not None and all(read.is_current() for read in self.translation.reads)
+        return self.translation is not None and are_current([read.guard() for read in self.translation.reads])
 
 
 class Functions:
@@ -182,10 +182,10 @@ class Functions:
         done = self._done = {}
         try:
             while self._pending:
-                one = self._pending.pop()  # a long function is a deep expression
+                one = self._pending.pop()
                 done[one] = None
                 self._current, one.uses = one, {}
-                with deep_recursion():
+                with deep_recursion():  # a long function is a deep expression
                     done[one] = translated = translation(one.python, self)
                 self.top_level.define(one.cell, self._value(one, translated))
         except BaseException:

@@ -308,11 +308,6 @@ def collected(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
     return form(span, "reverse", x.loop(loop, iteration, [(so_far, start)], again, name(so_far, span), span))
 
 
-def _lazy(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
-    """`range(n)` and the like as values: lists, which behave alike where they are read."""
-    return collected(x, node, scope)
-
-
 def _float(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
     """float("inf") and the like, which Python has no literals for."""
     found = known(float)
@@ -338,7 +333,7 @@ SPECIAL: dict[Any, Callable[[Calls, ast.Call, Scope], Syntax]] = {
     sorted: _sorted,
     list: _as_list,
     tuple: _as_list,
-    range: _lazy,
-    zip: _lazy,
-    enumerate: _lazy,
+    range: collected,  # as values they are lists, which behave alike where they are read
+    zip: collected,
+    enumerate: collected,
 }

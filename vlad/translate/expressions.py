@@ -180,7 +180,7 @@ class Expressions(ABC):
         self.reads[key] = Read(names, key, None, value)
         return getattr(builtins, key, MISSING) if value is MISSING else value
 
-    def constant_of(self, value: Any, key: str, node: ast.AST, is_called: bool = False) -> Syntax:
+    def constant_of(self, value: Any, key: str, node: ast.expr, is_called: bool = False) -> Syntax:
         """A value of Python's that the text names. `is_called`: is it the function of a call?"""
         span = self.span(node)
         found = known(value)
@@ -194,7 +194,7 @@ class Expressions(ABC):
         if isinstance(value, types.ModuleType):
             raise self.refuse(f"the module {key} as a value", node, "name what is in it")
         if not is_called and has_defaults(value):
-            raise self._with_defaults(node) if isinstance(node, ast.expr) else AssertionError
+            raise self._with_defaults(node)
         return name(self.outside.cell(value, key, span), span)
 
     def object_of(self, node: ast.AST, scope: Scope) -> Any:

@@ -1,4 +1,4 @@
-"""The names in a Python function: which it reads and binds, which are live where, and which surely hold numbers.
+"""The names in a Python function: which it reads and binds, and which are live where.
 
 In: the tree of a function.  Out: sets of names, by statement. A loop becomes a procedure whose parameters are the names that it
 binds and that are live at its head; so liveness decides what a loop, and its derivative, carries.

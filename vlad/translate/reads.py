@@ -1,6 +1,6 @@
 """The names outside of a Python function whose values its translation depends on.
 
-In: a dictionary of globals, a module's or a closure's cell.  Out: `Read`, which says whether the name still has that value.
+In: a dictionary of globals, a module's or a closure's cell.  Out: `Read`, of which calls compare the value (python/convert.py).
 """
 
 from __future__ import annotations
@@ -27,12 +27,3 @@ class Read:
         if self.names is None:
             return self.cell, self.value
         return (self.names, self.key) if self.value is MISSING else (self.names, self.key, self.value)
-
-    def is_current(self) -> bool:
-        """Does the name have this value still?"""
-        if self.names is not None:
-            return self.names.get(self.key, MISSING) is self.value
-        try:
-            return self.cell is not None and self.cell.cell_contents is self.value
-        except ValueError:
-            return self.value is MISSING

@@ -60,16 +60,15 @@ class Exits:
 
 
 class Statements(Checks):
-    """The translation of one Python function: `translated`."""
+    """The translation of one Python function: `procedure`."""
 
     def __init__(self, function: FunctionType, text: Text, outside_: Outside) -> None:
         super().__init__(function, text, outside_)
         self._inside: list[Inside] = []
         self._locals: list[frozenset[str]] = [frozenset()]
         self._exits: list[Exits] = []
-        self._appending: dict[
-            str, str
-        ] = {}  # the lists that are collected in reverse, with their names there
+        # the lists that are collected in reverse, with their names there
+        self._appending: dict[str, str] = {}
 
     @property
     def locals_(self) -> frozenset[str]:
@@ -256,7 +255,7 @@ class Statements(Checks):
             scope = scope.bind(first.id, own).knowing(first.id, value)
             pair = Form((name(own, span), self.procedure(value, scope)), None, span)
             return form(span, "letrec", Form((pair,), None, span), rest.emit(scope))
-        bindings, within = self.turn_bindings(first, self._value(value, scope), scope)
+        bindings, within = self.turn_bindings(first, self.expression(value, scope), scope)
         for other in others:
             given = bindings[0][0]
             if not isinstance(first, ast.Name):
@@ -287,9 +286,6 @@ class Statements(Checks):
 
         pairs = list(zip(values, self.operands(value.elts, scope), strict=True))
         return self.let([(own, part) for own, part in pairs], assigned(0, scope), span)
-
-    def _value(self, node: ast.expr, scope: Scope) -> Syntax:
-        return self.expression(node, scope)
 
     def _do_annassign(self, node: ast.AnnAssign, scope: Scope, rest: Rest) -> Syntax:
         if node.value is None:

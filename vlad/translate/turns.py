@@ -1,4 +1,4 @@
-"""What goes through something: comprehensions, the targets of assignments, and what stands behind `in`.
+"""Iteration: comprehensions, the targets of `for` and of assignments, and the iterables after `in`.
 
 In: comprehensions, targets and iterables.  Out: syntax, and `Iteration`s (iterations.py). The statements are in statements.py.
 """
