@@ -34,7 +34,8 @@ from vlad.control.async_exceptions import masked
 
 MAIN = "import sys; sys.path[:] = sys.argv[1:]; from vlad.session.compiling import main; main()"
 LOOK_SECONDS = 0.02  # between two chances to abandon the work
-END_SECONDS = 1.0  # for its end, which takes milliseconds where there are processors; after that it is killed
+# milliseconds of processor time, of which its priority gives it little under load; after that it is killed
+END_SECONDS = 15.0
 EXIT_SECONDS = 0.05  # the same, at the end of the program
 HAS_ENDED = "the process that compiles has ended"
 LENGTH = struct.Struct("<Q")  # of a message, before it
