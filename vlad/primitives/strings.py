@@ -103,6 +103,25 @@ def _length(w: AbstractMachine, a: Any) -> Any:
     return w.each(a, one)
 
 
+def _name_of(w: AbstractMachine, name: Any) -> Any:
+    """Symbols are constants of their types, so the name is one."""
+
+    def one(name: Any) -> Any:
+        is_symbol = name.type.kind == "constant" and type(name.type.of) is Symbol
+        return w.constant(String(name.type.of.name)) if is_symbol else w.invalid("symbol->string")
+
+    return w.each(name, one)
+
+
+def _symbol_of(w: AbstractMachine, text: Any) -> Any:
+    def one(text: Any) -> Any:
+        if text.type.kind == "constant" and type(text.type.of) is String:
+            return w.constant(symbol(text.type.of.text))
+        return w.left_out("symbols of computed texts are")
+
+    return w.each(text, one)
+
+
 def _equal_texts(w: AbstractMachine, a: Any, b: Any) -> Any:
     return w.recursive(EQUAL, w.characters(a), w.characters(b))
 
@@ -294,9 +313,11 @@ ROWS: list[Primitive] = [
                   _strings("string-search", _search, lambda at: FALSE if at < 0 else float(at)),
                  "string string -> any", abstract=with_kinds("string-search", "ss", _found)),
     constant_row("string->symbol", "text", "The symbol of this name.\n(string->symbol \"x\")  ⇒ x",
-                  _strings("string->symbol", lambda s: s, symbol), "string -> symbol"),
+                  _strings("string->symbol", lambda s: s, symbol), "string -> symbol",
+                 abstract=with_kinds("string->symbol", "s", _symbol_of)),
     constant_row("symbol->string", "name", "The name of a symbol.\n(symbol->string 'x)  ⇒ \"x\"",
-                  _of_kind("symbol->string", "a symbol", Symbol, lambda s: String(s.name)), "symbol -> string"),
+                  _of_kind("symbol->string", "a symbol", Symbol, lambda s: String(s.name)), "symbol -> string",
+                 abstract=_name_of),
     _character_row("capital-character", "x", "The capital of an ASCII letter.", lambda x: x - 32.0 if 97 <= x <= 122 else x,
                    "real -> real", "({x} >= 97 && {x} <= 122 ? {x} - 32 : {x})"),
     _character_row("small-character", "x", "The small form of an ASCII letter.", lambda x: x + 32.0 if 65 <= x <= 90 else x,

@@ -14,7 +14,8 @@
     Opaque(x)         host object, which comes back as x
 
 For translated Python functions (functions.py), which distinguish them, a tuple is the chain of its items that ends in the symbol
-%tuple, and None is the symbol %none. Both come back as what they are.
+%tuple, None is the symbol %none, and dicts, named tuples and frozen dataclasses begin with a symbol (data/records.py). All come
+back as what they are.
 
 Called by session/. Raises NoCounterpart, which is a VladError and a TypeError, for other Python values: a number
 of another type, such as a Decimal, would not count as one in derivatives, so it does not become a host object implicitly.
@@ -33,6 +34,7 @@ from typing import Any, Protocol, TypeVar
 
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import NoCounterpart, VladError
+from vlad.data.records import BY_SYMBOL, DICT, NoRecord, Record, record_of
 from vlad.data.source import Span
 from vlad.data.tensors import SORT, Tensor, frozen, is_array, made
 from vlad.data.values import (
@@ -178,7 +180,8 @@ class Procedure:
             return self._apply.python_result(self.value, arguments[0], self.options)
         if count == 2 and type(arguments[0]) is float and type(arguments[1]) is float:
             return self._apply.python_result(self.value, arguments, self.options)  # the pair that they form
-        return self._apply.python_result(self.value, self.packed(arguments), self.options)
+        packed = self.packed(arguments)  # first, as records among them may change the procedure
+        return self._apply.python_result(self.renewed(), packed, self.options)
 
     def _by_name(self, *arguments: Any, **named: Any) -> Any:
         """A call with keyword operands of a primitive: `#:axis 0` is `axis=0`. Raises VladError if it has no such
@@ -253,7 +256,7 @@ class Procedure:
 
     def run(self, argument: Value) -> Value:
         """The result for a value of the language, as such a value."""
-        return self._apply(self.value, argument, self.options)
+        return self._apply(self.renewed(), argument, self.options)
 
     def compiled(self: P, options: Options) -> P:
         """The same procedure, always compiled."""
@@ -460,8 +463,13 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
             parts.append(part if type(part) is float else _from_python(part, apply))
         if isinstance(value, list):
             return list_of(parts)
-        return tuple_of(parts) if apply is None or not apply.is_of_python else tuple_of([*parts, TUPLE])
+        if apply is None or not apply.is_of_python:
+            return tuple_of(parts)
+        items = tuple_of([*parts, TUPLE])
+        return (_record_of(value).symbol, items) if hasattr(kind, "_fields") else items
     if isinstance(value, dict):
+        if apply is not None and apply.is_of_python:
+            return DICT, list_of([(_key(key, apply), _from_python(part, apply)) for key, part in value.items()])
         pairs = []
         for key, part in value.items():
             pairs.append((_from_python(key, apply), _from_python(part, apply)))
@@ -470,7 +478,9 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
         return tensor_of(value)
     fields = _record(value)
     if fields is not None:
-        return _from_python(fields, apply)
+        if apply is None or not apply.is_of_python:
+            return _from_python(fields, apply)
+        return _record_of(value).symbol, list_of([_from_python(part, apply) for part in fields])
     if isinstance(value, Opaque):
         return value
     if callable(value) and apply is not None:
@@ -480,6 +490,25 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
         "numbers, booleans, strings, lists, tuples, dicts, dataclasses, arrays and procedures have; `vlad.Opaque(…)` hands "
         "anything over as it is",
     )
+
+
+def _record_of(value: Any) -> Record:
+    """What is known of the class of a record. Raises NoCounterpart."""
+    try:
+        return record_of(type(value))
+    except NoRecord as error:
+        raise _no_counterpart(f"An instance of {error.what}", error.hint) from None
+
+
+def _key(key: Any, apply: Apply) -> Value:
+    """A key of a dict: a text is a symbol, which is part of the type."""
+    if isinstance(key, str):
+        if not key.startswith("%"):
+            return symbol(key)
+    elif isinstance(key, int | float) or (isinstance(key, tuple) and key and not hasattr(key, "_fields")):
+        return _from_python(key, apply)
+    hint = "texts that do not begin with %, numbers, booleans, and tuples have"
+    raise _no_counterpart(f"The key {key!r}", hint)
 
 
 def _real(value: float) -> float:
@@ -571,7 +600,15 @@ def like(model: Any, value: Value, apply: Apply, leaf: Leaf | None = None) -> An
     return _however_deep(_like, model, value, leaf or (lambda _, part: _to_python(part, apply)))
 
 
+def _without_head(value: Value) -> Value:
+    """A structure of a translated function, without the symbol that it begins with if it is a dict or a record."""
+    seen = look(value)
+    return value if head_of(seen) is None else seen[1]
+
+
 def _like(model: Any, value: Value, leaf: Leaf) -> Any:
+    if not isinstance(model, list) and parts_held(model):
+        value = _without_head(value)
     if isinstance(model, list):
         parts = []
         for item in model:
@@ -640,6 +677,9 @@ def _to_python(value: Value, apply: Apply) -> Any:
     if value == ():
         return []
     if type(value) is tuple and len(value) == 2:
+        head = head_of(value)
+        if head is not None:
+            return _headed_to_python(head, look(value[1]), apply)
         return _pairs_to_python(value, apply)
     if is_procedure(value):
         return Procedure(value, apply)
@@ -661,3 +701,37 @@ def _pairs_to_python(value: Value, apply: Apply) -> Any:
     for part in reversed(parts):
         result = (part, result)
     return result
+
+
+def head_of(value: Value) -> Symbol | None:
+    """The symbol that a dict or a record of a translated function begins with; None for other values."""
+    if type(value) is not tuple or len(value) != 2:
+        return None
+    head = look(value[0])
+    return head if type(head) is Symbol and (head is DICT or head in BY_SYMBOL) else None
+
+
+def key_of(value: Value, apply: Apply) -> Any:
+    """A key of a dict."""
+    key = look(value)
+    return key.name if type(key) is Symbol else _to_python(key, apply)
+
+
+def headed(head: Symbol, keys: Sequence[Any], parts: Sequence[Any]) -> Any:
+    """A dict of keys and values, or a record of its fields."""
+    if head is DICT:
+        return dict(zip(keys, parts, strict=True))
+    record = BY_SYMBOL[head]
+    made: Any = record.kind
+    return made._make(parts) if record.is_tuple else made(**dict(zip(record.fields, parts, strict=True)))
+
+
+def _headed_to_python(head: Symbol, rest: Value, apply: Apply) -> Any:
+    keys, parts = [], []
+    while type(rest) is tuple and rest:
+        part, rest = look(rest[0]), look(rest[1])
+        if head is DICT:
+            keys.append(key_of(part[0], apply))
+            part = part[1]
+        parts.append(_to_python(part, apply))
+    return headed(head, keys, parts)

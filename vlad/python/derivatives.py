@@ -16,12 +16,26 @@ from typing import Any, TypeVar
 
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import VladError
+from vlad.data.records import DICT
 from vlad.data.source import Span, in_stdlib
 from vlad.data.tensors import Tensor, is_array
 from vlad.data.values import NIL, Value, is_pair, look
 from vlad.expand.arity import Signature
 from vlad.messages.hints import attribute_to
-from vlad.python.convert import Leaf, Procedure, from_python, like, parts_held, parts_of, to_python, tuple_of
+from vlad.python.convert import (
+    TUPLE,
+    Leaf,
+    Procedure,
+    from_python,
+    head_of,
+    headed,
+    key_of,
+    like,
+    parts_held,
+    parts_of,
+    to_python,
+    tuple_of,
+)
 
 Which = int | Sequence[int] | None
 
@@ -226,13 +240,20 @@ class Jacobian(Gradient):
             return self._sensitivities(arguments, rows)
         if not is_pair(value):
             return to_python(value, self._apply)
-        parts = []
+        head, keys, parts = head_of(value), list[Any](), list[Any]()
+        if head is not None:
+            value, rows = look(value[1]), look(rows[1])
         while is_pair(value):
             (first, value), (row, rows) = value, rows
+            if head is DICT:
+                (key, first), (_, row) = look(first), look(row)
+                keys.append(key_of(key, self._apply))
             parts.append(self._over(first, row, arguments))
             value, rows = look(value), look(rows)
-        if value == NIL:
-            return parts
+        if head is not None:
+            return headed(head, keys, parts)
+        if value == NIL or value is TUPLE:
+            return parts if value == NIL else tuple(parts)
         found = self._over(value, rows, arguments)
         for part in reversed(parts):
             found = (part, found)

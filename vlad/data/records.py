@@ -1,0 +1,116 @@
+"""Records: the classes of Python's whose instances translated functions take apart, and the symbols that stand for them.
+
+In: classes.  Out: `Record`s, for named tuples and frozen dataclasses. An instance is the chain of its fields behind the class's
+symbol (stdlib/python-structures.vlad). Translations decide by the known records what an attribute means; so `WITH_NAME` is what
+calls compare (translate/reads.py).
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import types
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+from vlad.data.values import Symbol, symbol
+
+DICT = symbol("%dict")  # what a dict begins with
+EVERY = ""  # the key of all records in `WITH_NAME`
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """kind      the class
+    symbol    which stands for it
+    fields    their names, in order
+    is_tuple  is it a named tuple?
+    """
+
+    kind: type
+    symbol: Symbol
+    fields: tuple[str, ...]
+    is_tuple: bool
+
+
+# What a class must not define itself: then operators, loops and tests of its instances would not mean what they mean for fields.
+_REPLACED = tuple(
+    "__init__ __new__ __post_init__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __bool__ __len__ __iter__ __getitem__ __contains__ "
+    "__getattr__ __getattribute__ __setattr__ __reversed__ __index__ __float__ __int__ __round__ __divmod__ __rdivmod__ __abs__ "
+    "__iadd__ __isub__ __imul__ __itruediv__".split()
+)
+_BASES = (object, tuple)
+BY_SYMBOL: dict[Symbol, Record] = {}
+WITH_NAME: dict[str, tuple[Record, ...]] = {}  # for each attribute: the known records that have it
+_known: weakref.WeakKeyDictionary[type, Record] = weakref.WeakKeyDictionary()
+
+
+class NoRecord(Exception):
+    """A class that looks like a record, and cannot be one: what it is, and a hint."""
+
+    def __init__(self, what: str, hint: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
+
+
+def is_record(kind: type) -> bool:
+    """Is a class a named tuple or a dataclass?"""
+    is_named = issubclass(kind, tuple) and hasattr(kind, "_fields") and hasattr(kind, "_make")
+    return is_named or hasattr(kind, "__dataclass_fields__")
+
+
+def record_of(kind: type) -> Record:
+    """What is known of such a class. Raises NoRecord."""
+    found = _known.get(kind)
+    if found is None:
+        found = _known[kind] = _registered(kind)
+    return found
+
+
+def _registered(kind: type) -> Record:
+    is_tuple = issubclass(kind, tuple)
+    fields: tuple[str, ...] = getattr(kind, "_fields", ()) if is_tuple else _expect_value(kind)
+    for name in _REPLACED:
+        if is_written(inspect.getattr_static(kind, name, None)):
+            raise NoRecord(f"{kind.__name__}, which defines {name},", "instances are their fields, and no more")
+    base, number = f"%{kind.__module__}.{kind.__qualname__}", 1
+    own = symbol(base)
+    while own in BY_SYMBOL:
+        number += 1
+        own = symbol(f"{base}.{number}")
+    found = BY_SYMBOL[own] = Record(kind, own, fields, is_tuple)
+    names = {*fields, *[name for one in kind.__mro__ if one not in _BASES for name in vars(one)]}
+    for name in (*names, EVERY):
+        WITH_NAME[name] = (*WITH_NAME.get(name, ()), found)
+    return found
+
+
+def _expect_value(kind: type) -> tuple[str, ...]:
+    """The fields of a dataclass whose instances are values. Raises NoRecord."""
+    parameters: Any = kind.__dataclass_params__  # type: ignore[attr-defined]  # of each dataclass
+    if not parameters.frozen:
+        raise NoRecord(
+            f"{kind.__name__}, a dataclass that can change,", "`@dataclass(frozen=True)` makes its instances values"
+        )
+    if not parameters.eq:
+        raise NoRecord(f"{kind.__name__}, a dataclass with eq=False,", "its instances are compared by their fields")
+    from dataclasses import fields
+
+    found = fields(kind)
+    for one in found:
+        if not one.init:
+            raise NoRecord(f"{kind.__name__}, whose field {one.name} is no parameter,", "make it a property")
+        if not one.compare:
+            raise NoRecord(f"{kind.__name__}, whose field {one.name} is not compared,", "instances are compared by all fields")
+    names = tuple([one.name for one in found])
+    if set(inspect.signature(kind).parameters) != set(names):
+        raise NoRecord(f"{kind.__name__}, whose parameters are not its fields,", "pass the fields themselves")
+    return names
+
+
+def is_written(value: Any) -> bool:
+    """Is it a function of a text, and none that a decorator made?"""
+    value = getattr(value, "__func__", value)
+    return isinstance(value, types.FunctionType) and bool(linecache.getlines(value.__code__.co_filename, value.__globals__))
