@@ -14,6 +14,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from vlad.compile.calling.variants import Options
+from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import Global, Value
 from vlad.evaluate.limits import deep_recursion
@@ -28,7 +29,7 @@ from vlad.session.calls import Calls
 from vlad.session.top_level import TopLevel, only_lambda
 from vlad.translate.refusals import refused
 from vlad.translate.syntax import form, name, text_of
-from vlad.translate.translation import Translation, translation
+from vlad.translate.translation import Translation, raising, translation
 
 
 class FunctionCalls(Calls):
@@ -89,7 +90,7 @@ class LinkedFunction:
                 guards: dict[Any, Guard] = {}
                 for one in self.reached():
                     for read in one.translation.reads if one.translation else ():
-                        guards[id(read.names or read.cell), read.key] = read.guard()
+                        guards[id(read.cell if read.names is None else read.names), read.key] = read.guard()
                 self.apply.guards = list(guards.values())
 
     def reached(self) -> list[LinkedFunction]:
@@ -122,6 +123,7 @@ class Functions:
         self._pending: list[LinkedFunction] = []
         self._done: dict[LinkedFunction, Translation | None] = {}
         self._current: LinkedFunction | None = None
+        self._needed: set[LinkedFunction] = set()  # those that must have a translation, of those being linked
 
     def function(self, f: Any, options: Options | None = None) -> Function[..., Any]:
         """A Python function as a procedure."""
@@ -147,11 +149,13 @@ class Functions:
     def is_taken(self, name: str) -> bool:
         return name in KEYWORDS or name in TABLE or name in PROCEDURES or name in self._library or name == "J"
 
-    def cell(self, value: Any, name: str, span: Span) -> str:
+    def cell(self, value: Any, name: str, span: Span, is_optional: bool = False) -> str:
         if isinstance(value, Function):
             value = value.python
         if isinstance(value, FunctionType):
             linked = self._of(value)
+            if not is_optional:
+                self._needed.add(linked)
             if self._current is not None:
                 self._current.uses[linked] = None
             if not linked.is_current() and linked not in self._pending and linked not in self._done:
@@ -180,14 +184,18 @@ class Functions:
         """Translate a function, and all that it calls, as far as they are not current."""
         self._pending = [one for one in linked.reached() if not one.is_current()] or [linked]
         done = self._done = {}
+        self._needed = {linked}
         try:
             while self._pending:
                 one = self._pending.pop()
                 done[one] = None
                 self._current, one.uses = one, {}
                 with deep_recursion():  # a long function is a deep expression
-                    done[one] = translated = translation(one.python, self)
+                    done[one] = translated = self._translation(one)
                 self.top_level.define(one.cell, self._value(one, translated))
+                if not self._pending:  # a class that came into use has changed what an attribute means
+                    self._pending = [other for other, found in done.items() if found and not are_current([read.guard() for read in found.reads])]
+                    self._expect_known(done)
         except BaseException:
             for one in done:
                 one.translation = None
@@ -196,6 +204,24 @@ class Functions:
             self._pending, self._done, self._current = [], {}, None
         for one, found in done.items():  # once all that they call exist
             one.translation = found
+
+    def _expect_known(self, done: dict[LinkedFunction, Translation | None]) -> None:
+        """Raise the error of a function that has an attribute which nothing has, once all classes in use are known."""
+        for one, found in list(done.items()):
+            if found is not None and found.refusals and not self._pending:
+                if one in self._needed:
+                    raise found.refusals[0]
+                done[one] = raised = raising(one.python, found.refusals[0])
+                self.top_level.define(one.cell, self._value(one, raised))
+
+    def _translation(self, linked: LinkedFunction) -> Translation:
+        """The translation of a function. One that is a method of a class which may not be meant raises an error when called instead."""
+        try:
+            return translation(linked.python, self)
+        except VladError as error:
+            if linked in self._needed:
+                raise
+            return raising(linked.python, error)
 
     def _value(self, linked: LinkedFunction, translated: Translation) -> Value:
         """The procedure of a translation."""

@@ -7,6 +7,7 @@ those here are syntax, or take generators.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import re
 import types
@@ -14,18 +15,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.data.errors import VladError
+from vlad.data.records import is_record
 from vlad.data.values import FALSE, TRUE
 from vlad.data.values import Value as Datum
 from vlad.reader.parser import Form, Keyword, Syntax
+from vlad.translate.dicts import DICT_METHODS
 from vlad.translate.expressions import METHODS, OTHER, TYPES, Scope, signature_of
 from vlad.translate.known import Known, known, operator_of
 from vlad.translate.names import Function, parameters
 from vlad.translate.reads import MISSING
 from vlad.translate.syntax import form, is_atom, literal, name
-from vlad.translate.turns import Turns
+from vlad.translate.records import Given, Records
 
 
-class Calls(Turns):
+class Calls(Records):
     """The part of a translation that is about calls."""
 
     def _call(self, node: ast.Call, scope: Scope) -> Syntax:
@@ -95,6 +98,10 @@ class Calls(Turns):
         operator = operator_of(value) if callable(value) else None
         if operator is not None:
             return self._derived(node, operator, scope)
+        if isinstance(value, type) and is_record(value):
+            return self.construct(value, node, scope)
+        if value is dataclasses.replace:
+            return self.replace(node, scope)
         callee = self.constant_of(value, ast.unparse(node.func), node.func, is_called=True)
         signature = signature_of(value)
         if signature is None:
@@ -183,6 +190,21 @@ class Calls(Turns):
         return 1 if signature is None else len(signature.parameters)
 
     def _method(self, node: ast.Call, method: ast.Attribute, scope: Scope) -> Syntax:
+        of_dicts = DICT_METHODS.get(method.attr, {}).get(len(node.args)) if not node.keywords else None
+        plain = METHODS.get(method.attr) if not node.args and not node.keywords else None
+        known_procedure = of_dicts or plain
+
+        def other(x: Syntax, given: Given) -> Syntax:
+            assert known_procedure is not None
+            return form(self.span(node), known_procedure, x, *given[0])
+
+        found = self.method_of_records(node, method, scope, None if known_procedure is None else other)
+        if found is not None:
+            return found
+        if of_dicts is not None:
+            keys = [self.index(one, scope) for one in node.args[:1]]
+            others = self.operands(node.args[1:], scope)
+            return form(self.span(node), of_dicts, self.expression(method.value, scope), *keys, *others)
         procedure = METHODS.get(method.attr)
         if procedure is None or node.args or node.keywords:
             what = f"the method {method.attr}" if procedure is None else f"{method.attr} with arguments"
@@ -191,7 +213,7 @@ class Calls(Turns):
                 if method.attr == "append"
                 else f"there are {', '.join(METHODS)}"
             )
-            raise self.refuse(what, node, hint)
+            return self.put_off(self.refuse(what, node, hint), node, method, scope)
         return form(self.span(node), procedure, self.expression(method.value, scope))
 
 
@@ -210,16 +232,17 @@ def _isinstance(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
     if len(node.args) != 2 or node.keywords:
         raise x.refuse("this call of isinstance", node, "it takes a value and a type")
     given = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
-    predicates = []
-    for one in given:
-        kind = x.object_of(one, scope)
-        if not isinstance(kind, type) or kind not in TYPES:
-            hint = f"there are {', '.join([known_type.__name__ for known_type in TYPES])}"
-            raise x.refuse(f"isinstance with {ast.unparse(one)}", one, hint)
-        predicates.append(TYPES[kind])
     value = x.expression(node.args[0], scope)
     kept = value if is_atom(value) else name(x.fresh("value"), span)
-    tests = [form(span, predicate, kept) for predicate in predicates]
+    tests = []
+    for one in given:
+        kind = x.object_of(one, scope)
+        of_records = x.is_of(kind, kept, one) if isinstance(kind, type) and kind is not tuple else []
+        if not of_records and (not isinstance(kind, type) or kind not in TYPES):
+            hint = f"there are {', '.join([known_type.__name__ for known_type in TYPES])}, named tuples and frozen dataclasses"
+            raise x.refuse(f"isinstance with {ast.unparse(one)}", one, hint)
+        tests += [form(span, TYPES[kind], kept)] if kind in TYPES else []
+        tests += of_records
     result = tests[0] if len(tests) == 1 else form(span, "or", *tests)
     return result if kept is value else x.let([(kept, value)], result, span)
 
@@ -333,6 +356,7 @@ SPECIAL: dict[Any, Callable[[Calls, ast.Call, Scope], Syntax]] = {
     sorted: _sorted,
     list: _as_list,
     tuple: _as_list,
+    dict: Calls.made_dict,
     range: collected,  # as values they are lists, which behave alike where they are read
     zip: collected,
     enumerate: collected,

@@ -52,6 +52,7 @@ TYPES = {
     str: "string?",
     list: "%py-list?",
     tuple: "%py-tuple?",
+    dict: "%py-dict?",
 }
 ATTRIBUTES = {"T": "transpose", "shape": "%py-shape", "ndim": "rank", "size": "size"}  # of an array
 METHODS = {
@@ -71,8 +72,10 @@ class Outside(Protocol):
     def is_taken(self, name: str) -> bool:
         """Does a name mean something in the language?"""
 
-    def cell(self, value: Any, name: str, span: Span) -> str:
-        """The name of the global that has a value of Python. Raises VladError if there is no such value."""
+    def cell(self, value: Any, name: str, span: Span, is_optional: bool = False) -> str:
+        """The name of the global that has a value of Python. Raises VladError if there is no such value. `is_optional`: it may be
+        a function without a translation, whose calls then raise an error.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,7 @@ class Expressions(ABC):
         self.outside = outside_
         self.captured: list[str] = []
         self.reads: dict[str, Read] = {}  # the names outside that were looked up
+        self.refusals: list[VladError] = []  # of attributes, which hold unless a class comes into use
         self.cells: dict[str, types.CellType] = {}  # of the closure
         for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             self.cells[variable] = cell
@@ -210,6 +214,8 @@ class Expressions(ABC):
                     vars(around), node.attr, None, vars(around).get(node.attr, MISSING)
                 )
                 return value
+            if isinstance(around, type) and not hasattr(type, node.attr):
+                return static_part(around, node.attr)
         return MISSING
 
     # Expressions.
@@ -444,7 +450,11 @@ class Expressions(ABC):
             if any(isinstance(one, ast.Slice) for one in node.slice.elts):
                 raise self.refuse("slices of several axes", node, "index one axis after the other")
             return form(span, "%py-entry", value, form(span, "list", *self.operands(node.slice.elts, scope)))
-        return form(span, "%py-index", value, self.expression(node.slice, scope))
+        return form(span, "%py-index", value, self.index(node.slice, scope))
+
+    @abstractmethod
+    def index(self, node: ast.expr, scope: Scope) -> Syntax:
+        """An index, or a key."""
 
     # What is known without running.
 
@@ -492,6 +502,15 @@ class Expressions(ABC):
                     return OTHER
                 return REAL if found.is_real else ARRAY
         return OTHER
+
+
+def static_part(kind: type, attribute: str) -> Any:
+    """An attribute of a class: a function or data; MISSING if it has none."""
+    found = inspect.getattr_static(kind, attribute, MISSING)
+    if isinstance(found, staticmethod):
+        return found.__func__
+    is_plain = isinstance(found, types.FunctionType) or not hasattr(found, "__get__")
+    return found if is_plain else MISSING
 
 
 def has_defaults(value: Any) -> bool:

@@ -110,8 +110,16 @@ class Inside:
                 return value is node
             case ast.Call(func=function):
                 return function is not node and keeps_nothing(around)
+            case ast.Attribute(attr=name_) if name_ in _VIEWS:
+                call = self.around[around]  # a view that is kept would see later changes
+                user = self.around.get(call)
+                if isinstance(user, ast.Call):
+                    return keeps_nothing(user)
+                return isinstance(user, ast.For | ast.comprehension | ast.Compare)
             case ast.Attribute(attr=name_):
-                return name_ in ("append", "copy", "sum", "mean", "max", "min", "shape", "size", "ndim")
+                return name_ in (
+                    "get", "update", "append", "copy", "sum", "mean", "max", "min", "shape", "size", "ndim",
+                )  # fmt: skip
             case ast.If() | ast.While() | ast.Assert() | ast.Expr():
                 return True
         return False
@@ -138,11 +146,13 @@ def gone_through(node: ast.expr) -> Names:
         case ast.Name():
             return frozenset({node.id})
         case (
-            ast.Call(func=ast.Name(id="range" | "list" | "sorted" | "len" | "sum"))
+            ast.Call(func=ast.Name(id="range" | "list" | "sorted" | "len" | "sum" | "dict" | "tuple"))
             | ast.BinOp()
             | ast.ListComp()
         ):
             return NOTHING
+        case ast.Call(func=ast.Attribute(value=value, attr=method)) if method in _VIEWS:
+            return gone_through(value)
         case ast.Call():
             return NOTHING.union(*[gone_through(one) for one in node.args])
         case ast.Tuple() | ast.List():
@@ -163,13 +173,16 @@ _MAKERS = (
     "zeros_like",
     "ones_like",
 )  # of NumPy
-OF_ITEMS = (print, isinstance, range, enumerate, zip, reversed, sum, any, all, sorted, list, tuple, str)
+_VIEWS = ("keys", "values", "items")  # of a dict
+OF_ITEMS = (print, isinstance, range, enumerate, zip, reversed, sum, any, all, sorted, list, tuple, str, dict)
 _NESTED = (ast.FunctionDef, ast.Lambda, *COMPREHENSIONS)
 
 
 def makes(value: ast.expr) -> bool:
     """Does an expression make a value of its own?"""
     match value:
+        case ast.Dict() | ast.DictComp() | ast.Call(func=ast.Name(id="dict")):
+            return True
         case ast.List() | ast.ListComp() | ast.BinOp() | ast.Constant() | ast.UnaryOp() | ast.Compare():
             return True
         case ast.Call(func=ast.Attribute(attr="copy")):

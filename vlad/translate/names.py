@@ -66,14 +66,14 @@ def locals_of(node: Function) -> Names:
 
 
 def changed_by(node: ast.AST) -> ast.Name | None:
-    """The name whose value a node changes in place: `xs.append(e)`, `xs[i] = e`, `xs[i] += e`."""
+    """The name whose value a node changes in place: `xs.append(e)`, `xs[i] = e`, `xs[i] += e`, `d.update(e)`."""
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
         return node.value if isinstance(node.value, ast.Name) else None
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         method = node.value.func
         if (
             isinstance(method, ast.Attribute)
-            and method.attr == "append"
+            and method.attr in ("append", "update")
             and isinstance(method.value, ast.Name)
         ):
             return method.value

@@ -25,8 +25,6 @@ OUTSIDE: dict[type[ast.AST], tuple[str, str]] = {
     ast.YieldFrom: ("`yield from`", "return a list"),
     ast.Set: ("a set", "use a list"),
     ast.SetComp: ("a set", "use a list"),
-    ast.Dict: ("a dict", "use a tuple, or several variables"),
-    ast.DictComp: ("a dict", "use a list"),
     ast.Match: ("`match`", "use `if` and `elif`"),
 }
 if hasattr(ast, "TryStar"):

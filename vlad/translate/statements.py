@@ -186,7 +186,7 @@ class Statements(Checks):
             return rest.emit(scope)
         changed = changed_by(node)
         if changed is not None:
-            return self._append(node, changed, scope, rest)
+            return self._change(node, changed, scope, rest)
         span = self.span(node)
         return form(span, "begin", self.expression(node.value, scope), rest.emit(scope))
 
@@ -337,12 +337,23 @@ class Statements(Checks):
 
     # Changes in place: the name gets the changed value.
 
-    def _append(self, node: ast.Expr, changed: ast.Name, scope: Scope, rest: Rest) -> Syntax:
+    def _change(self, node: ast.Expr, changed: ast.Name, scope: Scope, rest: Rest) -> Syntax:
+        """`xs.append(e)` or `d.update(e)`."""
+        assert isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)
+        if node.value.func.attr == "append":
+            return self._append(node, node.value, changed, scope, rest)
+        span, own = self.span(node), scope.names.get(changed.id, self.own_name(changed.id))
+        self.expect_unshared(changed, node)
+        after = self.updated(node.value, self.variable(changed, scope), scope)
+        return self.let([(name(own, span), after)], rest.emit(scope.bind(changed.id, own)), span)
+
+    def _append(
+        self, node: ast.Expr, call: ast.Call, changed: ast.Name, scope: Scope, rest: Rest
+    ) -> Syntax:
         span = self.span(node)
-        assert isinstance(node.value, ast.Call)
-        if len(node.value.args) != 1 or node.value.keywords:
+        if len(call.args) != 1 or call.keywords:
             raise self.refuse("this call of append", node, "it takes one value")
-        item = node.value.args[0]
+        item = call.args[0]
         if isinstance(item, ast.Lambda):
             self.expect_not_kept(changed.id, item, is_stored=True)
         self.expect_unshared(changed, node)
@@ -367,7 +378,7 @@ class Statements(Checks):
         ):
             raise self.refuse("an assignment to a slice", target, "assign one item after the other")
         given = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
-        return form(self.span(target), "list", *self.operands(given, scope))
+        return form(self.span(target), "list", *[self.index(one, scope) for one in given])
 
     def _set_item(
         self, target: ast.Subscript, value: Syntax, scope: Scope, rest: Rest, node: ast.stmt

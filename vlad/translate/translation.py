@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
+from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.expressions import Outside, Scope
+from vlad.translate.names import parameters
 from vlad.translate.reads import Read
 from vlad.translate.source import node_of
 from vlad.translate.statements import Statements
-from vlad.translate.syntax import form, name, text_of
+from vlad.translate.syntax import form, name, string, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,14 @@ class Translation:
     captured  the free variables whose values the procedure captures: those that are no functions
     reads     the names outside whose values it depends on
     span      the place of the function
+    refusals  errors, if no class has come into use that has an attribute
     """
 
     syntax: Syntax
     captured: tuple[str, ...]
     reads: tuple[Read, ...]
     span: Span
+    refusals: tuple[VladError, ...] = ()
 
     @property
     def text(self) -> str:
@@ -60,4 +64,15 @@ def translation(function: FunctionType, outside: Outside) -> Translation:
     if whole.captured:
         names = Form(tuple([name(whole.own_name(one), span) for one in whole.captured]), None, span)
         syntax = form(span, "lambda", names, syntax)
-    return Translation(syntax, tuple(whole.captured), tuple(whole.reads.values()), span)
+    return Translation(syntax, tuple(whole.captured), tuple(whole.reads.values()), span, tuple(whole.refusals))
+
+
+def raising(function: FunctionType, error: VladError) -> Translation:
+    """What stands for a function without a translation: a procedure of its parameters that raises a TypeError."""
+    node, text = node_of(function)
+    span = text.span(node)
+    place = "" if error.span is None else f", at line {error.span.line}"
+    names = Form(tuple([name(one + ".", span) for one in parameters(node)]), None, span)
+    message = string(f"{function.__qualname__}: {error.message}{place}", span)
+    body = form(span, "%py-fails", string("TypeError", span), message)
+    return Translation(form(span, "lambda", names, body), (), (), span)

@@ -140,10 +140,13 @@ def _call_of(machine: CodeMachine, code: Code, frames: Frames, beginning: Beginn
 
 
 def _items(span: Span | None) -> tuple[Syntax, ...]:
-    """The items of the form at a place; none if a macro made it, as its text is not what was called."""
+    """The items of the form at a place; none if a macro made it, or a translation, as its text is not what was called."""
     if type(span) is not Span:
         return ()
-    form = next(iter(read(Source("", span.text))), None)
+    try:
+        form = next(iter(read(Source("", span.text))), None)
+    except VladError:  # the text of a Python function
+        return ()
     return form.items if isinstance(form, Form) and form.tail is None else ()
 
 

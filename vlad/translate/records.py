@@ -1,0 +1,273 @@
+"""Records: named tuples and frozen dataclasses, their attributes, methods and properties.
+
+In: attributes, and calls of methods and classes.  Out: syntax. Which class a value is of is known only when the function runs, so an
+attribute tests for the known records that have it (data/records.py); the compiler resolves these tests by types. What is known
+changes with the classes that come into use: so a translation depends on it as on a name outside.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, ModuleType
+from typing import Any
+
+from vlad.data.errors import VladError
+from vlad.data.records import EVERY, WITH_NAME, NoRecord, Record, is_record, record_of
+from vlad.data.source import Span
+from vlad.reader.parser import Syntax
+from vlad.translate.dicts import DICT, Dicts, is_view
+from vlad.translate.expressions import ATTRIBUTES, END, Scope, signature_of
+from vlad.translate.iterations import Iteration
+from vlad.translate.reads import MISSING, Read
+from vlad.translate.syntax import empty_list, form, is_atom, name, quoted, string
+
+Given = tuple[Sequence[Syntax], Mapping[str, Syntax]]  # arguments by place, and by name
+
+
+class Records(Dicts):
+    """The part of a translation that is about records."""
+
+    @abstractmethod
+    def value_of(self, value: Any, key: str, node: ast.AST) -> Syntax:
+        """A value that the text does not name, such as a default."""
+
+    def with_name(self, attribute: str) -> tuple[Record, ...]:
+        """The known records that have an attribute."""
+        found = WITH_NAME.get(attribute, MISSING)
+        self.reads[f".{attribute}"] = Read(WITH_NAME, attribute, None, found)
+        return found if isinstance(found, tuple) else ()
+
+    def put_off(self, error: VladError, node: ast.AST, attribute: ast.Attribute, scope: Scope) -> Syntax:
+        """What stands where an attribute is not known: a class that comes into use may have it, and the function is translated
+        again. Otherwise it is an error.
+        """
+        self.refusals.append(error)
+        x, span = self.expression(attribute.value, scope), self.span(node)
+        return form(span, "%py-no-attribute", x, string(attribute.attr, span))
+
+    def iteration(self, node: ast.expr, scope: Scope) -> Iteration:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_view(node):
+            if not self.with_name(node.func.attr):
+                return self.view(node, scope)
+        return super().iteration(node, scope)
+
+    def record(self, kind: type, node: ast.AST) -> Record:
+        """What is known of a class. Raises VladError if it is no record."""
+        try:
+            return record_of(kind)
+        except NoRecord as error:
+            raise self.refuse(error.what.rstrip(","), node, error.hint) from None
+
+    def _attribute(self, node: ast.Attribute, scope: Scope) -> Syntax:
+        around = self.object_of(node.value, scope)
+        is_static = isinstance(around, ModuleType) or self.object_of(node, scope) is not MISSING
+        found = () if is_static else self.with_name(node.attr)
+        span = self.span(node)
+        if not found:
+            try:
+                return super()._attribute(node, scope)
+            except VladError as error:
+                if is_static:
+                    raise
+                return self.put_off(error, node, node, scope)
+        procedure = ATTRIBUTES.get(node.attr)
+
+        def of(x: Syntax) -> Syntax:
+            otherwise = (
+                form(span, "%py-no-attribute", x, string(node.attr, span))
+                if procedure is None
+                else form(span, procedure, x)
+            )
+            is_only = len(found) == 1 and procedure is None
+            return self._by_class(
+                x, [(one, self._part(one, node.attr, x, node, not is_only)) for one in found], otherwise, span
+            )
+
+        return self._once(self.expression(node.value, scope), "record", of, span)
+
+    def _once(self, value: Syntax, base: str, of: Callable[[Syntax], Syntax], span: Span) -> Syntax:
+        """Syntax that has a value several times, which is computed once."""
+        if is_atom(value):
+            return of(value)
+        kept = name(self.fresh(base), span)
+        return self.let([(kept, value)], of(kept), span)
+
+    def _by_class(
+        self, x: Syntax, arms: Sequence[tuple[Record, Syntax]], otherwise: Syntax, span: Span
+    ) -> Syntax:
+        for record, arm in reversed(arms):
+            test = form(span, "%py-of?", x, quoted(record.symbol.name, span))
+            otherwise = form(span, "if", test, arm, otherwise)
+        return otherwise
+
+    def _part(self, record: Record, attribute: str, x: Syntax, node: ast.AST, is_one_of_many: bool) -> Syntax:
+        """An attribute of a record."""
+        span = self.span(node)
+        if attribute in record.fields:
+            return self.field(record, attribute, x, span)
+        found = inspect.getattr_static(record.kind, attribute)
+        getter = found.fget if isinstance(found, property) else None
+        if isinstance(found, functools.cached_property):
+            getter = found.func
+        if isinstance(getter, FunctionType):
+            return form(span, self.outside.cell(getter, attribute, span, is_one_of_many), x)
+        try:
+            if not callable(found) and not hasattr(found, "__get__"):
+                return self.value_of(found, attribute, node)
+        except VladError:
+            if not is_one_of_many:
+                raise
+        message = string(f"in a translated function {attribute} is no value: call it at once", span)
+        return form(span, "%py-fails", string("TypeError", span), message)
+
+    def field(self, record: Record, attribute: str, x: Syntax, span: Span) -> Syntax:
+        """A field of a value that is surely of this class."""
+        rest = form(span, "cdr", x)
+        for _ in range(record.fields.index(attribute)):
+            rest = form(span, "cdr", rest)
+        return form(span, "car", rest)
+
+    def made(self, record: Record, parts: Sequence[Syntax], span: Span) -> Syntax:
+        """A record of these fields."""
+        end = quoted(END, span) if record.is_tuple else empty_list(span)
+        return form(span, "cons*", quoted(record.symbol.name, span), *parts, end)
+
+    # Calls.
+
+    def construct(self, kind: type, node: ast.Call, scope: Scope) -> Syntax:
+        """A call of a class."""
+        record, span = self.record(kind, node.func), self.span(node)
+        bound = self.bind(node, inspect.signature(kind), self.given(node, scope))
+        parts = [
+            bound[field] if field in bound else self._default(record, field, node) for field in record.fields
+        ]
+        return self.made(record, parts, span)
+
+    def _default(self, record: Record, field: str, node: ast.AST) -> Syntax:
+        span = self.span(node)
+        own: Any = getattr(record.kind, "__dataclass_fields__", {}).get(field)
+        factory = None if own is None else own.default_factory
+        if own is None or not callable(factory):
+            return self.value_of(inspect.signature(record.kind).parameters[field].default, field, node)
+        simple = {list: empty_list(span), tuple: quoted(END, span), dict: form(span, "quote", form(span, DICT))}
+        if factory in simple:
+            return simple[factory]
+        if not isinstance(factory, FunctionType):
+            raise self.refuse(f"the default of {field}", node, "give it in the call")
+        return form(span, self.outside.cell(factory, field, span))
+
+    def given(self, node: ast.Call, scope: Scope) -> Given:
+        """The arguments of a call."""
+        return self.operands(node.args, scope), {
+            str(one.arg): self.expression(one.value, scope) for one in node.keywords
+        }
+
+    def bind(self, node: ast.Call, signature: inspect.Signature, given: Given) -> dict[str, Syntax]:
+        """The arguments of a call by the names of the parameters. Raises VladError if they do not fit."""
+        try:
+            return dict(signature.bind(*given[0], **given[1]).arguments)
+        except TypeError as error:
+            raise self.refuse(f"this call of {ast.unparse(node.func)}", node, f"{error}") from None
+
+    def method_of_records(
+        self, node: ast.Call, method: ast.Attribute, scope: Scope, other: Callable[[Syntax, Given], Syntax] | None
+    ) -> Syntax | None:
+        """A call of a method that known records have; None if none has it. `other`: the call for values that are no records."""
+        found = self.with_name(method.attr)
+        if not found:
+            return None
+        span = self.span(node)
+        positional, named = self.given(node, scope)
+        values = [self.expression(method.value, scope), *positional, *named.values()]
+        is_one = len(found) == 1 and other is None
+        kept = values if is_one else [one if is_atom(one) else name(self.fresh("given"), span) for one in values]
+        if is_one and not is_atom(values[0]):
+            kept = [name(self.fresh("given"), span), *values[1:]]
+        x, count = kept[0], len(positional) + 1
+        given = kept[1:count], dict(zip(named, kept[count:], strict=True))
+        arms = [(one, self._called(one, method.attr, x, given, node, not is_one)) for one in found]
+        otherwise = (
+            form(span, "%py-no-method", string(method.attr, span)) if other is None else other(x, given)
+        )
+        bindings = [(own, value) for own, value in zip(kept, values, strict=True) if own is not value]
+        return self.bound(bindings, self._by_class(x, arms, otherwise, span), span)
+
+    def _called(
+        self, record: Record, method: str, x: Syntax, given: Given, node: ast.Call, is_one_of_many: bool
+    ) -> Syntax:
+        """A call of a method of a record."""
+        span = self.span(node)
+        if method in record.fields or isinstance(inspect.getattr_static(record.kind, method), property):
+            if given[1]:
+                raise self.refuse("arguments by name here", node, "give them by place")
+            return form(span, self._part(record, method, x, node, is_one_of_many), *given[0])
+        if record.is_tuple and method in ("_replace", "_asdict"):
+            return self.replaced(record, x, given, node) if method == "_replace" else self._as_dict(record, x, span)
+        found = inspect.getattr_static(record.kind, method)
+        function = found.__func__ if isinstance(found, staticmethod) else found
+        signature = signature_of(function)
+        if signature is None:
+            message = string(f"in a translated function there is no method {method} of {record.kind.__name__}", span)
+            return form(span, "%py-fails", string("TypeError", span), message)
+        arguments = given if function is not found else ([x, *given[0]], given[1])
+        try:
+            operands = self.in_order(node, signature, arguments)
+        except VladError as error:
+            if not is_one_of_many:
+                raise
+            return form(span, "%py-fails", string("TypeError", span), string(error.hint or error.message, span))
+        return form(span, self.outside.cell(function, method, span, is_one_of_many), *operands)
+
+    def in_order(self, node: ast.Call, signature: inspect.Signature, given: Given) -> list[Syntax]:
+        """The arguments of a call in the order of the parameters, with defaults."""
+        bound = self.bind(node, signature, given)
+        return [
+            bound[one.name] if one.name in bound else self.value_of(one.default, one.name, node)
+            for one in signature.parameters.values()
+        ]
+
+    def replaced(self, record: Record, x: Syntax, given: Given, node: ast.Call) -> Syntax:
+        """A record with other values of some fields."""
+        span = self.span(node)
+        unknown = [one for one in given[1] if one not in record.fields]
+        if given[0] or unknown:
+            message = string(f"unexpected fields: {', '.join(unknown)}", span)
+            return form(span, "%py-fails", string("TypeError", span), message)
+        parts = [given[1].get(one) or self.field(record, one, x, span) for one in record.fields]
+        return self.made(record, parts, span)
+
+    def _as_dict(self, record: Record, x: Syntax, span: Span) -> Syntax:
+        pairs = [form(span, "cons", quoted(one, span), self.field(record, one, x, span)) for one in record.fields]
+        return form(span, "list", quoted(DICT, span), *pairs)
+
+    def replace(self, node: ast.Call, scope: Scope) -> Syntax:
+        """A call of `dataclasses.replace`."""
+        span = self.span(node)
+        positional, named = self.given(node, scope)
+        if len(positional) != 1 or "None" in named:
+            raise self.refuse("this call of replace", node, "it takes a record, and values by name")
+        found = [
+            one
+            for one in self.with_name(next(iter(named), EVERY))
+            if not one.is_tuple and set(named) <= set(one.fields)
+        ]
+        values = [*positional, *named.values()]
+        kept = [one if is_atom(one) else name(self.fresh("given"), span) for one in values]
+        arms = [
+            (one, self.replaced(one, kept[0], ([], dict(zip(named, kept[1:], strict=True))), node)) for one in found
+        ]
+        otherwise = form(span, "%py-fails", string("TypeError", span), string("no record of such fields", span))
+        bindings = [(own, value) for own, value in zip(kept, values, strict=True) if own is not value]
+        return self.bound(bindings, self._by_class(kept[0], arms, otherwise, span), span)
+
+    def is_of(self, kind: type, x: Syntax, node: ast.AST) -> list[Syntax]:
+        """Tests whether a value is an instance of a class; none if no record is."""
+        span = self.span(node)
+        if is_record(kind):
+            self.record(kind, node)
+        found = [one for one in self.with_name(EVERY) if issubclass(one.kind, kind)]
+        return [form(span, "%py-of?", x, quoted(one.symbol.name, span)) for one in found]
