@@ -17,7 +17,7 @@ from typing import Any
 from vlad.data.values import Symbol, symbol
 
 DICT = symbol("%dict")  # what a dict begins with
-EVERY = ""  # the key of all records in `WITH_NAME`
+EVERY, OPERATED = "", "+"  # the keys in `WITH_NAME` of all records, and of those that define operators
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +40,9 @@ _REPLACED = tuple(
     "__getattr__ __getattribute__ __setattr__ __reversed__ __index__ __float__ __int__ __round__ __divmod__ __rdivmod__ __abs__ "
     "__iadd__ __isub__ __imul__ __itruediv__".split()
 )
+# What it may define: the methods of operators, and of calls.
+_BINARY = "add sub mul truediv floordiv mod pow matmul"
+OPERATORS = ("__call__", "__neg__", *[f"__{side}{name}__" for name in _BINARY.split() for side in ("", "r")])
 _BASES = (object, tuple)
 BY_SYMBOL: dict[Symbol, Record] = {}
 WITH_NAME: dict[str, tuple[Record, ...]] = {}  # for each attribute: the known records that have it
@@ -82,7 +85,8 @@ def _registered(kind: type) -> Record:
         own = symbol(f"{base}.{number}")
     found = BY_SYMBOL[own] = Record(kind, own, fields, is_tuple)
     names = {*fields, *[name for one in kind.__mro__ if one not in _BASES for name in vars(one)]}
-    for name in (*names, EVERY):
+    defines = any(is_written(inspect.getattr_static(kind, name, None)) for name in OPERATORS)
+    for name in (*names, EVERY, *[OPERATED] * defines):
         WITH_NAME[name] = (*WITH_NAME.get(name, ()), found)
     return found
 

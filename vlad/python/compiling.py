@@ -43,7 +43,8 @@ def compile(f: P, *examples: Any, optimize: int | None = None, fast_math: bool |
 
 def _operands(f: Procedure, examples: tuple[Any, ...]) -> tuple[Any, ...]:
     """The examples as the operands of a call. Raises VladError if their number is wrong."""
-    taken, packed = f.taken(), f.packed(examples)
+    packed = f.packed(examples)
+    taken = f.taken()
     operands = operands_of(f.value[0], packed)
     # the last one may be several, packed into a tuple; a list is one, at any position
     given = len(examples) - 1 + arguments_in(f.packed(examples[-1:])) if examples else 0

@@ -57,7 +57,7 @@ class Calls(Records):
         if node.keywords:
             hint = "give them by place: which function it is, is known only in a call"
             raise self.refuse("arguments by name here", node.keywords[0], hint)
-        return form(span, callee, *self.operands(node.args, scope))
+        return self.applied(callee, self.operands(node.args, scope), span)
 
     def _for_parameters(self, node: ast.Call, own: Function, scope: Scope) -> list[Syntax]:
         """The arguments of a call of a nested function, in the order of its parameters."""

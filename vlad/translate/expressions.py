@@ -316,7 +316,13 @@ class Expressions(ABC):
             self._constant(node.operand, scope)  # which refuses what is too large
             return literal(float(ast.literal_eval(node)), span)
         operand = self.expression(node.operand, scope)
-        return form(span, "-" if isinstance(node.op, ast.USub) else "+", operand)
+        if isinstance(node.op, ast.USub):
+            return self.negated(operand, span) if self.kind(node.operand) == OTHER else form(span, "-", operand)
+        return form(span, "+", operand)
+
+    def negated(self, x: Syntax, span: Span) -> Syntax:
+        """-x, of any value."""
+        return form(span, "-", x)
 
     def _boolop(self, node: ast.BoolOp, scope: Scope) -> Syntax:
         """As a value: that of the operand that decides."""

@@ -8,23 +8,40 @@ changes with the classes that come into use: so a translation depends on it as o
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import inspect
+import re
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from vlad.data.errors import VladError
-from vlad.data.records import EVERY, WITH_NAME, NoRecord, Record, is_record, record_of
+from vlad.data.records import (
+    EVERY,
+    OPERATED,
+    WITH_NAME,
+    NoRecord,
+    Record,
+    is_record,
+    is_written,
+    record_of,
+)
 from vlad.data.source import Span
 from vlad.reader.parser import Syntax
 from vlad.translate.dicts import DICT, Dicts, is_view
-from vlad.translate.expressions import ATTRIBUTES, END, Scope, signature_of
+from vlad.translate.expressions import ATTRIBUTES, END, OTHER, Scope, signature_of
 from vlad.translate.iterations import Iteration
 from vlad.translate.reads import MISSING, Read
 from vlad.translate.syntax import empty_list, form, is_atom, name, quoted, string
 
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "lshift",
+    ast.RShift: "rshift",
+}  # fmt: skip
 Given = tuple[Sequence[Syntax], Mapping[str, Syntax]]  # arguments by place, and by name
 
 
@@ -135,6 +152,90 @@ class Records(Dicts):
         """A record of these fields."""
         end = quoted(END, span) if record.is_tuple else empty_list(span)
         return form(span, "cons*", quoted(record.symbol.name, span), *parts, end)
+
+    # Operators that classes define.
+
+    def kind(self, node: ast.expr) -> int:
+        is_operator = isinstance(node, ast.UnaryOp | ast.BinOp) and not isinstance(node.op, ast.Not)
+        if is_operator and self.with_name(OPERATED):
+            parts = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]  # type: ignore[attr-defined]  # tested before
+            if OTHER in [self.kind(part) for part in parts]:
+                return OTHER
+        return super().kind(node)
+
+    def binary(
+        self, operator: ast.operator, left: Syntax, right: Syntax, kinds: tuple[int, int], node: ast.AST
+    ) -> Syntax:
+        def plain(left: Syntax, right: Syntax) -> Syntax:
+            return super(Records, self).binary(operator, left, right, kinds, node)
+
+        return self.operated(operator, left, right, kinds, node, plain)
+
+    def operated(
+        self,
+        operator: ast.operator,
+        left: Syntax,
+        right: Syntax,
+        kinds: tuple[int, int],
+        node: ast.AST,
+        plain: Callable[[Syntax, Syntax], Syntax],
+    ) -> Syntax:
+        """An operator, by the methods of records or as `plain` has it."""
+        method = BINARY[type(operator)]
+        by_left = self._defining(f"__{method}__") if kinds[0] == OTHER else []
+        by_right = self._defining(f"__r{method}__") if kinds[1] == OTHER else []
+        if not by_left and not by_right:
+            return plain(left, right)
+        span = self.span(node)
+
+        def of_both(left: Syntax, right: Syntax) -> Syntax:
+            otherwise = plain(left, right)
+            for kinds_of, x, y in ((by_right, right, left), (by_left, left, right)):
+                arms = [(one, self._applied(one, function, [x, y], span)) for one, function in kinds_of]
+                otherwise = self._by_class(x, arms, otherwise, span)
+            return otherwise
+
+        return self._once(
+            left, "left", lambda a: self._once(right, "right", lambda b: of_both(a, b), span), span
+        )
+
+    def _defining(self, method: str) -> list[tuple[Record, FunctionType]]:
+        """The records that define the method of an operator."""
+        found = [(one, inspect.getattr_static(one.kind, method, None)) for one in self.with_name(OPERATED)]
+        return [(one, own) for one, own in found if isinstance(own, FunctionType) and is_written(own)]
+
+    def _applied(self, record: Record, function: FunctionType, operands: Sequence[Syntax], span: Span) -> Syntax:
+        return form(span, self.outside.cell(function, function.__name__, span, True), *operands)
+
+    def negated(self, x: Syntax, span: Span) -> Syntax:
+        """-x"""
+        found = self._defining("__neg__")
+        if not found:
+            return form(span, "-", x)
+
+        def of(x: Syntax) -> Syntax:
+            arms = [(one, self._applied(one, function, [x], span)) for one, function in found]
+            return self._by_class(x, arms, form(span, "-", x), span)
+
+        return self._once(x, "operand", of, span)
+
+    def applied(self, callee: Syntax, operands: Sequence[Syntax], span: Span) -> Syntax:
+        """A call of a value that may be a record."""
+        found = self._defining("__call__")
+        if not found:
+            return form(span, callee, *operands)
+        kept = [one if is_atom(one) else name(self.fresh("given"), span) for one in operands]
+
+        def of(x: Syntax) -> Syntax:
+            arms = []
+            for one, function in found:
+                signature = signature_of(function)
+                if signature is not None and len(signature.parameters) == len(operands) + 1:
+                    arms.append((one, self._applied(one, function, [x, *kept], span)))
+            return self._by_class(x, arms, form(span, x, *kept), span)
+
+        bindings = [(own, value) for own, value in zip(kept, operands, strict=True) if own is not value]
+        return self._once(callee, "callee", lambda x: self.bound(bindings, of(x), span), span)
 
     # Calls.
 
@@ -271,3 +372,35 @@ class Records(Dicts):
             self.record(kind, node)
         found = [one for one in self.with_name(EVERY) if issubclass(one.kind, kind)]
         return [form(span, "%py-of?", x, quoted(one.symbol.name, span)) for one in found]
+
+
+def note_records(function: FunctionType) -> None:
+    """Make known the records that a function names, in its text or its annotations."""
+    seen: set[type] = set()
+    work: list[Any] = [function.__globals__.get(one) for one in _names_in(function)]
+    while work:
+        kind = work.pop()
+        if isinstance(kind, type) and kind not in seen and is_record(kind):
+            seen.add(kind)
+            with contextlib.suppress(NoRecord):
+                record_of(kind)
+            names = vars(sys.modules.get(kind.__module__, object))
+            work += [names.get(one) for one in _names_of(kind.__annotations__)]
+
+
+def _names_in(function: FunctionType) -> list[str]:
+    found, work = list(_names_of(function.__annotations__)), [function.__code__]
+    while work:
+        code = work.pop()
+        found += code.co_names
+        work += [one for one in code.co_consts if isinstance(one, CodeType)]
+    return found
+
+
+def _names_of(annotations: Mapping[str, Any]) -> list[str]:
+    """The names in annotations."""
+    return [
+        word
+        for one in annotations.values()
+        for word in re.findall(r"[^\W\d]\w*", one if isinstance(one, str) else getattr(one, "__name__", ""))
+    ]

@@ -315,7 +315,9 @@ class Statements(Checks):
             if any(self.is_before(one, node, node.target.id) for one in shared):
                 left = form(span, "%py-own", left)
         if isinstance(node.op, ast.Add) and max(kinds) == OTHER:
-            value: Syntax = form(span, "%py-increased", left, right)
+            value: Syntax = self.operated(
+                node.op, left, right, kinds, node, lambda left, right: form(span, "%py-increased", left, right)
+            )
         else:
             value = self.binary(node.op, left, right, kinds, node)
         bindings, within = self.turn_bindings(node.target, value, scope)

@@ -16,6 +16,7 @@ from vlad.reader.parser import Form, Syntax
 from vlad.translate.expressions import Outside, Scope
 from vlad.translate.names import parameters
 from vlad.translate.reads import Read
+from vlad.translate.records import note_records
 from vlad.translate.source import node_of
 from vlad.translate.statements import Statements
 from vlad.translate.syntax import form, name, string, text_of
@@ -51,6 +52,7 @@ def is_code(value: Any) -> bool:
 def translation(function: FunctionType, outside: Outside) -> Translation:
     """Translate a Python function. Raises VladError if it is outside the language, or its text is not to be found."""
     node, text = node_of(function)
+    note_records(function)
     whole = Statements(function, text, outside)
     span = text.span(node)
     for variable, cell in whole.cells.items():
