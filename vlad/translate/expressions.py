@@ -15,7 +15,7 @@ import builtins
 import inspect
 import types
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import FALSE, TRUE
 from vlad.reader.parser import Form, Syntax
+from vlad.translate.desugar import Computed, Given, Tested
 from vlad.translate.known import known, operator_of
 from vlad.translate.names import Function
 from vlad.translate.reads import MISSING, Read
@@ -64,6 +65,9 @@ METHODS = {
     "tolist": "tensor->list",
     "item": "real",
 }
+
+
+Emit = Callable[["Scope"], Syntax]
 
 
 class Outside(Protocol):
@@ -206,6 +210,8 @@ class Expressions(ABC):
         if isinstance(node, ast.Name):
             is_own = node.id in scope.names or node.id in self.locals_ or node.id in self.captured
             return MISSING if is_own else self.global_value(node.id)
+        if isinstance(node, Given):
+            return node.value
         if isinstance(node, ast.Attribute):
             around = self.object_of(node.value, scope)
             if isinstance(around, types.ModuleType):
@@ -409,6 +415,15 @@ class Expressions(ABC):
         arms = self.expression(node.body, scope), self.expression(node.orelse, scope)
         return form(self.span(node), "if", self.test(node.test, scope), *arms)
 
+    @abstractmethod
+    def chosen(self, test: ast.expr, scope: Scope, then: Emit, otherwise: Emit, span: Span) -> Syntax:
+        """One of two, by a condition that may assign (conditions.py)."""
+
+    def _tested(self, node: Tested, scope: Scope) -> Syntax:
+        return form(self.span(node), node.procedure, *self.operands(node.operands, scope))
+
+    _computed = _tested
+
     def _lambda(self, node: ast.Lambda, scope: Scope) -> Syntax:
         return self.procedure(node, scope)
 
@@ -470,6 +485,8 @@ class Expressions(ABC):
             return isinstance(node.value, bool)
         if isinstance(node, ast.UnaryOp):
             return isinstance(node.op, ast.Not)
+        if isinstance(node, Tested):
+            return not isinstance(node, Computed)
         if isinstance(node, ast.BoolOp):
             return all(self.is_boolean(value) for value in node.values)
         if isinstance(node, ast.Compare):

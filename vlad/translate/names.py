@@ -180,11 +180,8 @@ class Liveness:
             case ast.Continue():
                 return self._loops[-1][0] if self._loops else after
             case ast.If():
-                return (
-                    read_in(statement.test)
-                    | self.block(statement.body, after)
-                    | self.block(statement.orelse, after)
-                )
+                arms = self.block(statement.body, after), self.block(statement.orelse, after)
+                return _before_test(statement.test, *arms)
             case ast.While():
                 return self._loop(statement, read_in(statement.test), NOTHING, after)
             case ast.For():
@@ -202,6 +199,29 @@ class Liveness:
                 self.head[loop] = head
                 return head
             head = more
+
+
+def _before_test(test: ast.expr, after_true: Names, after_false: Names) -> Names:
+    """The names that are live before a condition, which may assign."""
+    match test:
+        case ast.BoolOp(op=operator, values=[first, *others]):
+            if others:
+                rest = ast.BoolOp(operator, others)
+                inner = _before_test(rest, after_true, after_false)
+                is_and = isinstance(operator, ast.And)
+                return _before_test(first, inner if is_and else after_true, after_false if is_and else inner)
+            return _before_test(first, after_true, after_false)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _before_test(operand, after_false, after_true)
+        case ast.NamedExpr(target=target, value=value):
+            return ((after_true | after_false) - {target.id}) | read_in(value)
+    assigned = {one.target.id for one in within(test) if isinstance(one, ast.NamedExpr)}
+    return ((after_true | after_false) - assigned) | read_in(test)
+
+
+def captured_in(test: ast.expr) -> list[str]:
+    """The names that a condition assigns."""
+    return list(dict.fromkeys([one.target.id for one in within(test) if isinstance(one, ast.NamedExpr)]))
 
 
 def jumps(statements: Sequence[ast.stmt], inside: bool = False) -> bool:

@@ -25,7 +25,6 @@ OUTSIDE: dict[type[ast.AST], tuple[str, str]] = {
     ast.YieldFrom: ("`yield from`", "return a list"),
     ast.Set: ("a set", "use a list"),
     ast.SetComp: ("a set", "use a list"),
-    ast.Match: ("`match`", "use `if` and `elif`"),
 }
 if hasattr(ast, "TryStar"):
     OUTSIDE[ast.TryStar] = ("`try`", "test before: errors end the call")

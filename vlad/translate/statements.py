@@ -15,14 +15,15 @@ from types import FunctionType
 
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
-from vlad.translate.checks import Checks
-from vlad.translate.expressions import NONE, OTHER, REAL, Outside, Scope
+from vlad.translate.conditions import Conditions
+from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Outside, Scope
 from vlad.translate.inside import Inside
 from vlad.translate.names import (
     Function,
     bound_at_end,
     bound_by,
     bound_in,
+    captured_in,
     changed_by,
     falls,
     free_in,
@@ -36,7 +37,6 @@ from vlad.translate.refusals import outside
 from vlad.translate.source import Text
 from vlad.translate.syntax import form, name, quoted, string
 
-Emit = Callable[[Scope], Syntax]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Exits:
     end: Emit
 
 
-class Statements(Checks):
+class Statements(Conditions):
     """The translation of one Python function: `procedure`."""
 
     def __init__(self, function: FunctionType, text: Text, outside_: Outside) -> None:
@@ -402,10 +402,16 @@ class Statements(Checks):
 
     def _do_if(self, node: ast.If, scope: Scope, rest: Rest) -> Syntax:
         span = self.span(node)
-        test, both = self.test(node.test, scope), (node.body, node.orelse)
+        both, outer = (node.body, node.orelse), scope
 
         def branches(after: Rest) -> Syntax:
-            return form(span, "if", test, *[self.block(arm, scope, after) for arm in both])
+            yes, no = [lambda scope, arm=arm: self.block(arm, scope, after) for arm in both]
+            return self.chosen(node.test, outer, yes, no, span)
+
+        for one in captured_in(node.test):  # it may be assigned when an arm begins
+            if one not in scope.names:
+                scope = scope.bind(one, self.own_name(one))
+                scope = Scope(scope.names, scope.maybe | {one}, scope.known)
 
         falling = [falls(arm) for arm in both]
         if rest.is_small or not all(falling):
@@ -419,7 +425,7 @@ class Statements(Checks):
         after = self.fresh("after")
         ends = [self._scope_after(arm, scope) for arm in both]
         parameters_, within = self._merged(node, changed, ends, scope)
-        call = Rest(lambda scope: form(span, after, *self._values(parameters_, scope, span)), is_small=True)
+        call = Rest(lambda scope: form(span, after, *self.values(parameters_, scope, span)), is_small=True)
         pairs = Form(tuple([name(within.names[one], span) for one in parameters_]), None, span)
         procedure = form(span, "lambda", pairs, rest.emit(within))
         return self.let([(name(after, span), procedure)], branches(call), span)
@@ -451,20 +457,13 @@ class Statements(Checks):
                 scope = Scope(scope.names, scope.maybe | {one}, scope.known)
         return changed, scope
 
-    def _values(self, names: Sequence[str], scope: Scope, span: Span) -> list[Syntax]:
-        """The values of names, as they are."""
-        return [
-            name(scope.names[one], span) if one in scope.names else quoted("%unassigned", span)
-            for one in names
-        ]
-
     def _received(
         self, names: Sequence[str], statement: Callable[[Rest], Syntax], following: Syntax, span: Span
     ) -> Syntax:
         """A statement that returns the values of names, which are bound around what follows."""
 
         def values(scope: Scope) -> Syntax:
-            found = self._values(names, scope, span)
+            found = self.values(names, scope, span)
             if not found:
                 return quoted(NONE, span)
             return found[0] if len(found) == 1 else form(span, "cons*", *found)
@@ -544,7 +543,7 @@ class Statements(Checks):
         loop = self.fresh("loop")
 
         def again(scope: Scope) -> Syntax:
-            return form(span, loop, *steps(None), *self._values(carried, scope, span))
+            return form(span, loop, *steps(None), *self.values(carried, scope, span))
 
         # what is not live at the head, and is after the loop, is bound on every way out of it
         leaving = self._changed_names(node)
@@ -593,7 +592,7 @@ class Statements(Checks):
         after = self.fresh("after")
         parameters_ = Form(tuple([name(within.names[one], span) for one in leaving]), None, span)
         procedure = form(span, "lambda", parameters_, rest.emit(within))
-        call = Rest(lambda scope: form(span, after, *self._values(leaving, scope, span)), is_small=True)
+        call = Rest(lambda scope: form(span, after, *self.values(leaving, scope, span)), is_small=True)
         return self.let([(name(after, span), procedure)], made(call), span)
 
     def _collected(self, node: ast.For | ast.While, carried: Sequence[str], scope: Scope) -> dict[str, str]:

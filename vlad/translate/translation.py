@@ -13,6 +13,7 @@ from typing import Any
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
+from vlad.translate.desugar import desugared
 from vlad.translate.expressions import Outside, Scope
 from vlad.translate.names import parameters
 from vlad.translate.reads import Read
@@ -62,7 +63,7 @@ def translation(function: FunctionType, outside: Outside) -> Translation:
                 whole.global_value(variable)
         except ValueError:  # not assigned yet
             continue
-    syntax = whole.procedure(node, Scope({}))
+    syntax = whole.procedure(desugared(node, whole.refuse), Scope({}))
     if whole.captured:
         names = Form(tuple([name(whole.own_name(one), span) for one in whole.captured]), None, span)
         syntax = form(span, "lambda", names, syntax)

@@ -12,7 +12,7 @@ from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.expressions import Expressions, Scope
 from vlad.translate.iterations import Iteration, Value, counted, listed, numbered, side_by_side
-from vlad.translate.names import targets
+from vlad.translate.names import captured_in, targets
 from vlad.translate.reads import MISSING
 from vlad.translate.syntax import form, literal, name
 
@@ -72,14 +72,21 @@ class Turns(Expressions):
             self._of_comprehensions,
             {*self._of_comprehensions, *targets(generator.target)},
         )
-        if len(generators) > 1:
-            carried = self._turns(generators[1:], within, so_far, name(so_far, span), inner)
-        else:
-            carried = inner(within)
-        again = form(span, loop, *iteration.steps, carried)
-        for test in reversed(generator.ifs):
-            skipped = form(span, loop, *iteration.steps, name(so_far, span))
-            again = form(span, "if", self.test(test, within), again, skipped)
+        self._of_comprehensions |= {one for test in generator.ifs for one in captured_in(test)}
+
+        def turn(tests: Sequence[ast.expr], scope: Scope) -> Syntax:
+            if tests:
+                return self.chosen(tests[0], scope, lambda scope: turn(tests[1:], scope), skipped, span)
+            if len(generators) > 1:
+                carried = self._turns(generators[1:], scope, so_far, name(so_far, span), inner)
+            else:
+                carried = inner(scope)
+            return form(span, loop, *iteration.steps, carried)
+
+        def skipped(scope: Scope) -> Syntax:
+            return form(span, loop, *iteration.steps, name(so_far, span))
+
+        again = turn(generator.ifs, within)
         self._of_comprehensions = before
         return self.loop(
             loop, iteration, [(so_far, start)], self.bound(bindings, again, span), name(so_far, span), span

@@ -1,0 +1,298 @@
+"""Statements that others express: `match`, and assignments within expressions.
+
+In: the tree of a function.  Out: the same tree, with `if` for `match`, and, as far as the order of evaluation allows, assignments
+before a statement for `:=` in it. What remains of `:=` stands where a condition decides whether it is evaluated; `Statements.chosen`
+binds it there. The nodes that this file adds have methods of translation as Python's have.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from vlad.data.errors import VladError
+from vlad.translate.names import COMPREHENSIONS, Function
+
+Refuse = Callable[[str, ast.AST, str], VladError]
+
+
+class Tested(ast.expr):
+    """A procedure of the library applied to operands. Its result is a boolean."""
+
+    _fields = ("operands",)
+
+    def __init__(self, procedure: str, operands: list[ast.expr]) -> None:
+        super().__init__()
+        self.procedure = procedure
+        self.operands = operands
+
+
+class Computed(Tested):
+    """The same, with any result."""
+
+
+class Given(ast.expr):
+    """A value of Python's that the text does not name."""
+
+    _fields = ()
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+class Positional(ast.expr):
+    """The attribute that a class pattern compares by place."""
+
+    _fields = ("subject", "kind")
+
+    def __init__(self, subject: ast.expr, kind: ast.expr, place: int) -> None:
+        super().__init__()
+        self.subject = subject
+        self.kind = kind
+        self.place = place
+
+
+class Capture(ast.NamedExpr):
+    """An assignment within a condition, which holds whatever the value is."""
+
+
+def lifted(node: ast.expr, refuse: Refuse) -> tuple[list[ast.Assign], ast.expr]:
+    """The assignments within an expression that are evaluated in any case, and the expression without them."""
+    lifting = _Lifting(refuse)
+    node = lifting.of(node)
+    return lifting.found, node
+
+
+def desugared(node: Function, refuse: Refuse) -> Function:
+    """The tree of a function, which is changed."""
+    if isinstance(node, ast.FunctionDef):
+        _Desugaring(refuse, node).block(node.body)
+    return node
+
+
+class _Desugaring:
+    def __init__(self, refuse: Refuse, function: ast.FunctionDef) -> None:
+        self.refuse = refuse
+        self.function = function
+        self.serial = 0
+
+    def block(self, statements: list[ast.stmt]) -> None:
+        """Replace statements by those that express them."""
+        found: list[ast.stmt] = []
+        for statement in statements:
+            if isinstance(statement, ast.Match):
+                found += self.match(statement)
+            elif isinstance(statement, ast.While) and _assigns(statement.test):
+                found += self.repeated(statement)
+            else:
+                found += self.before(statement)
+                found.append(statement)
+        statements[:] = found
+        for statement in found:
+            if isinstance(statement, ast.FunctionDef):
+                _Desugaring(self.refuse, statement).block(statement.body)
+                continue
+            for field in ("body", "orelse"):
+                self.block(getattr(statement, field, []))
+
+    def before(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The assignments within a statement that are evaluated in any case, which then stand before it."""
+        for one in ast.walk(statement):
+            if isinstance(one, COMPREHENSIONS) and _assigns(one):
+                self.expect_local(one)
+        field = next((one for one in ("value", "test", "iter") if isinstance(getattr(statement, one, None), ast.expr)), None)
+        if field is None or isinstance(statement, ast.While):
+            return []
+        lifting = _Lifting(self.refuse)
+        setattr(statement, field, lifting.of(getattr(statement, field)))
+        return list(lifting.found)
+
+    def expect_local(self, comprehension: ast.expr) -> None:
+        """Raise VladError if a name that a comprehension assigns is used outside of it."""
+        inside = {id(one) for one in ast.walk(comprehension)}
+        own = {one.target.id for one in ast.walk(comprehension) if isinstance(one, ast.NamedExpr)}
+        for one in ast.walk(self.function):
+            if isinstance(one, ast.Name) and one.id in own and id(one) not in inside:
+                raise self.refuse(f"{one.id}, which a comprehension assigns, here", one, "give one of the two another name")
+
+    def repeated(self, loop: ast.While) -> list[ast.stmt]:
+        """A loop whose test assigns, as an endless one that a test leaves."""
+        if any(isinstance(one, ast.Break | ast.Continue) for other in loop.orelse for one in ast.walk(other)):
+            raise self.refuse("this `else` of a loop whose test assigns", loop.orelse[0], "assign in a statement before")
+        leaves = _at(ast.Break(), loop.test)
+        test = _at(ast.If(_at(ast.UnaryOp(ast.Not(), loop.test), loop.test), [*loop.orelse, leaves], []), loop.test)
+        forever = ast.copy_location(ast.While(_at(ast.Constant(True), loop.test), [test, *loop.body], []), loop)
+        return [forever]
+
+    # `match`.
+
+    def fresh(self) -> str:
+        self.serial += 1
+        return f"matched.{self.serial}"
+
+    def match(self, node: ast.Match) -> list[ast.stmt]:
+        subject = self.fresh()
+        assigned = _at(ast.Assign([_name(subject, node.subject, ast.Store())], node.subject), node.subject)
+        result: list[ast.stmt] = []
+        for case in reversed(node.cases):
+            tests = self.tests(case.pattern, _name(subject, case.pattern))
+            if case.guard is not None:
+                tests.append(case.guard)
+            if all(isinstance(test, Capture) for test in tests):  # it fits in any case
+                bound: list[ast.stmt] = [
+                    _at(ast.Assign([test.target], test.value), test) for test in tests if isinstance(test, Capture)
+                ]
+                result = [*bound, *case.body]
+                continue
+            whole = ast.If(_all(tests, case.pattern), case.body, result)
+            last = case.body[-1]
+            result = [
+                ast.copy_location(whole, case.pattern)
+                if last.end_lineno is None
+                else _between(whole, case.pattern, last)
+            ]
+        self.block(result)
+        return [*self.before(assigned), assigned, *result]
+
+    def tests(self, pattern: ast.pattern, subject: ast.expr) -> list[ast.expr]:
+        """The conditions under which a value fits a pattern, in the order of their evaluation."""
+
+        def test(procedure: str, *more: ast.expr) -> ast.expr:
+            return _at(Tested(procedure, [subject, *more]), pattern)
+
+        match pattern:
+            case ast.MatchValue(value=value):
+                return [_at(ast.Compare(subject, [ast.Eq()], [value]), pattern)]
+            case ast.MatchSingleton(value=value):
+                return [test("eq?", _at(ast.Constant(value), pattern))]
+            case ast.MatchAs(pattern=inner, name=name):
+                found = [] if inner is None else self.tests(inner, subject)
+                return found if name is None else [*found, _capture(name, subject, pattern)]
+            case ast.MatchOr(patterns=patterns):
+                return [_at(ast.BoolOp(ast.Or(), [_all(self.tests(one, subject), one) for one in patterns]), pattern)]
+            case ast.MatchSequence(patterns=patterns):
+                return self.of_sequence(patterns, subject, pattern)
+            case ast.MatchMapping(keys=keys, patterns=patterns, rest=rest):
+                found = [test("%py-dict?")]
+                for key, inner in zip(keys, patterns, strict=True):
+                    found.append(_at(ast.Compare(key, [ast.In()], [subject]), inner))
+                    found += self.of_part(inner, _at(ast.Subscript(subject, key, ast.Load()), inner))
+                others = _at(Computed("%py-without", [subject, _at(ast.List(list(keys), ast.Load()), pattern)]), pattern)
+                return found if rest is None else [*found, _capture(rest, others, pattern)]
+            case ast.MatchClass(cls=kind, patterns=patterns, kwd_attrs=names, kwd_patterns=named):
+                found = [_at(ast.Call(_at(Given(isinstance), pattern), [subject, kind], []), pattern)]
+                for place, inner in enumerate(patterns):
+                    found += self.of_part(inner, _at(Positional(subject, kind, place), inner))
+                for name, inner in zip(names, named, strict=True):
+                    found += self.of_part(inner, _at(ast.Attribute(subject, name, ast.Load()), inner))
+                return found
+        raise self.refuse("this pattern", pattern, "use `if` and `elif`")
+
+    def of_sequence(
+        self, patterns: Sequence[ast.pattern], subject: ast.expr, whole: ast.pattern
+    ) -> list[ast.expr]:
+        stars = [place for place, one in enumerate(patterns) if isinstance(one, ast.MatchStar)]
+        count = _at(ast.Constant(len(patterns) - len(stars)), whole)
+        found = [_at(Tested("%py-fits-more?" if stars else "%py-fits?", [subject, count]), whole)]
+        for place, one in enumerate(patterns):
+            after = len(patterns) - 1 - place
+            if isinstance(one, ast.MatchStar):
+                if one.name is not None:
+                    end = _number(-after, one) if after else None
+                    part = _at(ast.Slice(_number(place, one), end), one)
+                    items = _at(ast.Subscript(subject, part, ast.Load()), one)
+                    found.append(_capture(one.name, _at(Computed("%py-list", [items]), one), one))
+                continue
+            index = _number(-1 - after if stars and place > stars[0] else place, one)
+            found += self.of_part(one, _at(ast.Subscript(subject, index, ast.Load()), one))
+        return found
+
+    def of_part(self, pattern: ast.pattern, part: ast.expr) -> list[ast.expr]:
+        match pattern:
+            case ast.MatchAs(pattern=None, name=None):
+                return []
+            case ast.MatchAs(pattern=None, name=str() as name):
+                return [_capture(name, part, pattern)]
+        own = self.fresh()
+        return [_capture(own, part, pattern), *self.tests(pattern, _name(own, pattern))]
+
+
+class _Lifting:
+    """Takes assignments out of an expression, as far as they are evaluated in any case, and before what reads their names."""
+
+    def __init__(self, refuse: Refuse) -> None:
+        self.refuse = refuse
+        self.found: list[ast.Assign] = []
+        self.read: set[str] = set()
+
+    def of(self, node: Any) -> Any:
+        match node:
+            case ast.NamedExpr(target=target, value=value) if not isinstance(node, Capture):
+                value = self.of(value)
+                if target.id in self.read:
+                    raise self.refuse("`:=` here", node, "assign in a statement of its own before")
+                self.found.append(_at(ast.Assign([target], value), node))
+                return _name(target.id, target)
+            case ast.Name():
+                self.read.add(node.id)
+            case ast.IfExp():
+                node.test = self.of(node.test)
+                self.note(node.body, node.orelse)
+            case ast.BoolOp():
+                node.values[0] = self.of(node.values[0])
+                self.note(*node.values[1:])
+            case ast.Compare():
+                node.left, node.comparators[0] = self.of(node.left), self.of(node.comparators[0])
+                self.note(*node.comparators[1:])
+            case ast.Lambda() | ast.ListComp() | ast.GeneratorExp() | ast.DictComp() | ast.SetComp():
+                self.note(node)
+            case ast.AST():
+                for field, value in ast.iter_fields(node):
+                    if isinstance(value, list):
+                        value[:] = [self.of(one) for one in value]
+                    elif isinstance(value, ast.AST):
+                        setattr(node, field, self.of(value))
+        return node
+
+    def note(self, *nodes: ast.AST) -> None:
+        self.read.update([one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)])
+
+
+def _assigns(node: ast.AST) -> bool:
+    return any(isinstance(one, ast.NamedExpr) for one in ast.walk(node))
+
+
+def _at(node: Any, place: ast.AST) -> Any:
+    """A new node, in the place of one of the text."""
+    return ast.fix_missing_locations(ast.copy_location(node, place))
+
+
+def _between(node: Any, first: ast.AST, last: ast.AST) -> Any:
+    """A new node, from the beginning of one to the end of another one."""
+    node = ast.copy_location(node, first)
+    node.end_lineno, node.end_col_offset = last.end_lineno, last.end_col_offset  # type: ignore[attr-defined]  # of the text
+    return node
+
+
+def _name(own: str, place: ast.AST, context: ast.expr_context | None = None) -> ast.Name:
+    found: ast.Name = _at(ast.Name(own, context or ast.Load()), place)
+    return found
+
+
+def _number(value: int, place: ast.AST) -> ast.expr:
+    constant = _at(ast.Constant(abs(value)), place)
+    found: ast.expr = constant if value >= 0 else _at(ast.UnaryOp(ast.USub(), constant), place)
+    return found
+
+
+def _capture(own: str, value: ast.expr, place: ast.AST) -> ast.expr:
+    found: ast.expr = _at(Capture(_name(own, place, ast.Store()), value), place)
+    return found
+
+
+def _all(tests: Sequence[ast.expr], place: ast.AST) -> ast.expr:
+    if not tests:
+        return _at(ast.Constant(True), place)  # type: ignore[no-any-return]  # an expression
+    return tests[0] if len(tests) == 1 else _at(ast.BoolOp(ast.And(), list(tests)), place)  # type: ignore[no-any-return]  # the same
