@@ -232,8 +232,14 @@ class Procedure:
 
     def connect(self, quicks: Sequence[Any]) -> None:
         """Call the machine code in this list from now on, including later entries."""
-        self.quicks = quicks
-        _by_c()
+        if self.takes_places:
+            self.quicks = quicks
+            _by_c()
+
+    @property
+    def takes_places(self) -> bool:
+        """Are all arguments given by place, one for each parameter, as machine code takes them?"""
+        return True
 
     def _shaped(self, leaves: tuple[Any, ...]) -> Any:
         """The result with these leaves; NotImplemented if they do not determine it. Called only if `reshapes` is set

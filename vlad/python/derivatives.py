@@ -89,6 +89,10 @@ class Derived(Procedure):
     def _documented(self) -> str:
         return f"The {self._summary()}."
 
+    @property
+    def takes_places(self) -> bool:
+        return self.of.takes_places
+
     def completed(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         return self.of.completed(arguments, named)
 

@@ -81,9 +81,9 @@ class Function(Procedure, Generic[Parameters, Result]):
             self._seen, self.quicks = value, ()
         return value
 
-    def connect(self, quicks: Sequence[Any]) -> None:
-        if self._defaults is not None:  # machine code takes all arguments by place
-            super().connect(quicks)
+    @property
+    def takes_places(self) -> bool:
+        return self._defaults is not None
 
     def _otherwise(self, *arguments: Any) -> Any:
         self.renewed()
@@ -146,9 +146,9 @@ class Function(Procedure, Generic[Parameters, Result]):
 
 
 def _defaults(signature: inspect.Signature) -> tuple[Any, ...] | None:
-    """The defaults of the parameters, or `empty`; None if some parameters are given by name only."""
+    """The defaults of the parameters, or `empty`; None if not each argument is given by place."""
     parameters = signature.parameters.values()
-    if any(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters):
+    if any(one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in parameters):
         return None
     return tuple([parameter.default for parameter in parameters])
 

@@ -19,24 +19,21 @@ from vlad.data.records import is_record
 from vlad.data.values import FALSE, TRUE
 from vlad.data.values import Value as Datum
 from vlad.reader.parser import Form, Keyword, Syntax
+from vlad.translate.arguments import Arguments, signature_in_text
 from vlad.translate.dicts import DICT_METHODS
 from vlad.translate.expressions import METHODS, OTHER, TYPES, Scope, signature_of
 from vlad.translate.known import Known, known, operator_of
 from vlad.translate.names import Function, parameters
 from vlad.translate.reads import MISSING
 from vlad.translate.syntax import form, is_atom, literal, name
-from vlad.translate.records import Given, Records
+from vlad.translate.records import Given
 
 
-class Calls(Records):
+class Calls(Arguments):
     """The part of a translation that is about calls."""
 
     def _call(self, node: ast.Call, scope: Scope) -> Syntax:
         span = self.span(node)
-        if any(isinstance(one, ast.Starred) for one in node.args) or any(
-            one.arg is None for one in node.keywords
-        ):
-            raise self.refuse("`*` in a call", node, "write the arguments one by one")
         value = self.object_of(node.func, scope)
         if value is not MISSING:
             return self._outer_call(node, value, scope)
@@ -53,42 +50,20 @@ class Calls(Records):
         if isinstance(node.func, ast.Lambda):
             own = node.func
         if own is not None:
-            return form(span, callee, *self._for_parameters(node, own, scope))
+            signature = signature_in_text(own)
+            return self.call_of(node, callee, signature, lambda one: self.expression(one.default, scope), scope)
+        self.expect_plain(node)
         if node.keywords:
             hint = "give them by place: which function it is, is known only in a call"
             raise self.refuse("arguments by name here", node.keywords[0], hint)
         return self.applied(callee, self.operands(node.args, scope), span)
 
-    def _for_parameters(self, node: ast.Call, own: Function, scope: Scope) -> list[Syntax]:
-        """The arguments of a call of a nested function, in the order of its parameters."""
-        names = parameters(own)
-        given: dict[str, Syntax] = dict(zip(names, self.operands(node.args, scope), strict=False))
-        for keyword in node.keywords:
-            assert keyword.arg is not None
-            if keyword.arg in given or keyword.arg not in names:
-                raise self._wrong_arguments(node, names)
-            given[keyword.arg] = self.expression(keyword.value, scope)
-        by_place = [argument.arg for argument in (*own.args.posonlyargs, *own.args.args)]
-        defaults: dict[str, ast.expr] = {}
-        if own.args.defaults:
-            defaults.update(zip(by_place[-len(own.args.defaults) :], own.args.defaults, strict=True))
-        for argument, default in zip(own.args.kwonlyargs, own.args.kw_defaults, strict=True):
-            if default is not None:
-                defaults[argument.arg] = default
-        for one in names:
-            if one not in given and one in defaults:
-                given[one] = self.expression(defaults[one], scope)
-        if len(node.args) > len(names) or set(given) != set(names):
-            raise self._wrong_arguments(node, names)
-        return [given[one] for one in names]
-
-    def _wrong_arguments(self, node: ast.Call, names: Sequence[str]) -> VladError:
-        what = f"this call of {ast.unparse(node.func)}"
-        return self.refuse(what, node, f"the function takes {', '.join(names) or 'no argument'}")
-
     def _outer_call(self, node: ast.Call, value: Any, scope: Scope) -> Syntax:
         """A call of a function of Python's, or of a global one."""
         span = self.span(node)
+        is_known_python = signature_of(value) is not None or (isinstance(value, type) and is_record(value))
+        if not is_known_python:
+            self.expect_plain(node)
         special = SPECIAL.get(value) if isinstance(value, types.BuiltinFunctionType | type) else None
         if special is not None:
             return special(self, node, scope)
@@ -108,21 +83,16 @@ class Calls(Records):
             if node.keywords:
                 raise self.refuse("arguments by name here", node.keywords[0], "give them by place")
             return form(span, callee, *self.operands(node.args, scope))
-        return form(span, callee, *self._bound(node, signature, scope))
+        return self.call_of(
+            node, callee, signature, lambda one: self.value_of(one.default, one.name, node), scope
+        )
 
-    def _bound(self, node: ast.Call, signature: inspect.Signature, scope: Scope) -> list[Syntax]:
-        """The arguments of a call of a function with a signature, in its order."""
-        try:
-            bound = signature.bind(*node.args, **{str(one.arg): one.value for one in node.keywords})
-        except TypeError as error:
-            raise self.refuse(f"this call of {ast.unparse(node.func)}", node, f"{error}") from None
-        found = []
-        for parameter in signature.parameters.values():
-            if parameter.name in bound.arguments:
-                found.append(self.expression(bound.arguments[parameter.name], scope))
-            else:
-                found.append(self.value_of(parameter.default, parameter.name, node))
-        return found
+    def expect_plain(self, node: ast.Call) -> None:
+        """Raise VladError if the call of a function that is not known has `*` or `**`."""
+        spread = [*[one for one in node.args if isinstance(one, ast.Starred)], *[one for one in node.keywords if one.arg is None]]
+        if spread:
+            what = "`*` in this call" if isinstance(spread[0], ast.Starred) else "`**` in this call"
+            raise self.refuse(what, spread[0], "write the arguments one by one")
 
     def value_of(self, value: Any, key: str, node: ast.AST) -> Syntax:
         """A value that the text does not name, such as a default."""
@@ -162,6 +132,8 @@ class Calls(Records):
             hint = "differentiate a lambda of the arguments in question"
             raise self.refuse("a derivative by chosen arguments", node, hint)
         span, given = self.span(node), node.args[0]
+        if isinstance(given, ast.Lambda) and (given.args.vararg or given.args.kwarg):
+            raise self.refuse("a derivative by any number of arguments", given, "write a lambda of so many")
         count = self._arity(given, scope)
         derived = form(span, operator, self.expression(given, scope))
         if count == 1 and operator != "value-and-gradient":
@@ -190,6 +162,7 @@ class Calls(Records):
         return 1 if signature is None else len(signature.parameters)
 
     def _method(self, node: ast.Call, method: ast.Attribute, scope: Scope) -> Syntax:
+        self.expect_plain(node)
         of_dicts = DICT_METHODS.get(method.attr, {}).get(len(node.args)) if not node.keywords else None
         plain = METHODS.get(method.attr) if not node.args and not node.keywords else None
         known_procedure = of_dicts or plain

@@ -73,6 +73,16 @@ class Checks(Calls):
                 return None
         return ""
 
+    def expect_known_calls(self, node: ast.Lambda) -> None:
+        match self.inside.around.get(node):
+            case ast.Assign(targets=[ast.Name()]):
+                return
+            case ast.Call(func=called) if called is node:
+                return
+        if node.args.vararg or node.args.kwarg:
+            hint = "write its parameters, or give it a name"
+            raise self.refuse("a lambda of any number of arguments as a value", node, hint)
+
     def expect_unshared(self, changed: ast.Name, node: ast.stmt) -> None:
         """Raise VladError if something else may see the value of a name that is changed in place."""
         if changed.id not in self.inside.names:

@@ -256,7 +256,7 @@ class Expressions(ABC):
     def _name(self, node: ast.Name, scope: Scope) -> Syntax:
         """A variable as a value, which its calls do not know."""
         own = (scope.known or {}).get(node.id)
-        if own is not None and (own.args.defaults or own.args.kwonlyargs):
+        if own is not None and is_flexible(own):
             raise self._with_defaults(node)
         return self.variable(node, scope)
 
@@ -425,7 +425,12 @@ class Expressions(ABC):
     _computed = _tested
 
     def _lambda(self, node: ast.Lambda, scope: Scope) -> Syntax:
+        self.expect_known_calls(node)
         return self.procedure(node, scope)
+
+    @abstractmethod
+    def expect_known_calls(self, node: ast.Lambda) -> None:
+        """Raise VladError if a lambda of any number of arguments is a value, which its calls do not know."""
 
     @abstractmethod
     def procedure(self, node: Function, scope: Scope) -> Syntax:
@@ -527,6 +532,12 @@ class Expressions(ABC):
         return OTHER
 
 
+def is_flexible(node: Function) -> bool:
+    """Has a function parameters that a call may leave out, or more?"""
+    own = node.args
+    return bool(own.defaults or own.kwonlyargs or own.vararg or own.kwarg)
+
+
 def static_part(kind: type, attribute: str) -> Any:
     """An attribute of a class: a function or data; MISSING if it has none."""
     found = inspect.getattr_static(kind, attribute, MISSING)
@@ -542,7 +553,7 @@ def has_defaults(value: Any) -> bool:
     if signature is None:
         return False
     return any(
-        one.default is not one.empty or one.kind is one.KEYWORD_ONLY for one in signature.parameters.values()
+        one.default is not one.empty or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in signature.parameters.values()
     )
 
 
@@ -551,6 +562,4 @@ def signature_of(value: Any) -> inspect.Signature | None:
     function = getattr(value, "python", value)
     if not isinstance(function, types.FunctionType):
         return None
-    signature = inspect.signature(function)
-    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return None if any(parameter.kind in kinds for parameter in signature.parameters.values()) else signature
+    return inspect.signature(function)

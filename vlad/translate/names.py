@@ -19,10 +19,14 @@ NOTHING: Names = frozenset()
 
 def parameters(node: Function) -> list[str]:
     """The names of the parameters, in their order."""
-    arguments = node.args
-    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    rest = [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
-    return [argument.arg for argument in [*named, *rest]]
+    return [argument.arg for argument in arguments_of(node)]
+
+
+def arguments_of(node: Function) -> list[ast.arg]:
+    """The parameters, in their order."""
+    own = node.args
+    rest, named = [[] if one is None else [one] for one in (own.vararg, own.kwarg)]
+    return [*own.posonlyargs, *own.args, *rest, *own.kwonlyargs, *named]
 
 
 def body_of(node: Function) -> list[ast.stmt]:

@@ -242,18 +242,21 @@ class Records(Dicts):
     def construct(self, kind: type, node: ast.Call, scope: Scope) -> Syntax:
         """A call of a class."""
         record, span = self.record(kind, node.func), self.span(node)
-        bound = self.bind(node, inspect.signature(kind), self.given(node, scope))
-        parts = [
-            bound[field] if field in bound else self._default(record, field, node) for field in record.fields
-        ]
-        return self.made(record, parts, span)
+        signature = inspect.signature(kind)
+        bindings, operands = self.arguments(
+            node, signature, lambda one: self._default(record, one, node), scope
+        )
+        given = dict(zip(signature.parameters, operands, strict=True))
+        made = self.made(record, [given[field] for field in record.fields], span)
+        return self.bound(bindings, made, span)
 
-    def _default(self, record: Record, field: str, node: ast.AST) -> Syntax:
+    def _default(self, record: Record, parameter: inspect.Parameter, node: ast.AST) -> Syntax:
+        field = parameter.name
         span = self.span(node)
         own: Any = getattr(record.kind, "__dataclass_fields__", {}).get(field)
         factory = None if own is None else own.default_factory
         if own is None or not callable(factory):
-            return self.value_of(inspect.signature(record.kind).parameters[field].default, field, node)
+            return self.value_of(parameter.default, field, node)
         simple = {list: empty_list(span), tuple: quoted(END, span), dict: form(span, "quote", form(span, DICT))}
         if factory in simple:
             return simple[factory]
@@ -323,13 +326,15 @@ class Records(Dicts):
             return form(span, "%py-fails", string("TypeError", span), string(error.hint or error.message, span))
         return form(span, self.outside.cell(function, method, span, is_one_of_many), *operands)
 
+    @abstractmethod
+    def arguments(
+        self, node: ast.Call, signature: inspect.Signature, default: Callable[[inspect.Parameter], Syntax], scope: Scope
+    ) -> tuple[list[tuple[Syntax, Syntax]], list[Syntax]]:
+        """Bindings around a call, and its arguments in the order of the parameters (arguments.py)."""
+
+    @abstractmethod
     def in_order(self, node: ast.Call, signature: inspect.Signature, given: Given) -> list[Syntax]:
-        """The arguments of a call in the order of the parameters, with defaults."""
-        bound = self.bind(node, signature, given)
-        return [
-            bound[one.name] if one.name in bound else self.value_of(one.default, one.name, node)
-            for one in signature.parameters.values()
-        ]
+        """Arguments in the order of the parameters, with defaults."""
 
     def replaced(self, record: Record, x: Syntax, given: Given, node: ast.Call) -> Syntax:
         """A record with other values of some fields."""

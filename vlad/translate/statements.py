@@ -20,6 +20,7 @@ from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Outside, Scope
 from vlad.translate.inside import Inside
 from vlad.translate.names import (
     Function,
+    arguments_of,
     bound_at_end,
     bound_by,
     bound_in,
@@ -90,9 +91,6 @@ class Statements(Conditions):
     def procedure(self, node: Function, scope: Scope) -> Syntax:
         """A function as a lambda, in the scope around it."""
         arguments, span = node.args, self.span(node)
-        for rest in (arguments.vararg, arguments.kwarg):
-            if rest is not None:
-                raise self.refuse("any number of arguments", rest, "name the parameters, or take a list")
         if self._inside:
             self.expect_settled(node)
             for default in [*arguments.defaults, *filter(None, arguments.kw_defaults)]:
@@ -107,7 +105,7 @@ class Statements(Conditions):
         self._exits, self._appending = [], {}
         self.kinds = self._kinds(own)
         names = []
-        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        for argument in arguments_of(node):
             names.append(name(self.own_name(argument.arg), self.span(argument)))
             scope = scope.bind(argument.arg, self.own_name(argument.arg))
         body = self.block(own.body, scope, Rest(lambda _: quoted(NONE, span), is_small=True))
