@@ -116,5 +116,5 @@ def _expect_value(kind: type) -> tuple[str, ...]:
 
 def is_written(value: Any) -> bool:
     """Is it a function of a text, and none that a decorator made?"""
-    value = getattr(value, "__func__", value)
+    value = getattr(value, "__func__", getattr(value, "python", value))
     return isinstance(value, types.FunctionType) and bool(linecache.getlines(value.__code__.co_filename, value.__globals__))

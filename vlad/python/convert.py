@@ -159,6 +159,14 @@ class Procedure:
         """The procedure, made anew if it depends on what has changed outside (functions.py)."""
         return self.value
 
+    def renewed_for(self, arguments: tuple[Any, ...]) -> Value:
+        """The same for a call: a record among the arguments may be of a class that nothing has used before."""
+        try:
+            return self.renewed()
+        except VladError:
+            self.packed(arguments)
+            return self.renewed()
+
     def completed(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call in the order of the parameters, with defaults, if it has names for them (functions.py)."""
         return arguments
@@ -606,15 +614,12 @@ def like(model: Any, value: Value, apply: Apply, leaf: Leaf | None = None) -> An
     return _however_deep(_like, model, value, leaf or (lambda _, part: _to_python(part, apply)))
 
 
-def _without_head(value: Value) -> Value:
-    """A structure of a translated function, without the symbol that it begins with if it is a dict or a record."""
-    seen = look(value)
-    return value if head_of(seen) is None else seen[1]
-
-
 def _like(model: Any, value: Value, leaf: Leaf) -> Any:
+    end: Value = TUPLE if isinstance(model, tuple) else None  # what its parts may end with
     if not isinstance(model, list) and parts_held(model):
-        value = _without_head(value)
+        seen = look(value)
+        if head_of(seen) is not None:  # the symbol that a dict or a record of a translated function begins with
+            value, end = seen[1], TUPLE if isinstance(model, tuple) else NIL
     if isinstance(model, list):
         parts = []
         for item in model:
@@ -628,23 +633,24 @@ def _like(model: Any, value: Value, leaf: Leaf) -> Any:
             named[key] = _like(item, look(pair)[1], leaf)
         return named
     if isinstance(model, tuple):
-        parts = _like_each(model, value, leaf)
+        parts = _like_each(model, value, leaf, end)
         return model._make(parts) if hasattr(model, "_make") else tuple(parts)
     if hasattr(type(model), "__dataclass_fields__"):
         fields = _fields(model)
         from copy import copy
 
         record = copy(model)
-        for name, part in zip(fields, _like_each(tuple(fields.values()), value, leaf), strict=True):
+        for name, part in zip(fields, _like_each(tuple(fields.values()), value, leaf, end), strict=True):
             object.__setattr__(record, name, part)  # works for a frozen one, too
         return record
     return leaf(model, value)
 
 
-def _like_each(models: tuple[Any, ...], value: Value, leaf: Leaf) -> list[Any]:
+def _like_each(models: tuple[Any, ...], value: Value, leaf: Leaf, end: Value) -> list[Any]:
     parts = []
     counterparts = parts_of(value, len(models))
-    if models and type(rest := look(counterparts[-1])) is tuple and len(rest) == 2 and look(rest[1]) is TUPLE:
+    rest = look(counterparts[-1]) if models and end is not None else None
+    if type(rest) is tuple and len(rest) == 2 and look(rest[1]) == end:
         counterparts[-1] = rest[0]
     for model, part in zip(models, counterparts, strict=True):
         parts.append(_like(model, part, leaf))

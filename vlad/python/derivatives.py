@@ -101,7 +101,7 @@ class Derived(Procedure):
 
     def _renewed_call(self, arguments: tuple[Any, ...]) -> Any:
         if self.guards:
-            self.renewed()
+            self.renewed_for(arguments)
         return super()._otherwise(*arguments)
 
     def _by_name(self, *arguments: Any, **named: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Mapping, Sequence
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from vlad.compile.calling.variants import Options
@@ -86,12 +86,14 @@ class Function(Procedure, Generic[Parameters, Result]):
         return self._defaults is not None
 
     def _otherwise(self, *arguments: Any) -> Any:
-        self.renewed()
-        return super()._otherwise(*self.completed(arguments, {}))
+        arguments = self.completed(arguments, {})
+        self.renewed_for(arguments)
+        return super()._otherwise(*arguments)
 
     def _by_name(self, *arguments: Any, **named: Any) -> Any:
-        self.renewed()
-        return super()._otherwise(*self.completed(arguments, named))
+        arguments = self.completed(arguments, named)
+        self.renewed_for(arguments)
+        return super()._otherwise(*arguments)
 
     def completed(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments in the order of the parameters, with defaults. Raises NoCounterpart, a TypeError as Python's, if they do
@@ -109,6 +111,10 @@ class Function(Procedure, Generic[Parameters, Result]):
             raise NoCounterpart("wrong-number-of-arguments", message, self.place()) from None
         bound.apply_defaults()
         return tuple([bound.arguments[name] for name in self._python_signature.parameters])
+
+    def __get__(self, instance: Any, kind: type | None = None) -> Any:
+        """As a function in a class: a method of its instances."""
+        return self if instance is None else MethodType(self, instance)
 
     def compiled(self, options: Options) -> Function[Parameters, Result]:
         return Function(self.python, self._linked, options)

@@ -25,6 +25,13 @@ POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR
 class Arguments(Records):
     """The part of a translation that is about arguments."""
 
+    def expect_plain(self, node: ast.Call) -> None:
+        """Raise VladError if the call of a function that is not known has `*` or `**`."""
+        spread = [*[one for one in node.args if isinstance(one, ast.Starred)], *[one for one in node.keywords if one.arg is None]]
+        if spread:
+            what = "`*` in this call" if isinstance(spread[0], ast.Starred) else "`**` in this call"
+            raise self.refuse(what, spread[0], "write the arguments one by one")
+
     def call_of(
         self, node: ast.Call, callee: Syntax, signature: inspect.Signature, default: Default, scope: Scope
     ) -> Syntax:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import inspect
 import re
 import types
@@ -19,17 +20,18 @@ from vlad.data.records import is_record
 from vlad.data.values import FALSE, TRUE
 from vlad.data.values import Value as Datum
 from vlad.reader.parser import Form, Keyword, Syntax
-from vlad.translate.arguments import Arguments, signature_in_text
+from vlad.translate.arguments import signature_in_text
 from vlad.translate.dicts import DICT_METHODS
 from vlad.translate.expressions import METHODS, OTHER, TYPES, Scope, signature_of
 from vlad.translate.known import Known, known, operator_of
 from vlad.translate.names import Function, parameters
+from vlad.translate.partials import Partials
 from vlad.translate.reads import MISSING
-from vlad.translate.syntax import form, is_atom, literal, name
+from vlad.translate.syntax import empty_list, form, is_atom, literal, name
 from vlad.translate.records import Given
 
 
-class Calls(Arguments):
+class Calls(Partials):
     """The part of a translation that is about calls."""
 
     def _call(self, node: ast.Call, scope: Scope) -> Syntax:
@@ -52,6 +54,8 @@ class Calls(Arguments):
         if own is not None:
             signature = signature_in_text(own)
             return self.call_of(node, callee, signature, lambda one: self.expression(one.default, scope), scope)
+        if not node.keywords and any(isinstance(one, ast.Starred) for one in node.args):
+            return form(span, "%py-apply", callee, self._spread(node.args, empty_list(span), scope))
         self.expect_plain(node)
         if node.keywords:
             hint = "give them by place: which function it is, is known only in a call"
@@ -61,6 +65,8 @@ class Calls(Arguments):
     def _outer_call(self, node: ast.Call, value: Any, scope: Scope) -> Syntax:
         """A call of a function of Python's, or of a global one."""
         span = self.span(node)
+        if isinstance(value, functools.partial):
+            return self.partial_call(node, value, scope)
         is_known_python = signature_of(value) is not None or (isinstance(value, type) and is_record(value))
         if not is_known_python:
             self.expect_plain(node)
@@ -86,13 +92,6 @@ class Calls(Arguments):
         return self.call_of(
             node, callee, signature, lambda one: self.value_of(one.default, one.name, node), scope
         )
-
-    def expect_plain(self, node: ast.Call) -> None:
-        """Raise VladError if the call of a function that is not known has `*` or `**`."""
-        spread = [*[one for one in node.args if isinstance(one, ast.Starred)], *[one for one in node.keywords if one.arg is None]]
-        if spread:
-            what = "`*` in this call" if isinstance(spread[0], ast.Starred) else "`**` in this call"
-            raise self.refuse(what, spread[0], "write the arguments one by one")
 
     def value_of(self, value: Any, key: str, node: ast.AST) -> Syntax:
         """A value that the text does not name, such as a default."""
@@ -330,6 +329,7 @@ SPECIAL: dict[Any, Callable[[Calls, ast.Call, Scope], Syntax]] = {
     list: _as_list,
     tuple: _as_list,
     dict: Calls.made_dict,
+    functools.partial: Calls.made_partial,
     range: collected,  # as values they are lists, which behave alike where they are read
     zip: collected,
     enumerate: collected,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import types
 from abc import ABC, abstractmethod
@@ -199,11 +200,17 @@ class Expressions(ABC):
         operator = operator_of(value) if callable(value) else None
         if operator is not None:
             return name(operator, span)
+        if isinstance(value, functools.partial):
+            return self.partial_value(value, node)
         if isinstance(value, types.ModuleType):
             raise self.refuse(f"the module {key} as a value", node, "name what is in it")
         if not is_called and has_defaults(value):
             raise self._with_defaults(node)
         return name(self.outside.cell(value, key, span), span)
+
+    @abstractmethod
+    def partial_value(self, value: functools.partial[Any], node: ast.expr) -> Syntax:
+        """A partial function outside, as a value (partials.py)."""
 
     def object_of(self, node: ast.AST, scope: Scope) -> Any:
         """The value of a name outside, or of an attribute of a module; MISSING if the expression is another one."""
@@ -543,7 +550,7 @@ def static_part(kind: type, attribute: str) -> Any:
     found = inspect.getattr_static(kind, attribute, MISSING)
     if isinstance(found, staticmethod):
         return found.__func__
-    is_plain = isinstance(found, types.FunctionType) or not hasattr(found, "__get__")
+    is_plain = isinstance(found, types.FunctionType) or hasattr(found, "python") or not hasattr(found, "__get__")
     return found if is_plain else MISSING
 
 

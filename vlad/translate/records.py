@@ -202,7 +202,7 @@ class Records(Dicts):
     def _defining(self, method: str) -> list[tuple[Record, FunctionType]]:
         """The records that define the method of an operator."""
         found = [(one, inspect.getattr_static(one.kind, method, None)) for one in self.with_name(OPERATED)]
-        return [(one, own) for one, own in found if isinstance(own, FunctionType) and is_written(own)]
+        return [(one, own) for one, own in found if signature_of(own) is not None and is_written(own)]
 
     def _applied(self, record: Record, function: FunctionType, operands: Sequence[Syntax], span: Span) -> Syntax:
         return form(span, self.outside.cell(function, function.__name__, span, True), *operands)
