@@ -353,6 +353,8 @@ def same(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
             and len(a) == len(b)
             and all(same(p, q, tolerance) for p, q in zip(a, b, strict=True))
         )
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(same(a[key], b[key], tolerance) for key in a)
     if isinstance(a, int | float) and isinstance(b, int | float):
         return math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) or (a != a and b != b)
     return bool(a == b)

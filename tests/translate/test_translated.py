@@ -31,9 +31,10 @@ def functions() -> list[Any]:
         spec = importlib.util.spec_from_file_location(f"translated_{path.stem}", path)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # where dataclasses look for it
         spec.loader.exec_module(module)
         for name, value in vars(module).items():
-            if inspect.isfunction(value) and value.__module__ == module.__name__:
+            if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_"):
                 found.append(pytest.param(value, id=f"{path.stem}.{name}"))
     return found
 

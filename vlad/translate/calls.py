@@ -57,10 +57,7 @@ class Calls(Partials):
         if not node.keywords and any(isinstance(one, ast.Starred) for one in node.args):
             return form(span, "%py-apply", callee, self._spread(node.args, empty_list(span), scope))
         self.expect_plain(node)
-        if node.keywords:
-            hint = "give them by place: which function it is, is known only in a call"
-            raise self.refuse("arguments by name here", node.keywords[0], hint)
-        return self.applied(callee, self.operands(node.args, scope), span)
+        return self.applied(callee, node, scope)
 
     def _outer_call(self, node: ast.Call, value: Any, scope: Scope) -> Syntax:
         """A call of a function of Python's, or of a global one."""

@@ -108,6 +108,12 @@ class Inside:
                 return True
             case ast.For(iter=value) | ast.comprehension(iter=value):
                 return value is node
+            case ast.Dict(keys=keys, values=values):  # `{**d}` has its items
+                return any(key is None and value is node for key, value in zip(keys, values, strict=True))
+            case ast.Starred():
+                return True
+            case ast.keyword():
+                return around.arg is None
             case ast.Call(func=function):
                 return function is not node and keeps_nothing(around)
             case ast.Attribute(attr=name_) if name_ in _VIEWS:

@@ -219,23 +219,31 @@ class Records(Dicts):
 
         return self._once(x, "operand", of, span)
 
-    def applied(self, callee: Syntax, operands: Sequence[Syntax], span: Span) -> Syntax:
+    def applied(self, callee: Syntax, node: ast.Call, scope: Scope) -> Syntax:
         """A call of a value that may be a record."""
-        found = self._defining("__call__")
+        found, span = self._defining("__call__"), self.span(node)
+        if node.keywords and not found:
+            hint = "give them by place: which function it is, is known only in a call"
+            raise self.refuse("arguments by name here", node.keywords[0], hint)
+        positional, named = self.given(node, scope)
         if not found:
-            return form(span, callee, *operands)
-        kept = [one if is_atom(one) else name(self.fresh("given"), span) for one in operands]
-
-        def of(x: Syntax) -> Syntax:
-            arms = []
-            for one, function in found:
-                signature = signature_of(function)
-                if signature is not None and len(signature.parameters) == len(operands) + 1:
-                    arms.append((one, self._applied(one, function, [x, *kept], span)))
-            return self._by_class(x, arms, form(span, x, *kept), span)
-
-        bindings = [(own, value) for own, value in zip(kept, operands, strict=True) if own is not value]
-        return self._once(callee, "callee", lambda x: self.bound(bindings, of(x), span), span)
+            return form(span, callee, *positional)
+        values = [callee, *positional, *named.values()]
+        kept = [one if is_atom(one) else name(self.fresh("given"), span) for one in values]
+        x, count = kept[0], len(positional) + 1
+        given = [x, *kept[1:count]], dict(zip(named, kept[count:], strict=True))
+        arms = []
+        for one, function in found:
+            signature = signature_of(function)
+            with contextlib.suppress(VladError):  # it takes other arguments
+                assert signature is not None
+                arms.append((one, self._applied(one, function, self.in_order(node, signature, given), span)))
+        message = string("in a translated function the arguments of a value that is called are given by place", span)
+        otherwise = (
+            form(span, "%py-fails", string("TypeError", span), message) if named else form(span, x, *kept[1:count])
+        )
+        bindings = [(own, value) for own, value in zip(kept, values, strict=True) if own is not value]
+        return self.bound(bindings, self._by_class(x, arms, otherwise, span), span)
 
     # Calls.
 
@@ -275,7 +283,8 @@ class Records(Dicts):
         try:
             return dict(signature.bind(*given[0], **given[1]).arguments)
         except TypeError as error:
-            raise self.refuse(f"this call of {ast.unparse(node.func)}", node, f"{error}") from None
+            hint = f"{error}; it takes {', '.join(signature.parameters) or 'no argument'}"
+            raise self.refuse(f"this call of {ast.unparse(node.func)}", node, hint) from None
 
     def method_of_records(
         self, node: ast.Call, method: ast.Attribute, scope: Scope, other: Callable[[Syntax, Given], Syntax] | None
