@@ -58,6 +58,8 @@ PROGRAMS: dict[str, tuple[Any, ...]] = {  # with their operands
     "(lambda (x l) ((gradient (lambda (x) (mean (cross-entropy x l)))) x))": (A, LABELS),
     "(lambda (x i) ((gradient (lambda (x) (sum (square (gather x i))))) x))": (A, LABELS),
     "(lambda (x i u) (scatter-add x i u))": (A, LABELS, A), "(lambda (x) (tensor-ref x 3))": (A,),
+    "(lambda (x i) (tensor-set x (tensor-ref i 0) (square (tensor-ref x 1))))": (A, LABELS),
+    "(lambda (x) ((gradient (lambda (x) (sum (square (slice-set x 1 3 (sin (slice x 0 2))))))) x))": (A,),
     f"(lambda (w x) (let loop ((w w) (n 5)) (if (= n 0) w (loop {STEP} (- n 1)))))": (A[0], A),
     "(lambda (x) (let loop ((x x) (n 0)) (if (< (norm x) 1) (list n x) (loop (/ x 2) (+ n 1)))))": (A,),
     f"(lambda (x w) (conv2d {IMAGE} {FILTERS} #:padding 'same))": (A, B),

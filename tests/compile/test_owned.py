@@ -106,6 +106,15 @@ TURNS = {
     "one entry or another": "(if (> (tensor-ref x i) 0.5) (square (tensor-ref x i)) (* 3 (tensor-ref x (+ i 1))))",
 }
 GRADIENTS = {name: f"(gradient {over(turn)})" for name, turn in TURNS.items()}
+# Of each entry, of what was set before it, and of a row of the table at the end.
+TABLE = """(gradient (lambda (x)
+  (let loop ((i 1) (t (zeros (list (size x) 3))))
+    (if (= i (size x))
+        (sum (tensor-ref t (- (size x) 1)))
+        (loop (+ i 1)
+              (let* ((t (tensor-set t i 0 (sin (+ (tensor-ref x i) (tensor-ref t (- i 1) 2)))))
+                     (t (tensor-set t i 1 (* (tensor-ref t i 0) (tensor-ref t (- i 1) 1)))))
+                (tensor-set t i 2 (max (tensor-ref t i 0) (tensor-ref t (- i 1) 1)))))))))"""
 LOOPS = {
     "a loop of what was computed": """(gradient (lambda (x) (let ((y (square x)))
       (let loop ((i 0) (s 0)) (if (= i (size x)) s (loop (+ i 1) (+ s (* (tensor-ref x i) (tensor-ref y i)))))))))""",
@@ -126,6 +135,16 @@ LOOPS = {
     "adding what was added before": """(gradient (lambda (x)
       (let loop ((i 1) (t x))
         (if (= i (size x)) (sum (square t)) (loop (+ i 1) (scatter-add t i (* 0.5 (tensor-ref t (- i 1)))))))))""",
+    "setting in a loop": """(lambda (x)
+      (let loop ((i 0) (t x)) (if (= i (size x)) t (loop (+ i 1) (tensor-set t i (sin (tensor-ref x i)))))))""",
+    "setting slices": """(lambda (x)
+      (let loop ((i 0) (t x)) (if (= i (- (size x) 1)) t (loop (+ i 1) (slice-set t i (+ i 2) (* 0.5 (slice x i (+ i 2))))))))""",
+    "the gradient of a table": TABLE,
+    "forward over a table": f"(lambda (x) (jvp {TABLE} x (+ 1 x)))",
+    "backward over a table": f"(gradient (lambda (x) (sum (square ({TABLE} x)))))",
+    "a table that is written over": """(gradient (lambda (x)
+      (let loop ((i 1) (t (* x x)))
+        (if (= i (size x)) (sum t) (loop (+ i 1) (tensor-set t i (* (tensor-ref t i) (cos (tensor-ref t (- i 1))))))))))""",
     **{
         f"forward over {name}": f"(lambda (x) (jvp {GRADIENTS[name]} x (+ 1 x)))"
         for name in ("an entry", "four entries, three of them known", "a slice", "an entry that is gathered")
@@ -215,6 +234,13 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
+ELSEWHERE |= {
+    f"{name}, which is set": text.replace("scatter-add", "tensor-set")
+    for name, text in ELSEWHERE.items()
+    if "stack" not in text
+}
+
+
 @pytest.mark.parametrize("name", ELSEWHERE)
 def test_shared_values_stay(name: str) -> None:
     x = vector(8)
@@ -234,6 +260,7 @@ def a_program(pick: Callable[[Any], Any]) -> str:
             choices += [
                 f"(scatter-add {inner} {place()} {real()})", f"(scatter-add {inner} {place()} {real()})",
                 f"(scatter-add {inner} (stack (list {place()} {place()})) (slice {other} 1 3))",
+                f"(tensor-set {inner} {place()} {real()})", f"(slice-set {inner} 1 3 (slice {other} 2 4))",
                 f"(if {test()} {inner} {other})", f"(f {inner} {place()})", f"(g {inner} {other})",
                 f"(let more ((j 0) (w {inner})) (if (>= j i) w (more (+ j 1) (scatter-add w j {real()}))))",
                 f"(let ((w {inner})) (if (> (sum w) 1) (scatter-add w {place()} 0.5) (h w w)))", f"(* 0.5 {inner})",
@@ -257,7 +284,7 @@ def a_program(pick: Callable[[Any], Any]) -> str:
     return f"""(lambda (x)
       (define (f t i) (scatter-add t i 0.25))
       (define (g t u) (if (> (sum t) (sum u)) t u))
-      (define (h t u) (scatter-add t 2 (tensor-ref u 3)))
+      (define (h t u) (tensor-set (scatter-add t 2 (tensor-ref u 3)) 1 (tensor-ref t 2)))
       (let loop ((i 0) (t x) (u {pick(["x", "(* 2 x)"])}) (v (zeros 7)) (s 0.1) (l '()))
         (if (= i 5) (cons {answer} (if (null? l) 0 (sum (car l)))) {turn})))"""
 

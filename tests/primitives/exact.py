@@ -220,6 +220,8 @@ def _one(name: str, exact: Callable[[Real], list[Real]], *where: Where) -> Case:
 # third order a quotient has a rounding more than (t r)/y would give it (4.07 units at worst).
 LOOSER = {
     ("/", 3): 4.5,
+    ("erfcx", 2): 4.5,
+    ("erfcx", 3): 4.5,
     ("log-erfc", 2): 8.0,
     ("log-erfc", 3): 128.0,
     ("log-normal-cdf", 2): 8.0,

@@ -264,6 +264,11 @@ def of_any_shape(r: Random) -> Part:
 # Of x and of numbers that are drawn with its shape.
 PARTS: dict[str, Drawn] = {
     "((axis k l) (gather (* x x) k #:axis axis))": indices,
+    "((k l) (apply tensor-set (append (cons (* x x) k) (list (sin (apply tensor-ref (cons x l)))))))": places,
+    "((k l) (apply tensor-set (append (cons (* x x) k) (list (sin (sum x))))))": places,
+    "((axis start stop step) (slice-set (sin x) start stop (slice (* x x) start stop #:axis axis #:step step) #:axis axis"
+    " #:step step))": steps,
+    "((axis start stop step) (slice-set (sin x) start stop (sum (* x x)) #:axis axis #:step step))": steps,
     "((axis k l) (scatter-add (* x x) k (gather (sin x) l #:axis axis) #:axis axis))": indices,
     "((axis start stop step) (slice (* x x) start stop #:axis axis #:step step))": steps,
     "((axis n) (split (* x x) n #:axis axis))": equal_parts, "((axes) (transpose (* x x) #:axes axes))": orders,
@@ -509,6 +514,16 @@ ERRORS = {
     "(tensor-ref #[1 2] 0.5)": "Argument to tensor-ref is invalid",
     "(tensor-ref #[1 2] 0 0)": "Too many indices given to tensor-ref: 2",
     "(slice #[1 2] 1 3)": "Slice given to slice is out of range: from 1 to 3 by 1",
+    "(tensor-ref #[1 2] 'a)": "Argument to tensor-ref is invalid",
+    "(tensor-set #[1 2] 2 0)": "Index given to tensor-set is out of range: 2",
+    "(tensor-set #[1 2] 0.5 0)": "Argument to tensor-set is invalid", "(tensor-set #[1 2] 'a 0)": "Argument to tensor-set is invalid",
+    "(tensor-set '(1 2) 0 0)": "Argument to tensor-set is invalid", "(tensor-set #[1 2] 0 'a)": "Argument to tensor-set is invalid",
+    "(tensor-set #[1 2] 0 0 0)": "Too many indices given to tensor-set: 2",
+    "(tensor-set #[1 2] 0)": "tensor-set takes 3 arguments and got 2",
+    "(tensor-set #[[1 2] [3 4]] 0 #[1 2 3])": "Shapes given to tensor-set do not fit: (2) and (3)",
+    "(slice-set #[1 2] 1 3 0)": "Slice given to slice-set is out of range: from 1 to 3 by 1",
+    "(slice-set #[1 2 3] 0 3 #[1])": "Shapes given to slice-set do not fit: (3) and (1)",
+    "(slice-set 5 0 3 #[1])": "Argument to slice-set is invalid", "(slice-set #[5] 0 1 'a)": "Argument to slice-set is invalid",
     "(gather #[1 2] #[0 2])": "Index given to gather is out of range",
     "(gather #[1 2] #[0 1e20])": "Index given to gather is out of range",
     "(scatter-add #[1 2] #[0 1] #[1])": "Shapes given to scatter-add do not fit: (2) and (1)",

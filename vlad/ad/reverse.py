@@ -269,13 +269,14 @@ class _Reverse:
     def _reverse_binding(self, to: Sensitivities, binding: Binding, sensitivity: Atom) -> None:
         match binding.rhs:
             case Apply() as rhs:
-                actual: dict[str, Atom] = dict(zip(rhs.primitive.operands, rhs.operands, strict=True))
-                actual |= {"r": binding.variable, "s": sensitivity}
+                operands = dict(zip(rhs.primitive.operands, rhs.operands, strict=True))
+                actual: dict[str, Atom] = {**operands, "r": binding.variable, "s": sensitivity}
                 for name in rhs.primitive.operands:
                     shape = self.shapes.get((binding.variable, "~" + name))
                     if shape is not None:
                         actual["~" + name] = shape
-                for name, operand in zip(rhs.primitive.operands, rhs.operands, strict=True):
+                for name in rhs.primitive.reverse or rhs.primitive.operands:  # in the order of the rules
+                    operand = operands[name]
                     if type(operand) is Variable:
                         rule = self.rules.sensitivity
                         to.add(operand, rule(to.builder, rhs.primitive, name, actual, rhs.span), rhs.span)

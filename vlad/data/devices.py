@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from vlad.data.errors import VladError
-from vlad.data.tensors import SORT, Array, load_numpy, namespace, on_host
+from vlad.data.tensors import SORT, Array, Tensor, load_numpy, namespace, on_host
 
 COMPILED = ("cpu", "cuda")  # the devices with a compiler
 CURRENT: ContextVar[str] = ContextVar("CURRENT", default="cpu")
@@ -142,3 +142,19 @@ def checking_singularity(array: Array) -> AbstractContextManager[Any]:
         errors: AbstractContextManager[Any] = cupyx.errstate(linalg="raise")
         return errors
     return nullcontext()
+
+
+FEW = 64  # entries: tensors of at most so many are kept as they are
+
+
+def outline_of(tensor: Tensor) -> Tensor:
+    """A tensor of the same shape, kind and device without memory of its own. Reverse phases keep it of a tensor of which they
+    need no entries, so a loop that changes a table does not keep each of them.
+    """
+    like = tensor.like
+    if like.size <= FEW:
+        return tensor
+    if tensor.outline is None:
+        zero = device_of(like).make("zeros", (), dtype=like.dtype)
+        tensor.outline = Tensor(namespace(like).broadcast_to(zero, like.shape))
+    return tensor.outline

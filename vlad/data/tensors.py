@@ -101,12 +101,13 @@ class Put:
 class Tensor:
     """A tensor value (see the module's docstring). Made by `tensor` or, for rank 1 and more, by `Tensor(array)`."""
 
-    __slots__ = ("_array", "_terms", "shape", "is_real")
+    __slots__ = ("_array", "_terms", "outline", "shape", "is_real")
 
     def __init__(self, array: Array, terms: tuple[Tensor | Put, ...] = ()) -> None:
         """With `terms`, `array` gives only the shape and kind."""
         self._array = array
         self._terms = terms
+        self.outline: Tensor | None = None  # devices.outline_of
         self.shape: tuple[int, ...] = array.shape
         self.is_real: bool = SORT[array.dtype] == "f"
 

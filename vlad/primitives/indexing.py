@@ -68,8 +68,8 @@ if TYPE_CHECKING:
 # Errors of a computed index; an error about a constant index shows it.
 OUT_OF_RANGE = {
     name: f"{'Label' if name == 'one-hot' else 'Index'} given to {name} is out of range"
-    for name in ("tensor-ref", "gather", "scatter-add", "one-hot")
-} | {"slice": "Slice given to slice is out of range"}
+    for name in ("tensor-ref", "tensor-set", "gather", "scatter-add", "one-hot")
+} | {name: f"Slice given to {name} is out of range" for name in ("slice", "slice-set")}
 
 
 def _place(name: str, array: Array, index: Value) -> tuple[Any, ...]:
@@ -78,7 +78,7 @@ def _place(name: str, array: Array, index: Value) -> tuple[Any, ...]:
     while type(index) is tuple and len(index) == 2:
         parts.append(index[0])
         index = look(index[1])
-    if type(index) is float:
+    if index != ():
         parts.append(index)
     place = tuple([whole(name, part, "an index") for part in parts])
     if len(place) > array.ndim:
@@ -104,6 +104,8 @@ def _tensor_ref(t: Value, index: Value) -> Value:
 
 
 def _tensor_put(x: Value, like: Value, index: Value) -> Value:
+    if like is FALSE:  # the part was the whole
+        return x
     place = _place("tensor-ref", like.like, index)
     return put(like, place, numbers(x))
 
@@ -177,6 +179,8 @@ def _entries(w: AbstractMachine, t: Any, offset: int, at: list[Any], shape: Shap
 
 
 def _abstract_put(w: AbstractMachine, x: Any, like: Any, index: Any) -> Any:
+    if like.type.of is FALSE:
+        return x
     if not is_tensor(like.type):
         return unfit(w, x, ())
     if not has_tangents(like.type):
@@ -219,6 +223,122 @@ def _put(
     return w.loops(kernel, [*[place for _, place in at], x], [w.types.tensor(whole, kind)])[0]
 
 
+# A tensor with a part replaced. Its reverse rules have that of the part first: it reads the sensitivity that the other changes,
+# in place if nothing reads it later.
+
+
+def _set_entry(t: Value, index: Value, x: Value) -> Value:
+    if type(t) is not Tensor:
+        raise invalid("tensor-set", "a tensor, indices and a number", t, of=(Kind.TENSOR,))
+    return _replaced("tensor-set", t, _place("tensor-set", t.like, index), x)
+
+
+def _set_slice(t: Value, start: Value, stop: Value, x: Value, axis: Value, step: Value) -> Value:
+    if type(t) is not Tensor:
+        raise invalid("slice-set", "a tensor, a slice and a number or tensor", t, of=(Kind.TENSOR,))
+    cut = _cut("slice-set", t.shape, start, stop, axis, step)
+    if type(x) is Tensor and len(x.shape) == len(t.shape):  # compiled code has the length of the slice from it
+        at = len(cut) - 1
+        room = len(range(*cut[at].indices(t.shape[at])))
+        if x.shape[at] != room:
+            raise _no_room("slice-set", (*t.shape[:at], room, *t.shape[at + 1 :]), x.shape)
+    return _replaced("slice-set", t, (*cut, ...), x)
+
+
+def _no_room(name: str, room: Sequence[int], shape: Sequence[int]) -> VladError:
+    return VladError(
+        "wrong-shape", f"Shapes given to {name} do not fit: {shape_text(room)} and {shape_text(shape)}",
+        hint="the part that is replaced has the first shape; the other is repeated to it", name=name,
+    )  # fmt: skip
+
+
+def _replaced(name: str, t: Tensor, place: tuple[Any, ...], x: Value) -> Value:
+    """A copy with another part, which is repeated along missing axes."""
+    array = t.array
+    part: Any = 0.0 if x is ZERO else _part(name, x, t)
+    if type(part) is not float and not together(array, part):
+        raise different_devices(name, array, part)
+    xp, sorts = namespace(array), {SORT[array.dtype], "f" if type(part) is float else SORT[part.dtype]}
+    keeps = SORT[array.dtype] == "f" or len(sorts) == 1 or not sorts & {"f", "b"}
+    kind = array.dtype if keeps else xp.float64
+    room = array[place].shape
+    if type(part) is not float and broadcast_shape([part.shape, room]) != room:
+        raise _no_room(name, room, part.shape)
+    expect_arrays(1, array.size)
+    total = xp.astype(array, kind)  # a copy
+    with quiet():
+        total[place] = part if type(part) is float else xp.astype(part, kind, copy=False)
+    return made(total)
+
+
+def _part(name: str, x: Value, t: Tensor) -> Any:
+    if type(x) is Boolean:
+        return device_of(t.like).asarray(x is TRUE) if SORT[t.like.dtype] == "b" else float(x is TRUE)
+    if type(x) is not float and type(x) is not Tensor:
+        raise invalid(name, "a tensor, positions in it, and a number or tensor", x, of=(Kind.REAL, Kind.TENSOR))
+    return x.array if type(x) is Tensor else x
+
+
+def _abstract_set_entry(w: AbstractMachine, t: Any, index: Any, x: Any) -> Any:
+    if not is_tensor(t.type):
+        return w.invalid("tensor-set")
+    shape = shape_of(t)
+    places = _places(w, index)
+    if len(places) > len(shape):
+        return w.fail(f"Too many indices given to tensor-set: {len(places)}")
+    rest, inner = shape[len(places) :], contiguous(shape)[len(places) :]
+
+    def replaced(offset: int, at: list[Any]) -> Any:
+        return _with_part(w, "tensor-set", x, t, offset, at, rest, inner)
+
+    return _at(w, "tensor-set", shape, places, replaced)
+
+
+def _abstract_set_slice(
+    w: AbstractMachine, t: Any, start: Any, stop: Any, x: Any, axis: Any, step: Any
+) -> Any:
+    if not is_tensor(t.type):
+        return w.invalid("slice-set")
+
+    def replaced(offset: int, at: list[Any], own: Shape, inner: Shape) -> Any:
+        along = axis_of("slice-set", known(w, axis), len(own))
+        if is_tensor(x.type) and len(shape_of(x)) == len(own) and shape_of(x)[along] != own[along]:
+            return w.misfit("slice-set", own, shape_of(x))
+        return _with_part(w, "slice-set", x, t, offset, at, own, inner)
+
+    part = x if is_tensor(x.type) else None
+    return _cut_out(w, "slice-set", shape_of(t), part, (start, stop, axis, step), replaced)
+
+
+def _with_part(
+    w: AbstractMachine, name: str, x: Any, t: Any, offset: int, at: list[Any], shape: Shape, inner: Shape
+) -> Any:
+    """A tensor with another part at a position (as in `_entries`)."""
+    if x.type.of is ZERO:
+        x = w.constant(0.0)
+    if x.type.head == "boolean":
+        x, more = as_number(w, x), "bool" if t.type.of.kind == "bool" else "float64"
+    elif is_number(x):
+        more = kind_of(x) or "float64"
+    else:
+        return w.invalid(name)
+    if broadcast_shape([shape_of(x), shape]) != shape:
+        return w.misfit(name, shape, shape_of(x))
+    kind = t.type.of.kind
+    if not has_tangents(t.type) and kind != more and ("bool" in (kind, more) or is_of_reals(more)):
+        kind = "float64"
+    count = len(at)
+    indirect = tuple([(number, stride) for number, (stride, _) in enumerate(at)])
+    own = broadcast(shape_of(x), shape) if is_tensor(x.type) else None
+    steps = conversion(w, count, kind_of(x), kind)
+    reads = (*[Read(number, None) for number in range(count)], Read(count, own, kind_of(x) or "float64"))
+    write = Write(0, count + len(steps), Access(offset, inner, indirect))
+    output = Output(math.prod(shape_of(t)), None, count + 1, kind)
+    kernel = Kernel(shape, reads, tuple(steps), (output,), (write,))
+    operands = [*[place for _, place in at], x, as_kind(w, t, kind)]
+    return w.loops(kernel, operands, [w.types.tensor(shape_of(t), kind)])[0]
+
+
 def _cut(name: str, shape: Shape, start: Value, stop: Value, axis: Value, step: Value) -> tuple[slice, ...]:
     at = axis_of(name, axis, len(shape))
     begin, end, by = [whole(name, x, "a bound or step") for x in (start, stop, step)]
@@ -237,6 +357,8 @@ def _slice(t: Value, start: Value, stop: Value, axis: Value, step: Value) -> Val
 
 
 def _unslice(x: Value, like: Value, start: Value, stop: Value, axis: Value, step: Value) -> Value:
+    if like is FALSE:
+        return x
     return put(like, (*_cut("slice", like.shape, start, stop, axis, step), ...), numbers(x))
 
 
@@ -245,7 +367,7 @@ def _slice_like(t: Value, part: Value, start: Value, stop: Value, axis: Value, s
 
 
 def _cut_out(
-    w: AbstractMachine, shape: Shape, part: Any, bounds: Sequence[Any], rule: Callable[..., Any]
+    w: AbstractMachine, name: str, shape: Shape, part: Any, bounds: Sequence[Any], rule: Callable[..., Any]
 ) -> Any:
     """Apply the rule to a slice: its offset, (stride, real) for a computed start, its shape and strides.
 
@@ -253,15 +375,15 @@ def _cut_out(
     the slice is as long as the `part` that derivatives have of it. The program checks at run time that it is.
     """
     if all(w.types.canonical(bound.type).kind == "constant" for bound in bounds):
-        cut = _cut("slice", shape, *[known(w, bound) for bound in bounds])
+        cut = _cut(name, shape, *[known(w, bound) for bound in bounds])
         at = len(cut) - 1
         begin, end, by = cut[at].start, cut[at].stop, cut[at].step
         own, inner = _every(shape, at, (end - begin + by - 1) // by, by)
         return rule(begin * contiguous(shape)[at], [], own, inner)
     start, stop, axis, step = bounds
-    at, by = axis_of("slice", known(w, axis), len(shape)), whole("slice", known(w, step), "a bound or step")
+    at, by = axis_of(name, known(w, axis), len(shape)), whole(name, known(w, step), "a bound or step")
     if not is_real(start.type) or not is_real(stop.type) or by < 1:
-        return w.invalid("slice")
+        return w.invalid(name)
     distance = distance_between(start, stop)
     if distance is not None:
         count = max(distance + by - 1, 0) // by
@@ -295,7 +417,7 @@ def _cut_out(
         ]  # fmt: skip
     own, inner = _every(shape, at, count, by)
     places = [(contiguous(shape)[at], start)]
-    return provided(w, tests, OUT_OF_RANGE["slice"], lambda: rule(0, places, own, inner))
+    return provided(w, tests, OUT_OF_RANGE[name], lambda: rule(0, places, own, inner))
 
 
 def _every(shape: Shape, axis: int, count: int, by: int) -> tuple[Shape, Shape]:
@@ -314,10 +436,14 @@ def _abstract_slice_like(w: AbstractMachine, t: Any, part: Any, *bounds: Any) ->
     def cut(offset: int, at: list[Any], own: Shape, inner: Shape) -> Any:
         return _entries(w, t, offset, at, own, inner)
 
-    return _cut_out(w, shape_of(t), part, bounds, cut)
+    if part is not None and not is_number(part):  # it was the whole
+        part = t
+    return _cut_out(w, "slice", shape_of(t), part, bounds, cut)
 
 
 def _abstract_unslice(w: AbstractMachine, x: Any, like: Any, *bounds: Any) -> Any:
+    if like.type.of is FALSE:
+        return x
     if is_tensor(like.type) and not has_tangents(like.type):
         return w.known_zero
     shape = shape_of(like)
@@ -325,7 +451,7 @@ def _abstract_unslice(w: AbstractMachine, x: Any, like: Any, *bounds: Any) -> An
     def put_back(offset: int, at: list[Any], own: Shape, inner: Shape) -> Any:
         return _put(w, x, shape, offset, at, own, inner, kind_of(like) or "float64")
 
-    return _cut_out(w, shape, x, bounds, put_back)
+    return _cut_out(w, "slice", shape, x, bounds, put_back)
 
 
 def _index(offset: int, shape: Shape) -> Shape:
@@ -570,7 +696,7 @@ ROWS: list[Primitive] = [
         "The entry at an index, or the part at fewer of them.\n(tensor-ref #[[1 2] [3 4]] 1 0)  ⇒ 3\n"
         "(tensor-ref #[[1 2] [3 4]] 1)  ⇒ #[3 4]", linear="t", value=_tensor_ref,
          abstract=_abstract_ref,
-         forward="(tensor-ref dt index)", reverse={"t": "(tensor-put s t index)"}),
+         forward="(tensor-ref dt index)", reverse={"t": "(tensor-put s ~t index)"}),
     row("tensor-put", "x like index", "Zeros except at an index.", linear="x like", value=_tensor_put, hidden=True,
          abstract=_abstract_put,
          forward="(tensor-put dx like index)", reverse={"x": "(tensor-ref s index)"}),
@@ -579,14 +705,27 @@ ROWS: list[Primitive] = [
         "(slice #[10 20 30 40] 0 4 #:step 2)  ⇒ #[10 30]", linear="t", value=_slice,
          abstract=_abstract_slice,
          keywords={"axis": 0.0, "step": 1.0}, forward="(slice dt start stop axis step)",
-         reverse={"t": "(unslice s t start stop axis step)"}),
+         reverse={"t": "(unslice s ~t start stop axis step)"}),
     row("unslice", "x like start stop axis step", "Zeros except in a slice.", linear="x like", value=_unslice, hidden=True,
          abstract=_abstract_unslice,
          forward="(unslice dx like start stop axis step)",
          reverse={"x": "(slice-like s x start stop axis step)"}),
     row("slice-like", "t part start stop axis step", "A slice that is as long as a part.", linear="t", value=_slice_like,
          abstract=_abstract_slice_like, hidden=True, forward="(slice-like dt part start stop axis step)",
-         reverse={"t": "(unslice s t start stop axis step)"}),
+         reverse={"t": "(unslice s ~t start stop axis step)"}),
+    row("set-entry", "t index x", "t with x at an index.", linear="t", value=_set_entry, hidden=True,
+         abstract=_abstract_set_entry,
+         forward="(set-entry (complete t dt) index (complete x dx))",
+         reverse={"x": "(sum-like (tensor-ref s index) ~x)", "t": "(set-entry s index zero)"}),
+    row("slice-set", "t start stop x axis step",
+        "The tensor with x in the part from start up to stop, exclusive, along an axis: the part that `slice` returns. x is "
+        "repeated to it.\n"
+        "(slice-set #[10 20 30 40] 1 3 #[0 1])  ⇒ #[10 0 1 40]\n"
+        "(slice-set (zeros '(2 3)) 0 3 1 #:axis 1 #:step 2)  ⇒ #[[1 0 1] [1 0 1]]", linear="t", value=_set_slice,
+         abstract=_abstract_set_slice,
+         keywords={"axis": 0.0, "step": 1.0}, forward="(slice-set (complete t dt) start stop (complete x dx) axis step)",
+         reverse={"x": "(sum-like (slice-like s ~x start stop axis step) ~x)",
+                  "t": "(slice-set s start stop zero axis step)"}),
     row("gather", "t indices axis",
         "The parts at indices along an axis.\n(gather #[10 20 30] #[2 0 2])  ⇒ #[30 10 30]",
         linear="t", value=_gather,

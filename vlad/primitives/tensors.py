@@ -13,7 +13,7 @@ from vlad.control.budget import expect_array, expect_arrays, expect_bytes
 from vlad.core.extents import Extent, real_of
 from vlad.core.loop_nests import SIZES, Access, Kernel, Output, Read, Step, Write, contiguous, is_whole, start
 from vlad.core.types import has_tangents, is_real, is_tensor
-from vlad.data.devices import current, device_named, device_of, moved, name_of
+from vlad.data.devices import current, device_named, device_of, moved, name_of, outline_of
 from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import (
     SORT,
@@ -477,7 +477,7 @@ def _shape_witness(x: Value, r: Value) -> Value:
         return ZERO
     if type(x) is type(r) is Tensor and x.shape == r.shape and x.like.dtype == r.like.dtype:
         return FALSE
-    return x if Tensor in (type(x), type(r)) else FALSE
+    return outline_of(x) if type(x) is Tensor else x if type(r) is Tensor else FALSE
 
 
 def _broadcast_like(x: Value, like: Value) -> Value:
