@@ -8,11 +8,13 @@ from __future__ import annotations
 import ast
 from abc import abstractmethod
 
+from vlad.reader.parser import Syntax
 from vlad.translate.calls import Calls
 from vlad.translate.expressions import Scope
 from vlad.translate.inside import OF_ITEMS, Inside, end_of, gone_through, makes, start_of
 from vlad.translate.known import known
-from vlad.translate.names import Function, bound_in, changed_by, free_in, nodes_in, targets
+from vlad.translate.names import Function, bound_in, changed_by, free_in, nodes_in, parameters, targets
+from vlad.translate.syntax import form
 
 
 class Checks(Calls):
@@ -94,6 +96,20 @@ class Checks(Calls):
             if self.is_before(one, node, changed.id):
                 what = f"a change of {changed.id}, whose value line {self.span(one).line} shares"
                 raise self.refuse(what, node, "give it a value of its own by .copy()")
+
+    def expect_own_parts(self, root: ast.Name, node: ast.stmt, depth: int, before: Syntax) -> Syntax:
+        """Raise VladError if something else may see a part of a value that is changed at a depth. What is a parameter must be an
+        array, as nothing is known of its lists: the value, after that test.
+        """
+        for one in self.inside.sharing_of_parts(root.id, depth, self.keeps_nothing_of):
+            if self.is_before(one, node, root.id):
+                what = f"a change of a part of {root.id}, whose parts line {self.span(one).line} shares"
+                raise self.refuse(
+                    what, node, "give each part a value of its own, as [list(part) for part in …] does"
+                )
+        if root.id in parameters(self.inside.node):
+            return form(self.span(node), "%py-array-only", before)
+        return before
 
     def keeps_nothing_of(self, call: ast.Call) -> bool:
         """Does a call return nothing of its arguments, but their items at most?"""

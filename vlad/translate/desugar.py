@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.data.errors import VladError
-from vlad.translate.names import COMPREHENSIONS, Function
+from vlad.translate.names import COMPREHENSIONS, Function, changed_by, is_pop, root_of
 
 Refuse = Callable[[str, ast.AST, str], VladError]
 
@@ -82,6 +82,7 @@ class _Desugaring:
         """Replace statements by those that express them."""
         found: list[ast.stmt] = []
         for statement in statements:
+            self.name_pops(statement)
             if isinstance(statement, ast.Match):
                 found += self.match(statement)
             elif isinstance(statement, ast.While) and _assigns(statement.test):
@@ -106,8 +107,19 @@ class _Desugaring:
         if field is None or isinstance(statement, ast.While):
             return []
         lifting = _Lifting(self.refuse)
-        setattr(statement, field, lifting.of(getattr(statement, field)))
+        if isinstance(statement, ast.Expr) and changed_by(statement) is not None and isinstance(statement.value, ast.Call):
+            statement.value.args = [lifting.of(one) for one in statement.value.args]  # what it changes is no value here
+        else:
+            setattr(statement, field, lifting.of(getattr(statement, field)))
         return list(lifting.found)
+
+    def name_pops(self, statement: ast.stmt) -> None:
+        """Assign each `xs.pop()` within an expression to a name of its own."""
+        for field in ("value", "test", "iter"):
+            value = getattr(statement, field, None)
+            if isinstance(value, ast.expr):
+                is_whole = is_pop(value) and isinstance(statement, ast.Assign | ast.Expr)
+                setattr(statement, field, value if is_whole else _Pops(self).visit(value))
 
     def expect_local(self, comprehension: ast.expr) -> None:
         """Raise VladError if a name that a comprehension assigns is used outside of it."""
@@ -219,6 +231,24 @@ class _Desugaring:
         return [_capture(own, part, pattern), *self.tests(pattern, _name(own, pattern))]
 
 
+class _Pops(ast.NodeTransformer):
+    def __init__(self, within: _Desugaring) -> None:
+        self.within = within
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if not is_pop(node):
+            return node
+        own = self.within.fresh()
+        found: ast.expr = _at(ast.NamedExpr(_name(own, node, ast.Store()), node), node)
+        return found
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        return node
+
+    visit_ListComp = visit_GeneratorExp = visit_DictComp = visit_SetComp = visit_Lambda  # type: ignore[assignment]  # of each kind
+
+
 class _Lifting:
     """Takes assignments out of an expression, as far as they are evaluated in any case, and before what reads their names."""
 
@@ -230,7 +260,7 @@ class _Lifting:
     def of(self, node: Any) -> Any:
         match node:
             case ast.NamedExpr(target=target, value=value) if not isinstance(node, Capture):
-                value = self.of(value)
+                value = self.of_pop(value) if is_pop(value) else self.of(value)
                 if target.id in self.read:
                     raise self.refuse("`:=` here", node, "assign in a statement of its own before")
                 self.found.append(_at(ast.Assign([target], value), node))
@@ -255,6 +285,15 @@ class _Lifting:
                     elif isinstance(value, ast.AST):
                         setattr(node, field, self.of(value))
         return node
+
+    def of_pop(self, call: ast.Call) -> ast.Call:
+        """What is changed is not read, but nothing may have read it before."""
+        call.args = [self.of(one) for one in call.args]
+        assert isinstance(call.func, ast.Attribute)
+        root = root_of(call.func.value)
+        if root is not None and root.id in self.read:
+            raise self.refuse(f"{ast.unparse(call)} here", call, "assign it in a statement of its own before")
+        return call
 
     def note(self, *nodes: ast.AST) -> None:
         self.read.update([one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)])

@@ -10,16 +10,19 @@ import ast
 from collections.abc import Callable
 
 from vlad.translate.names import (
+    CHANGING,
     COMPREHENSIONS,
     NOTHING,
     Function,
     Liveness,
     Names,
+    at_function,
     body_of,
     bound_by,
     locals_of,
     nodes_in,
     read_in,
+    root_of,
 )
 
 
@@ -31,6 +34,7 @@ class Inside:
     loops      for each node in a loop: that loop and those around it
     statements  for each node: the innermost statement that it is in
     around     for each node: the one around it
+    changed_by_item  the names with an item that is assigned
     """
 
     def __init__(self, node: Function) -> None:
@@ -43,6 +47,11 @@ class Inside:
         for one in nodes_in(body):
             for bound in bound_by(one):
                 self.places.setdefault(bound, []).append(one)
+        self.changed_by_item = {
+            root.id
+            for one in nodes_in(body)
+            if isinstance(one, ast.Subscript) and not isinstance(one.ctx, ast.Load) and (root := root_of(one))
+        }
         self.loops: dict[ast.AST, tuple[ast.For | ast.While, ...]] = {}
         self.statements: dict[ast.AST, ast.stmt] = {}
         self.around: dict[ast.AST, ast.AST] = {}
@@ -82,6 +91,90 @@ class Inside:
                     found.append(node)
         return found
 
+    def keeps_part(self, node: ast.Subscript, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+        """Is an item of a name kept that is changed in place? Of an array of several axes, it would be a part of it."""
+        if not isinstance(node.value, ast.Name) or node.value.id not in self.changed_by_item:
+            return False
+        is_item = isinstance(node.ctx, ast.Load) and not _has_slice(node.slice)
+        return is_item and self._is_kept(node, keeps_nothing)
+
+    def _is_kept(self, node: ast.expr, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+        """May something have a part of a value after the expression around it?"""
+        match self.around.get(node):
+            case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
+                return True
+            case ast.IfExp(test=test):
+                return test is not node
+            case ast.Tuple() | ast.List() | ast.Dict() | ast.Return() | ast.keyword() | ast.Starred():
+                return True
+            case ast.Call() as call:
+                return call.func is not node and not keeps_nothing(call)
+        return False
+
+    def sharing_of_parts(
+        self, shared: str, depth: int, keeps_nothing: Callable[[ast.Call], bool]
+    ) -> list[ast.AST]:
+        """The same as `sharing`, of the lists in a list of which parts at a depth are changed: `x[i][j] = e` has the depth 2."""
+        found: list[ast.AST] = []
+        for statement in self.body:
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Name) and node.id == shared:
+                    if not self._leaves_parts(node, depth, keeps_nothing):
+                        found.append(node)
+        return found
+
+    def _leaves_parts(self, node: ast.Name, depth: int, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+        if isinstance(node.ctx, ast.Store):
+            match self.around[node]:
+                case (
+                    ast.Assign(targets=[one], value=value)
+                    | ast.AnnAssign(target=one, value=ast.expr() as value)
+                ):
+                    return one is node and makes_parts(value, depth)
+            return False
+        count, top = 0, node
+        while isinstance(around := self.around[top], ast.Subscript) and around.value is top:
+            count, top = count + 1, around  # type: ignore[assignment]  # an expression, as before
+        if self._is_in_function(node):
+            return False
+        if isinstance(top, ast.Subscript) and not isinstance(top.ctx, ast.Load):
+            match self.around[top]:
+                case ast.Assign(targets=[one], value=value) if one is top:
+                    return count >= depth or makes_parts(value, depth - count)
+            return count >= depth
+        match self.around[top]:
+            case ast.Attribute(attr=method) as attribute:
+                call = self.around[attribute]
+                if method not in ("append", "insert", "extend"):
+                    return (
+                        method in ("copy", "pop", "clear", "index", "count", "shape", "size", "sum")
+                        and count > 0
+                    )
+                return isinstance(call, ast.Call) and all(count + 1 >= depth or makes_parts(one, depth - count - 1) for one in call.args)
+            case ast.Compare() | ast.UnaryOp() | ast.FormattedValue() | ast.Return() | ast.Expr():
+                return True
+            case ast.BinOp() | ast.For() | ast.comprehension():
+                return count >= depth - 1
+            case ast.Call() as call:
+                return count >= depth or (
+                    call.func is not top and self._reads_items(call, count, depth, keeps_nothing)
+                )
+        return count >= depth
+
+    def _reads_items(
+        self, call: ast.Call, count: int, depth: int, keeps_nothing: Callable[[ast.Call], bool]
+    ) -> bool:
+        is_length = isinstance(call.func, ast.Name) and call.func.id == "len"
+        return keeps_nothing(call) and (count >= depth - 1 or is_length)
+
+    def _is_in_function(self, node: ast.AST) -> bool:
+        around = self.around.get(node)
+        while around is not None:
+            if isinstance(around, ast.FunctionDef | ast.Lambda):
+                return True
+            around = self.around.get(around)
+        return False
+
     def _is_fresh(self, node: ast.Name) -> bool:
         """Does a statement give a name a value that nothing else has?"""
         match self.around[node]:
@@ -102,8 +195,8 @@ class Inside:
         around = self.around[node]
         match around:
             case ast.Subscript(value=value, slice=index) if value is node:
-                is_part = isinstance(around.ctx, ast.Load) and isinstance(index, ast.Slice | ast.Tuple)
-                return not is_part or not isinstance(self.around[around], ast.Assign | ast.Return)
+                is_part = isinstance(around.ctx, ast.Load) and _has_slice(index)
+                return not is_part or not self._is_kept(around, keeps_nothing)
             case ast.Compare() | ast.UnaryOp() | ast.FormattedValue() | ast.Return() | ast.BinOp():
                 return True
             case ast.For(iter=value) | ast.comprehension(iter=value):
@@ -115,7 +208,8 @@ class Inside:
             case ast.keyword():
                 return around.arg is None
             case ast.Call(func=function):
-                return function is not node and keeps_nothing(around)
+                is_changed = at_function(around) is not None
+                return function is not node and (is_changed or keeps_nothing(around))
             case ast.Attribute(attr=name_) if name_ in _VIEWS:
                 call = self.around[around]  # a view that is kept would see later changes
                 user = self.around.get(call)
@@ -123,11 +217,24 @@ class Inside:
                     return keeps_nothing(user)
                 return isinstance(user, ast.For | ast.comprehension | ast.Compare)
             case ast.Attribute(attr=name_):
-                return name_ in (
-                    "get", "update", "append", "copy", "sum", "mean", "max", "min", "shape", "size", "ndim",
+                return name_ in CHANGING or name_ in (
+                    "get", "copy", "sum", "mean", "max", "min", "shape", "size", "ndim", "index", "count",
                 )  # fmt: skip
             case ast.If() | ast.While() | ast.Assert() | ast.Expr():
                 return True
+            case ast.BoolOp():
+                return self._is_test(around)
+        return False
+
+    def _is_test(self, node: ast.expr) -> bool:
+        """Does only the truth of an expression matter?"""
+        match self.around.get(node):
+            case ast.If() | ast.While() | ast.Assert() | ast.UnaryOp(op=ast.Not()):
+                return True
+            case ast.IfExp(test=test):
+                return test is node
+            case ast.BoolOp() as around:
+                return self._is_test(around)
         return False
 
     def _note(self, node: ast.AST, around: tuple[ast.For | ast.While, ...], statement: ast.stmt) -> None:
@@ -136,6 +243,11 @@ class Inside:
         for child in ast.iter_child_nodes(node):
             self.around[child] = node
             self._note(child, within, child if isinstance(child, ast.stmt) else statement)
+
+
+def _has_slice(index: ast.expr) -> bool:
+    items = index.elts if isinstance(index, ast.Tuple) else [index]
+    return any(isinstance(one, ast.Slice) or (isinstance(one, ast.Constant) and one.value is ...) for one in items)
 
 
 def start_of(node: ast.AST) -> tuple[int, int]:
@@ -178,6 +290,9 @@ _MAKERS = (
     "eye",
     "zeros_like",
     "ones_like",
+    "empty",
+    "empty_like",
+    "full_like",
 )  # of NumPy
 _VIEWS = ("keys", "values", "items")  # of a dict
 OF_ITEMS = (print, isinstance, range, enumerate, zip, reversed, sum, any, all, sorted, list, tuple, str, dict)
@@ -197,6 +312,20 @@ def makes(value: ast.expr) -> bool:
             return True
         case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name_)) if name_ in _MAKERS:
             return True
+    return False
+
+
+def makes_parts(value: ast.expr, depth: int) -> bool:
+    """Does an expression make a list, or an array, all lists in which are its own down to a depth?"""
+    if depth == 1:
+        return makes(value)
+    match value:
+        case ast.ListComp(elt=item):
+            return makes_parts(item, depth - 1)
+        case ast.List(elts=items) | ast.Dict(values=items):
+            return all(makes_parts(item, depth - 1) for item in items)
+        case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name_)):
+            return name_ in _MAKERS or name_ == "deepcopy"
     return False
 
 

@@ -69,18 +69,57 @@ def locals_of(node: Function) -> Names:
     return frozenset([*parameters(node), *named])
 
 
-def changed_by(node: ast.AST) -> ast.Name | None:
-    """The name whose value a node changes in place: `xs.append(e)`, `xs[i] = e`, `xs[i] += e`, `d.update(e)`."""
-    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-        return node.value if isinstance(node.value, ast.Name) else None
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        method = node.value.func
-        if (
-            isinstance(method, ast.Attribute)
-            and method.attr in ("append", "update")
-            and isinstance(method.value, ast.Name)
+CHANGING = frozenset(
+    ("append", "update", "extend", "insert", "pop", "sort", "reverse", "clear", "remove", "fill")
+)
+
+
+def root_of(node: ast.AST) -> ast.Name | None:
+    """The name at the beginning of `x[i][j]`; None if something else is there."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node if isinstance(node, ast.Name) else None
+
+
+def is_pop(node: ast.expr) -> bool:
+    """Is it `xs.pop(…)`?"""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="pop", value=value)):
+            return root_of(value) is not None
+    return False
+
+
+def at_function(call: ast.Call) -> str | None:
+    """The function whose `at` is called: `add`, of `np.add.at(x, i, e)`."""
+    match call:
+        case ast.Call(
+            func=ast.Attribute(attr="at", value=ast.Attribute(value=ast.Name(), attr=function)), args=[_, *_]
         ):
-            return method.value
+            return function
+    return None
+
+
+def changed_by(node: ast.AST) -> ast.Name | None:
+    """The name whose value, or a part of it, a node changes in place: `x[i] = e`, `x[i][j] += e`, `del x[i]`, `xs.append(e)`,
+    `y = xs.pop()`, `np.add.at(x, i, e)`.
+    """
+    match node:
+        case ast.Subscript(ctx=ast.Store() | ast.Del()):
+            return root_of(node)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method, value=value)) as call):
+            if at_function(call) is not None:
+                return root_of(call.args[0])
+            return root_of(value) if method in CHANGING else None
+        case ast.Assign(value=ast.Call(func=ast.Attribute(attr="pop", value=value))):
+            return root_of(value)
+    return None
+
+
+def appended_by(node: ast.AST) -> ast.Name | None:
+    """The name to whose value a statement appends."""
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append", value=ast.Name() as changed))):
+            return changed
     return None
 
 
@@ -283,9 +322,9 @@ def leaves_often(node: ast.For | ast.While) -> bool:
 def reads_otherwise(nodes: Sequence[ast.AST], shared: str) -> bool:
     """Do nodes read a name, other than to append to it?"""
     for node in nodes:
-        changed = changed_by(node)
-        if isinstance(node, ast.Expr) and changed is not None and changed.id == shared:
-            assert isinstance(node.value, ast.Call)
+        changed = appended_by(node)
+        if changed is not None and changed.id == shared:
+            assert isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
             if any(shared in read_in(one) for one in node.value.args):
                 return True
         elif isinstance(node, ast.Name):

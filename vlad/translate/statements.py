@@ -15,11 +15,12 @@ from types import FunctionType
 
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
-from vlad.translate.conditions import Conditions
+from vlad.translate.changes import Changes, Rest
 from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Outside, Scope
 from vlad.translate.inside import Inside
 from vlad.translate.names import (
     Function,
+    appended_by,
     arguments_of,
     bound_at_end,
     bound_by,
@@ -27,6 +28,7 @@ from vlad.translate.names import (
     captured_in,
     changed_by,
     falls,
+    is_pop,
     free_in,
     jumps,
     leaves_often,
@@ -39,19 +41,6 @@ from vlad.translate.source import Text
 from vlad.translate.syntax import form, name, quoted, string
 
 
-
-@dataclass(frozen=True, slots=True)
-class Rest:
-    """What follows a statement.
-
-    emit       its syntax, in the scope at the statement's end
-    is_small   may that be repeated?
-    """
-
-    emit: Emit
-    is_small: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Exits:
     """Of the innermost loop: the next turn, and what follows the loop."""
@@ -60,7 +49,7 @@ class Exits:
     end: Emit
 
 
-class Statements(Conditions):
+class Statements(Changes):
     """The translation of one Python function: `procedure`."""
 
     def __init__(self, function: FunctionType, text: Text, outside_: Outside) -> None:
@@ -68,8 +57,7 @@ class Statements(Conditions):
         self._inside: list[Inside] = []
         self._locals: list[frozenset[str]] = [frozenset()]
         self._exits: list[Exits] = []
-        # the lists that are collected in reverse, with their names there
-        self._appending: dict[str, str] = {}
+        self._appending = {}
 
     @property
     def locals_(self) -> frozenset[str]:
@@ -182,9 +170,9 @@ class Statements(Conditions):
     def _do_expr(self, node: ast.Expr, scope: Scope, rest: Rest) -> Syntax:
         if isinstance(node.value, ast.Constant):  # a comment, such as a docstring
             return rest.emit(scope)
-        changed = changed_by(node)
+        changed = None if changed_by(node) is None else self.change(node, scope, rest)
         if changed is not None:
-            return self._change(node, changed, scope, rest)
+            return changed
         span = self.span(node)
         return form(span, "begin", self.expression(node.value, scope), rest.emit(scope))
 
@@ -210,15 +198,23 @@ class Statements(Conditions):
         )
         return form(span, "%python-raise", string(kind.__name__, span), message)
 
+    def _do_delete(self, node: ast.Delete, scope: Scope, rest: Rest) -> Syntax:
+        first, *others = node.targets
+        if others:
+            raise self.refuse("several targets of `del`", node, "delete one after the other")
+        return self.delete(first, scope, rest, node)
+
     # Assignments.
 
     def _do_assign(self, node: ast.Assign, scope: Scope, rest: Rest) -> Syntax:
         span = self.span(node)
         (first, *others), value = node.targets, node.value
+        if is_pop(value) and isinstance(value, ast.Call) and not others:
+            return self.pop(first, value, scope, rest, node)
+        if others and not all(isinstance(one, ast.Name) for one in node.targets):
+            return self._set_each(node, scope, rest)
         if isinstance(first, ast.Subscript):
-            if others:
-                raise self.refuse("several targets with an index", node, "assign one after the other")
-            return self._set_item(first, self.expression(value, scope), scope, rest, node)
+            return self.set_item(first, self.expression(value, scope), scope, rest, node)
         if (
             not others
             and isinstance(first, ast.Tuple)
@@ -256,13 +252,30 @@ class Statements(Conditions):
         bindings, within = self.turn_bindings(first, self.expression(value, scope), scope)
         for other in others:
             given = bindings[0][0]
-            if not isinstance(first, ast.Name):
-                raise self.refuse("several targets here", node, "assign one after the other")
             more, within = self.turn_bindings(other, given, within)
             bindings += more
         if isinstance(first, ast.Name) and isinstance(value, ast.Lambda):
             within = within.knowing(first.id, value)
         return self.bound(bindings, rest.emit(within), span)
+
+    def _set_each(self, node: ast.Assign, scope: Scope, rest: Rest) -> Syntax:
+        """Several targets that get one value: `xs[i] = y = e`."""
+        span = self.span(node)
+        value, given = name(self.fresh("value"), span), self.expression(node.value, scope)
+        return self.let([(value, given)], self._assigned(node.targets, [value] * len(node.targets), scope, rest, node), span)
+
+    def _assigned(
+        self, targets: Sequence[ast.expr], values: Sequence[Syntax], scope: Scope, rest: Rest, node: ast.Assign
+    ) -> Syntax:
+        """Names and items that get values, one after the other."""
+        if not targets:
+            return rest.emit(scope)
+        (first, *others), (value, *more) = targets, values
+        following = Rest(lambda scope: self._assigned(others, more, scope, rest, node))
+        if isinstance(first, ast.Subscript):
+            return self.set_item(first, value, scope, following, node)
+        bindings, within = self.turn_bindings(first, value, scope)
+        return self.bound(bindings, following.emit(within), self.span(node))
 
     def _set_several(
         self, target: ast.Tuple, value: ast.expr, scope: Scope, rest: Rest, node: ast.Assign
@@ -272,18 +285,8 @@ class Statements(Conditions):
         if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
             raise self.refuse("several targets with an index", node, "assign one after the other")
         values = [name(self.fresh("value"), span) for _ in target.elts]
-
-        def assigned(number: int, scope: Scope) -> Syntax:
-            if number == len(values):
-                return rest.emit(scope)
-            one, following = target.elts[number], Rest(lambda scope: assigned(number + 1, scope))
-            if isinstance(one, ast.Subscript):
-                return self._set_item(one, values[number], scope, following, node)
-            bindings, within = self.turn_bindings(one, values[number], scope)
-            return self.bound(bindings, following.emit(within), span)
-
-        pairs = list(zip(values, self.operands(value.elts, scope), strict=True))
-        return self.let([(own, part) for own, part in pairs], assigned(0, scope), span)
+        pairs: list[tuple[Syntax, Syntax]] = list(zip(values, self.operands(value.elts, scope), strict=True))
+        return self.let(pairs, self._assigned(target.elts, values, scope, rest, node), span)
 
     def _do_annassign(self, node: ast.AnnAssign, scope: Scope, rest: Rest) -> Syntax:
         if node.value is None:
@@ -296,13 +299,7 @@ class Statements(Conditions):
     def _do_augassign(self, node: ast.AugAssign, scope: Scope, rest: Rest) -> Syntax:
         span = self.span(node)
         if isinstance(node.target, ast.Subscript):
-            index = self._index(node.target, scope)
-            kept = name(self.fresh("index"), span)
-            old = form(span, "%py-item", self._changed(node.target, scope), kept)
-            new = self.binary(
-                node.op, old, self.expression(node.value, scope), (OTHER, self.kind(node.value)), node
-            )
-            return self.let([(kept, index)], self._with_item(node.target, kept, new, scope, rest, node), span)
+            return self.set_increased(node, scope, rest)
         if not isinstance(node.target, ast.Name):
             raise self.refuse("this target", node, "assign to names")
         reads = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
@@ -314,7 +311,12 @@ class Statements(Conditions):
                 left = form(span, "%py-own", left)
         if isinstance(node.op, ast.Add) and max(kinds) == OTHER:
             value: Syntax = self.operated(
-                node.op, left, right, kinds, node, lambda left, right: form(span, "%py-increased", left, right)
+                node.op,
+                left,
+                right,
+                kinds,
+                node,
+                lambda left, right: form(span, "%py-increased", left, right),
             )
         else:
             value = self.binary(node.op, left, right, kinds, node)
@@ -334,67 +336,6 @@ class Statements(Conditions):
             pairs.append(Form((own, self.procedure(node, scope)), None, self.span(node)))
         span = self.span(group[0])
         return form(span, "letrec", Form(tuple(pairs), None, span), rest.emit(scope))
-
-    # Changes in place: the name gets the changed value.
-
-    def _change(self, node: ast.Expr, changed: ast.Name, scope: Scope, rest: Rest) -> Syntax:
-        """`xs.append(e)` or `d.update(e)`."""
-        assert isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)
-        if node.value.func.attr == "append":
-            return self._append(node, node.value, changed, scope, rest)
-        span, own = self.span(node), scope.names.get(changed.id, self.own_name(changed.id))
-        self.expect_unshared(changed, node)
-        after = self.updated(node.value, self.variable(changed, scope), scope)
-        return self.let([(name(own, span), after)], rest.emit(scope.bind(changed.id, own)), span)
-
-    def _append(
-        self, node: ast.Expr, call: ast.Call, changed: ast.Name, scope: Scope, rest: Rest
-    ) -> Syntax:
-        span = self.span(node)
-        if len(call.args) != 1 or call.keywords:
-            raise self.refuse("this call of append", node, "it takes one value")
-        item = call.args[0]
-        if isinstance(item, ast.Lambda):
-            self.expect_not_kept(changed.id, item, is_stored=True)
-        self.expect_unshared(changed, node)
-        value, before = self.expression(item, scope), self.variable(changed, scope)
-        if changed.id in self._appending:
-            after = form(span, "cons", value, before)
-        else:
-            after = form(span, "%py-appended", before, value)
-        own = scope.names.get(changed.id, self.own_name(changed.id))
-        return self.let([(name(own, span), after)], rest.emit(scope.bind(changed.id, own)), span)
-
-    def _changed(self, target: ast.Subscript, scope: Scope) -> Syntax:
-        if not isinstance(target.value, ast.Name):
-            hint = "assign the part to a name, change it, and put it back"
-            raise self.refuse("an assignment to a part of a part", target, hint)
-        return self.variable(ast.copy_location(ast.Name(target.value.id, ast.Load()), target.value), scope)
-
-    def _index(self, target: ast.Subscript, scope: Scope) -> Syntax:
-        if isinstance(target.slice, ast.Slice) or (
-            isinstance(target.slice, ast.Tuple)
-            and any(isinstance(one, ast.Slice) for one in target.slice.elts)
-        ):
-            raise self.refuse("an assignment to a slice", target, "assign one item after the other")
-        given = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
-        return form(self.span(target), "list", *[self.index(one, scope) for one in given])
-
-    def _set_item(
-        self, target: ast.Subscript, value: Syntax, scope: Scope, rest: Rest, node: ast.stmt
-    ) -> Syntax:
-        return self._with_item(target, self._index(target, scope), value, scope, rest, node)
-
-    def _with_item(
-        self, target: ast.Subscript, index: Syntax, value: Syntax, scope: Scope, rest: Rest, node: ast.stmt
-    ) -> Syntax:
-        span = self.span(node)
-        before = self._changed(target, scope)
-        assert isinstance(target.value, ast.Name)
-        self.expect_unshared(target.value, node)
-        own = scope.names.get(target.value.id, self.own_name(target.value.id))
-        after = form(span, "%py-with-item", before, index, value)
-        return self.let([(name(own, span), after)], rest.emit(scope.bind(target.value.id, own)), span)
 
     # Branches.
 
@@ -600,7 +541,7 @@ class Statements(Conditions):
             if one in self._appending or one not in scope.names or one in scope.maybe:
                 continue
             places = [place for place in nodes_in([node]) if one in bound_by(place)]
-            only_appends = all(isinstance(place, ast.Expr) for place in places)
+            only_appends = all(appended_by(place) is not None for place in places)
             if only_appends and not reads_otherwise([node], one):
                 found[one] = self.fresh(one)
         return found

@@ -1,0 +1,302 @@
+"""Changes in place: of lists, dicts and arrays, of their parts, and by methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def an_entry(x: float = 2.0, y: float = 3.0) -> float:
+    t = np.zeros(3)
+    t[0] = x * y
+    t[1] = t[0] * x
+    t[-1] = t[1] + t[0]
+    return float(t[2] * t[1])
+
+
+def entries_of_a_table(x: float = 0.5) -> float:
+    t = np.zeros((4, 4))
+    for i in range(4):
+        for j in range(4):
+            t[i, j] = 1.0 if i == 0 or j == 0 else t[i - 1, j] + x * t[i, j - 1]
+    return float(t[3, 3])
+
+
+def one_index_after_the_other(x: float = 0.5) -> float:
+    t = np.zeros((3, 2))
+    for i in range(3):
+        t[i][1] = x * i
+        t[i][0] += t[i][1]
+    return float(np.sum(t))
+
+
+def entries_that_increase(x: float = 0.3) -> float:
+    t = np.ones(4)
+    for i in range(1, 4):
+        t[i] += t[i - 1] * x
+        t[i] *= 2
+    return float(np.sum(t * t))
+
+
+def a_row(x: float = 0.3) -> float:
+    t = np.zeros((3, 2))
+    t[1] = np.array([x, x * x])
+    t[2] = t[1] + 1
+    t[0] = x
+    return float(np.sum(t * t))
+
+
+def a_row_of_a_list(x: float = 0.3) -> float:
+    t = np.zeros((2, 2))
+    t[0] = [x, 2 * x]
+    return float(np.sum(t * t))
+
+
+def slices(x: float = 0.3) -> float:
+    t = np.zeros(6)
+    t[1:3] = x
+    t[3:] = np.array([x, x * x, 1.0])
+    t[:2] += 1.0
+    t[::2] *= 2.0
+    t[-2:] = t[:2]
+    return float(np.sum(t * t * t))
+
+
+def columns(x: float = 0.3) -> float:
+    t = np.zeros((3, 4))
+    t[:, 0] = x
+    t[:, 1] = np.array([x, 2.0, x * x])
+    t[1, 2:] = 7 * x
+    t[:2, 2:4] += t[:2, :2]
+    t[1:, -1] = t[0, 1]
+    return float(np.sum(t * t))
+
+
+def a_box(x: float = 0.3) -> float:
+    t = np.ones((2, 3, 4))
+    t[1, :2, 1:3] = np.array([[x, 1.0], [2.0, x * x]])
+    t[0, :, 2] = np.array([x, 2 * x, 3 * x])
+    t[:, 1] = x
+    return float(np.sum(t * t))
+
+
+def a_mask(x: float = 0.3) -> float:
+    t = np.array([x, -x, 2.0, -3.0])
+    t[t < 0] = x * x
+    return float(np.sum(t))
+
+
+def indices(x: float = 0.3) -> float:
+    t = np.zeros(5)
+    t[np.array([1, 3])] = np.array([x, x * x])
+    t[[0, 4]] = 2 * x
+    t[[2, 2]] = [x, 3 * x]
+    t[[0, 1]] += 1.0
+    return float(np.sum(t * t))
+
+
+def added_at(x: float = 0.3) -> float:
+    t = np.zeros(3)
+    np.add.at(t, [0, 2, 0], np.array([x, 1.0, x * x]))
+    np.add.at(t, 1, x)
+    np.multiply.at(t, [0, 0], x + 2)
+    np.subtract.at(t, [1], 0.5)
+    np.maximum.at(t, [1, 2], x)
+    return float(np.sum(t * t))
+
+
+def a_copy_stays(x: float = 0.3) -> float:
+    t = np.zeros(3)
+    u = t.copy()
+    t[0] = x
+    return float(np.sum(t) + 10 * np.sum(u))
+
+
+def entries_change_places(x: float = 0.3) -> float:
+    t = np.array([x, 2.0, 3.0])
+    t[0], t[2] = t[2], t[0]
+    kept = t[1]
+    t[1] = t[0] * kept
+    return float(t[1] + 2 * t[2])
+
+
+def bubble_sort(a: float = 3.0, b: float = 1.0, c: float = 2.0) -> float:
+    t = np.array([a, b, c])
+    for i in range(3):
+        for j in range(2 - i):
+            if t[j] > t[j + 1]:
+                t[j], t[j + 1] = t[j + 1], t[j]
+    return float(t[0] + 10 * t[1] + 100 * t[2])
+
+
+def an_array_that_is_given(x: float = 0.3) -> float:
+    def doubled(t: Any) -> Any:
+        t[0] = t[0] * 2
+        return t
+
+    return float(np.sum(doubled(np.array([x, 1.0]))))
+
+
+def filled(x: float = 0.3) -> float:
+    t = np.zeros(3)
+    t.fill(x)
+    t[0] = 1.0
+    return float(np.sum(t * t))
+
+
+def longest_common_subsequence(x: float = 0.3) -> float:
+    a, b = "vladimir", "valdemar"
+    t = np.zeros((9, 9))
+    for i in range(1, 9):
+        for j in range(1, 9):
+            if a[i - 1] == b[j - 1]:
+                t[i, j] = t[i - 1, j - 1] + x
+            else:
+                t[i, j] = max(t[i - 1, j], t[i, j - 1])
+    return float(t[8, 8])
+
+
+def sieve(x: float = 0.3) -> float:
+    is_prime = [True] * 30
+    is_prime[0] = is_prime[1] = False
+    for i in range(2, 30):
+        if is_prime[i]:
+            for j in range(i * i, 30, i):
+                is_prime[j] = False
+    return x * sum(1.0 for one in is_prime if one)
+
+
+def a_table_of_lists(x: float = 0.5) -> float:
+    t = [[0.0] * 3 for _ in range(4)]
+    for i in range(4):
+        for j in range(3):
+            t[i][j] = x if i == 0 or j == 0 else t[i - 1][j] + x * t[i][j - 1]
+    return t[3][2] + sum(t[1]) + len(t) + max(t[2])
+
+
+def lists_in_lists_that_grow(x: float = 0.5) -> list[list[float]]:
+    buckets: list[list[float]] = [[], [], []]
+    for i in range(6):
+        buckets[i % 3].append(x * i)
+    buckets[0][1] += 1.0
+    buckets.append([])
+    return buckets
+
+
+def a_part_of_a_dict(x: float = 0.5) -> float:
+    d = {"a": [x, 1.0], "b": [2.0]}
+    d["a"][0] *= 3
+    d["b"].append(x)
+    return d["a"][0] + d["b"][1] * d["b"][0]
+
+
+def items_of_a_list(x: float = 0.5) -> list[float]:
+    xs = [1.0, 2.0, 3.0, 4.0]
+    xs[1:3] = [x]
+    xs[:0] = [x, x]
+    xs[-1:] = []
+    return xs
+
+
+def deleted(x: float = 0.5) -> tuple[list[float], dict[str, float]]:
+    xs, d = [1.0, x, 3.0, 4.0, 5.0], {"a": x, "b": 2.0}
+    del xs[0]
+    del xs[-1]
+    del xs[1:2]
+    del d["b"]
+    return xs, d
+
+
+def methods_of_lists(x: float = 0.5) -> list[float]:
+    xs = [3.0, x]
+    xs.extend([2.0, 2.0])
+    xs.insert(1, 7.0)
+    xs.insert(-100, 8.0)
+    xs.insert(100, 9.0)
+    xs.remove(2.0)
+    xs.reverse()
+    xs.append(xs.pop(0) * x)
+    xs.sort()
+    return xs
+
+
+def a_stack(x: float = 0.5) -> float:
+    stack: list[float] = []
+    for word in ("x", "x", "*", "2", "+", "x", "-"):
+        if word == "x":
+            stack.append(x)
+        elif word == "2":
+            stack.append(2.0)
+        else:
+            b = stack.pop()
+            a = stack.pop()
+            stack.append(a * b if word == "*" else a + b if word == "+" else a - b)
+    return stack.pop()
+
+
+def pops_within_expressions(x: float = 0.5) -> tuple[float, list[float]]:
+    xs = [1.0, x, 3.0, 4.0]
+    xs.append(xs.pop() - 2 * xs.pop())
+    b, a = xs.pop(), xs.pop(0)
+    while xs and xs[-1] < 1.0:
+        xs.pop()
+        a += 1
+    return a + 10 * b, xs
+
+
+def pops_of_a_dict(x: float = 0.5) -> tuple[float, dict[str, float]]:
+    d = {"a": x, "b": 2.0, "c": 3.0}
+    first = d.pop("a")
+    second = d.pop("z", 5.0)
+    d.pop("c")
+    return first + 10 * second, d
+
+
+def a_queue(x: float = 0.5) -> list[float]:
+    queue, seen = [1.0], []
+    while queue:
+        one = queue.pop(0)
+        seen.append(one * x)
+        if one < 6:
+            queue.append(2 * one)
+            queue.append(2 * one + 1)
+    return seen
+
+
+def cleared(x: float = 0.5) -> tuple[list[float], dict[str, float]]:
+    xs, d = [x], {"a": x}
+    xs.clear()
+    d.clear()
+    xs.append(1.0)
+    return xs, d
+
+
+def the_value_before_the_index(x: float = 0.5) -> list[float]:
+    xs = [1.0, 2.0]
+    xs[0 if x < 1 else 5] = x / 2
+    return xs
+
+
+def pop_of_nothing(x: float = 0.5) -> float:
+    xs = [x]
+    xs.pop()
+    return xs.pop()
+
+
+def not_in_the_list(x: float = 0.5) -> float:
+    xs = [x]
+    xs.remove(2.0)
+    return xs[0]
+
+
+def beyond_the_end(x: float = 0.5) -> float:
+    t = np.zeros(2)
+    t[2] = x
+    return float(t[0])
+
+
+def no_such_key(x: float = 0.5) -> float:
+    d = {"a": x}
+    del d["b"]
+    return d["a"]
