@@ -18,6 +18,7 @@ from vlad.reader.parser import Form, Syntax
 from vlad.translate.conditions import Conditions
 from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Outside, Scope
 from vlad.translate.inside import Inside
+from vlad.translate.iterations import listed
 from vlad.translate.names import (
     Function,
     arguments_of,
@@ -487,8 +488,11 @@ class Statements(Conditions):
 
     def _do_for(self, node: ast.For, scope: Scope, rest: Rest) -> Syntax:
         span = self.span(node)
-        self.expect_steady(node)
-        iteration = self.iteration(node.iter, scope)
+        if self.expect_steady(node):
+            keys = form(span, "%py-items", form(span, "%py-changing", self.expression(node.iter, scope)))
+            iteration = listed(keys, span, self.fresh)
+        else:
+            iteration = self.iteration(node.iter, scope)
 
         def turns(within: Scope, end: Emit, again: Emit) -> Syntax:
             bindings, inner = self.turn_bindings(node.target, iteration.value, within)
