@@ -15,6 +15,7 @@ from typing import Any
 
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import VladError
+from vlad.data.records import InUse, Record, use
 from vlad.data.source import Span
 from vlad.data.values import Global, Value
 from vlad.evaluate.limits import deep_recursion
@@ -48,6 +49,9 @@ class FunctionCalls(Calls):
         self._linked.refresh()
         return super().python_result(procedure, argument, options)
 
+    def use(self, record: Record) -> None:
+        self._linked.functions.use(record)
+
 
 class LinkedFunction:
     """One Python function in a session.
@@ -55,6 +59,8 @@ class LinkedFunction:
     cell         its global
     translation  None until it is needed
     uses         the functions that it calls, directly
+    is_needed    must it have a translation? It may be a method of a class that is not meant
+    refusal      the error of a call, if here or in what it calls there is an attribute that nothing in use has
     """
 
     def __init__(self, functions: Functions, python: FunctionType, cell: Global) -> None:
@@ -63,6 +69,8 @@ class LinkedFunction:
         self.cell = cell
         self.translation: Translation | None = None
         self.uses: dict[LinkedFunction, None] = {}
+        self.is_needed = False
+        self.refusal: VladError | None = None
         self.apply = FunctionCalls(functions.calls, self)
 
     def value(self) -> Value:
@@ -92,6 +100,13 @@ class LinkedFunction:
                     for read in one.translation.reads if one.translation else ():
                         guards[id(read.cell if read.names is None else read.names), read.key] = read.guard()
                 self.apply.guards = list(guards.values())
+                refusals = [
+                    error
+                    for one in self.reached()
+                    if one.is_needed and one.translation
+                    for error in one.translation.refusals
+                ]
+                self.refusal = refusals[0] if refusals else None
 
     def reached(self) -> list[LinkedFunction]:
         """This function, and all that it calls."""
@@ -123,7 +138,7 @@ class Functions:
         self._pending: list[LinkedFunction] = []
         self._done: dict[LinkedFunction, Translation | None] = {}
         self._current: LinkedFunction | None = None
-        self._needed: set[LinkedFunction] = set()  # those that must have a translation, of those being linked
+        self.in_use: InUse = {}
 
     def function(self, f: Any, options: Options | None = None) -> Function[..., Any]:
         """A Python function as a procedure."""
@@ -146,6 +161,9 @@ class Functions:
 
     # What a translation asks (expressions.Outside).
 
+    def use(self, record: Record) -> None:
+        use(record, self.in_use)
+
     def is_taken(self, name: str) -> bool:
         return name in KEYWORDS or name in TABLE or name in PROCEDURES or name in self._library or name == "J"
 
@@ -155,7 +173,7 @@ class Functions:
         if isinstance(value, FunctionType):
             linked = self._of(value)
             if not is_optional:
-                self._needed.add(linked)
+                linked.is_needed = True
             if self._current is not None:
                 self._current.uses[linked] = None
             if not linked.is_current() and linked not in self._pending and linked not in self._done:
@@ -184,7 +202,7 @@ class Functions:
         """Translate a function, and all that it calls, as far as they are not current."""
         self._pending = [one for one in linked.reached() if not one.is_current()] or [linked]
         done = self._done = {}
-        self._needed = {linked}
+        linked.is_needed = True
         try:
             while self._pending:
                 one = self._pending.pop()
@@ -194,8 +212,11 @@ class Functions:
                     done[one] = translated = self._translation(one)
                 self.top_level.define(one.cell, self._value(one, translated))
                 if not self._pending:  # a class that came into use has changed what an attribute means
-                    self._pending = [other for other, found in done.items() if found and not are_current([read.guard() for read in found.reads])]
-                    self._expect_known(done)
+                    self._pending = [
+                        other
+                        for other, found in done.items()
+                        if found and not are_current([read.guard() for read in found.reads])
+                    ]
         except BaseException:
             for one in done:
                 one.translation = None
@@ -205,21 +226,12 @@ class Functions:
         for one, found in done.items():  # once all that they call exist
             one.translation = found
 
-    def _expect_known(self, done: dict[LinkedFunction, Translation | None]) -> None:
-        """Raise the error of a function that has an attribute which nothing has, once all classes in use are known."""
-        for one, found in list(done.items()):
-            if found is not None and found.refusals and not self._pending:
-                if one in self._needed:
-                    raise found.refusals[0]
-                done[one] = raised = raising(one.python, found.refusals[0])
-                self.top_level.define(one.cell, self._value(one, raised))
-
     def _translation(self, linked: LinkedFunction) -> Translation:
-        """The translation of a function. One that is a method of a class which may not be meant raises an error when called instead."""
+        """The translation of a function. Instead, a method of a class that may not be meant raises an error when it is called."""
         try:
             return translation(linked.python, self)
         except VladError as error:
-            if linked in self._needed:
+            if linked.is_needed:
                 raise
             return raising(linked.python, error)
 

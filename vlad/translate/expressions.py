@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from vlad.data.errors import VladError
+from vlad.data.records import InUse, Record
 from vlad.data.source import Span
 from vlad.data.values import FALSE, TRUE
 from vlad.reader.parser import Form, Syntax
@@ -73,6 +74,11 @@ Emit = Callable[["Scope"], Syntax]
 
 class Outside(Protocol):
     """What a translation asks of the session that will evaluate it."""
+
+    in_use: InUse
+
+    def use(self, record: Record) -> None:
+        """Note that a record is in use."""
 
     def is_taken(self, name: str) -> bool:
         """Does a name mean something in the language?"""
@@ -330,7 +336,9 @@ class Expressions(ABC):
             return literal(float(ast.literal_eval(node)), span)
         operand = self.expression(node.operand, scope)
         if isinstance(node.op, ast.USub):
-            return self.negated(operand, span) if self.kind(node.operand) == OTHER else form(span, "-", operand)
+            return (
+                self.negated(operand, span) if self.kind(node.operand) == OTHER else form(span, "-", operand)
+            )
         return form(span, "+", operand)
 
     def negated(self, x: Syntax, span: Span) -> Syntax:
@@ -550,7 +558,9 @@ def static_part(kind: type, attribute: str) -> Any:
     found = inspect.getattr_static(kind, attribute, MISSING)
     if isinstance(found, staticmethod):
         return found.__func__
-    is_plain = isinstance(found, types.FunctionType) or hasattr(found, "python") or not hasattr(found, "__get__")
+    is_plain = (
+        isinstance(found, types.FunctionType) or hasattr(found, "python") or not hasattr(found, "__get__")
+    )
     return found if is_plain else MISSING
 
 
@@ -560,7 +570,8 @@ def has_defaults(value: Any) -> bool:
     if signature is None:
         return False
     return any(
-        one.default is not one.empty or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in signature.parameters.values()
+        one.default is not one.empty or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL, one.VAR_KEYWORD)
+        for one in signature.parameters.values()
     )
 
 

@@ -40,7 +40,6 @@ from vlad.translate.source import Text
 from vlad.translate.syntax import form, name, quoted, string
 
 
-
 @dataclass(frozen=True, slots=True)
 class Rest:
     """What follows a statement.
@@ -315,7 +314,12 @@ class Statements(Conditions):
                 left = form(span, "%py-own", left)
         if isinstance(node.op, ast.Add) and max(kinds) == OTHER:
             value: Syntax = self.operated(
-                node.op, left, right, kinds, node, lambda left, right: form(span, "%py-increased", left, right)
+                node.op,
+                left,
+                right,
+                kinds,
+                node,
+                lambda left, right: form(span, "%py-increased", left, right),
             )
         else:
             value = self.binary(node.op, left, right, kinds, node)
@@ -348,9 +352,7 @@ class Statements(Conditions):
         after = self.updated(node.value, self.variable(changed, scope), scope)
         return self.let([(name(own, span), after)], rest.emit(scope.bind(changed.id, own)), span)
 
-    def _append(
-        self, node: ast.Expr, call: ast.Call, changed: ast.Name, scope: Scope, rest: Rest
-    ) -> Syntax:
+    def _append(self, node: ast.Expr, call: ast.Call, changed: ast.Name, scope: Scope, rest: Rest) -> Syntax:
         span = self.span(node)
         if len(call.args) != 1 or call.keywords:
             raise self.refuse("this call of append", node, "it takes one value")

@@ -53,7 +53,7 @@ def is_code(value: Any) -> bool:
 def translation(function: FunctionType, outside: Outside) -> Translation:
     """Translate a Python function. Raises VladError if it is outside the language, or its text is not to be found."""
     node, text = node_of(function)
-    note_records(function)
+    note_records(function, outside)
     whole = Statements(function, text, outside)
     span = text.span(node)
     for variable, cell in whole.cells.items():
@@ -67,7 +67,9 @@ def translation(function: FunctionType, outside: Outside) -> Translation:
     if whole.captured:
         names = Form(tuple([name(whole.own_name(one), span) for one in whole.captured]), None, span)
         syntax = form(span, "lambda", names, syntax)
-    return Translation(syntax, tuple(whole.captured), tuple(whole.reads.values()), span, tuple(whole.refusals))
+    return Translation(
+        syntax, tuple(whole.captured), tuple(whole.reads.values()), span, tuple(whole.refusals)
+    )
 
 
 def raising(function: FunctionType, error: VladError) -> Translation:
