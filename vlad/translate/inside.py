@@ -202,10 +202,14 @@ def makes(value: ast.expr) -> bool:
 
 def _is_read_only_within(node: ast.AST, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
     """Does a comprehension keep nothing of a value? It goes through it, or reads its items."""
+    gone = [one.iter for one in ast.walk(node) if isinstance(one, ast.comprehension)]
+    views = [one.func for one in gone if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)]
     for around in ast.walk(node):
         for one in ast.iter_child_nodes(around):
             if isinstance(one, ast.Name) and one.id == shared:
                 reads = isinstance(around, ast.Subscript | ast.comprehension | ast.BinOp | ast.Compare)
+                if isinstance(around, ast.Attribute):
+                    reads = around.attr == "get" or (around.attr in _VIEWS and around in views)
                 if not reads and not (
                     isinstance(around, ast.Call) and around.func is not one and keeps_nothing(around)
                 ):
