@@ -145,6 +145,27 @@ def step(params, x, y, rate=0.1):
     assert names["loss"](moved, x, y) < names["loss"](params, x, y)
 
 
+def test_parameters_change_in_a_loop(session: vlad.Session) -> None:
+    names = names_of("""
+def f(x, steps=5):
+    params = {"w": x, "b": 0.0}
+    data = [(1.0, 2.0), (2.0, 3.0)]
+    for _ in range(steps):
+        value, grads = vlad.value_and_grad(lambda p: sum((p["w"] * a + p["b"] - b) ** 2 for a, b in data))(params)
+        for k in params:
+            params[k] -= 0.05 * grads[k]
+    return params
+
+def g(x, steps=5):
+    w, b = x, 0.0
+    for _ in range(steps):
+        dw, db = 2 * (w + b - 2) + 4 * (2 * w + b - 3), 2 * (w + b - 2) + 2 * (2 * w + b - 3)
+        w, b = w - 0.05 * dw, b - 0.05 * db
+    return {"w": w, "b": b}
+""")
+    assert session.function(names["f"])(3.0) == pytest.approx(names["g"](3.0))
+
+
 @pytest.mark.any_compiler
 def test_dicts_and_records_are_compiled() -> None:
     session = vlad.Session(tier="auto")

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from vlad.translate.calls import Calls
 from vlad.translate.expressions import Scope
 from vlad.translate.inside import OF_ITEMS, Inside, end_of, gone_through, makes, start_of
-from vlad.translate.known import known
+from vlad.translate.known import known, operator_of
 from vlad.translate.names import Function, bound_in, changed_by, free_in, nodes_in, targets
 
 
@@ -97,6 +97,9 @@ class Checks(Calls):
 
     def keeps_nothing_of(self, call: ast.Call) -> bool:
         """Does a call return nothing of its arguments, but their items at most?"""
+        if isinstance(call.func, ast.Call):  # of a derivative, which makes a structure of its own
+            operator = self.object_of(call.func.func, Scope({}))
+            return callable(operator) and operator_of(operator) is not None
         function = self.object_of(call.func, Scope({}))
         if function in (min, max):
             return len(call.args) == 1
