@@ -312,3 +312,15 @@ def test_replace_is_pythons(session: vlad.Session) -> None:
 
 def replaced(m: Model, x: float) -> Model:
     return replace(m, b=x)
+
+
+@pytest.mark.any_compiler
+def test_machine_code_for_a_list_takes_no_tuple_and_no_record(session: vlad.Session) -> None:
+    f = of("def f(xs): return sum(xs)", session)
+    for _ in range(3):
+        assert f([1.0, 2.0]) == 3.0 and vlad.grad(f)([1.0, 2.0]) == [1.0, 1.0]
+    for other in ((1.0, [2.0]), Model(1.0, [2.0])):  # type: ignore[arg-type]  # as in the language they are pairs
+        with pytest.raises(vlad.VladError):
+            f(other)
+        with pytest.raises(vlad.VladError):
+            vlad.grad(f)(other)
