@@ -10,7 +10,7 @@ compares the values of the names that its functions read.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import CellType, FunctionType
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
 from vlad.compile.calling.variants import Options
@@ -56,6 +56,7 @@ class FunctionCalls(Calls):
 class LinkedFunction:
     """One Python function in a session.
 
+    of           the class that it is a method of, if it is a class method
     cell         its global
     translation  None until it is needed
     uses         the functions that it calls, directly
@@ -63,8 +64,11 @@ class LinkedFunction:
     refusal      the error of a call, if here or in what it calls there is an attribute that nothing in use has
     """
 
-    def __init__(self, functions: Functions, python: FunctionType, cell: Global) -> None:
+    def __init__(
+        self, functions: Functions, python: FunctionType, cell: Global, of: type | None = None
+    ) -> None:
         self.functions = functions
+        self.of = of
         self.python = python
         self.cell = cell
         self.translation: Translation | None = None
@@ -132,7 +136,8 @@ class Functions:
         self.lock = calls.session._lock
         self.module = Module("python", top_level.library)
         self.module.on_redefine = top_level.module.on_redefine
-        self._linked: dict[int, LinkedFunction] = {}  # by the id of the function, which it keeps alive
+        # by the ids of the function, and of the class of a class method; it keeps them alive
+        self._linked: dict[tuple[int, int], LinkedFunction] = {}
         self._data: dict[int, tuple[Any, Global]] = {}
         self._library = top_level.library_names()
         self._pending: list[LinkedFunction] = []
@@ -144,11 +149,12 @@ class Functions:
         """A Python function as a procedure."""
         return Function(python_function(f), self._of(python_function(f)), options)
 
-    def _of(self, python: FunctionType) -> LinkedFunction:
-        found = self._linked.get(id(python))
+    def _of(self, python: FunctionType, of: type | None = None) -> LinkedFunction:
+        key = id(python), id(of)
+        found = self._linked.get(key)
         if found is None:
             cell = self.module.define(self._fresh(f"{python.__module__}.{python.__qualname__}"))
-            found = self._linked[id(python)] = LinkedFunction(self, python, cell)
+            found = self._linked[key] = LinkedFunction(self, python, cell, of)
         return found
 
     def _fresh(self, name: str) -> str:
@@ -170,8 +176,11 @@ class Functions:
     def cell(self, value: Any, name: str, span: Span, is_optional: bool = False) -> str:
         if isinstance(value, Function):
             value = value.python
+        of: type | None = None
+        if isinstance(value, MethodType) and isinstance(value.__self__, type):
+            value, of = value.__func__, value.__self__
         if isinstance(value, FunctionType):
-            linked = self._of(value)
+            linked = self._of(value, of)
             if not is_optional:
                 linked.is_needed = True
             if self._current is not None:
@@ -229,11 +238,11 @@ class Functions:
     def _translation(self, linked: LinkedFunction) -> Translation:
         """The translation of a function. Instead, a method of a class that may not be meant raises an error when it is called."""
         try:
-            return translation(linked.python, self)
+            return translation(linked.python, self, linked.of)
         except VladError as error:
             if linked.is_needed:
                 raise
-            return raising(linked.python, error)
+            return raising(linked.python, error, linked.of)
 
     def _value(self, linked: LinkedFunction, translated: Translation) -> Value:
         """The procedure of a translation."""

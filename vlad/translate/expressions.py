@@ -126,6 +126,7 @@ class Expressions(ABC):
         self.text = text
         self.outside = outside_
         self.captured: list[str] = []
+        self.fixed: dict[str, Any] = {}  # the class that a class method is of, by the name of its parameter
         self.reads: dict[str, Read] = {}  # the names outside that were looked up
         self.refusals: list[VladError] = []  # of attributes, which hold unless a class comes into use
         self.cells: dict[str, types.CellType] = {}  # of the closure
@@ -182,6 +183,8 @@ class Expressions(ABC):
 
     def global_value(self, key: str) -> Any:
         """The value of a name that no function here binds; MISSING if there is none."""
+        if key in self.fixed:
+            return self.fixed[key]
         cell = self.cells.get(key)
         if cell is not None:
             try:
@@ -547,6 +550,12 @@ class Expressions(ABC):
         return OTHER
 
 
+def is_of_class(value: Any) -> bool:
+    """Is it a class method, of a class?"""
+    is_method = isinstance(value, types.MethodType) and isinstance(value.__self__, type)
+    return is_method and isinstance(value.__func__, types.FunctionType)
+
+
 def is_flexible(node: Function) -> bool:
     """Has a function parameters that a call may leave out, or more?"""
     own = node.args
@@ -558,6 +567,8 @@ def static_part(kind: type, attribute: str) -> Any:
     found = inspect.getattr_static(kind, attribute, MISSING)
     if isinstance(found, staticmethod):
         return found.__func__
+    if isinstance(found, classmethod):
+        return types.MethodType(found.__func__, kind)
     is_plain = (
         isinstance(found, types.FunctionType) or hasattr(found, "python") or not hasattr(found, "__get__")
     )
@@ -578,6 +589,6 @@ def has_defaults(value: Any) -> bool:
 def signature_of(value: Any) -> inspect.Signature | None:
     """The signature of a Python function that is translated in turn."""
     function = getattr(value, "python", value)
-    if not isinstance(function, types.FunctionType):
+    if not isinstance(function, types.FunctionType) and not is_of_class(function):
         return None
     return inspect.signature(function)

@@ -31,7 +31,7 @@ from vlad.data.records import (
 from vlad.data.source import Span
 from vlad.reader.parser import Syntax
 from vlad.translate.dicts import DICT, Dicts, is_view
-from vlad.translate.expressions import ATTRIBUTES, END, OTHER, Outside, Scope, signature_of
+from vlad.translate.expressions import ATTRIBUTES, END, OTHER, Outside, Scope, signature_of, static_part
 from vlad.translate.iterations import Iteration
 from vlad.translate.reads import MISSING, Read
 from vlad.translate.syntax import empty_list, form, is_atom, name, quoted, string
@@ -341,7 +341,9 @@ class Records(Dicts):
                 else self._as_dict(record, x, span)
             )
         found = inspect.getattr_static(record.kind, method)
-        function = found.__func__ if isinstance(found, staticmethod) else found
+        function = (
+            static_part(record.kind, method) if isinstance(found, staticmethod | classmethod) else found
+        )
         signature = signature_of(function)
         if signature is None:
             message = string(
