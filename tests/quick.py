@@ -85,6 +85,7 @@ QUICK = (
     "test_session.py",
     "test_spelling.py",
     "translate/test_refusals.py",
+    "translate/test_structures.py::test_values_go_in_and_come_out",
 )
 FILES = frozenset(TESTS / entry.partition("::")[0] for entry in QUICK)
 

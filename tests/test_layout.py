@@ -77,7 +77,8 @@ ROOMS = (
     ("vlad.compile.programs", "whole uses check build export"),
     (
         "vlad.translate",
-        "syntax source refusals reads names desugar known iterations inside expressions turns dicts records arguments partials calls checks conditions statements translation",
+        "syntax source refusals reads names desugar known iterations inside expressions turns dicts records arguments "
+        "partials calls checks conditions statements translation",
     ),
     (
         "vlad.python",

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import vlad
 
@@ -33,6 +33,8 @@ class Text:
         self.wholes = ["n"]
         self.lists = ["xs"]
         self.changing: list[str] = []  # lists that the function made itself
+        self.dicts: list[str] = []  # with the keys a and b, and now and then c
+        self.records: list[str] = []
         self.functions: list[tuple[str, int]] = []
         self.protected: set[str] = set()  # variables that a loop or a function relies on
         self.loops = 0
@@ -74,8 +76,35 @@ class Text:
             lambda: f"(lambda a, b: a * b - {self.real(0)})({self.real(less)}, {self.real(less)})",
             lambda: f"({self.real(less)} {self.one_of('and', 'or')} {self.real(less)})",
         ]
+        kinds += [lambda: f"{self.record(less)}.{self.one_of('x', 'y', 'norm', 'turned().x')}"]
         if self.functions:
             kinds += [lambda: self.called(less)] * 2
+        if self.dicts:
+            kinds += [lambda: self.of_dict(less)] * 2
+        return self.random.choice(kinds)()
+
+    def record(self, depth: int) -> str:
+        kinds: list[Callable[[], str]] = [lambda: f"Point({self.real(depth - 1)}, y={self.real(0)})"]
+        if self.records:
+            kinds += [lambda: str(self.random.choice(self.records))] * 2
+        if depth > 0:
+            kinds += [
+                lambda: f"({self.record(depth - 1)} {self.one_of('+', '-')} {self.record(0)})",
+                lambda: f"{self.record(depth - 1)}._replace(x={self.real(0)})",
+            ]
+        return self.random.choice(kinds)()
+
+    def of_dict(self, depth: int) -> str:
+        own = self.random.choice(self.dicts)
+        kinds: list[Callable[[], str]] = [
+            lambda: f"{own}[{self.one_of(chr(34) + 'a' + chr(34), chr(34) + 'b' + chr(34))}]",
+            lambda: f'{own}.get("c", {self.real(depth - 1)})',
+            lambda: f"sum({own}.values())",
+            lambda: f'{{k: v * {self.real(0)} for k, v in {own}.items()}}["a"]',
+            lambda: f'({own}["c"] if "c" in {own} else {self.real(0)})',
+            lambda: f"len({own})",
+            lambda: f'{{**{own}, "b": {self.real(0)}}}["b"]',
+        ]
         return self.random.choice(kinds)()
 
     def called(self, depth: int) -> str:
@@ -149,12 +178,14 @@ class Text:
 
     def block(self, indent: int, depth: int, count: int) -> None:
         known = list(self.reals), list(self.lists), list(self.functions), list(self.changing)
+        structures = list(self.dicts), list(self.records)
         start = len(self.lines)
         for _ in range(count):
             self.statement(indent, depth)
         if len(self.lines) == start:
             self.add(indent, "pass")
         if indent > 1:
+            self.dicts, self.records = structures
             # what a branch binds may be unbound afterwards; now and then that is read, too
             keep = [one for one in self.reals if one not in known[0]] if self.chance(0.05) else []
             self.reals, self.lists, self.functions, self.changing = (
@@ -166,9 +197,23 @@ class Text:
 
     def statement(self, indent: int, depth: int) -> None:
         kinds: list[Callable[[int, int], None]] = [self.assigns, self.assigns, self.increases, self.swaps]
-        kinds += [self.makes_list, self.appends, self.sets_item]
+        kinds += [
+            self.makes_list,
+            self.appends,
+            self.sets_item,
+            self.makes_dict,
+            self.sets_key,
+            self.makes_record,
+        ]
         if depth > 0:
-            kinds += [self.branches, self.branches, self.counts, self.goes_through, self.repeats]
+            kinds += [
+                self.matches,
+                self.branches,
+                self.branches,
+                self.counts,
+                self.goes_through,
+                self.repeats,
+            ]
             if not self.loops and indent == 1:
                 kinds += [self.defines]
         if self.loops:
@@ -218,6 +263,47 @@ class Text:
                 f"{self.random.choice(usable)}[{self.whole(1)} % 2] {self.one_of('=', '+=')} {self.real(1)}",
             )
 
+    def makes_dict(self, indent: int, depth: int) -> None:
+        own = self.fresh("d")
+        self.add(indent, f'{own} = {{"a": {self.real(1)}, "b": {self.real(1)}}}')
+        self.dicts.append(own)
+
+    def sets_key(self, indent: int, depth: int) -> None:
+        usable = [one for one in self.dicts if one not in self.protected]
+        if usable:
+            own = self.random.choice(usable)
+            key, operator = self.one_of(('"a"', "="), ('"b"', "+="), ('"c"', "="))
+            self.add(indent, f"{own}[{key}] {operator} {self.real(1)}")
+
+    def makes_record(self, indent: int, depth: int) -> None:
+        usable = [one for one in self.records if one not in self.protected]
+        own = self.random.choice(usable) if usable and self.chance(0.6) else self.fresh("p")
+        self.add(indent, f"{own} = {self.record(2)}")
+        if own not in self.records:
+            self.records.append(own)
+
+    def matches(self, indent: int, depth: int) -> None:
+        subject = self.one_of(
+            f"({self.whole(1)}, {self.real(1)})",
+            f"[{self.whole(1)}, {self.real(1)}, {self.real(0)}]",
+            self.record(1),
+        )
+        self.add(indent, f"match {subject}:")
+        for kind in self.random.sample(range(6), self.random.randint(1, 3)):
+            bound = self.fresh("m")
+            pattern = [
+                f"(0, {bound})", f"(1 | 2, {bound}) if {bound} > {self.real(0)}", f"[_, *_, {bound}]", f"Point(x={bound})",
+                f"Point({bound}, _) if {self.truth(0)}", f"(_, {bound}, _)",
+            ][kind]  # fmt: skip
+            self.add(indent + 1, f"case {pattern}:")
+            self.reals.append(bound)
+            self.block(indent + 2, depth - 1, self.random.randint(1, 2))
+            if bound in self.reals:
+                self.reals.remove(bound)
+        if self.chance(0.6):
+            self.add(indent + 1, "case _:")
+            self.block(indent + 2, depth - 1, 1)
+
     def branches(self, indent: int, depth: int) -> None:
         self.add(indent, f"if {self.truth(2)}:")
         self.block(indent + 1, depth - 1, self.random.randint(1, 2))
@@ -234,7 +320,9 @@ class Text:
         self.add(indent, head)
         self.reals += reals
         self.wholes += wholes
-        through = [one for one in self.lists if one in head]  # a list is not changed in a loop over it
+        through = [
+            one for one in (*self.lists, *self.dicts) if one in head
+        ]  # a list is not changed in a loop over it
         protected = {*reals, *wholes, *through} - self.protected
         self.protected |= protected
         self.loops += 1
@@ -256,8 +344,10 @@ class Text:
 
     def goes_through(self, indent: int, depth: int) -> None:
         e, i = self.fresh("e"), self.fresh("i")
-        kind = self.random.randrange(4)
-        if kind == 0:
+        kind = self.random.randrange(5 if self.dicts else 4)
+        if kind == 4:
+            self.looped(indent, depth, f"for {i}, {e} in {self.random.choice(self.dicts)}.items():", [e], [])
+        elif kind == 0:
             self.looped(indent, depth, f"for {e} in {self.items(1)}:", [e], [])
         elif kind == 1:
             self.looped(indent, depth, f"for {i}, {e} in enumerate({self.items(1)}):", [e], [i])
@@ -287,6 +377,7 @@ class Text:
         name, count = self.fresh("f"), self.random.randint(1, 2)
         names = [self.fresh("a") for _ in range(count)]
         outer = self.reals, self.wholes, self.lists, self.changing, self.functions, self.loops
+        structures, self.dicts, self.records = (self.dicts, self.records), [], []
         captured = [one for one in self.reals if self.chance(0.3)]
         self.protected |= {*captured, "n", "xs"}
         self.reals, self.wholes, self.lists, self.changing, self.loops = (
@@ -304,6 +395,7 @@ class Text:
         self.add(indent + 1, f"return {self.real(2)}")
         self.protected = before
         self.reals, self.wholes, self.lists, self.changing, self.functions, self.loops = outer
+        self.dicts, self.records = structures
         self.functions.append((name, count))
 
     def text(self) -> str:
@@ -317,13 +409,33 @@ class Text:
         return "\n".join(self.lines) + "\n"
 
 
+class Point(NamedTuple):
+    """A class that the functions use."""
+
+    x: float
+    y: float
+
+    def __add__(self, other: Any) -> Point:
+        return Point(self.x + other.x, self.y - other.y)
+
+    def __sub__(self, other: Any) -> Point:
+        return Point(self.x - other.x, self.y * other.y)
+
+    @property
+    def norm(self) -> float:
+        return math.sqrt(self.x * self.x + self.y * self.y + 0.5)
+
+    def turned(self) -> Point:
+        return self._replace(x=self.y, y=-self.x)
+
+
 class TooLong(Exception):
     """A function that runs for too long to be compared."""
 
 
 def function_of(text: str, name: str) -> Callable[..., Any]:
     """The function f of a text, which is registered as notebooks do."""
-    names: dict[str, Any] = {"math": math, "__name__": "random_functions"}
+    names: dict[str, Any] = {"math": math, "Point": Point, "__name__": "random_functions"}
     run(text, name, names)
     found: Callable[..., Any] = names["f"]
     return found
@@ -387,13 +499,17 @@ ARGUMENTS = [(0.7, 3, [0.3, -1.2, 2.0]), (-1.3, 2, [1.5, 0.25]), (2.5, 5, [-0.4,
 
 
 def slope(f: Callable[..., Any], x: float, n: int, xs: list[float]) -> float | None:
-    """The central difference by x, if it settles."""
+    """The central difference by x, if it settles, and is the one from either side."""
     found = []
+    middle = outcome(lambda: f(x, n, list(xs)))
     for h in (1e-5, 1e-6):
         values = [outcome(lambda: f(x + h, n, list(xs))), outcome(lambda: f(x - h, n, list(xs)))]  # noqa: B023  # called at once
         if not all(isinstance(value, float | int) for value in values):
             return None
         found.append((values[0] - values[1]) / (2 * h))
+        sides = (values[0] - middle) / h, (middle - values[1]) / h
+        if not math.isclose(*sides, rel_tol=1e-2, abs_tol=1e-2):
+            return None
     return found[1] if math.isclose(*found, rel_tol=1e-3, abs_tol=1e-3) and abs(found[1]) < 1e6 else None
 
 

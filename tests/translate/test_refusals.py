@@ -170,7 +170,12 @@ REFUSED = [
     ("def f(x, xs):\n    return helper(x)", "helper(x)", "this call of helper", "missing"),
     ("def f(x, xs):\n    return open(x)", "open", "a call of open", "Python"),
     ("def f(x, xs):\n    a = b = [x]\n    a.append(x)\n    return b", "a.append(x)", "shares", ".copy()"),
-    ("def f(x, xs):\n    return [y for z in xs if (y := z) > 1], y", "y", "which a comprehension", "another name"),
+    (
+        "def f(x, xs):\n    return [y for z in xs if (y := z) > 1], y",
+        "y",
+        "which a comprehension",
+        "another name",
+    ),
     ("def f(x, xs):\n    f.y = x\n    return x", "f.y", "target", "names"),
     (
         "def f(x, xs):\n    return vlad.grad(helper, argnums=0)(x)",

@@ -1,8 +1,8 @@
 """Records: the classes of Python's whose instances translated functions take apart, and the symbols that stand for them.
 
 In: classes.  Out: `Record`s, for named tuples and frozen dataclasses. An instance is the chain of its fields behind the class's
-symbol (stdlib/python-structures.vlad). Translations decide by the known records what an attribute means; so `WITH_NAME` is what
-calls compare (translate/reads.py).
+symbol (stdlib/python-structures.vlad). Translations decide by the records in use in their session what an attribute means; so
+`InUse` is what calls compare (translate/reads.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from vlad.data.values import Symbol, symbol
 
 DICT = symbol("%dict")  # what a dict begins with
-EVERY, OPERATED = "", "+"  # the keys in `WITH_NAME` of all records, and of those that define operators
+EVERY, OPERATED = "", "+"  # the keys in `InUse` of all records, and of those that define operators
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,26 +26,29 @@ class Record:
     symbol    which stands for it
     fields    their names, in order
     is_tuple  is it a named tuple?
+    keys      its attributes, `EVERY`, and `OPERATED` if it defines operators
     """
 
     kind: type
     symbol: Symbol
     fields: tuple[str, ...]
     is_tuple: bool
+    keys: tuple[str, ...]
 
 
 # What a class must not define itself: then operators, loops and tests of its instances would not mean what they mean for fields.
-_REPLACED = tuple(
-    "__init__ __new__ __post_init__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __bool__ __len__ __iter__ __getitem__ __contains__ "
-    "__getattr__ __getattribute__ __setattr__ __reversed__ __index__ __float__ __int__ __round__ __divmod__ __rdivmod__ __abs__ "
-    "__iadd__ __isub__ __imul__ __itruediv__".split()
-)
+_REPLACED = (
+    "__init__", "__new__", "__post_init__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__len__",
+    "__iter__", "__getitem__", "__contains__", "__getattr__", "__getattribute__", "__setattr__", "__reversed__", "__index__",
+    "__float__", "__int__", "__round__", "__divmod__", "__rdivmod__", "__abs__", "__iadd__", "__isub__", "__imul__",
+    "__itruediv__",
+)  # fmt: skip
 # What it may define: the methods of operators, and of calls.
 _BINARY = "add sub mul truediv floordiv mod pow matmul"
 OPERATORS = ("__call__", "__neg__", *[f"__{side}{name}__" for name in _BINARY.split() for side in ("", "r")])
 _BASES = (object, tuple)
 BY_SYMBOL: dict[Symbol, Record] = {}
-WITH_NAME: dict[str, tuple[Record, ...]] = {}  # for each attribute: the known records that have it
+InUse = dict[str, tuple[Record, ...]]  # for each key: the records in use in a session that have it
 _known: weakref.WeakKeyDictionary[type, Record] = weakref.WeakKeyDictionary()
 
 
@@ -77,18 +80,26 @@ def _registered(kind: type) -> Record:
     fields: tuple[str, ...] = getattr(kind, "_fields", ()) if is_tuple else _expect_value(kind)
     for name in _REPLACED:
         if is_written(inspect.getattr_static(kind, name, None)):
-            raise NoRecord(f"{kind.__name__}, which defines {name},", "instances are their fields, and no more")
+            raise NoRecord(
+                f"{kind.__name__}, which defines {name},", "instances are their fields, and no more"
+            )
     base, number = f"%{kind.__module__}.{kind.__qualname__}", 1
     own = symbol(base)
     while own in BY_SYMBOL:
         number += 1
         own = symbol(f"{base}.{number}")
-    found = BY_SYMBOL[own] = Record(kind, own, fields, is_tuple)
     names = {*fields, *[name for one in kind.__mro__ if one not in _BASES for name in vars(one)]}
     defines = any(is_written(inspect.getattr_static(kind, name, None)) for name in OPERATORS)
-    for name in (*names, EVERY, *[OPERATED] * defines):
-        WITH_NAME[name] = (*WITH_NAME.get(name, ()), found)
+    keys = (*sorted(names), EVERY, *[OPERATED] * defines)
+    found = BY_SYMBOL[own] = Record(kind, own, fields, is_tuple, keys)
     return found
+
+
+def use(record: Record, in_use: InUse) -> None:
+    """Note that a record is in use."""
+    if record not in in_use.get(EVERY, ()):
+        for key in record.keys:
+            in_use[key] = (*in_use.get(key, ()), record)
 
 
 def _expect_value(kind: type) -> tuple[str, ...]:
@@ -96,10 +107,13 @@ def _expect_value(kind: type) -> tuple[str, ...]:
     parameters: Any = kind.__dataclass_params__  # type: ignore[attr-defined]  # of each dataclass
     if not parameters.frozen:
         raise NoRecord(
-            f"{kind.__name__}, a dataclass that can change,", "`@dataclass(frozen=True)` makes its instances values"
+            f"{kind.__name__}, a dataclass that can change,",
+            "`@dataclass(frozen=True)` makes its instances values",
         )
     if not parameters.eq:
-        raise NoRecord(f"{kind.__name__}, a dataclass with eq=False,", "its instances are compared by their fields")
+        raise NoRecord(
+            f"{kind.__name__}, a dataclass with eq=False,", "its instances are compared by their fields"
+        )
     from dataclasses import fields
 
     found = fields(kind)
@@ -107,7 +121,10 @@ def _expect_value(kind: type) -> tuple[str, ...]:
         if not one.init:
             raise NoRecord(f"{kind.__name__}, whose field {one.name} is no parameter,", "make it a property")
         if not one.compare:
-            raise NoRecord(f"{kind.__name__}, whose field {one.name} is not compared,", "instances are compared by all fields")
+            raise NoRecord(
+                f"{kind.__name__}, whose field {one.name} is not compared,",
+                "instances are compared by all fields",
+            )
     names = tuple([one.name for one in found])
     if set(inspect.signature(kind).parameters) != set(names):
         raise NoRecord(f"{kind.__name__}, whose parameters are not its fields,", "pass the fields themselves")
@@ -117,4 +134,6 @@ def _expect_value(kind: type) -> tuple[str, ...]:
 def is_written(value: Any) -> bool:
     """Is it a function of a text, and none that a decorator made?"""
     value = getattr(value, "__func__", getattr(value, "python", value))
-    return isinstance(value, types.FunctionType) and bool(linecache.getlines(value.__code__.co_filename, value.__globals__))
+    return isinstance(value, types.FunctionType) and bool(
+        linecache.getlines(value.__code__.co_filename, value.__globals__)
+    )

@@ -117,7 +117,7 @@ def _symbol_of(w: AbstractMachine, text: Any) -> Any:
     def one(text: Any) -> Any:
         if text.type.kind == "constant" and type(text.type.of) is String:
             return w.constant(symbol(text.type.of.text))
-        return w.left_out("symbols of computed texts are")
+        return w.left_out("`string->symbol` is")
 
     return w.each(text, one)
 

@@ -88,6 +88,8 @@ class Apply(Protocol):
     is_of_python: bool  # whether its procedures are translated Python functions
     derived: dict[Any, tuple[Value, Value]]
 
+    def use(self, record: Record) -> None: ...
+
     def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value: ...
 
     def python_result(self, procedure: Value, argument: Value, options: Options | None = None) -> Any: ...
@@ -160,12 +162,21 @@ class Procedure:
         return self.value
 
     def renewed_for(self, arguments: tuple[Any, ...]) -> Value:
-        """The same for a call: a record among the arguments may be of a class that nothing has used before."""
-        try:
-            return self.renewed()
-        except VladError:
+        """The same for a call. Raises VladError if it has an attribute that nothing in use has; a record among the arguments may
+        be of a class that nothing has used before.
+        """
+        self.renewed()
+        if self.refusal() is not None:
             self.packed(arguments)
-            return self.renewed()
+            self.renewed()
+            error = self.refusal()
+            if error is not None:
+                raise error
+        return self.value
+
+    def refusal(self) -> VladError | None:
+        """The error of a call, if it is known without one (functions.py)."""
+        return None
 
     def completed(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call in the order of the parameters, with defaults, if it has names for them (functions.py)."""
@@ -471,30 +482,21 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
                 hint="`vlad.loads(vlad.dumps(…), session)` makes the same of this one",
             )  # fmt: skip
         return value.value
-    if isinstance(value, list | tuple):
-        parts = []
-        for part in value:
-            parts.append(part if type(part) is float else _from_python(part, apply))
-        if isinstance(value, list):
-            return list_of(parts)
-        if apply is None or not apply.is_of_python:
-            return tuple_of(parts)
-        items = tuple_of([*parts, TUPLE])
-        return (_record_of(value).symbol, items) if hasattr(kind, "_fields") else items
+    if isinstance(value, list):
+        return list_of(_each_from(value, apply))
+    if apply is not None and apply.is_of_python:
+        structure = _structure_of_python(value, apply)
+        if structure is not None:
+            return structure
+    if isinstance(value, tuple):
+        return tuple_of(_each_from(value, apply))
     if isinstance(value, dict):
-        if apply is not None and apply.is_of_python:
-            return DICT, list_of([(_key(key, apply), _from_python(part, apply)) for key, part in value.items()])
-        pairs = []
-        for key, part in value.items():
-            pairs.append((_from_python(key, apply), _from_python(part, apply)))
-        return list_of(pairs)
+        return list_of([(_from_python(key, apply), _from_python(part, apply)) for key, part in value.items()])
     if is_array(value):
         return tensor_of(value)
     fields = _record(value)
     if fields is not None:
-        if apply is None or not apply.is_of_python:
-            return _from_python(fields, apply)
-        return _record_of(value).symbol, list_of([_from_python(part, apply) for part in fields])
+        return _from_python(fields, apply)
     if isinstance(value, Opaque):
         return value
     if callable(value) and apply is not None:
@@ -506,12 +508,32 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
     )
 
 
-def _record_of(value: Any) -> Record:
-    """What is known of the class of a record. Raises NoCounterpart."""
+def _each_from(values: Sequence[Any], apply: Apply | None) -> list[Value]:
+    parts = []
+    for part in values:
+        parts.append(part if type(part) is float else _from_python(part, apply))
+    return parts
+
+
+def _structure_of_python(value: Any, apply: Apply) -> Value | None:
+    """A tuple, a dict or a record for a translated function; None for other values."""
+    if isinstance(value, tuple):
+        items = tuple_of([*_each_from(value, apply), TUPLE])
+        return (_record_of(value, apply).symbol, items) if hasattr(type(value), "_fields") else items
+    if isinstance(value, dict):
+        return DICT, list_of([(_key(key, apply), _from_python(part, apply)) for key, part in value.items()])
+    fields = _record(value)
+    return None if fields is None else (_record_of(value, apply).symbol, list_of(_each_from(fields, apply)))
+
+
+def _record_of(value: Any, apply: Apply) -> Record:
+    """What is known of the class of a record, which comes into use. Raises NoCounterpart."""
     try:
-        return record_of(type(value))
+        record = record_of(type(value))
     except NoRecord as error:
         raise _no_counterpart(f"An instance of {error.what}", error.hint) from None
+    apply.use(record)
+    return record
 
 
 def _key(key: Any, apply: Apply) -> Value:
@@ -618,7 +640,9 @@ def _like(model: Any, value: Value, leaf: Leaf) -> Any:
     end: Value = TUPLE if isinstance(model, tuple) else None  # what its parts may end with
     if not isinstance(model, list) and parts_held(model):
         seen = look(value)
-        if head_of(seen) is not None:  # the symbol that a dict or a record of a translated function begins with
+        if (
+            head_of(seen) is not None
+        ):  # the symbol that a dict or a record of a translated function begins with
             value, end = seen[1], TUPLE if isinstance(model, tuple) else NIL
     if isinstance(model, list):
         parts = []

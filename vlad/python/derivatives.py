@@ -71,6 +71,9 @@ class Derived(Procedure):
             self.recipe, self._made_of = (operator, text), self.of.value
         return self
 
+    def refusal(self) -> VladError | None:
+        return self.of.refusal()
+
     def renewed(self) -> Value:
         of = self.of.renewed()
         if self.recipe is not None and of is not self._made_of:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from vlad.compile.calling.variants import Options
-from vlad.data.errors import NoCounterpart, WrongOption
+from vlad.data.errors import NoCounterpart, VladError, WrongOption
 from vlad.data.values import Value
 from vlad.python.convert import Apply, Procedure
 
@@ -33,6 +33,8 @@ class Linked(Protocol):
 
     def text(self) -> str:
         """The translation."""
+
+    refusal: VladError | None
 
 
 class Function(Procedure, Generic[Parameters, Result]):
@@ -73,6 +75,9 @@ class Function(Procedure, Generic[Parameters, Result]):
 
         def __call__(self, *arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
             raise NotImplementedError
+
+    def refusal(self) -> VladError | None:
+        return self._linked.refusal
 
     def renewed(self) -> Value:
         value = self.value

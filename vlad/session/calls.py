@@ -11,6 +11,7 @@ from typing import Any
 
 from vlad.compile.calling.policy import Tiers
 from vlad.compile.calling.variants import Options
+from vlad.data.records import Record
 from vlad.data.values import Primitive, Value
 from vlad.python.convert import Guard, Procedure
 
@@ -58,6 +59,9 @@ class Calls:
                 )
         value = session.apply(procedure, argument, options)
         return value if type(value) is float else session._as_python(value)
+
+    def use(self, record: Record) -> None:
+        """Note that a record of Python's is in use (functions.py)."""
 
     def quicken(self, procedure: Procedure) -> None:
         """Let a procedure call machine code directly, while that is up to date; if another thread holds the lock, after a later

@@ -10,11 +10,12 @@ compares the values of the names that its functions read.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import CellType, FunctionType
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import VladError
+from vlad.data.records import InUse, Record, use
 from vlad.data.source import Span
 from vlad.data.values import Global, Value
 from vlad.evaluate.limits import deep_recursion
@@ -48,21 +49,32 @@ class FunctionCalls(Calls):
         self._linked.refresh()
         return super().python_result(procedure, argument, options)
 
+    def use(self, record: Record) -> None:
+        self._linked.functions.use(record)
+
 
 class LinkedFunction:
     """One Python function in a session.
 
+    of           the class that it is a method of, if it is a class method
     cell         its global
     translation  None until it is needed
     uses         the functions that it calls, directly
+    is_needed    must it have a translation? It may be a method of a class that is not meant
+    refusal      the error of a call, if here or in what it calls there is an attribute that nothing in use has
     """
 
-    def __init__(self, functions: Functions, python: FunctionType, cell: Global) -> None:
+    def __init__(
+        self, functions: Functions, python: FunctionType, cell: Global, of: type | None = None
+    ) -> None:
         self.functions = functions
+        self.of = of
         self.python = python
         self.cell = cell
         self.translation: Translation | None = None
         self.uses: dict[LinkedFunction, None] = {}
+        self.is_needed = False
+        self.refusal: VladError | None = None
         self.apply = FunctionCalls(functions.calls, self)
 
     def value(self) -> Value:
@@ -92,6 +104,13 @@ class LinkedFunction:
                     for read in one.translation.reads if one.translation else ():
                         guards[id(read.cell if read.names is None else read.names), read.key] = read.guard()
                 self.apply.guards = list(guards.values())
+                refusals = [
+                    error
+                    for one in self.reached()
+                    if one.is_needed and one.translation
+                    for error in one.translation.refusals
+                ]
+                self.refusal = refusals[0] if refusals else None
 
     def reached(self) -> list[LinkedFunction]:
         """This function, and all that it calls."""
@@ -117,23 +136,25 @@ class Functions:
         self.lock = calls.session._lock
         self.module = Module("python", top_level.library)
         self.module.on_redefine = top_level.module.on_redefine
-        self._linked: dict[int, LinkedFunction] = {}  # by the id of the function, which it keeps alive
+        # by the ids of the function, and of the class of a class method; it keeps them alive
+        self._linked: dict[tuple[int, int], LinkedFunction] = {}
         self._data: dict[int, tuple[Any, Global]] = {}
         self._library = top_level.library_names()
         self._pending: list[LinkedFunction] = []
         self._done: dict[LinkedFunction, Translation | None] = {}
         self._current: LinkedFunction | None = None
-        self._needed: set[LinkedFunction] = set()  # those that must have a translation, of those being linked
+        self.in_use: InUse = {}
 
     def function(self, f: Any, options: Options | None = None) -> Function[..., Any]:
         """A Python function as a procedure."""
         return Function(python_function(f), self._of(python_function(f)), options)
 
-    def _of(self, python: FunctionType) -> LinkedFunction:
-        found = self._linked.get(id(python))
+    def _of(self, python: FunctionType, of: type | None = None) -> LinkedFunction:
+        key = id(python), id(of)
+        found = self._linked.get(key)
         if found is None:
             cell = self.module.define(self._fresh(f"{python.__module__}.{python.__qualname__}"))
-            found = self._linked[id(python)] = LinkedFunction(self, python, cell)
+            found = self._linked[key] = LinkedFunction(self, python, cell, of)
         return found
 
     def _fresh(self, name: str) -> str:
@@ -146,16 +167,22 @@ class Functions:
 
     # What a translation asks (expressions.Outside).
 
+    def use(self, record: Record) -> None:
+        use(record, self.in_use)
+
     def is_taken(self, name: str) -> bool:
         return name in KEYWORDS or name in TABLE or name in PROCEDURES or name in self._library or name == "J"
 
     def cell(self, value: Any, name: str, span: Span, is_optional: bool = False) -> str:
         if isinstance(value, Function):
             value = value.python
+        of: type | None = None
+        if isinstance(value, MethodType) and isinstance(value.__self__, type):
+            value, of = value.__func__, value.__self__
         if isinstance(value, FunctionType):
-            linked = self._of(value)
+            linked = self._of(value, of)
             if not is_optional:
-                self._needed.add(linked)
+                linked.is_needed = True
             if self._current is not None:
                 self._current.uses[linked] = None
             if not linked.is_current() and linked not in self._pending and linked not in self._done:
@@ -184,7 +211,7 @@ class Functions:
         """Translate a function, and all that it calls, as far as they are not current."""
         self._pending = [one for one in linked.reached() if not one.is_current()] or [linked]
         done = self._done = {}
-        self._needed = {linked}
+        linked.is_needed = True
         try:
             while self._pending:
                 one = self._pending.pop()
@@ -194,8 +221,11 @@ class Functions:
                     done[one] = translated = self._translation(one)
                 self.top_level.define(one.cell, self._value(one, translated))
                 if not self._pending:  # a class that came into use has changed what an attribute means
-                    self._pending = [other for other, found in done.items() if found and not are_current([read.guard() for read in found.reads])]
-                    self._expect_known(done)
+                    self._pending = [
+                        other
+                        for other, found in done.items()
+                        if found and not are_current([read.guard() for read in found.reads])
+                    ]
         except BaseException:
             for one in done:
                 one.translation = None
@@ -205,23 +235,14 @@ class Functions:
         for one, found in done.items():  # once all that they call exist
             one.translation = found
 
-    def _expect_known(self, done: dict[LinkedFunction, Translation | None]) -> None:
-        """Raise the error of a function that has an attribute which nothing has, once all classes in use are known."""
-        for one, found in list(done.items()):
-            if found is not None and found.refusals and not self._pending:
-                if one in self._needed:
-                    raise found.refusals[0]
-                done[one] = raised = raising(one.python, found.refusals[0])
-                self.top_level.define(one.cell, self._value(one, raised))
-
     def _translation(self, linked: LinkedFunction) -> Translation:
-        """The translation of a function. One that is a method of a class which may not be meant raises an error when called instead."""
+        """The translation of a function. Instead, a method of a class that may not be meant raises an error when it is called."""
         try:
-            return translation(linked.python, self)
+            return translation(linked.python, self, linked.of)
         except VladError as error:
-            if linked in self._needed:
+            if linked.is_needed:
                 raise
-            return raising(linked.python, error)
+            return raising(linked.python, error, linked.of)
 
     def _value(self, linked: LinkedFunction, translated: Translation) -> Value:
         """The procedure of a translation."""

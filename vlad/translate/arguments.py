@@ -1,7 +1,7 @@
 """Arguments: those of a call in the order of the parameters, with defaults, `*` and `**`.
 
-In: a call, and the signature of what it calls.  Out: syntax for each parameter, and bindings around the call. A parameter `*args` is
-one of the procedure that has a tuple, and `**named` one that has a dict; so their numbers need not be known.
+In: a call, and the signature of what it calls.  Out: syntax for each parameter, and bindings around the call. A parameter
+`*args` is one of the procedure that has a tuple, and `**named` one that has a dict; so their numbers need not be known.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ class Arguments(Records):
 
     def expect_plain(self, node: ast.Call) -> None:
         """Raise VladError if the call of a function that is not known has `*` or `**`."""
-        spread = [*[one for one in node.args if isinstance(one, ast.Starred)], *[one for one in node.keywords if one.arg is None]]
+        spread = [
+            *[one for one in node.args if isinstance(one, ast.Starred)],
+            *[one for one in node.keywords if one.arg is None],
+        ]
         if spread:
             what = "`*` in this call" if isinstance(spread[0], ast.Starred) else "`**` in this call"
             raise self.refuse(what, spread[0], "write the arguments one by one")
@@ -57,9 +60,9 @@ class Arguments(Records):
         found = []
         for one in signature.parameters.values():
             if one.kind is one.VAR_POSITIONAL:
-                found.append(self.tuple_of(list(bound.get(one.name, ())), span))  # type: ignore[call-overload]  # a tuple
+                found.append(self.tuple_of(bound.get(one.name, ()), span))
             elif one.kind is one.VAR_KEYWORD:
-                found.append(self._dict_of(bound.get(one.name, {}), span))  # type: ignore[arg-type]  # a dict
+                found.append(self._dict_of(bound.get(one.name, {}), span))
             elif one.name in bound:
                 found.append(bound[one.name])
             elif default is not None:
@@ -84,7 +87,11 @@ class Arguments(Records):
         filled = by_place[: stops[0]] if stops else by_place
         is_spread = any(isinstance(one, ast.Starred) for one in node.args)
         takes = {one.kind: one.name for one in parameters}
-        if mappings and is_spread and any(one.kind in POSITIONAL and one.default is not one.empty for one in filled):
+        if (
+            mappings
+            and is_spread
+            and any(one.kind in POSITIONAL and one.default is not one.empty for one in filled)
+        ):
             raise self.refuse("`*` and `**` in one call", node, "write the arguments one by one")
         unknown = [one for one in named if one not in signature.parameters]
         if unknown and inspect.Parameter.VAR_KEYWORD not in takes:
@@ -93,7 +100,9 @@ class Arguments(Records):
         bindings: Bindings = []
         found: dict[str, Syntax] = {one: value for one, value in named.items() if one not in unknown}
         if is_spread:
-            self._by_place(node, filled, takes.get(inspect.Parameter.VAR_POSITIONAL), default, scope, bindings, found)
+            self._by_place(
+                node, filled, takes.get(inspect.Parameter.VAR_POSITIONAL), default, scope, bindings, found
+            )
         else:
             values = self.operands(node.args, scope)
             if len(values) > len(filled) and inspect.Parameter.VAR_POSITIONAL not in takes:
@@ -186,5 +195,9 @@ def signature_in_text(node: Function) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
-def _parameter(argument: ast.arg, kind: inspect._ParameterKind, default: ast.expr | None) -> inspect.Parameter:
-    return inspect.Parameter(argument.arg, kind, default=inspect.Parameter.empty if default is None else default)
+def _parameter(
+    argument: ast.arg, kind: inspect._ParameterKind, default: ast.expr | None
+) -> inspect.Parameter:
+    return inspect.Parameter(
+        argument.arg, kind, default=inspect.Parameter.empty if default is None else default
+    )

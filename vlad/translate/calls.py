@@ -9,13 +9,11 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-import inspect
 import re
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from vlad.data.errors import VladError
 from vlad.data.records import is_record
 from vlad.data.values import FALSE, TRUE
 from vlad.data.values import Value as Datum
@@ -24,11 +22,11 @@ from vlad.translate.arguments import signature_in_text
 from vlad.translate.dicts import DICT_METHODS
 from vlad.translate.expressions import METHODS, OTHER, TYPES, Scope, signature_of
 from vlad.translate.known import Known, known, operator_of
-from vlad.translate.names import Function, parameters
+from vlad.translate.names import parameters
 from vlad.translate.partials import Partials
 from vlad.translate.reads import MISSING
-from vlad.translate.syntax import empty_list, form, is_atom, literal, name
 from vlad.translate.records import Given
+from vlad.translate.syntax import empty_list, form, is_atom, literal, name
 
 
 class Calls(Partials):
@@ -53,7 +51,9 @@ class Calls(Partials):
             own = node.func
         if own is not None:
             signature = signature_in_text(own)
-            return self.call_of(node, callee, signature, lambda one: self.expression(one.default, scope), scope)
+            return self.call_of(
+                node, callee, signature, lambda one: self.expression(one.default, scope), scope
+            )
         if not node.keywords and any(isinstance(one, ast.Starred) for one in node.args):
             return form(span, "%py-apply", callee, self._spread(node.args, empty_list(span), scope))
         self.expect_plain(node)
@@ -203,7 +203,7 @@ def _isinstance(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
     given = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
     value = x.expression(node.args[0], scope)
     kept = value if is_atom(value) else name(x.fresh("value"), span)
-    tests = []
+    tests: list[Syntax] = []
     for one in given:
         kind = x.object_of(one, scope)
         of_records = x.is_of(kind, kept, one) if isinstance(kind, type) and kind is not tuple else []

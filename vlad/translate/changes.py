@@ -212,7 +212,11 @@ class Changes(Conditions):
         procedure = self._procedure(call, call.func)
         keys = [self.index(one, scope) for one in call.args[:1]]
         both = form(
-            span, procedure, self._part_at(root, path, scope, span), *keys, *self.operands(call.args[1:], scope)
+            span,
+            procedure,
+            self._part_at(root, path, scope, span),
+            *keys,
+            *self.operands(call.args[1:], scope),
         )
         popped, after = name(self.fresh("popped"), span), name(self.fresh("rest"), span)
         changed = self._with_part(root, path, after, scope, node)

@@ -12,7 +12,7 @@ from vlad.reader.parser import Syntax
 from vlad.translate.calls import Calls
 from vlad.translate.expressions import Scope
 from vlad.translate.inside import OF_ITEMS, Inside, end_of, gone_through, makes, start_of
-from vlad.translate.known import known
+from vlad.translate.known import known, operator_of
 from vlad.translate.names import Function, bound_in, changed_by, free_in, nodes_in, parameters, targets
 from vlad.translate.syntax import form
 
@@ -113,6 +113,9 @@ class Checks(Calls):
 
     def keeps_nothing_of(self, call: ast.Call) -> bool:
         """Does a call return nothing of its arguments, but their items at most?"""
+        if isinstance(call.func, ast.Call):  # of a derivative, which makes a structure of its own
+            operator = self.object_of(call.func.func, Scope({}))
+            return callable(operator) and operator_of(operator) is not None
         function = self.object_of(call.func, Scope({}))
         if function in (min, max):
             return len(call.args) == 1
@@ -153,13 +156,37 @@ class Checks(Calls):
                 hint = f"in Python it sees the last value of {sorted(changing)[0]}: make it by a function of that"
                 raise self.refuse("a function of a loop's variables that is kept", node, hint)
 
-    def expect_steady(self, node: ast.For) -> None:
-        """Raise VladError if a loop changes the list that it goes through: Python's would go through the changed one."""
+    def expect_steady(self, node: ast.For) -> bool:
+        """Raise VladError if a loop changes the list that it goes through: Python's would go through the changed one. A loop may
+        change the value of the key that a turn is about; if it does that to what must then be a dict, this is true.
+        """
+        has_keys = False
         listed_ = (
             set() if makes(node.iter) and not isinstance(node.iter, ast.List) else gone_through(node.iter)
         )
         for one in nodes_in(node.body):
             changed = changed_by(one)
             if changed is not None and changed.id in listed_:
+                if _is_of_turn(one, node):
+                    has_keys = True
+                    continue
                 hint = f"go through a copy: list({changed.id})"
                 raise self.refuse(f"a change of {changed.id} in the loop over it", changed, hint)
+        return has_keys and isinstance(node.iter, ast.Name)
+
+
+def _is_of_turn(change: ast.AST, loop: ast.For) -> bool:
+    """Is it `d[k] = …` in `for k in d` or `for k, v in d.items()`, where the body gives k no other value?"""
+    key = loop.target
+    match loop.iter:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=own), attr="items")):
+            key = key.elts[0] if isinstance(key, ast.Tuple) and key.elts else ast.Constant(None)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=own), attr="keys")) | ast.Name(id=own):
+            pass
+        case _:
+            return False
+    match change:
+        case ast.Subscript(value=ast.Name(id=changed), slice=ast.Name(id=index)):
+            is_key = isinstance(key, ast.Name) and key.id == index and changed == own
+            return is_key and index not in bound_in(loop.body)
+    return False

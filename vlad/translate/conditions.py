@@ -39,7 +39,13 @@ class Conditions(Checks):
         return self.bound(around, self._condition(test, scope, then, otherwise, span), span)
 
     def _joined(
-        self, base: str, emit: Emit, captured: Sequence[str], scope: Scope, span: Span, around: list[tuple[Syntax, Syntax]]
+        self,
+        base: str,
+        emit: Emit,
+        captured: Sequence[str],
+        scope: Scope,
+        span: Span,
+        around: list[tuple[Syntax, Syntax]],
     ) -> Emit:
         """A procedure of what several ways lead to, which takes the names that are assigned on them."""
         own = self.fresh(base)
@@ -55,13 +61,15 @@ class Conditions(Checks):
     def _condition(self, test: ast.expr, scope: Scope, then: Emit, otherwise: Emit, span: Span) -> Syntax:
         match test:
             case ast.BoolOp(op=operator, values=[first, *others]) if others:
-                rest = others[0] if len(others) == 1 else ast.copy_location(ast.BoolOp(operator, others), test)
+                rest = (
+                    others[0] if len(others) == 1 else ast.copy_location(ast.BoolOp(operator, others), test)
+                )
 
                 def more(scope: Scope) -> Syntax:
                     return self._condition(rest, scope, then, otherwise, span)
 
-                ways = (more, otherwise) if isinstance(operator, ast.And) else (then, more)
-                return self._condition(first, scope, *ways, span)
+                yes, no = (more, otherwise) if isinstance(operator, ast.And) else (then, more)
+                return self._condition(first, scope, yes, no, span)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self._condition(operand, scope, otherwise, then, span)
             case ast.NamedExpr(target=target, value=value):
@@ -74,7 +82,9 @@ class Conditions(Checks):
         before, test = lifted(test, self.refuse)
         bindings = []
         for one in before:
-            more_bindings, scope = self.turn_bindings(one.targets[0], self.expression(one.value, scope), scope)
+            more_bindings, scope = self.turn_bindings(
+                one.targets[0], self.expression(one.value, scope), scope
+            )
             bindings += more_bindings
         chosen = form(span, "if", self.test(test, scope), then(scope), otherwise(scope))
         return self.bound(bindings, chosen, span)
@@ -85,7 +95,9 @@ class Conditions(Checks):
             return self.expression(node.subject, scope)
         names = getattr(kind, "__match_args__", ())
         if not isinstance(kind, type) or node.place >= len(names):
-            raise self.refuse("so many patterns by place", node, f"the class has {', '.join(names) or 'none'}")
+            raise self.refuse(
+                "so many patterns by place", node, f"the class has {', '.join(names) or 'none'}"
+            )
         attribute = ast.copy_location(ast.Attribute(node.subject, names[node.place], ast.Load()), node)
         return self.expression(attribute, scope)
 

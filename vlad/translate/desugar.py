@@ -1,7 +1,7 @@
 """Statements that others express: `match`, and assignments within expressions.
 
 In: the tree of a function.  Out: the same tree, with `if` for `match`, and, as far as the order of evaluation allows, assignments
-before a statement for `:=` in it. What remains of `:=` stands where a condition decides whether it is evaluated; `Statements.chosen`
+before a statement for `:=` in it. What remains of `:=` stands where a condition decides whether it is evaluated; conditions.py
 binds it there. The nodes that this file adds have methods of translation as Python's have.
 """
 
@@ -103,12 +103,21 @@ class _Desugaring:
         for one in ast.walk(statement):
             if isinstance(one, COMPREHENSIONS) and _assigns(one):
                 self.expect_local(one)
-        field = next((one for one in ("value", "test", "iter") if isinstance(getattr(statement, one, None), ast.expr)), None)
+        field = next(
+            (one for one in ("value", "test", "iter") if isinstance(getattr(statement, one, None), ast.expr)),
+            None,
+        )
         if field is None or isinstance(statement, ast.While):
             return []
         lifting = _Lifting(self.refuse)
-        if isinstance(statement, ast.Expr) and changed_by(statement) is not None and isinstance(statement.value, ast.Call):
-            statement.value.args = [lifting.of(one) for one in statement.value.args]  # what it changes is no value here
+        if (
+            isinstance(statement, ast.Expr)
+            and changed_by(statement) is not None
+            and isinstance(statement.value, ast.Call)
+        ):
+            statement.value.args = [
+                lifting.of(one) for one in statement.value.args
+            ]  # what it changes is no value here
         else:
             setattr(statement, field, lifting.of(getattr(statement, field)))
         return list(lifting.found)
@@ -127,15 +136,23 @@ class _Desugaring:
         own = {one.target.id for one in ast.walk(comprehension) if isinstance(one, ast.NamedExpr)}
         for one in ast.walk(self.function):
             if isinstance(one, ast.Name) and one.id in own and id(one) not in inside:
-                raise self.refuse(f"{one.id}, which a comprehension assigns, here", one, "give one of the two another name")
+                raise self.refuse(
+                    f"{one.id}, which a comprehension assigns, here", one, "give one of the two another name"
+                )
 
     def repeated(self, loop: ast.While) -> list[ast.stmt]:
         """A loop whose test assigns, as an endless one that a test leaves."""
         if any(isinstance(one, ast.Break | ast.Continue) for other in loop.orelse for one in ast.walk(other)):
-            raise self.refuse("this `else` of a loop whose test assigns", loop.orelse[0], "assign in a statement before")
+            raise self.refuse(
+                "this `else` of a loop whose test assigns", loop.orelse[0], "assign in a statement before"
+            )
         leaves = _at(ast.Break(), loop.test)
-        test = _at(ast.If(_at(ast.UnaryOp(ast.Not(), loop.test), loop.test), [*loop.orelse, leaves], []), loop.test)
-        forever = ast.copy_location(ast.While(_at(ast.Constant(True), loop.test), [test, *loop.body], []), loop)
+        test = _at(
+            ast.If(_at(ast.UnaryOp(ast.Not(), loop.test), loop.test), [*loop.orelse, leaves], []), loop.test
+        )
+        forever = ast.copy_location(
+            ast.While(_at(ast.Constant(True), loop.test), [test, *loop.body], []), loop
+        )
         return [forever]
 
     # `match`.
@@ -154,7 +171,9 @@ class _Desugaring:
                 tests.append(case.guard)
             if all(isinstance(test, Capture) for test in tests):  # it fits in any case
                 bound: list[ast.stmt] = [
-                    _at(ast.Assign([test.target], test.value), test) for test in tests if isinstance(test, Capture)
+                    _at(ast.Assign([test.target], test.value), test)
+                    for test in tests
+                    if isinstance(test, Capture)
                 ]
                 result = [*bound, *case.body]
                 continue
@@ -172,7 +191,8 @@ class _Desugaring:
         """The conditions under which a value fits a pattern, in the order of their evaluation."""
 
         def test(procedure: str, *more: ast.expr) -> ast.expr:
-            return _at(Tested(procedure, [subject, *more]), pattern)
+            found: ast.expr = _at(Tested(procedure, [subject, *more]), pattern)
+            return found
 
         match pattern:
             case ast.MatchValue(value=value):
@@ -183,7 +203,12 @@ class _Desugaring:
                 found = [] if inner is None else self.tests(inner, subject)
                 return found if name is None else [*found, _capture(name, subject, pattern)]
             case ast.MatchOr(patterns=patterns):
-                return [_at(ast.BoolOp(ast.Or(), [_all(self.tests(one, subject), one) for one in patterns]), pattern)]
+                return [
+                    _at(
+                        ast.BoolOp(ast.Or(), [_all(self.tests(one, subject), one) for one in patterns]),
+                        pattern,
+                    )
+                ]
             case ast.MatchSequence(patterns=patterns):
                 return self.of_sequence(patterns, subject, pattern)
             case ast.MatchMapping(keys=keys, patterns=patterns, rest=rest):
@@ -191,7 +216,10 @@ class _Desugaring:
                 for key, inner in zip(keys, patterns, strict=True):
                     found.append(_at(ast.Compare(key, [ast.In()], [subject]), inner))
                     found += self.of_part(inner, _at(ast.Subscript(subject, key, ast.Load()), inner))
-                others = _at(Computed("%py-without", [subject, _at(ast.List(list(keys), ast.Load()), pattern)]), pattern)
+                others = _at(
+                    Computed("%py-without", [subject, _at(ast.List(list(keys), ast.Load()), pattern)]),
+                    pattern,
+                )
                 return found if rest is None else [*found, _capture(rest, others, pattern)]
             case ast.MatchClass(cls=kind, patterns=patterns, kwd_attrs=names, kwd_patterns=named):
                 found = [_at(ast.Call(_at(Given(isinstance), pattern), [subject, kind], []), pattern)]
@@ -260,7 +288,7 @@ class _Lifting:
     def of(self, node: Any) -> Any:
         match node:
             case ast.NamedExpr(target=target, value=value) if not isinstance(node, Capture):
-                value = self.of_pop(value) if is_pop(value) else self.of(value)
+                value = self.of_pop(value) if isinstance(value, ast.Call) and is_pop(value) else self.of(value)
                 if target.id in self.read:
                     raise self.refuse("`:=` here", node, "assign in a statement of its own before")
                 self.found.append(_at(ast.Assign([target], value), node))
@@ -332,6 +360,7 @@ def _capture(own: str, value: ast.expr, place: ast.AST) -> ast.expr:
 
 
 def _all(tests: Sequence[ast.expr], place: ast.AST) -> ast.expr:
-    if not tests:
-        return _at(ast.Constant(True), place)  # type: ignore[no-any-return]  # an expression
-    return tests[0] if len(tests) == 1 else _at(ast.BoolOp(ast.And(), list(tests)), place)  # type: ignore[no-any-return]  # the same
+    if len(tests) == 1:
+        return tests[0]
+    found: ast.expr = _at(ast.BoolOp(ast.And(), list(tests)) if tests else ast.Constant(True), place)
+    return found

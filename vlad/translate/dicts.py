@@ -7,11 +7,11 @@ of the function has is a symbol there, so that the compiler knows its place.
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
-from vlad.data.source import Span
-from vlad.reader.parser import Form, Syntax
+from vlad.reader.parser import Syntax
 from vlad.translate.expressions import Scope
-from vlad.translate.iterations import Iteration, side_by_side
+from vlad.translate.iterations import Iteration
 from vlad.translate.syntax import empty_list, form, name, quoted
 from vlad.translate.turns import Turns
 
@@ -24,7 +24,11 @@ DICT_METHODS = {
 VIEWS = ("keys", "values", "items")
 
 
-def is_view(node: ast.expr) -> bool:
+class _View(ast.Call):
+    func: ast.Attribute
+
+
+def is_view(node: ast.expr) -> TypeGuard[_View]:
     """Is it `d.items()` or its kin?"""
     match node:
         case ast.Call(func=ast.Attribute(attr=method), args=[], keywords=[]):
@@ -88,13 +92,22 @@ class Dicts(Turns):
         """A call of `dict`."""
         span = self.span(node)
         if len(node.args) > 1 or any(isinstance(one, ast.Starred) for one in node.args):
-            raise self.refuse("this call of dict", node, "it takes a dict or a list of pairs, and values by name")
-        keys = [None if one.arg is None else ast.copy_location(ast.Constant(one.arg), one) for one in node.keywords]
+            raise self.refuse(
+                "this call of dict", node, "it takes a dict or a list of pairs, and values by name"
+            )
+        keys: list[ast.expr | None] = [
+            None if one.arg is None else ast.copy_location(ast.Constant(one.arg), one)
+            for one in node.keywords
+        ]
         named = ast.copy_location(ast.Dict(keys, [one.value for one in node.keywords]), node)
         if not node.args:
             return self._dict(named, scope)
         first = node.args[0]
-        given = self.listed(first, scope) if isinstance(first, ast.GeneratorExp) else self.expression(first, scope)
+        given = (
+            self.listed(first, scope)
+            if isinstance(first, ast.GeneratorExp)
+            else self.expression(first, scope)
+        )
         made = form(span, "%py-dict", given)
         return form(span, "%py-updated", made, self._dict(named, scope)) if keys else made
 
@@ -105,14 +118,16 @@ class Dicts(Turns):
             return form(span, "%py-updated", before, form(span, "%py-no-dict"))
         return form(span, "%py-updated", before, self.made_dict(node, scope))
 
-    def view(self, node: ast.Call, scope: Scope) -> Iteration:
+    def view(self, node: _View, scope: Scope) -> Iteration:
         """What a loop over `d.items()` or its kin goes through: the pairs themselves."""
-        assert isinstance(node.func, ast.Attribute)
         span, rest = self.span(node), self.fresh("rest")
         variable = name(rest, span)
         pairs = form(span, "%py-pairs", self.expression(node.func.value, scope))
         pair = form(span, "car", variable)
-        parts = {"keys": form(span, "%py-key-value", form(span, "car", pair)), "values": form(span, "cdr", pair)}
+        parts = {
+            "keys": form(span, "%py-key-value", form(span, "car", pair)),
+            "values": form(span, "cdr", pair),
+        }
         value = (parts["keys"], parts["values"]) if node.func.attr == "items" else parts[node.func.attr]
         return Iteration(
             (), ((rest, pairs),), (form(span, "pair?", variable),), value, (form(span, "cdr", variable),)

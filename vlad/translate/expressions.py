@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from vlad.data.errors import VladError
+from vlad.data.records import InUse, Record
 from vlad.data.source import Span
 from vlad.data.values import FALSE, TRUE
 from vlad.reader.parser import Form, Syntax
@@ -74,6 +75,11 @@ Emit = Callable[["Scope"], Syntax]
 class Outside(Protocol):
     """What a translation asks of the session that will evaluate it."""
 
+    in_use: InUse
+
+    def use(self, record: Record) -> None:
+        """Note that a record is in use."""
+
     def is_taken(self, name: str) -> bool:
         """Does a name mean something in the language?"""
 
@@ -120,6 +126,7 @@ class Expressions(ABC):
         self.text = text
         self.outside = outside_
         self.captured: list[str] = []
+        self.fixed: dict[str, Any] = {}  # the class that a class method is of, by the name of its parameter
         self.reads: dict[str, Read] = {}  # the names outside that were looked up
         self.refusals: list[VladError] = []  # of attributes, which hold unless a class comes into use
         self.cells: dict[str, types.CellType] = {}  # of the closure
@@ -176,6 +183,8 @@ class Expressions(ABC):
 
     def global_value(self, key: str) -> Any:
         """The value of a name that no function here binds; MISSING if there is none."""
+        if key in self.fixed:
+            return self.fixed[key]
         cell = self.cells.get(key)
         if cell is not None:
             try:
@@ -330,7 +339,9 @@ class Expressions(ABC):
             return literal(float(ast.literal_eval(node)), span)
         operand = self.expression(node.operand, scope)
         if isinstance(node.op, ast.USub):
-            return self.negated(operand, span) if self.kind(node.operand) == OTHER else form(span, "-", operand)
+            return (
+                self.negated(operand, span) if self.kind(node.operand) == OTHER else form(span, "-", operand)
+            )
         return form(span, "+", operand)
 
     def negated(self, x: Syntax, span: Span) -> Syntax:
@@ -539,6 +550,12 @@ class Expressions(ABC):
         return OTHER
 
 
+def is_of_class(value: Any) -> bool:
+    """Is it a class method, of a class?"""
+    is_method = isinstance(value, types.MethodType) and isinstance(value.__self__, type)
+    return is_method and isinstance(value.__func__, types.FunctionType)
+
+
 def is_flexible(node: Function) -> bool:
     """Has a function parameters that a call may leave out, or more?"""
     own = node.args
@@ -550,7 +567,11 @@ def static_part(kind: type, attribute: str) -> Any:
     found = inspect.getattr_static(kind, attribute, MISSING)
     if isinstance(found, staticmethod):
         return found.__func__
-    is_plain = isinstance(found, types.FunctionType) or hasattr(found, "python") or not hasattr(found, "__get__")
+    if isinstance(found, classmethod):
+        return types.MethodType(found.__func__, kind)
+    is_plain = (
+        isinstance(found, types.FunctionType) or hasattr(found, "python") or not hasattr(found, "__get__")
+    )
     return found if is_plain else MISSING
 
 
@@ -560,13 +581,14 @@ def has_defaults(value: Any) -> bool:
     if signature is None:
         return False
     return any(
-        one.default is not one.empty or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in signature.parameters.values()
+        one.default is not one.empty or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL, one.VAR_KEYWORD)
+        for one in signature.parameters.values()
     )
 
 
 def signature_of(value: Any) -> inspect.Signature | None:
     """The signature of a Python function that is translated in turn."""
     function = getattr(value, "python", value)
-    if not isinstance(function, types.FunctionType):
+    if not isinstance(function, types.FunctionType) and not is_of_class(function):
         return None
     return inspect.signature(function)

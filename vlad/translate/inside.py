@@ -118,9 +118,9 @@ class Inside:
         found: list[ast.AST] = []
         for statement in self.body:
             for node in ast.walk(statement):
-                if isinstance(node, ast.Name) and node.id == shared:
-                    if not self._leaves_parts(node, depth, keeps_nothing):
-                        found.append(node)
+                is_shared = isinstance(node, ast.Name) and node.id == shared
+                if is_shared and not self._leaves_parts(node, depth, keeps_nothing):
+                    found.append(node)
         return found
 
     def _leaves_parts(self, node: ast.Name, depth: int, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
@@ -150,7 +150,9 @@ class Inside:
                         method in ("copy", "pop", "clear", "index", "count", "shape", "size", "sum")
                         and count > 0
                     )
-                return isinstance(call, ast.Call) and all(count + 1 >= depth or makes_parts(one, depth - count - 1) for one in call.args)
+                return isinstance(call, ast.Call) and all(
+                    count + 1 >= depth or makes_parts(one, depth - count - 1) for one in call.args
+                )
             case ast.Compare() | ast.UnaryOp() | ast.FormattedValue() | ast.Return() | ast.Expr():
                 return True
             case ast.BinOp() | ast.For() | ast.comprehension():
@@ -247,7 +249,9 @@ class Inside:
 
 def _has_slice(index: ast.expr) -> bool:
     items = index.elts if isinstance(index, ast.Tuple) else [index]
-    return any(isinstance(one, ast.Slice) or (isinstance(one, ast.Constant) and one.value is ...) for one in items)
+    return any(
+        isinstance(one, ast.Slice) or (isinstance(one, ast.Constant) and one.value is ...) for one in items
+    )
 
 
 def start_of(node: ast.AST) -> tuple[int, int]:
@@ -331,10 +335,14 @@ def makes_parts(value: ast.expr, depth: int) -> bool:
 
 def _is_read_only_within(node: ast.AST, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
     """Does a comprehension keep nothing of a value? It goes through it, or reads its items."""
+    gone = [one.iter for one in ast.walk(node) if isinstance(one, ast.comprehension)]
+    views = [one.func for one in gone if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)]
     for around in ast.walk(node):
         for one in ast.iter_child_nodes(around):
             if isinstance(one, ast.Name) and one.id == shared:
                 reads = isinstance(around, ast.Subscript | ast.comprehension | ast.BinOp | ast.Compare)
+                if isinstance(around, ast.Attribute):
+                    reads = around.attr == "get" or (around.attr in _VIEWS and around in views)
                 if not reads and not (
                     isinstance(around, ast.Call) and around.func is not one and keeps_nothing(around)
                 ):

@@ -1,6 +1,6 @@
 """`functools.partial`: in calls, as a value outside, and of functions inside.
 
-In: partial objects of Python's, and calls that make one.  Out: syntax: calls with all arguments, and lambdas of those that are missing.
+In: partial objects of Python's, and calls that make one.  Out: calls with all arguments, and lambdas of those that are missing.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ class Partials(Arguments):
             callee, signature = self._completed(value, first)
         else:
             raise self.refuse("partial of this function", first, "write a lambda of the other arguments")
-        given = self.operands(node.args[1:], scope), {
-            str(one.arg): self.expression(one.value, scope) for one in node.keywords
-        }
+        given = (
+            self.operands(node.args[1:], scope),
+            {str(one.arg): self.expression(one.value, scope) for one in node.keywords},
+        )
         bindings = []
         kept: list[Syntax] = []
         for one in (*given[0], *given[1].values()):

@@ -1,8 +1,8 @@
 """Records: named tuples and frozen dataclasses, their attributes, methods and properties.
 
-In: attributes, and calls of methods and classes.  Out: syntax. Which class a value is of is known only when the function runs, so an
-attribute tests for the known records that have it (data/records.py); the compiler resolves these tests by types. What is known
-changes with the classes that come into use: so a translation depends on it as on a name outside.
+In: attributes, and calls of methods and classes.  Out: syntax. Which class a value is of is known only when the function runs, so
+an attribute tests for the records in use that have it (data/records.py); the compiler resolves these tests by types. What is
+known changes with the classes that come into use: so a translation depends on it as on a name outside.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from vlad.data.errors import VladError
 from vlad.data.records import (
     EVERY,
     OPERATED,
-    WITH_NAME,
     NoRecord,
     Record,
     is_record,
@@ -32,7 +31,7 @@ from vlad.data.records import (
 from vlad.data.source import Span
 from vlad.reader.parser import Syntax
 from vlad.translate.dicts import DICT, Dicts, is_view
-from vlad.translate.expressions import ATTRIBUTES, END, OTHER, Scope, signature_of
+from vlad.translate.expressions import ATTRIBUTES, END, OTHER, Outside, Scope, signature_of, static_part
 from vlad.translate.iterations import Iteration
 from vlad.translate.reads import MISSING, Read
 from vlad.translate.syntax import empty_list, form, is_atom, name, quoted, string
@@ -53,9 +52,9 @@ class Records(Dicts):
         """A value that the text does not name, such as a default."""
 
     def with_name(self, attribute: str) -> tuple[Record, ...]:
-        """The known records that have an attribute."""
-        found = WITH_NAME.get(attribute, MISSING)
-        self.reads[f".{attribute}"] = Read(WITH_NAME, attribute, None, found)
+        """The records in use that have an attribute."""
+        found = self.outside.in_use.get(attribute, MISSING)
+        self.reads[f".{attribute}"] = Read(self.outside.in_use, attribute, None, found)
         return found if isinstance(found, tuple) else ()
 
     def put_off(self, error: VladError, node: ast.AST, attribute: ast.Attribute, scope: Scope) -> Syntax:
@@ -67,17 +66,18 @@ class Records(Dicts):
         return form(span, "%py-no-attribute", x, string(attribute.attr, span))
 
     def iteration(self, node: ast.expr, scope: Scope) -> Iteration:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_view(node):
-            if not self.with_name(node.func.attr):
-                return self.view(node, scope)
+        if is_view(node) and not self.with_name(node.func.attr):
+            return self.view(node, scope)
         return super().iteration(node, scope)
 
     def record(self, kind: type, node: ast.AST) -> Record:
         """What is known of a class. Raises VladError if it is no record."""
         try:
-            return record_of(kind)
+            found = record_of(kind)
         except NoRecord as error:
             raise self.refuse(error.what.rstrip(","), node, error.hint) from None
+        self.outside.use(found)
+        return found
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Syntax:
         around = self.object_of(node.value, scope)
@@ -204,7 +204,9 @@ class Records(Dicts):
         found = [(one, inspect.getattr_static(one.kind, method, None)) for one in self.with_name(OPERATED)]
         return [(one, own) for one, own in found if signature_of(own) is not None and is_written(own)]
 
-    def _applied(self, record: Record, function: FunctionType, operands: Sequence[Syntax], span: Span) -> Syntax:
+    def _applied(
+        self, record: Record, function: FunctionType, operands: Sequence[Syntax], span: Span
+    ) -> Syntax:
         return form(span, self.outside.cell(function, function.__name__, span, True), *operands)
 
     def negated(self, x: Syntax, span: Span) -> Syntax:
@@ -238,9 +240,13 @@ class Records(Dicts):
             with contextlib.suppress(VladError):  # it takes other arguments
                 assert signature is not None
                 arms.append((one, self._applied(one, function, self.in_order(node, signature, given), span)))
-        message = string("in a translated function the arguments of a value that is called are given by place", span)
+        message = string(
+            "in a translated function the arguments of a value that is called are given by place", span
+        )
         otherwise = (
-            form(span, "%py-fails", string("TypeError", span), message) if named else form(span, x, *kept[1:count])
+            form(span, "%py-fails", string("TypeError", span), message)
+            if named
+            else form(span, x, *kept[1:count])
         )
         bindings = [(own, value) for own, value in zip(kept, values, strict=True) if own is not value]
         return self.bound(bindings, self._by_class(x, arms, otherwise, span), span)
@@ -265,7 +271,11 @@ class Records(Dicts):
         factory = None if own is None else own.default_factory
         if own is None or not callable(factory):
             return self.value_of(parameter.default, field, node)
-        simple = {list: empty_list(span), tuple: quoted(END, span), dict: form(span, "quote", form(span, DICT))}
+        simple = {
+            list: empty_list(span),
+            tuple: quoted(END, span),
+            dict: form(span, "quote", form(span, DICT)),
+        }
         if factory in simple:
             return simple[factory]
         if not isinstance(factory, FunctionType):
@@ -278,7 +288,7 @@ class Records(Dicts):
             str(one.arg): self.expression(one.value, scope) for one in node.keywords
         }
 
-    def bind(self, node: ast.Call, signature: inspect.Signature, given: Given) -> dict[str, Syntax]:
+    def bind(self, node: ast.Call, signature: inspect.Signature, given: Given) -> dict[str, Any]:
         """The arguments of a call by the names of the parameters. Raises VladError if they do not fit."""
         try:
             return dict(signature.bind(*given[0], **given[1]).arguments)
@@ -287,7 +297,11 @@ class Records(Dicts):
             raise self.refuse(f"this call of {ast.unparse(node.func)}", node, hint) from None
 
     def method_of_records(
-        self, node: ast.Call, method: ast.Attribute, scope: Scope, other: Callable[[Syntax, Given], Syntax] | None
+        self,
+        node: ast.Call,
+        method: ast.Attribute,
+        scope: Scope,
+        other: Callable[[Syntax, Given], Syntax] | None,
     ) -> Syntax | None:
         """A call of a method that known records have; None if none has it. `other`: the call for values that are no records."""
         found = self.with_name(method.attr)
@@ -297,7 +311,9 @@ class Records(Dicts):
         positional, named = self.given(node, scope)
         values = [self.expression(method.value, scope), *positional, *named.values()]
         is_one = len(found) == 1 and other is None
-        kept = values if is_one else [one if is_atom(one) else name(self.fresh("given"), span) for one in values]
+        kept = (
+            values if is_one else [one if is_atom(one) else name(self.fresh("given"), span) for one in values]
+        )
         if is_one and not is_atom(values[0]):
             kept = [name(self.fresh("given"), span), *values[1:]]
         x, count = kept[0], len(positional) + 1
@@ -319,12 +335,20 @@ class Records(Dicts):
                 raise self.refuse("arguments by name here", node, "give them by place")
             return form(span, self._part(record, method, x, node, is_one_of_many), *given[0])
         if record.is_tuple and method in ("_replace", "_asdict"):
-            return self.replaced(record, x, given, node) if method == "_replace" else self._as_dict(record, x, span)
+            return (
+                self.replaced(record, x, given, node)
+                if method == "_replace"
+                else self._as_dict(record, x, span)
+            )
         found = inspect.getattr_static(record.kind, method)
-        function = found.__func__ if isinstance(found, staticmethod) else found
+        function = (
+            static_part(record.kind, method) if isinstance(found, staticmethod | classmethod) else found
+        )
         signature = signature_of(function)
         if signature is None:
-            message = string(f"in a translated function there is no method {method} of {record.kind.__name__}", span)
+            message = string(
+                f"in a translated function there is no method {method} of {record.kind.__name__}", span
+            )
             return form(span, "%py-fails", string("TypeError", span), message)
         arguments = given if function is not found else ([x, *given[0]], given[1])
         try:
@@ -332,12 +356,18 @@ class Records(Dicts):
         except VladError as error:
             if not is_one_of_many:
                 raise
-            return form(span, "%py-fails", string("TypeError", span), string(error.hint or error.message, span))
+            return form(
+                span, "%py-fails", string("TypeError", span), string(error.hint or error.message, span)
+            )
         return form(span, self.outside.cell(function, method, span, is_one_of_many), *operands)
 
     @abstractmethod
     def arguments(
-        self, node: ast.Call, signature: inspect.Signature, default: Callable[[inspect.Parameter], Syntax], scope: Scope
+        self,
+        node: ast.Call,
+        signature: inspect.Signature,
+        default: Callable[[inspect.Parameter], Syntax],
+        scope: Scope,
     ) -> tuple[list[tuple[Syntax, Syntax]], list[Syntax]]:
         """Bindings around a call, and its arguments in the order of the parameters (arguments.py)."""
 
@@ -356,7 +386,9 @@ class Records(Dicts):
         return self.made(record, parts, span)
 
     def _as_dict(self, record: Record, x: Syntax, span: Span) -> Syntax:
-        pairs = [form(span, "cons", quoted(one, span), self.field(record, one, x, span)) for one in record.fields]
+        pairs = [
+            form(span, "cons", quoted(one, span), self.field(record, one, x, span)) for one in record.fields
+        ]
         return form(span, "list", quoted(DICT, span), *pairs)
 
     def replace(self, node: ast.Call, scope: Scope) -> Syntax:
@@ -373,9 +405,12 @@ class Records(Dicts):
         values = [*positional, *named.values()]
         kept = [one if is_atom(one) else name(self.fresh("given"), span) for one in values]
         arms = [
-            (one, self.replaced(one, kept[0], ([], dict(zip(named, kept[1:], strict=True))), node)) for one in found
+            (one, self.replaced(one, kept[0], ([], dict(zip(named, kept[1:], strict=True))), node))
+            for one in found
         ]
-        otherwise = form(span, "%py-fails", string("TypeError", span), string("no record of such fields", span))
+        otherwise = form(
+            span, "%py-fails", string("TypeError", span), string("no record of such fields", span)
+        )
         bindings = [(own, value) for own, value in zip(kept, values, strict=True) if own is not value]
         return self.bound(bindings, self._by_class(kept[0], arms, otherwise, span), span)
 
@@ -388,8 +423,8 @@ class Records(Dicts):
         return [form(span, "%py-of?", x, quoted(one.symbol.name, span)) for one in found]
 
 
-def note_records(function: FunctionType) -> None:
-    """Make known the records that a function names, in its text or its annotations."""
+def note_records(function: FunctionType, outside: Outside) -> None:
+    """Note that the records that a function names, in its text or its annotations, are in use."""
     seen: set[type] = set()
     work: list[Any] = [function.__globals__.get(one) for one in _names_in(function)]
     while work:
@@ -397,7 +432,7 @@ def note_records(function: FunctionType) -> None:
         if isinstance(kind, type) and kind not in seen and is_record(kind):
             seen.add(kind)
             with contextlib.suppress(NoRecord):
-                record_of(kind)
+                outside.use(record_of(kind))
             names = vars(sys.modules.get(kind.__module__, object))
             work += [names.get(one) for one in _names_of(kind.__annotations__)]
 

@@ -18,6 +18,7 @@ from vlad.reader.parser import Form, Syntax
 from vlad.translate.changes import Changes, Rest
 from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Outside, Scope
 from vlad.translate.inside import Inside
+from vlad.translate.iterations import listed
 from vlad.translate.names import (
     Function,
     appended_by,
@@ -28,8 +29,8 @@ from vlad.translate.names import (
     captured_in,
     changed_by,
     falls,
-    is_pop,
     free_in,
+    is_pop,
     jumps,
     leaves_often,
     nodes_in,
@@ -262,10 +263,19 @@ class Statements(Changes):
         """Several targets that get one value: `xs[i] = y = e`."""
         span = self.span(node)
         value, given = name(self.fresh("value"), span), self.expression(node.value, scope)
-        return self.let([(value, given)], self._assigned(node.targets, [value] * len(node.targets), scope, rest, node), span)
+        return self.let(
+            [(value, given)],
+            self._assigned(node.targets, [value] * len(node.targets), scope, rest, node),
+            span,
+        )
 
     def _assigned(
-        self, targets: Sequence[ast.expr], values: Sequence[Syntax], scope: Scope, rest: Rest, node: ast.Assign
+        self,
+        targets: Sequence[ast.expr],
+        values: Sequence[Syntax],
+        scope: Scope,
+        rest: Rest,
+        node: ast.Assign,
     ) -> Syntax:
         """Names and items that get values, one after the other."""
         if not targets:
@@ -428,8 +438,11 @@ class Statements(Changes):
 
     def _do_for(self, node: ast.For, scope: Scope, rest: Rest) -> Syntax:
         span = self.span(node)
-        self.expect_steady(node)
-        iteration = self.iteration(node.iter, scope)
+        if self.expect_steady(node):
+            keys = form(span, "%py-items", form(span, "%py-changing", self.expression(node.iter, scope)))
+            iteration = listed(keys, span, self.fresh)
+        else:
+            iteration = self.iteration(node.iter, scope)
 
         def turns(within: Scope, end: Emit, again: Emit) -> Syntax:
             bindings, inner = self.turn_bindings(node.target, iteration.value, within)

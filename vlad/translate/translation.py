@@ -50,12 +50,17 @@ def is_code(value: Any) -> bool:
     )
 
 
-def translation(function: FunctionType, outside: Outside) -> Translation:
-    """Translate a Python function. Raises VladError if it is outside the language, or its text is not to be found."""
+def translation(function: FunctionType, outside: Outside, of: type | None = None) -> Translation:
+    """Translate a Python function. `of`: the class, if it is a class method. Raises VladError if it is outside the language, or its
+    text is not to be found.
+    """
     node, text = node_of(function)
-    note_records(function)
+    note_records(function, outside)
     whole = Statements(function, text, outside)
     span = text.span(node)
+    if of is not None:
+        by_place = node.args.posonlyargs or node.args.args
+        whole.fixed[by_place.pop(0).arg] = of
     for variable, cell in whole.cells.items():
         try:
             if not is_code(cell.cell_contents):
@@ -67,15 +72,17 @@ def translation(function: FunctionType, outside: Outside) -> Translation:
     if whole.captured:
         names = Form(tuple([name(whole.own_name(one), span) for one in whole.captured]), None, span)
         syntax = form(span, "lambda", names, syntax)
-    return Translation(syntax, tuple(whole.captured), tuple(whole.reads.values()), span, tuple(whole.refusals))
+    return Translation(
+        syntax, tuple(whole.captured), tuple(whole.reads.values()), span, tuple(whole.refusals)
+    )
 
 
-def raising(function: FunctionType, error: VladError) -> Translation:
+def raising(function: FunctionType, error: VladError, of: type | None = None) -> Translation:
     """What stands for a function without a translation: a procedure of its parameters that raises a TypeError."""
     node, text = node_of(function)
     span = text.span(node)
     place = "" if error.span is None else f", at line {error.span.line}"
-    names = Form(tuple([name(one + ".", span) for one in parameters(node)]), None, span)
+    names = Form(tuple([name(one + ".", span) for one in parameters(node)[of is not None :]]), None, span)
     message = string(f"{function.__qualname__}: {error.message}{place}", span)
     body = form(span, "%py-fails", string("TypeError", span), message)
     return Translation(form(span, "lambda", names, body), (), (), span)

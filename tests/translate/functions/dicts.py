@@ -131,3 +131,14 @@ def adam(x: float = 3.0, steps: int = 5) -> float:
 
 def written(x: str = "a") -> str:
     return f"{({x: 'b'})} {({})}"
+
+
+def changed_while_looping(x: float = 2.0) -> list[Any]:
+    d, e, f = {"a": x, "b": 1.0}, {"a": x, "b": 1.0}, {"a": x, "b": 1.0}
+    for key in d:
+        d[key] = d[key] * 2
+    for key, value in e.items():
+        e[key] = value + e["a"]
+    for key in f.keys():
+        f[key] -= 1.0
+    return [d, e, f]

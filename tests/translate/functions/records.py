@@ -52,6 +52,10 @@ class Vector:
     def norm(self) -> float:
         return math.sqrt(self @ self)
 
+    @classmethod
+    def zero(cls, start: float = 0.0) -> Vector:
+        return cls(start, 0.0)
+
     @staticmethod
     def unit(angle: float) -> Vector:
         return Vector(math.cos(angle), math.sin(angle))
@@ -231,3 +235,7 @@ def a_tree(depth: int = 4, x: float = 0.5) -> float:
         return tree.left if tree.right is None else summed(tree.left) * 0.5 + summed(tree.right)
 
     return summed(grown(depth, 1.0))
+
+
+def class_methods(x: float = 2.0) -> list[Any]:
+    return [Vector.zero(), Vector.zero(x), Vector(x, x).zero(start=1.0), [Vector.zero(x).x for _ in range(2)]]

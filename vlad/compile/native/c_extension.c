@@ -125,11 +125,12 @@ static int measure(Call *call, PyObject *const *arguments) {
 
 static PyObject *fields; /* a function from a dataclass to the tuple of its fields, and from other objects to None */
 
-/* The parts within arguments, in the order of the structure, with new references. `depth` is that of tuples and lists. */
+/* The parts within arguments, in the order of the structure, with new references. `depth` is that of tuples and lists. `only_lists`: a
+   translated Python function distinguishes lists from tuples and records, whose ends and beginnings have symbols. */
 struct parts {
   char const *at, *end;
   PyObject **found;
-  int depth;
+  int depth, only_lists;
 };
 enum { MOST_DEPTH = 200 };
 
@@ -160,6 +161,8 @@ static int add_parts(struct parts *parts, PyObject *x) {
     if (parts->at < parts->end && *parts->at++ == LEAF) *parts->found++ = Py_NewRef(x), is_added = 1;
   } else if (PyList_Check(x) && kind->tp_iter == PyList_Type.tp_iter) {
     is_added = add_parts_of_rest(parts, x, NULL, 0);
+  } else if (parts->only_lists) {
+    is_added = 0;
   } else if (PyTuple_Check(x) && kind->tp_iter == PyTuple_Type.tp_iter) {
     is_added = add_parts_of_rest(parts, NULL, ((PyTupleObject *)x)->ob_item, PyTuple_GET_SIZE(x));
   } else {
@@ -377,11 +380,11 @@ static PyObject *called_with_parts(Call *call, PyObject *const *parts, int is_wh
 /* Is each argument a part? */
 static int is_direct(Call *call, Py_ssize_t count) { return call->is_flat && count == call->operands; }
 
-static PyObject *called(Call *call, PyObject *const *arguments, Py_ssize_t count, int is_whole) {
+static PyObject *called(Call *call, PyObject *const *arguments, Py_ssize_t count, int is_whole, int only_lists) {
   if (is_direct(call, count)) return called_with_parts(call, arguments, is_whole);
   PyObject *found[call->operands + 1];
   char const *at = PyBytes_AS_STRING(call->given);
-  struct parts parts = {at, at + PyBytes_GET_SIZE(call->given), found, 0};
+  struct parts parts = {at, at + PyBytes_GET_SIZE(call->given), found, 0, only_lists};
   int is_added = add_parts_of_rest(&parts, NULL, arguments, count);
   PyObject *result = NULL;
   if (is_added == 1 && parts.at == parts.end) result = called_with_parts(call, found, is_whole);
@@ -396,7 +399,7 @@ static PyObject *call_leaves(PyObject *self, PyObject *arguments, PyObject *name
   if (!PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &packed)) return NULL;
   Call *call = (Call *)self;
   if (!is_direct(call, PyTuple_GET_SIZE(packed))) Py_RETURN_NOTIMPLEMENTED;
-  return called(call, ((PyTupleObject *)packed)->ob_item, PyTuple_GET_SIZE(packed), 0);
+  return called(call, ((PyTupleObject *)packed)->ob_item, PyTuple_GET_SIZE(packed), 0, 0);
 }
 
 static void call_freed(PyObject *self) {
@@ -514,6 +517,12 @@ static int are_current(PyObject *guards) {
   return 1;
 }
 
+/* Is a procedure that of a translated Python function, or its derivative? Only these have a list of guards. */
+static int is_of_python(PyObject *self) {
+  PyObject *guards = *(PyObject **)((char *)self + guards_at);
+  return guards && PyList_Check(guards);
+}
+
 /* A result from leaves, by the method `_shaped` of procedures that reshape; NULL and NotImplemented are passed on. Steals the reference
    to the leaves. */
 static PyObject *reshaped(PyObject *self, PyObject *leaves) {
@@ -534,7 +543,7 @@ static PyObject *packed_from(PyObject *const *arguments, Py_ssize_t count) {
 static PyObject *restructured(PyObject *self, Call *call, PyObject *const *arguments, Py_ssize_t count) {
   static PyObject *name;
   if (!name && !(name = PyUnicode_InternFromString("_restructured"))) return NULL;
-  PyObject *leaves = called(call, arguments, count, 0), *packed = NULL;
+  PyObject *leaves = called(call, arguments, count, 0, is_of_python(self)), *packed = NULL;
   if (!leaves || leaves == Py_NotImplemented) return leaves;
   PyObject *result = (packed = packed_from(arguments, count))
                          ? PyObject_CallMethodObjArgs(self, name, leaves, call->form, packed, NULL) : NULL;
@@ -549,8 +558,8 @@ static PyObject *by_quick(PyObject *self, PyObject *quick, PyObject *const *argu
   PyObject *leaves = PyTuple_GET_ITEM(quick, 0);
   if (Py_TYPE(leaves) == &Call_Type) {
     Call *call = (Call *)leaves;
-    if (!reshapes) return called(call, arguments, count, 1);
-    if (is_direct(call, count) && call->is_row) return reshaped(self, called(call, arguments, count, 0));
+    if (!reshapes) return called(call, arguments, count, 1, is_of_python(self));
+    if (is_direct(call, count) && call->is_row) return reshaped(self, called(call, arguments, count, 0, is_of_python(self)));
     if (reshapes & RESTRUCTURES) return restructured(self, call, arguments, count);
     Py_RETURN_NOTIMPLEMENTED;
   }
