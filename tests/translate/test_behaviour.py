@@ -201,6 +201,8 @@ def test_it_is_compiled_on_request() -> None:
     f = vlad.Session(tier="auto").function(names_of("def f(x, n): return x * n")["f"])
     assert vlad.compile(f, 1.0, 2.0)(3.0, 4.0) == 12.0
     assert vlad.compile(vlad.grad(f), 1.0, 2.0)(3.0, 4.0) == (4.0, 3.0)
+    g = vlad.Session(tier="auto").function(names_of("def g(x, n=3.0): return x * n")["g"])
+    assert vlad.compile(g, 1.0)(3.0) == 9.0 and vlad.compile(vlad.grad(g, argnums=0), 1.0)(3.0) == 3.0
 
 
 def test_it_is_pickled_by_its_name_or_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
