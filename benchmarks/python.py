@@ -75,7 +75,9 @@ def measured(name: str) -> dict[str, Any]:
     gradient = summed(slope(*w.arguments))
     first = time.perf_counter() - begun
     check_gradient(w, slope(*w.arguments))
-    vlad.compile(f, *w.arguments)(*w.arguments)  # waits for the optimising C compiler, and fails if the call is not compiled
+    vlad.compile(f, *w.arguments)(
+        *w.arguments
+    )  # waits for the optimising C compiler, and fails if the call is not compiled
     vlad.compile(slope, *w.arguments)(*w.arguments)
     return {
         "python": least(lambda: w.f(*w.arguments)),
@@ -91,7 +93,10 @@ def check_gradient(w: Workload, gradient: tuple[Any, ...]) -> None:
     steps: then near is what the differences allow."""
     import numpy
 
-    directions = [numpy.cos(3.0 * numpy.arange(1, numpy.size(w.arguments[i]) + 1)).reshape(numpy.shape(w.arguments[i])) for i in w.by]
+    directions = [
+        numpy.cos(3.0 * numpy.arange(1, numpy.size(w.arguments[i]) + 1)).reshape(numpy.shape(w.arguments[i]))
+        for i in w.by
+    ]
     exact = sum(float(numpy.sum(d * numpy.asarray(g))) for d, g in zip(directions, gradient, strict=True))
 
     def moved(step: float) -> float:
@@ -106,7 +111,9 @@ def check_gradient(w: Workload, gradient: tuple[Any, ...]) -> None:
         differences = (moved(step) - moved(-step)) / (2 * step)
         errors.append(abs(differences - exact) / max(abs(exact), 1e-9))
     if min(errors) > 1e-3:
-        raise SystemExit(f"gradient of {w.f.__name__}: {exact}, which differences confirm to {min(errors):.1g} only")
+        raise SystemExit(
+            f"gradient of {w.f.__name__}: {exact}, which differences confirm to {min(errors):.1g} only"
+        )
 
 
 def others(python: str | None, chosen: list[Workload]) -> Times:
@@ -142,12 +149,27 @@ def rows(chosen: list[Workload], python: str | None) -> tuple[list[str], list[st
 
         value, gradient = own["value"], own["gradient"]
         numba, by_hand = of("value", "numba"), of("value", "C")
-        cells = [w.name, span(own["python"]), span(value), shown(numba), shown(by_hand), ratio(value, numba), ratio(value, by_hand)]
+        cells = [
+            w.name,
+            span(own["python"]),
+            span(value),
+            shown(numba),
+            shown(by_hand),
+            ratio(value, numba),
+            ratio(value, by_hand),
+        ]
         values.append(f"| {' | '.join(cells)} |")
         by_hand = of("gradient", "C")
         peers = [of("gradient", peer) for peer in PEERS[1:]]
         best = min([one for one in peers if one is not None], default=None)
-        cells = [w.name, span(own["first"]), span(gradient), f"{gradient / value:.1f}", shown(by_hand), ratio(gradient, by_hand)]
+        cells = [
+            w.name,
+            span(own["first"]),
+            span(gradient),
+            f"{gradient / value:.1f}",
+            shown(by_hand),
+            ratio(gradient, by_hand),
+        ]
         cells += [*map(shown, peers), ratio(gradient, best)]
         gradients.append(f"| {' | '.join(cells)} |")
         print(values[-1], gradients[-1], sep="\n", flush=True)

@@ -34,6 +34,9 @@ class Linked(Protocol):
     def text(self) -> str:
         """The translation."""
 
+    def texts(self) -> list[FunctionType]:
+        """This Python function, and all that it calls."""
+
 
 class Function(Procedure, Generic[Parameters, Result]):
     """A Python function that is translated and differentiated; it is translated when it is first used.
@@ -68,6 +71,10 @@ class Function(Procedure, Generic[Parameters, Result]):
     def text(self) -> str:
         """The translation, as text of the language."""
         return self._linked.text()
+
+    def texts(self) -> list[FunctionType]:
+        """The function itself, and all others that it calls, which are translated with it."""
+        return self._linked.texts()
 
     if TYPE_CHECKING:
 

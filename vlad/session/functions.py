@@ -103,6 +103,10 @@ class LinkedFunction:
                 work += one.uses
         return list(found)
 
+    def texts(self) -> list[FunctionType]:
+        self.refresh()
+        return [one.python for one in self.reached()]
+
     def is_current(self) -> bool:
         return self.translation is not None and are_current([read.guard() for read in self.translation.reads])
 

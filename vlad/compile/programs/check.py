@@ -114,9 +114,9 @@ def _checked(
             called.append(whole.instance(defined.value, operands, defined))
     at = [(step.span, line(_name(step), f"not known: {left_out[step].reason}")) for step in missing]
     program = whole.program(*called)
-    mistakes = list(_mistakes(program))
-    abouts = {about for about, _ in mistakes}
-    errors = _each_once([*_unbound(machine, steps), *[error for _, error in mistakes]])
+    found = list(mistakes(program))
+    abouts = {about for about, _ in found}
+    errors = _each_once([*_unbound(machine, steps), *[error for _, error in found]])
     types = whole.analysis.types
     instances = {step: whole.analysis.find(step.thunk[0], (), (types.constant(NIL),)) for step in bounded}
     if not errors:
@@ -343,7 +343,7 @@ def _unbound(machine: Machine, steps: Steps) -> Iterator[VladError]:
                     yield unbound_variable(atom.cell.name, atom.span)
 
 
-def _mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:
+def mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:
     """Errors that occur whenever they are reached, for any members of the unions on the path. Some conditions are followed, and
     errors behind them are marked: comparisons of reals, and tests whether a list of unknown length has more elements. Only the
     first iteration of a loop is followed: in later ones, something that the condition does not test may have ended, such as a
