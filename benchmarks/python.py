@@ -1,8 +1,9 @@
-"""Plain Python functions under `vlad.function`, beside other systems and C: `python benchmarks/python.py [--peers PYTHON] [--write] [ROW …]`.
+"""Plain Python functions under `vlad.function`, beside other systems and C:
+`python benchmarks/python.py [--peers PYTHON] [--write] [ROW …]`.
 
-The functions of peers/python_functions.py are run by Python itself, compiled by vlad, with their gradients, and, with the interpreter
-PYTHON, which has their packages, by the systems of peers/python.py; peers/../c/python.c has some of them by hand. Each result is
-compared before it is timed: a wrong one ends the run. Times are the least of many batches in one run. `--write` writes PYTHON.md.
+The functions of peers/python_functions.py are run by Python itself, compiled by vlad, with their gradients, and, by the
+interpreter PYTHON, which has their packages, in the systems of peers/python.py; c/python.c has some of them by hand. Each result is
+compared: a wrong one ends the run. Times are the least of many batches in one run. `--write` writes PYTHON.md.
 """
 
 from __future__ import annotations
@@ -89,8 +90,8 @@ def measured(name: str) -> dict[str, Any]:
 
 
 def check_gradient(w: Workload, gradient: tuple[Any, ...]) -> None:
-    """Compare a directional derivative with central differences of the function itself. The function may be chaotic, or choose its
-    steps: then near is what the differences allow."""
+    """Compare a directional derivative with central differences of the function itself. Where it chooses its steps, or is steep,
+    these allow no more than that they are near."""
     import numpy
 
     directions = [
@@ -200,13 +201,15 @@ def main(words: list[str]) -> None:
         text = f"""# Python functions
 
 Made by `benchmarks/python.py` on {time.strftime("%d %B %Y")}: Python {platform.python_version()}, {os.cpu_count()} cores,
-{processor()}{versions(options.peers, PEERS)}.
+{processor()}
+{versions(options.peers, PEERS).removeprefix(", ")}.
 
-Plain functions of Python, the text of which is `benchmarks/peers/python_functions.py`, as they are: under `vlad.function`, in Python
-itself, and, values only, in Numba. In PyTorch (eager) and autograd the same text runs with their functions in place of those of
-`math` and NumPy. In JAX (jit) they are rewritten with `scan` and `while_loop`; where that has a number of turns that depends on data
-(pendulum, escape times, bisection), the gradient is in forward mode. C is by hand, with `gcc -O3 -march=native`, where it is. All
-but C are called from Python. `first` is the time of the first gradient, without cache. Results are compared before times are taken.
+Plain functions of Python, the text of which is `benchmarks/peers/python_functions.py`, as they are: under `vlad.function`, in
+Python itself, and, values only, in Numba. In PyTorch (eager) and autograd the same text runs with their functions in place of those
+of `math` and NumPy. In JAX (jit) they are rewritten with `scan` and `while_loop`; where that has a number of turns that depends on
+data (pendulum, escape times, bisection), the gradient is in forward mode. C is by hand, with `gcc -O3 -march=native`, where it is.
+All but C are called from Python. `first` is the time of the first gradient, without cache. Results are compared before times are
+taken.
 
 {HEAD}{chr(10).join(values)}
 
