@@ -2,8 +2,8 @@
 `python benchmarks/python.py [--peers PYTHON] [--write] [ROW …]`.
 
 The functions of peers/python_functions.py are run by Python itself, compiled by vlad, with their gradients, and, by the
-interpreter PYTHON, which has their packages, in the systems of peers/python.py; c/python.c has some of them by hand. Each result is
-compared: a wrong one ends the run. Times are the least of many batches in one run. `--write` writes PYTHON.md.
+interpreter PYTHON, which has their packages, in the systems of peers/python.py; c/python.c has some of them by hand. Each
+result is compared: a wrong one ends the run. Times are the least of many batches in one run. `--write` writes PYTHON.md.
 """
 
 from __future__ import annotations
@@ -204,12 +204,12 @@ Made by `benchmarks/python.py` on {time.strftime("%d %B %Y")}: Python {platform.
 {processor()}
 {versions(options.peers, PEERS).removeprefix(", ")}.
 
-Plain functions of Python, the text of which is `benchmarks/peers/python_functions.py`, as they are: under `vlad.function`, in
-Python itself, and, values only, in Numba. In PyTorch (eager) and autograd the same text runs with their functions in place of those
-of `math` and NumPy. In JAX (jit) they are rewritten with `scan` and `while_loop`; where that has a number of turns that depends on
-data (pendulum, escape times, bisection), the gradient is in forward mode. C is by hand, with `gcc -O3 -march=native`, where it is.
-All but C are called from Python. `first` is the time of the first gradient, without cache. Results are compared before times are
-taken.
+Plain functions of Python, the text of which is `benchmarks/peers/python_functions.py`, as they are: under `vlad.function`,
+in Python itself, and, values only, in Numba. In PyTorch (eager) and autograd the same text runs with their functions in place of
+those of `math` and NumPy. In JAX (jit) they are rewritten with `scan` and `while_loop`; where that has a number of turns that
+depends on data (pendulum, escape times, bisection), the gradient is in forward mode. C is by hand, with `gcc -O3 -march=native`,
+where it is. All but C are called from Python. `first` is the time of the first gradient, without cache. Results are compared
+before they are taken.
 
 {HEAD}{chr(10).join(values)}
 

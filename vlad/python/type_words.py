@@ -8,18 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from vlad.core.type_text import DEEPEST, MOST_EQUAL, MOST_PARTS, TypeText, procedure_name
+from vlad.core.type_text import MOST_EQUAL, MOST_PARTS, TypeText, procedure_name
 from vlad.core.types import Cell, Type, found
 from vlad.data.tensors import dtype_name
 from vlad.data.values import NIL, UNSPECIFIED, ZERO, Boolean, Role, String, Symbol
 from vlad.python.convert import NONE, TUPLE
 
 FLOAT = "float"
+MOST_ALTERNATIVES = 4
+DEPTH = 3  # nested structures; what is deeper is `…`
 ORDER = (FLOAT, "bool", "str")  # of alternatives; None is the last, as in Python's own
 
 
 class TypeWords(TypeText):
     """The texts of types as Python's values."""
+
+    def of(self, type_: Type, is_part: bool = True) -> str:
+        return self._text(type_, DEPTH, is_part)
 
     def together(self, several: Iterable[Type]) -> str:
         """One text for the types of a variable in several instances of its code."""
@@ -35,7 +40,7 @@ class TypeWords(TypeText):
         """The texts of the elements, if it is the type of a list."""
         found: list[str] = []
         while type_.kind == "pair":
-            found.append(self._text(type_.parts[0], DEEPEST - 1))
+            found.append(self._text(type_.parts[0], DEPTH - 1))
             type_ = self.types.canonical(type_.parts[1])
         return found if type_.of == NIL else None
 
@@ -104,7 +109,8 @@ def alternatives(texts: Iterable[str]) -> str:
     def place(text: str) -> int:
         return ORDER.index(text) if text in ORDER else len(ORDER) + (text == "None")
 
-    return " | ".join(sorted(dict.fromkeys(texts), key=place))
+    found = sorted(dict.fromkeys(texts), key=place)
+    return " | ".join(found if len(found) <= MOST_ALTERNATIVES else [*found[:MOST_ALTERNATIVES], "…"])
 
 
 def _counted(parts: list[str]) -> str:

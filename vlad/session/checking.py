@@ -13,7 +13,6 @@ from types import FunctionType
 from typing import Any
 
 from vlad.compile.programs.observe import Observation, observe
-from vlad.core.nodes import Variable
 from vlad.core.types import Type, Types
 from vlad.data.errors import VladError
 from vlad.data.source import Source, Span, in_library
@@ -114,20 +113,24 @@ def check(f: Any, *example: Any) -> Checked:
 
         f = function(f)
     f = session_procedure(f, "checked")
-    operands = example_operands(f, example)
-    arguments = tuple([from_python(one, f._apply) for one in f.completed(example, {})])
-    with f.session._lock:
-        return _checked(f, observe(f.session.machine, f.value, operands, arguments))
-
-
-def _checked(f: Procedure, seen: Observation) -> Checked:
-    words = TypeWords(seen.types)
-    takes = [words.of(seen.types.general(type_), is_part=False) for type_ in seen.arguments]
-    of, functions = f, list[FunctionType]()
+    of = f
     while isinstance(of, Derived):
         of = of.of
-    if isinstance(of, Function):
-        functions = of.texts()
+    arguments = tuple([from_python(one, f._apply) for one in f.completed(example, {})])
+
+    def observed(f: Procedure) -> Observation:
+        return observe(f.session.machine, f.value, example_operands(f, example), arguments)
+
+    with f.session._lock:
+        seen = observed(f)
+        return _checked(f, of, seen, seen if of is f else observed(of))
+
+
+def _checked(f: Procedure, of: Procedure, seen: Observation, primal: Observation) -> Checked:
+    """`of`: f, or that of which it is a derivative, whose variables are those of the program."""
+    words = TypeWords(seen.types)
+    takes = [words.of(seen.types.general(type_), is_part=False) for type_ in seen.arguments]
+    functions = of.texts() if isinstance(of, Function) else []
     refusal = seen.refusal
     span = refusal.span if refusal is not None and refusal.span and not in_library(refusal.span) else None
     result = NEVER if refusal is None else UNKNOWN
@@ -137,7 +140,7 @@ def _checked(f: Procedure, seen: Observation) -> Checked:
         f.__name__,
         dict(zip(of.taken().parameters, takes, strict=False)),
         result,
-        tuple(_PythonLines(seen, functions).found() if functions else _lines(seen)),
+        tuple(_PythonLines(primal, functions).found() if functions else _lines(primal)),
         refusal is None,
         refusal.reason if refusal is not None else None,
         str(span) if span is not None else None,
@@ -200,10 +203,10 @@ class _PythonLines:
         self.variables: dict[tuple[str, Source], list[tuple[Span, Type]]] = {}
         for name, span, type_ in seen.variables:
             self.variables.setdefault((name, span.source), []).append((span, type_))
-        self.values: dict[tuple[Source, int, int], dict[Variable, list[Type]]] = {}
-        for span, variable, type_ in seen.values:
+        self.values: dict[tuple[Source, int, int], dict[object, list[Type]]] = {}
+        for span, node, type_ in seen.values:
             of = self.values.setdefault((span.source, span.start, span.end), {})
-            of.setdefault(variable, []).append(type_)
+            of.setdefault(node, []).append(type_)
         # what is known of a name, and from where on
         self.known: dict[tuple[str, Source], list[tuple[int, str]]] = {}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.abstract_interpreter import Env, Result
 from vlad.compile.analysis.fixpoint import Analysis
@@ -18,7 +18,7 @@ from vlad.compile.ir.refusals import GROWING, TO_BOUND, Unbounded, Unsettled
 from vlad.compile.passes.order import has_thin, improved
 from vlad.compile.programs.check import mistakes
 from vlad.control.frame_stack import with_room
-from vlad.core.nodes import Binding, Variable, WrittenName
+from vlad.core.nodes import Binding, Call, WrittenName
 from vlad.core.types import Known, TooLarge, Type, Types
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_library
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 @dataclass(slots=True, eq=False)
 class Observation:
     """arguments, result  their types; None: it never returns, or the analysis does not end
-    variables         the types of the program's variables, by name and place: that of the procedure or loop for its parameters,
-                      otherwise that of the expression
-    values            the types of expressions, by place, in the order in which they are computed: the last variable of a place
-                      has the value of the whole expression
+    variables         the types of the program's variables, by name and place: that of the procedure or loop for its
+                      parameters, otherwise that of the expression
+    values            the types of expressions, by place, in the order in which they are computed: the last node of a place
+                      has the value of the whole expression. Not in transformed code, where it has a backpropagator, too
     errors            those that occur whenever they are reached
     refusal           why the call is not compiled
     """
@@ -44,7 +44,7 @@ class Observation:
     arguments: list[Type]
     result: Type | None = None
     variables: list[tuple[str, Span, Type]] = field(default_factory=list)
-    values: list[tuple[Span, Variable, Type]] = field(default_factory=list)
+    values: list[tuple[Span, object, Type]] = field(default_factory=list)
     errors: list[VladError] = field(default_factory=list)
     refusal: Unbounded | None = None
 
@@ -55,7 +55,7 @@ class _Observing(Analysis):
     def __init__(self, machine: Machine, strategy: Strategy) -> None:
         super().__init__(machine, strategy)
         self.bound: dict[tuple[str, Span, Type], None] = {}
-        self.expressions: dict[tuple[Span, Variable, Type], None] = {}
+        self.expressions: dict[tuple[Span, object, Type], None] = {}
 
     def enter(self, code: Code, fields: Sequence[Known], operands: Sequence[Known]) -> Result:
         lambda_ = self.machine.core_of(code)
@@ -69,10 +69,22 @@ class _Observing(Analysis):
         found = super()._rhs(binding, env, code)
         span: Span | None = getattr(binding.rhs, "span", None)
         if found is not None and span is not None and not in_library(span):
-            self.expressions[span, binding.variable, found.type] = None
+            if not code.transforms:
+                self._note(span, binding, found.type)
             if isinstance(binding.variable.name, WrittenName):
                 self.bound[binding.variable.name, span, found.type] = None
         return found
+
+    def _call(self, key: Any, call: Call, env: Env, tail: bool) -> Result:
+        found = super()._call(key, call, env, tail)
+        if tail and found is not None and call.span is not None and not in_library(call.span):
+            self._note(call.span, call, found.type)
+        return found
+
+    def _note(self, span: Span, node: object, type_: Type) -> None:
+        is_procedure = type_.kind == "closure"
+        if not (is_procedure and type_.of.transforms):
+            self.expressions[span, node, type_] = None
 
 
 def observe(
