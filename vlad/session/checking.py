@@ -32,6 +32,7 @@ from vlad.translate.source import Text, node_of
 
 NEVER = "never returns"
 UNKNOWN = "not known"
+HEADS = (ast.FunctionDef, ast.Lambda, ast.For, ast.While, ast.If, ast.IfExp, ast.Match)
 WIDEST = 60  # characters of a line of the program
 
 
@@ -201,12 +202,23 @@ class _PythonLines:
         self.functions = [node_of(function) for function in functions]
         self.words = TypeWords(seen.types)
         self.variables: dict[tuple[str, Source], list[tuple[Span, Type]]] = {}
+        self.parts: dict[tuple[Source, int, int], dict[str, list[Type]]] = {}
         for name, span, type_ in seen.variables:
             self.variables.setdefault((name, span.source), []).append((span, type_))
+            self.parts.setdefault(_key(span), {}).setdefault(name, []).append(type_)
         self.values: dict[tuple[Source, int, int], dict[object, list[Type]]] = {}
         for span, node, type_ in seen.values:
-            of = self.values.setdefault((span.source, span.start, span.end), {})
+            of = self.values.setdefault(_key(span), {})
             of.setdefault(node, []).append(type_)
+        # where names are bound, and the places of procedures, loops and branches, whose parameters have names, too
+        self.extents: dict[str, list[Span]] = {}
+        self.heads: set[tuple[Source, int, int]] = set()
+        for node, text in self.functions:
+            for one in ast.walk(node):
+                for target in _targets(one):
+                    self.extents.setdefault(target.id, []).append(_extent(one, text))
+                if isinstance(one, HEADS):
+                    self.heads.add(_key(text.span(one)))
         # what is known of a name, and from where on
         self.known: dict[tuple[str, Source], list[tuple[int, str]]] = {}
 
@@ -222,7 +234,6 @@ class _PythonLines:
         nodes = [
             one for one in ast.walk(node) if hasattr(one, "lineno") or isinstance(one, ast.comprehension)
         ]
-        bound = [(one, target) for one in nodes for target in _targets(one)]
         self._note_joins(nodes, text)
         shown: list[tuple[int, Span, str, str]] = []
         for one in sorted((one for one in nodes if hasattr(one, "lineno")), key=lambda n: text.span(n).start):
@@ -239,21 +250,38 @@ class _PythonLines:
                 if type_ is not None:
                     shown.append((span.start, span, "return", type_))
             for target in _targets(one):
-                at = text.span(target)
-                types = self._within(target.id, text, _extent(one, text)) or self._elsewhere(
-                    target.id, text, bound
-                )
-                type_ = None
-                if types:
-                    type_ = self._note(target.id, text, _extent(one, text).end, types)
-                elif isinstance(one, ast.Assign | ast.AnnAssign) and isinstance(one.value, ast.expr):
-                    type_ = self._of_value(one.value, text) if target in _plain_targets(one) else None
-                    if type_ is not None:
-                        self.known.setdefault((target.id, text.source), []).append((span.end, type_))
+                type_ = self._of_target(target, one, text)
                 if type_ is not None:
+                    at = text.span(target)
                     shown.append((at.start, at, target.id, type_))
         for _, place, name, type_ in sorted(shown, key=lambda one: one[0]):
             yield place, name, type_
+
+    def _of_target(self, target: ast.Name, node: ast.AST, text: Text) -> str | None:
+        """The type of a name that a node binds."""
+        extent = _extent(node, text)
+        types = self._within(target.id, text, extent) or self._part(target, node, text)
+        types = types or self._elsewhere(target.id, text)
+        if types:
+            return self._note(target.id, text, extent.end, types)
+        if isinstance(node, ast.For | ast.comprehension) and node.target is target and _is_range(node.iter):
+            return FLOAT  # a copy of the counter
+        value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        if value is None or target not in _plain_targets(node):
+            return None
+        type_ = self._of_value(value, text)
+        if type_ is not None:
+            self.known.setdefault((target.id, text.source), []).append((extent.end, type_))
+        return type_
+
+    def _part(self, target: ast.Name, node: ast.AST, text: Text) -> list[Type]:
+        """The types of a name in a tuple of targets: the parts of a value have variables of their own, in order."""
+        for around in ast.walk(node):
+            if isinstance(around, ast.Tuple | ast.List) and target in around.elts:
+                parts = self.parts.get(_key(text.span(around)), {})
+                if len(parts) == len(around.elts):
+                    return [*parts.values()][around.elts.index(target)]
+        return []
 
     def _note_joins(self, nodes: list[ast.AST], text: Text) -> None:
         """What holds of a name at the head of a loop, and after a statement whose paths meet."""
@@ -279,16 +307,23 @@ class _PythonLines:
         events = self.variables.get((name, text.source), ())
         return [type_ for span, type_ in events if extent.contains(span)]
 
-    def _elsewhere(self, name: str, text: Text, bound: list[tuple[ast.AST, ast.Name]]) -> list[Type]:
+    def _elsewhere(self, name: str, text: Text) -> list[Type]:
         """The types of a name whose value was computed in another place, as that of a call is in the called function."""
-        extents = [_extent(one, text) for one, target in bound if target.id == name]
-        if len(extents) != 1:
+        own = self.extents.get(name, [])
+        if len([extent for extent in own if extent.source is text.source]) != 1:
             return []
-        return [type_ for (of, _), events in self.variables.items() if of == name for _, type_ in events]
+        return [
+            type_
+            for (of, _), events in self.variables.items()
+            for span, type_ in events
+            if of == name
+            and not any(extent.contains(span) for extent in own)
+            and _key(span) not in self.heads
+        ]
 
     def _of_value(self, value: ast.expr, text: Text) -> str | None:
         span = text.span(value)
-        types = self.values.get((text.source, span.start, span.end))
+        types = self.values.get(_key(span))
         if types:
             return self.words.together([*types.values()][-1])
         if isinstance(value, ast.Constant):
@@ -322,8 +357,16 @@ def _targets(node: ast.AST) -> list[ast.Name]:
     ]
 
 
-def _plain_targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
-    return node.targets if isinstance(node, ast.Assign) else [node.target]
+def _key(span: Span) -> tuple[Source, int, int]:
+    return span.source, span.start, span.end
+
+
+def _is_range(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
+
+
+def _plain_targets(node: ast.AST) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [getattr(node, "target")]  # noqa: B009
 
 
 def _extent(node: ast.AST, text: Text) -> Span:

@@ -77,13 +77,14 @@ class _Observing(Analysis):
 
     def _call(self, key: Any, call: Call, env: Env, tail: bool) -> Result:
         found = super()._call(key, call, env, tail)
-        if tail and found is not None and call.span is not None and not in_library(call.span):
+        callee = self.instance.callee
+        is_primal = type(callee) is Code and not callee.transforms
+        if is_primal and found is not None and call.span is not None and not in_library(call.span):
             self._note(call.span, call, found.type)
         return found
 
     def _note(self, span: Span, node: object, type_: Type) -> None:
-        is_procedure = type_.kind == "closure"
-        if not (is_procedure and type_.of.transforms):
+        if type_.kind != "closure" or not type_.of.transforms:
             self.expressions[span, node, type_] = None
 
 
