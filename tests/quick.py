@@ -84,6 +84,7 @@ QUICK = (
     "test_quick.py",
     "test_session.py",
     "test_spelling.py",
+    "translate/test_checking.py",
     "translate/test_refusals.py",
 )
 FILES = frozenset(TESTS / entry.partition("::")[0] for entry in QUICK)

@@ -9,14 +9,15 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from vlad.core.type_text import MOST_EQUAL, MOST_PARTS, TypeText, procedure_name
-from vlad.core.types import Cell, Type, found
+from vlad.core.types import Cell, Type
+from vlad.core.types import found as cell_of
 from vlad.data.tensors import dtype_name
 from vlad.data.values import NIL, UNSPECIFIED, ZERO, Boolean, Role, String, Symbol
 from vlad.python.convert import NONE, TUPLE
 
 FLOAT = "float"
 MOST_ALTERNATIVES = 4
-DEPTH = 3  # nested structures; what is deeper is `…`
+DEPTH = 4  # nested structures; what is deeper is `…`
 ORDER = (FLOAT, "bool", "str")  # of alternatives; None is the last, as in Python's own
 
 
@@ -33,16 +34,32 @@ class TypeWords(TypeText):
         if len(lists) > 1:  # as a loop sees the rest of a list of known length: they differ in that only
             elements = [element for one in lists for element in self._elements(one) or ()]
             texts = [self.of(one, is_part=False) for one in types if one not in lists and one.of is not ZERO]
-            return alternatives([*texts, f"list[{alternatives(dict.fromkeys(elements))}]"])
+            return alternatives([*texts, self._list(elements, DEPTH)])
         return alternatives([self.of(one, is_part=False) for one in types if one.of is not ZERO]) or FLOAT
 
-    def _elements(self, type_: Type) -> list[str] | None:
-        """The texts of the elements, if it is the type of a list."""
-        found: list[str] = []
-        while type_.kind == "pair":
-            found.append(self._text(type_.parts[0], DEPTH - 1))
-            type_ = self.types.canonical(type_.parts[1])
-        return found if type_.of == NIL else None
+    def _elements(self, type_: Type) -> list[Type] | None:
+        """The types of the elements, each once, if it is the type of a list; of a list of known length in order."""
+        found: list[Type] = []
+        cells: list[Cell] = []
+        work, ends = [self.types.canonical(type_)], False
+        for one in work:  # grows during the loop
+            if one.kind == "union":
+                cell = cell_of(one.of)
+                if cell not in cells:
+                    cells.append(cell)
+                    work += self._members(cell)
+            elif one.kind == "pair":
+                found.append(self.types.canonical(one.parts[0]))
+                work.append(self.types.canonical(one.parts[1]))
+            elif one.of == NIL:
+                ends = True
+            else:
+                return None
+        return found if ends else None
+
+    def _list(self, elements: Iterable[Type], depth: int) -> str:
+        texts = alternatives([self._text(one, depth - 1) for one in elements])
+        return f"list[{texts}]" if texts else "list of 0"
 
     def _text(self, type_: Type, depth: int, is_part: bool = True) -> str:
         type_ = self.types.canonical(type_)
@@ -58,7 +75,7 @@ class TypeWords(TypeText):
         if depth == 0:
             return "…"
         if type_.kind == "union":
-            return self._alternatives(found(type_.of), depth)
+            return self._alternatives(type_, depth)
         if type_.kind == "pair":
             return self._sequence(type_, depth)
         if type_.of.role is Role.TAG:
@@ -66,39 +83,40 @@ class TypeWords(TypeText):
         return f"function {procedure_name(type_.of)}"
 
     def _sequence(self, type_: Type, depth: int) -> str:
+        elements = self._elements(type_)
+        if elements is not None:
+            text = self._list(elements, depth)
+            return text if self._ends_in_union(type_) else f"{text} of {len(elements)}"
         parts: list[str] = []
         while type_.kind == "pair":
             parts.append(self._text(type_.parts[0], depth - 1))
             type_ = self.types.canonical(type_.parts[1])
         if type_.of is TUPLE:
             return f"tuple[{_counted(parts)}]"
-        if type_.of == NIL:
-            every = alternatives(parts)
-            return f"list[{every}] of {len(parts)}"
-        element = None
-        if type_.kind == "union":
-            element = self._element(found(type_.of), self._members(found(type_.of)))
-        if element is not None:
-            return f"list[{alternatives([*parts, self._text(element, depth - 1)])}]"
         last = self._text(type_, depth - 1)
         for part in reversed(parts):
             last = f"tuple[{part}, {last}]"
         return last
 
+    def _ends_in_union(self, type_: Type) -> bool:
+        while type_.kind == "pair":
+            type_ = self.types.canonical(type_.parts[1])
+        return type_.kind == "union"
+
     def _members(self, cell: Cell) -> list[Type]:
         members = [self.types.canonical(member) for member in cell.members.values()]
         return [member for member in members if member.of is not ZERO] or members
 
-    def _alternatives(self, cell: Cell, depth: int) -> str:
+    def _alternatives(self, type_: Type, depth: int) -> str:
+        cell = cell_of(type_.of)
         if cell in self._open:
             return "…"
         self._open.append(cell)
         try:
-            members = self._members(cell)
-            element = self._element(cell, members)
-            if element is not None:
-                return f"list[{self._text(element, depth - 1)}]"
-            return alternatives([self._text(member, depth - 1) for member in members])
+            elements = self._elements(type_)
+            if elements is not None:
+                return self._list(elements, depth)
+            return alternatives([self._text(member, depth) for member in self._members(cell)])
         finally:
             self._open.pop()
 

@@ -27,7 +27,7 @@ from vlad.python.derivatives import (
     session_procedure,
 )
 from vlad.python.functions import Function
-from vlad.python.type_words import FLOAT, TypeWords
+from vlad.python.type_words import FLOAT, TypeWords, alternatives
 from vlad.translate.source import Text, node_of
 
 NEVER = "never returns"
@@ -236,8 +236,8 @@ class _PythonLines:
         ]
         self._note_joins(nodes, text)
         shown: list[tuple[int, Span, str, str]] = []
-        for one in sorted((one for one in nodes if hasattr(one, "lineno")), key=lambda n: text.span(n).start):
-            span = text.span(one)
+        for one in sorted(nodes, key=lambda one: text.span(_placed(one)).start):
+            span = text.span(_placed(one))
             if isinstance(one, ast.FunctionDef) and not (one is node and is_first):
                 for argument in _parameters(one):
                     types = self._within(argument, text, span)
@@ -326,6 +326,9 @@ class _PythonLines:
         types = self.values.get(_key(span))
         if types:
             return self.words.together([*types.values()][-1])
+        if isinstance(value, ast.IfExp):
+            arms = [self._of_value(arm, text) for arm in (value.body, value.orelse)]
+            return None if None in arms else alternatives(filter(None, arms))
         if isinstance(value, ast.Constant):
             return (
                 "None" if value.value is None else {bool: "bool", str: "str"}.get(type(value.value), "float")
@@ -359,6 +362,11 @@ def _targets(node: ast.AST) -> list[ast.Name]:
 
 def _key(span: Span) -> tuple[Source, int, int]:
     return span.source, span.start, span.end
+
+
+def _placed(node: ast.AST) -> ast.AST:
+    """A node with a place of its own: the clause of a comprehension has none."""
+    return node.target if isinstance(node, ast.comprehension) else node
 
 
 def _is_range(node: ast.expr) -> bool:
