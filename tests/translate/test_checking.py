@@ -44,7 +44,7 @@ def f(x, ys, m):
     q = [y * x for y in ys if y > 0]
     n = None
     if x > 3:
-        n = helper(2.0, True)
+        n = helper(2.0, x > 4)
     text = "a" if x > 0 else "b"
     flag = x > 2
     copy = total
