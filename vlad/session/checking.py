@@ -28,7 +28,7 @@ from vlad.python.derivatives import (
 )
 from vlad.python.functions import Function
 from vlad.python.type_words import FLOAT, TypeWords, alternatives
-from vlad.translate.source import Text, node_of
+from vlad.translate.source import Node, Text
 
 NEVER = "never returns"
 UNKNOWN = "not known"
@@ -198,8 +198,8 @@ def _lines(seen: Observation) -> Iterator[CheckedLine]:
 class _PythonLines:
     """The lines of Python functions: each target of an assignment, of a loop, of a comprehension, and each `return`."""
 
-    def __init__(self, seen: Observation, functions: list[FunctionType]) -> None:
-        self.functions = [node_of(function) for function in functions]
+    def __init__(self, seen: Observation, functions: list[tuple[Node, Text]]) -> None:
+        self.functions = functions
         self.words = TypeWords(seen.types)
         self.variables: dict[tuple[str, Source], list[tuple[Span, Type]]] = {}
         self.parts: dict[tuple[Source, int, int], dict[str, list[Type]]] = {}

@@ -27,6 +27,7 @@ from vlad.reader.parser import Form
 from vlad.session.calls import Calls
 from vlad.session.top_level import TopLevel, only_lambda
 from vlad.translate.refusals import refused
+from vlad.translate.source import Node, Text, lines_of, node_of
 from vlad.translate.syntax import form, name, text_of
 from vlad.translate.translation import Translation, translation
 
@@ -51,16 +52,20 @@ class FunctionCalls(Calls):
 class LinkedFunction:
     """One Python function in a session.
 
+    lines        those of its file, when it was defined
     cell         its global
     translation  None until it is needed
+    is_linked    have its `apply` the guards of all that it calls? It may have been translated because another one calls it
     uses         the functions that it calls, directly
     """
 
     def __init__(self, functions: Functions, python: FunctionType, cell: Global) -> None:
         self.functions = functions
         self.python = python
+        self.lines = lines_of(python)
         self.cell = cell
         self.translation: Translation | None = None
+        self.is_linked = False
         self.uses: dict[LinkedFunction, None] = {}
         self.apply = FunctionCalls(functions.calls, self)
 
@@ -81,9 +86,9 @@ class LinkedFunction:
 
     def refresh(self) -> None:
         """Translate it, and again if a name outside of it, or of a function that it calls, has got another value."""
-        if self.translation is None or not are_current(self.apply.guards):
+        if not self.is_linked or not are_current(self.apply.guards):
             with self.functions.lock:
-                if self.translation is not None and are_current(self.apply.guards):
+                if self.is_linked and are_current(self.apply.guards):
                     return  # another thread has translated it
                 self.functions.link(self)
                 guards: dict[Any, Guard] = {}
@@ -91,6 +96,7 @@ class LinkedFunction:
                     for read in one.translation.reads if one.translation else ():
                         guards[id(read.names or read.cell), read.key] = read.guard()
                 self.apply.guards = list(guards.values())
+                self.is_linked = True
 
     def reached(self) -> list[LinkedFunction]:
         """This function, and all that it calls."""
@@ -103,9 +109,9 @@ class LinkedFunction:
                 work += one.uses
         return list(found)
 
-    def texts(self) -> list[FunctionType]:
+    def texts(self) -> list[tuple[Node, Text]]:
         self.refresh()
-        return [one.python for one in self.reached()]
+        return [node_of(one.python, one.lines) for one in self.reached()]
 
     def is_current(self) -> bool:
         return self.translation is not None and are_current([read.guard() for read in self.translation.reads])
@@ -182,7 +188,7 @@ class Functions:
 
     def link(self, linked: LinkedFunction) -> None:
         """Translate a function, and all that it calls, as far as they are not current."""
-        self._pending = [one for one in linked.reached() if not one.is_current()] or [linked]
+        self._pending = [one for one in linked.reached() if not one.is_current()]
         done = self._done = {}
         try:
             while self._pending:
@@ -190,11 +196,12 @@ class Functions:
                 done[one] = None
                 self._current, one.uses = one, {}
                 with deep_recursion():  # a long function is a deep expression
-                    done[one] = translated = translation(one.python, self)
+                    done[one] = translated = translation(one.python, one.lines or lines_of(one.python), self)
                 self.top_level.define(one.cell, self._value(one, translated))
         except BaseException:
             for one in done:
                 one.translation = None
+                one.is_linked = False
             raise
         finally:
             self._pending, self._done, self._current = [], {}, None

@@ -44,9 +44,10 @@ def is_code(value: Any) -> bool:
     )
 
 
-def translation(function: FunctionType, outside: Outside) -> Translation:
-    """Translate a Python function. Raises VladError if it is outside the language, or its text is not to be found."""
-    node, text = node_of(function)
+def translation(function: FunctionType, lines: list[str], outside: Outside) -> Translation:
+    """Translate a Python function in a file of these lines. Raises VladError if it is outside the language, or its text is not
+    to be found."""
+    node, text = node_of(function, lines)
     whole = Statements(function, text, outside)
     span = text.span(node)
     for variable, cell in whole.cells.items():
