@@ -88,6 +88,26 @@ def f(x, p):
         assert report.result == result and report.parameters == {"x": "float", "p": "tuple[float, float]"}
 
 
+def test_second_derivatives_and_jacobians() -> None:
+    f = function_of("def f(x, y): return x * y, x + y")
+    both = "tuple[float, float]"
+    assert vlad.check(vlad.jacobian(f), 1.0, 2.0).result == f"tuple[{both}, {both}]"
+    assert vlad.check(vlad.jacobian(f, 0), 1.0, 2.0).result == both
+    g = function_of("def g(x, y): return x * y[0] * y[1]", "g")
+    assert vlad.check(vlad.hessian(g, 1), 1.0, [1.0, 2.0]).result == "list[list[float] of 2] of 2"
+    h = function_of("def h(x, y, z): return x * y * z", "h")
+    row = "tuple[float, float, float]"
+    assert vlad.check(vlad.hessian(h), 1.0, 2.0, 3.0).result == f"tuple[{row}, {row}, {row}]"
+
+
+def test_an_exception_that_is_certain_is_told() -> None:
+    report = vlad.check(function_of("def f(x):\n    raise ValueError('no')"), 2.0)
+    assert report.result == "never returns: it raises an error: raise ValueError('no'), at 2:5"
+    assert [error.code for error in report.errors] == ["user-error"]
+    report = vlad.check(function_of("def f(x):\n    while True:\n        x = x + 1"), 2.0)
+    assert report.result.startswith("never returns: ") and "calls itself without end" in report.result
+
+
 def test_arguments_have_defaults_as_in_a_call() -> None:
     f = function_of("def f(x, n=3, *, k=True): return x * n if k else x")
     assert vlad.check(f, 2.0).parameters == {"x": "float", "n": "float", "k": "bool"}
@@ -111,7 +131,10 @@ def test_a_procedure_of_the_language_has_lines_too() -> None:
 def test_an_error_that_is_certain_is_in_the_report() -> None:
     report = vlad.check(function_of("def f(x, m):\n    y = m @ m\n    return y + x"), 2.0, np.ones((3, 2)))
     (error,) = report.errors
-    assert report.result == "never returns" and error.span is not None
+    assert (
+        report.result == "never returns: Shapes given to matmul do not fit: (3 2) and (3 2), at 2:9"
+        and error.span is not None
+    )
     assert (error.span.line, error.span.column, error.span.text) == (2, 9, "m @ m")
     assert "do not fit: (3 2) and (3 2)" in str(report)
 

@@ -16,8 +16,9 @@ from vlad.compile.programs.observe import Observation, observe
 from vlad.core.types import Type, Types
 from vlad.data.errors import VladError
 from vlad.data.source import Source, Span, in_library
+from vlad.data.values import NIL
 from vlad.python.compiling import example_operands
-from vlad.python.convert import Procedure, from_python
+from vlad.python.convert import TUPLE, Procedure, from_python
 from vlad.python.derivatives import (
     Derived,
     Gradient,
@@ -60,7 +61,7 @@ class Checked:
 
     name        the procedure
     parameters  the types of the arguments, by name
-    result      the type of the result; "never returns", or "not known"
+    result      the type of the result; "never returns", with the reason, or "not known"
     lines       the types of variables, in the order of the program
     compiled    can the call be compiled?
     reason      otherwise: why it stays on tier 0, in one sentence
@@ -134,7 +135,7 @@ def _checked(f: Procedure, of: Procedure, seen: Observation, primal: Observation
     functions = of.texts() if isinstance(of, Function) else []
     refusal = seen.refusal
     span = refusal.span if refusal is not None and refusal.span and not in_library(refusal.span) else None
-    result = NEVER if refusal is None else UNKNOWN
+    result = f"{NEVER}{seen.why}" if refusal is None else UNKNOWN
     if seen.result is not None:
         result = _result(f, seen, seen.result, takes)
     return Checked(
@@ -164,15 +165,37 @@ def _result(f: Procedure, seen: Observation, result: Type, takes: list[str]) -> 
     if type(f) is ValueAndGradient:
         return f"tuple[{words.together(_parts(types, result, 2)[:1])}, {gradient}]"
     if type(f) is Jacobian:
-        result = _parts(types, result, 2)[-1]
+        value, derivatives = _parts(types, result, 2)
+        return _jacobian(words, value, derivatives, 1 if is_one else len(chosen))
     if is_one:
         return words.together([result])
     rows = []
     for part, take in zip(_parts(types, result, len(chosen)), chosen, strict=False):
-        several = _parts(types, part, len(chosen)) if type(f) is Hessian and take == FLOAT else [part]
-        texts = [words.together([one]) for one in several]
-        rows.append(texts[0] if len(texts) == 1 else f"tuple[{', '.join(texts)}]")
+        is_row = type(f) is Hessian and take == FLOAT
+        rows.append(_row(words, part, len(chosen)) if is_row else words.together([part]))
     return f"tuple[{', '.join(rows)}]"
+
+
+def _row(words: TypeWords, type_: Type, count: int) -> str:
+    """Derivatives by so many arguments."""
+    texts = [words.together([one]) for one in _parts(words.types, type_, count)]
+    return texts[0] if count == 1 else f"tuple[{', '.join(texts)}]"
+
+
+def _jacobian(words: TypeWords, value: Type, rows: Type, count: int) -> str:
+    """A value with each of its numbers replaced by derivatives, as Jacobian._over has it."""
+    value, rows = words.types.canonical(value), words.types.canonical(rows)
+    texts = []
+    while value.kind == rows.kind == "pair":
+        texts.append(_jacobian(words, value.parts[0], rows.parts[0], count))
+        value, rows = words.types.canonical(value.parts[1]), words.types.canonical(rows.parts[1])
+    if not texts:
+        return _row(words, rows, count)
+    if value.of == NIL:
+        return f"list[{alternatives(texts)}] of {len(texts)}"
+    if value.of is not TUPLE:
+        texts.append(_jacobian(words, value, rows, count))
+    return f"tuple[{', '.join(texts)}]"
 
 
 def _parts(types: Types, type_: Type, count: int) -> list[Type]:

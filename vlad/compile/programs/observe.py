@@ -7,7 +7,7 @@ a type wherever the analysis binds it: in each instance of the code, and in each
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.abstract_interpreter import Env, Result
@@ -16,7 +16,7 @@ from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.analysis.strategy import Settled, Strategy, best, fit
 from vlad.compile.ir.refusals import GROWING, TO_BOUND, Unbounded, Unsettled
 from vlad.compile.passes.order import has_thin, improved
-from vlad.compile.programs.check import mistakes
+from vlad.compile.programs.check import certain, endings, mistakes, why_never
 from vlad.control.frame_stack import with_room
 from vlad.core.nodes import Binding, Call, WrittenName
 from vlad.core.types import Known, TooLarge, Type, Types
@@ -37,6 +37,7 @@ class Observation:
     values            the types of expressions, by place, in the order in which they are computed: the last node of a place
                       has the value of the whole expression. Not in transformed code, where it has a backpropagator, too
     errors            those that occur whenever they are reached
+    why               why it never returns, as the end of a sentence
     refusal           why the call is not compiled
     """
 
@@ -46,6 +47,7 @@ class Observation:
     variables: list[tuple[str, Span, Type]] = field(default_factory=list)
     values: list[tuple[Span, object, Type]] = field(default_factory=list)
     errors: list[VladError] = field(default_factory=list)
+    why: str = ""
     refusal: Unbounded | None = None
 
 
@@ -111,6 +113,15 @@ def observe(
             raise Unsettled(GROWING, hint=TO_BOUND) from None
         found.result = root.result
         found.errors = [error for _, error in mistakes(program)]
+        if root.result is None:
+            endless, failures = endings(program.entries[0])
+            # an exception of Python has its message in no effect
+            failures = [
+                replace(one, words=one.words or (one.span.text if one.span else "")) for one in failures
+            ]
+            found.why = why_never(endless, failures)
+            if not endless:
+                found.errors += certain(failures)
         settled = fit(program, analysis.types)
         if has_thin(program):
             improved(program, specializer.layout)
