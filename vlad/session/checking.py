@@ -367,7 +367,7 @@ class _PythonLines:
 
 
 def _targets(node: ast.AST) -> list[ast.Name]:
-    """The names that a node binds."""
+    """The names that a node binds, but for `_`, which nobody reads."""
     match node:
         case ast.Assign():
             targets: list[ast.expr] = node.targets
@@ -379,7 +379,7 @@ def _targets(node: ast.AST) -> list[ast.Name]:
         one
         for target in targets
         for one in ast.walk(target)
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one.id != "_"
     ]
 
 
