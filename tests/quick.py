@@ -84,6 +84,7 @@ QUICK = (
     "test_quick.py",
     "test_session.py",
     "test_spelling.py",
+    "translate/test_checking.py",
     "translate/test_refusals.py",
     "translate/test_structures.py::test_values_go_in_and_come_out",
 )

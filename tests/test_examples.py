@@ -1,5 +1,5 @@
 """The examples: each is run by the command as a user runs it, and prints exactly its .expected file. Those of examples/embedding
-are Python's, and are run by Python."""
+and examples/functions are Python's, and are run by Python."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from commands import command
 from shipped import EXAMPLES, NEED_TIER_0, ROOT
 
 EMBEDDING = sorted((ROOT / "examples" / "embedding").glob("*.py"))
+FUNCTIONS = sorted((ROOT / "examples" / "functions").glob("*.py"))
 
 
 # Each example on each tier. Those that can be compiled whole run in tests/compile/test_whole.py, which compiles
@@ -41,8 +42,8 @@ def test_example(path: Path, tier: str) -> None:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("path", EMBEDDING, ids=lambda path: path.stem)
-def test_embedding_example(path: Path) -> None:
+@pytest.mark.parametrize("path", EMBEDDING + FUNCTIONS, ids=lambda path: path.stem)
+def test_python_example(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for package in ("scipy", "torch"):
         if f"import {package}" in text or f"from {package}" in text:
@@ -56,9 +57,9 @@ def test_embedding_example(path: Path) -> None:
     assert done.stdout == path.with_suffix(".expected").read_text(encoding="utf-8")
 
 
-def test_embedding_examples_state_their_subject() -> None:
-    assert len(EMBEDDING) >= 3
-    for path in EMBEDDING:
+def test_python_examples_state_their_subject() -> None:
+    assert len(EMBEDDING) >= 3 and len(FUNCTIONS) >= 5
+    for path in EMBEDDING + FUNCTIONS:
         assert len(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "") > 300, path.name
 
 

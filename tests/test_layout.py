@@ -74,7 +74,7 @@ ROOMS = (
         "cache_key interface marshal fast_call pipeline executable background compiling_process costs variants "
         "preemption effects notices finishing policy",
     ),
-    ("vlad.compile.programs", "whole uses check build export"),
+    ("vlad.compile.programs", "whole uses check observe build export"),
     (
         "vlad.translate",
         "syntax source refusals reads names desugar known iterations inside expressions turns dicts records arguments "
@@ -83,12 +83,12 @@ ROOMS = (
     (
         "vlad.python",
         "procedure_docs call_errors convert dump load callables differences stating rules host derivatives "
-        "compiling functions",
+        "compiling functions type_words",
     ),
     (
         "vlad.session",
         "library session_lock lifecycle asynchronous files calls suggestions top_level examples programs showing "
-        "namespace functions session default compiling",
+        "namespace functions session default checking building compiling",
     ),
     ("vlad.manual", "public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),

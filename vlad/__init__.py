@@ -26,15 +26,17 @@ if TYPE_CHECKING:
     from vlad.python.dump import dumps
     from vlad.python.load import loads
     from vlad.python.stating import primitive
+    from vlad.session.building import build
+    from vlad.session.checking import Checked, CheckedLine, check
     from vlad.session.default import function
     from vlad.session.session import Session
 
 __version__ = "0.1.0"
 __all__ = [
-    "Debugger", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque", "Procedure", "Session", "VladError",
-    "__version__", "compile", "dumps", "function", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads",
-    "primitive",
-    "to_jax", "to_torch", "value_and_grad", "vjp",
+    "Checked", "CheckedLine", "Debugger", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque",
+    "Procedure", "Session", "VladError", "__version__", "build", "check", "compile", "dumps", "function", "grad",
+    "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "primitive", "to_jax", "to_torch",
+    "value_and_grad", "vjp",
 ]  # fmt: skip
 
 _HOMES = {
@@ -55,6 +57,8 @@ _HOMES = {
     "to_torch": "vlad.bridges.torch",
     "primitive": "vlad.python.stating",
     "compile": "vlad.python.compiling",
+    "build": "vlad.session.building",
+    **dict.fromkeys(("Checked", "CheckedLine", "check"), "vlad.session.checking"),
     **dict.fromkeys(
         ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"), "vlad.python.derivatives"
     ),

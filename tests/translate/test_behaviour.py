@@ -137,6 +137,12 @@ def test_gradients_have_the_structure_of_the_arguments(session: vlad.Session) ->
     assert vlad.hessian(session.function(names_of("def f(x): return x ** 3")["f"]))(2.0) == 12.0
 
 
+def test_a_jacobian_has_the_structure_of_the_result(session: vlad.Session) -> None:
+    f = session.function(names_of("def f(x, y): return x * y, [x + y, (x, 1.0)], None")["f"])
+    assert vlad.jacobian(f)(2.0, 3.0) == ((3.0, 2.0), [(1.0, 1.0), ((1.0, 0.0), (0.0, 0.0))], None)
+    assert vlad.jacobian(f, 0)(2.0, 3.0) == (3.0, [1.0, (1.0, 0.0)], None)
+
+
 def test_derivatives_inside(session: vlad.Session) -> None:
     f = session.function(
         names_of("def f(x): return vlad.grad(lambda y: y * y * x)(x) + vlad.hessian(lambda y: y ** 3)(x)")[
@@ -201,6 +207,8 @@ def test_it_is_compiled_on_request() -> None:
     f = vlad.Session(tier="auto").function(names_of("def f(x, n): return x * n")["f"])
     assert vlad.compile(f, 1.0, 2.0)(3.0, 4.0) == 12.0
     assert vlad.compile(vlad.grad(f), 1.0, 2.0)(3.0, 4.0) == (4.0, 3.0)
+    g = vlad.Session(tier="auto").function(names_of("def g(x, n=3.0): return x * n")["g"])
+    assert vlad.compile(g, 1.0)(3.0) == 9.0 and vlad.compile(vlad.grad(g, argnums=0), 1.0)(3.0) == 3.0
 
 
 def test_it_is_pickled_by_its_name_or_its_text(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,14 +37,15 @@ def compile(f: P, *examples: Any, optimize: int | None = None, fast_math: bool |
             tiers.fast_math if fast_math is None else bool(fast_math),
         )
     )
-    compiled.prepare(_operands(compiled, examples))
+    compiled.prepare(example_operands(compiled, examples))
     return compiled
 
 
-def _operands(f: Procedure, examples: tuple[Any, ...]) -> tuple[Any, ...]:
+def example_operands(f: Procedure, examples: tuple[Any, ...]) -> tuple[Any, ...]:
     """The examples as the operands of a call. Raises VladError if their number is wrong."""
-    packed = f.packed(examples)
-    taken = f.taken()
+    f.renewed()
+    examples = f.completed(examples, {})
+    taken, packed = f.taken(), f.packed(examples)
     operands = operands_of(f.value[0], packed)
     # the last one may be several, packed into a tuple; a list is one, at any position
     given = len(examples) - 1 + arguments_in(f.packed(examples[-1:])) if examples else 0

@@ -337,6 +337,10 @@ class Procedure:
             return _compiled_again, (Procedure(self.value, self._apply), self.options)
         return self._apply.reduced(self.value)
 
+    def is_found_by_name(self) -> bool:
+        """Does pickle save its name only? Then it belongs to another session where it is found (functions.py)."""
+        return False
+
     def __init_subclass__(cls) -> None:
         for prepare in _for_classes:
             prepare(cls)

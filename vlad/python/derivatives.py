@@ -60,15 +60,14 @@ class Derived(Procedure):
         super().__init__(value, of._apply, options)
         self.of = of
         self.noun = noun
-        # the operator and the text that made it of a translated function, and that function's procedure
+        # the operator and the text that made it of `of`, and the value that this had
         self.recipe: tuple[str, str] | None = None
         self._made_of: Value = None
         self._apply.quicken(self)
 
     def made_by(self: D, operator: str, text: str) -> D:
-        """Remember how it was made: it is made again if the function is translated again."""
-        if self.guards:
-            self.recipe, self._made_of = (operator, text), self.of.value
+        """Remember how it was made: it is made again if a Python function is translated again, or found in another process."""
+        self.recipe, self._made_of = (operator, text), self.of.value
         return self
 
     def refusal(self) -> VladError | None:
@@ -125,13 +124,19 @@ class Derived(Procedure):
     def compiled(self, options: Options) -> Any:
         return self._same(options)
 
+    def is_found_by_name(self) -> bool:
+        return self.recipe is not None and self.of.is_found_by_name()
+
     def __reduce__(self) -> Any:
-        return _again, (type(self), Procedure(self.value, self._apply), self.of, self.noun, self.options)
+        made = self.recipe if self.is_found_by_name() else Procedure(self.value, self._apply)
+        return _again, (type(self), made, self.of, self.noun, self.options)
 
 
-def _again(kind: type[Derived], procedure: Procedure, *more: Any) -> Derived:
-    """Restore a pickled one."""
-    return kind(procedure.value, *more)
+def _again(kind: type[Derived], made: Procedure | tuple[str, str], of: Procedure, *more: Any) -> Derived:
+    """Restore a pickled one: from its text, or made again of a function that is found in this process, in its session."""
+    if isinstance(made, Procedure):
+        return kind(made.value, of, *more)
+    return kind(_made(of, *made), of, *more).made_by(*made)
 
 
 D = TypeVar("D", bound=Derived)

@@ -16,6 +16,7 @@ from vlad.compile.calling.variants import Options
 from vlad.data.errors import NoCounterpart, VladError, WrongOption
 from vlad.data.values import Value
 from vlad.python.convert import Apply, Procedure
+from vlad.translate.source import Node, Text
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -35,6 +36,8 @@ class Linked(Protocol):
         """The translation."""
 
     refusal: VladError | None
+    def texts(self) -> list[tuple[Node, Text]]:
+        """The tree and the text of this Python function, and of all that it calls."""
 
 
 class Function(Procedure, Generic[Parameters, Result]):
@@ -70,6 +73,10 @@ class Function(Procedure, Generic[Parameters, Result]):
     def text(self) -> str:
         """The translation, as text of the language."""
         return self._linked.text()
+
+    def texts(self) -> list[tuple[Node, Text]]:
+        """The tree and the text of the function itself, and of all others that it calls, which are translated with it."""
+        return self._linked.texts()
 
     if TYPE_CHECKING:
 
@@ -150,10 +157,13 @@ class Function(Procedure, Generic[Parameters, Result]):
 
     def __reduce__(self) -> Any:
         """For pickle: its name in its module, as for a Python function; or else its text."""
+        return self.__qualname__ if self.is_found_by_name() else super().__reduce__()
+
+    def is_found_by_name(self) -> bool:
         found: Any = sys.modules.get(self.__module__)
         for part in self.__qualname__.split("."):
             found = getattr(found, part, None)
-        return self.__qualname__ if found is self else super().__reduce__()
+        return found is self
 
 
 def _defaults(signature: inspect.Signature) -> tuple[Any, ...] | None:

@@ -29,6 +29,7 @@ from vlad.reader.parser import Form
 from vlad.session.calls import Calls
 from vlad.session.top_level import TopLevel, only_lambda
 from vlad.translate.refusals import refused
+from vlad.translate.source import Node, Text, lines_of, node_of
 from vlad.translate.syntax import form, name, text_of
 from vlad.translate.translation import Translation, raising, translation
 
@@ -57,8 +58,10 @@ class LinkedFunction:
     """One Python function in a session.
 
     of           the class that it is a method of, if it is a class method
+    lines        those of its file, when it was defined
     cell         its global
     translation  None until it is needed
+    is_linked    have its `apply` the guards of all that it calls? It may have been translated because another one calls it
     uses         the functions that it calls, directly
     is_needed    must it have a translation? It may be a method of a class that is not meant
     refusal      the error of a call, if here or in what it calls there is an attribute that nothing in use has
@@ -70,8 +73,10 @@ class LinkedFunction:
         self.functions = functions
         self.of = of
         self.python = python
+        self.lines = lines_of(python)
         self.cell = cell
         self.translation: Translation | None = None
+        self.is_linked = False
         self.uses: dict[LinkedFunction, None] = {}
         self.is_needed = False
         self.refusal: VladError | None = None
@@ -94,9 +99,9 @@ class LinkedFunction:
 
     def refresh(self) -> None:
         """Translate it, and again if a name outside of it, or of a function that it calls, has got another value."""
-        if self.translation is None or not are_current(self.apply.guards):
+        if not self.is_linked or not are_current(self.apply.guards):
             with self.functions.lock:
-                if self.translation is not None and are_current(self.apply.guards):
+                if self.is_linked and are_current(self.apply.guards):
                     return  # another thread has translated it
                 self.functions.link(self)
                 guards: dict[Any, Guard] = {}
@@ -104,6 +109,7 @@ class LinkedFunction:
                     for read in one.translation.reads if one.translation else ():
                         guards[id(read.cell if read.names is None else read.names), read.key] = read.guard()
                 self.apply.guards = list(guards.values())
+                self.is_linked = True
                 refusals = [
                     error
                     for one in self.reached()
@@ -122,6 +128,10 @@ class LinkedFunction:
                 found[one] = None
                 work += one.uses
         return list(found)
+
+    def texts(self) -> list[tuple[Node, Text]]:
+        self.refresh()
+        return [node_of(one.python, one.lines) for one in self.reached()]
 
     def is_current(self) -> bool:
         return self.translation is not None and are_current([read.guard() for read in self.translation.reads])
@@ -209,7 +219,7 @@ class Functions:
 
     def link(self, linked: LinkedFunction) -> None:
         """Translate a function, and all that it calls, as far as they are not current."""
-        self._pending = [one for one in linked.reached() if not one.is_current()] or [linked]
+        self._pending = [one for one in linked.reached() if not one.is_current()]
         done = self._done = {}
         linked.is_needed = True
         try:
@@ -229,6 +239,7 @@ class Functions:
         except BaseException:
             for one in done:
                 one.translation = None
+                one.is_linked = False
             raise
         finally:
             self._pending, self._done, self._current = [], {}, None
@@ -237,12 +248,13 @@ class Functions:
 
     def _translation(self, linked: LinkedFunction) -> Translation:
         """The translation of a function. Instead, a method of a class that may not be meant raises an error when it is called."""
+        lines = linked.lines or lines_of(linked.python)
         try:
-            return translation(linked.python, self, linked.of)
+            return translation(linked.python, lines, self, linked.of)
         except VladError as error:
             if linked.is_needed:
                 raise
-            return raising(linked.python, error, linked.of)
+            return raising(linked.python, lines, error, linked.of)
 
     def _value(self, linked: LinkedFunction, translated: Translation) -> Value:
         """The procedure of a translation."""

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 
 from vlad.compile.calling.notices import notice_of_step
+from vlad.compile.calling.policy import Tiers
 from vlad.compile.emit.c_text import identifier
 from vlad.compile.ir.refusals import Unavailable
 from vlad.compile.programs.build import program_text
@@ -92,9 +93,7 @@ class Program:
         """Build a program, or a library of what it `exports`, with derivatives if the value is true; returns the written
         files.
         """
-        from vlad.compile.native import toolchain  # subprocess; `check` does not need it
-
-        machine, tiers = self._top_level.machine, self._top_level.tiers
+        top_level, machine = self._top_level, self._top_level.machine
         if os.path.realpath(output) == os.path.realpath(self._source.name):
             raise VladError(
                 "cannot-write", f"Cannot write: {output}", hint="it is the program that is to be built"
@@ -106,26 +105,7 @@ class Program:
             text, header = library_text(machine, self._steps, wanted, base)
         else:
             text = program_text(machine, self._steps)
-        written_to = [output]
-        try:
-            toolchain.build_executable(
-                text,
-                output,
-                optimize=tiers.optimize,
-                fast_math=tiers.fast_math,
-                native=native,
-                shared=library,
-            )
-            if header is not None:
-                beside = os.path.splitext(output)[0] + ".h"
-                written_to.append(beside)
-                with open(beside, "w", encoding="utf-8") as file:
-                    file.write(header)
-        except Unavailable as unavailable:
-            raise VladError("no-compiler", f"Cannot build {self._source.name}: {unavailable}") from None
-        except OSError as error:
-            raise VladError("cannot-write", f"Cannot write: {output}", hint=error.strerror or "") from None
-        return written_to
+        return write_built(top_level.tiers, text, output, header, self._source.name, native)
 
     def _wanted(self, name: str, derivatives: bool) -> Wanted:
         """A procedure that a library exports, with the means to derive others from it."""
@@ -144,3 +124,32 @@ class Program:
             return top_level.machine.apply(procedure, value)
 
         return Wanted(name, value, top_level.machine.core_of(value[0]).span, make, derivatives)
+
+
+def write_built(
+    tiers: Tiers, text: str, output: str, header: str | None, name: str, native: bool
+) -> list[str]:
+    """Compile the C text of the program or procedure `name`; with a `header`, which is written beside it, it is a library's.
+    Returns the written files. Raises VladError."""
+    from vlad.compile.native import toolchain  # subprocess; `check` does not need it
+
+    written_to = [output]
+    try:
+        toolchain.build_executable(
+            text,
+            output,
+            optimize=tiers.optimize,
+            fast_math=tiers.fast_math,
+            native=native,
+            shared=header is not None,
+        )
+        if header is not None:
+            beside = os.path.splitext(output)[0] + ".h"
+            written_to.append(beside)
+            with open(beside, "w", encoding="utf-8") as file:
+                file.write(header)
+    except Unavailable as unavailable:
+        raise VladError("no-compiler", f"Cannot build {name}: {unavailable}") from None
+    except OSError as error:
+        raise VladError("cannot-write", f"Cannot write: {output}", hint=error.strerror or "") from None
+    return written_to

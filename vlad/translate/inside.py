@@ -118,8 +118,9 @@ class Inside:
         found: list[ast.AST] = []
         for statement in self.body:
             for node in ast.walk(statement):
-                is_shared = isinstance(node, ast.Name) and node.id == shared
-                if is_shared and not self._leaves_parts(node, depth, keeps_nothing):
+                if not isinstance(node, ast.Name) or node.id != shared:
+                    continue
+                if not self._leaves_parts(node, depth, keeps_nothing):
                     found.append(node)
         return found
 

@@ -45,10 +45,16 @@ class Text:
         return start + (column if text.isascii() else len(text.encode()[:column].decode()))
 
 
-def node_of(function: FunctionType) -> tuple[Node, Text]:
-    """The tree and the text of a function. Raises VladError if the text is not to be found."""
+def lines_of(function: FunctionType) -> list[str]:
+    """The lines of a function's file at present. They are kept, as a function is translated later: another cell of the same
+    name, or a file that is edited meanwhile, has another text."""
+    return linecache.getlines(function.__code__.co_filename, function.__globals__)
+
+
+def node_of(function: FunctionType, lines: list[str]) -> tuple[Node, Text]:
+    """The tree and the text of a function in a file of these lines. Raises VladError if the text is not to be found."""
     code = function.__code__
-    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    text = "".join(lines)
     if not text:
         raise no_source(function, "write it to a file: what is typed at Python's own prompt is not kept")
     found = _lambda_in(code, text) if function.__name__ == "<lambda>" else _definition_in(code, text)

@@ -50,11 +50,13 @@ def is_code(value: Any) -> bool:
     )
 
 
-def translation(function: FunctionType, outside: Outside, of: type | None = None) -> Translation:
-    """Translate a Python function. `of`: the class, if it is a class method. Raises VladError if it is outside the language, or its
-    text is not to be found.
+def translation(
+    function: FunctionType, lines: list[str], outside: Outside, of: type | None = None
+) -> Translation:
+    """Translate a Python function in a file of these lines. `of`: the class, if it is a class method. Raises VladError if it is
+    outside the language, or its text is not to be found.
     """
-    node, text = node_of(function)
+    node, text = node_of(function, lines)
     note_records(function, outside)
     whole = Statements(function, text, outside)
     span = text.span(node)
@@ -77,9 +79,9 @@ def translation(function: FunctionType, outside: Outside, of: type | None = None
     )
 
 
-def raising(function: FunctionType, error: VladError, of: type | None = None) -> Translation:
+def raising(function: FunctionType, lines: list[str], error: VladError, of: type | None = None) -> Translation:
     """What stands for a function without a translation: a procedure of its parameters that raises a TypeError."""
-    node, text = node_of(function)
+    node, text = node_of(function, lines)
     span = text.span(node)
     place = "" if error.span is None else f", at line {error.span.line}"
     names = Form(tuple([name(one + ".", span) for one in parameters(node)[of is not None :]]), None, span)

@@ -114,9 +114,9 @@ def _checked(
             called.append(whole.instance(defined.value, operands, defined))
     at = [(step.span, line(_name(step), f"not known: {left_out[step].reason}")) for step in missing]
     program = whole.program(*called)
-    mistakes = list(_mistakes(program))
-    abouts = {about for about, _ in mistakes}
-    errors = _each_once([*_unbound(machine, steps), *[error for _, error in mistakes]])
+    found = list(mistakes(program))
+    abouts = {about for about, _ in found}
+    errors = _each_once([*_unbound(machine, steps), *[error for _, error in found]])
     types = whole.analysis.types
     instances = {step: whole.analysis.find(step.thunk[0], (), (types.constant(NIL),)) for step in bounded}
     if not errors:
@@ -129,11 +129,11 @@ def _checked(
     origins = {function.origin: function for function in program.functions}
     for step, instance in instances.items():
         if instance.result is None:
-            endless, failures = _endings(origins[instance])
-            result = f"{NEVER}{_why_never(endless, failures)}"
+            endless, failures = endings(origins[instance])
+            result = f"{NEVER}{why_never(endless, failures)}"
             if not endless:
                 abouts |= {failure.fail.about for failure in failures}
-                errors += _certain(failures)
+                errors += certain(failures)
         elif step.cell is None and not step.shown:
             continue
         else:
@@ -343,7 +343,7 @@ def _unbound(machine: Machine, steps: Steps) -> Iterator[VladError]:
                     yield unbound_variable(atom.cell.name, atom.span)
 
 
-def _mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:
+def mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:
     """Errors that occur whenever they are reached, for any members of the unions on the path. Some conditions are followed, and
     errors behind them are marked: comparisons of reals, and tests whether a list of unknown length has more elements. Only the
     first iteration of a loop is followed: in later ones, something that the condition does not test may have ended, such as a
@@ -454,7 +454,7 @@ class _Failure:
     span: Span | None
 
 
-def _endings(function: Function) -> tuple[Function | None, list[_Failure]]:
+def endings(function: Function) -> tuple[Function | None, list[_Failure]]:
     """The reason why a step never returns: a function with endless recursion, if there is one, with the errors that may occur;
     otherwise the errors, one of which ends the step.
     """
@@ -518,7 +518,7 @@ def _words(block: Block) -> str:
     return "".join(reversed(words))
 
 
-def _certain(failures: list[_Failure]) -> Iterator[VladError]:
+def certain(failures: list[_Failure]) -> Iterator[VladError]:
     """The errors, one of which occurs; if there are type errors among them, only these."""
     is_one_of_several = len({(one.words, str(one.span)) for one in failures}) > 1
     for one in failures:
@@ -531,7 +531,7 @@ def _certain(failures: list[_Failure]) -> Iterator[VladError]:
             yield VladError("type-error", one.fail.what, one.span, hint=hint)
 
 
-def _why_never(endless: Function | None, failures: list[_Failure]) -> str:
+def why_never(endless: Function | None, failures: list[_Failure]) -> str:
     """The reason after `never returns` in the line of a step."""
     reasons = [f"{endless.origin.callee.name or 'a procedure'} calls itself without end"] if endless else []
     for failure in failures[:1]:

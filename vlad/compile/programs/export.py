@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wanted:
-    """A procedure that a library exports. `make` converts a text with `f` free to a procedure."""
+    """A procedure that a library exports. `make` converts a text with `f` free to a procedure. `parameters`: the names of its
+    parameters, if they are not those in its text: a translated Python function's."""
 
     name: str
     f: Value
     span: Span | None
     make: Callable[[str], Value]
     derivatives: bool  # are they exported as well?
+    parameters: tuple[str, ...] | None = None
 
 
 def library_text(machine: Machine, steps: Steps, wanted: list[Wanted], name: str) -> tuple[str, str]:
@@ -52,6 +54,8 @@ def _library(whole: Whole, wanted: list[Wanted], name: str) -> tuple[tuple[str, 
     taken = {f"{name}_error"}  # names in use in C
     for one in wanted:
         own_parameters = [parameter.name for parameter in machine.core_of(one.f[0]).parameters]
+        if one.parameters is not None:
+            own_parameters = list(one.parameters)
         parameters = _free_names(own_parameters, [])
         value = whole.solve(one.f, tuple([real] * len(parameters)), one.span).result
         if value is None:
@@ -180,13 +184,19 @@ class _Shape:
         raise _no_export(self.wanted, f"its result is {what}")
 
 
+OF_REALS = (
+    "a procedure of a library takes reals, and returns a real or a structure of so many; "
+    "around one that takes a list, export (define (g a b) (f (list a b)))"
+)
+OF_NUMBERS = "a function of a library returns a number, or tuples and lists of so many"
+
+
 def _no_export(wanted: Wanted, reason: str) -> VladError:
     return VladError(
         "not-exported",
         f"`{wanted.name}` cannot be exported: {reason}",
         wanted.span,
-        hint="a procedure of a library takes reals, and returns a real or a structure of so many; "
-        "around one that takes a list, export (define (g a b) (f (list a b)))",
+        hint=OF_REALS if wanted.parameters is None else OF_NUMBERS,
     )
 
 

@@ -1,0 +1,139 @@
+"""One call, analysed: the types of its variables by their places, for `vlad.check`.
+
+In: a procedure and operands.  Out: an `Observation`. Called by session/checking.py. Nothing is run. A variable of the program has
+a type wherever the analysis binds it: in each instance of the code, and in each transform of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from vlad.compile.analysis.abstract_interpreter import Env, Result
+from vlad.compile.analysis.fixpoint import Analysis
+from vlad.compile.analysis.specialize import Specializer
+from vlad.compile.analysis.strategy import Settled, Strategy, best, fit
+from vlad.compile.ir.refusals import GROWING, TO_BOUND, Unbounded, Unsettled
+from vlad.compile.passes.order import has_thin, improved
+from vlad.compile.programs.check import certain, endings, mistakes, why_never
+from vlad.control.frame_stack import with_room
+from vlad.core.nodes import Binding, Call, WrittenName
+from vlad.core.types import Known, TooLarge, Type, Types
+from vlad.data.errors import VladError
+from vlad.data.source import Span, in_library
+from vlad.data.values import Code, Value
+from vlad.evaluate.limits import deep_recursion
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
+
+@dataclass(slots=True, eq=False)
+class Observation:
+    """arguments, result  their types; None: it never returns, or the analysis does not end
+    variables         the types of the program's variables, by name and place: that of the procedure or loop for its
+                      parameters, otherwise that of the expression
+    values            the types of expressions, by place, in the order in which they are computed: the last node of a place
+                      has the value of the whole expression. Not in transformed code, where it has a backpropagator, too
+    errors            those that occur whenever they are reached
+    why               why it never returns, as the end of a sentence
+    refusal           why the call is not compiled
+    """
+
+    types: Types
+    arguments: list[Type]
+    result: Type | None = None
+    variables: list[tuple[str, Span, Type]] = field(default_factory=list)
+    values: list[tuple[Span, object, Type]] = field(default_factory=list)
+    errors: list[VladError] = field(default_factory=list)
+    why: str = ""
+    refusal: Unbounded | None = None
+
+
+class _Observing(Analysis):
+    """An analysis that notes the types at the places of the program."""
+
+    def __init__(self, machine: Machine, strategy: Strategy) -> None:
+        super().__init__(machine, strategy)
+        self.bound: dict[tuple[str, Span, Type], None] = {}
+        self.expressions: dict[tuple[Span, object, Type], None] = {}
+
+    def enter(self, code: Code, fields: Sequence[Known], operands: Sequence[Known]) -> Result:
+        lambda_ = self.machine.core_of(code)
+        if lambda_.span is not None and not in_library(lambda_.span):
+            for parameter, operand in zip(lambda_.parameters, operands, strict=True):
+                if isinstance(parameter.name, WrittenName):
+                    self.bound[parameter.name, lambda_.span, operand.type] = None
+        return super().enter(code, fields, operands)
+
+    def _rhs(self, binding: Binding, env: Env, code: Code) -> Result:
+        found = super()._rhs(binding, env, code)
+        span: Span | None = getattr(binding.rhs, "span", None)
+        if found is not None and span is not None and not in_library(span):
+            if not code.transforms:
+                self._note(span, binding, found.type)
+            if isinstance(binding.variable.name, WrittenName):
+                self.bound[binding.variable.name, span, found.type] = None
+        return found
+
+    def _call(self, key: Any, call: Call, env: Env, tail: bool) -> Result:
+        found = super()._call(key, call, env, tail)
+        callee = self.instance.callee
+        is_primal = type(callee) is Code and not callee.transforms
+        if is_primal and found is not None and call.span is not None and not in_library(call.span):
+            self._note(call.span, call, found.type)
+        return found
+
+    def _note(self, span: Span, node: object, type_: Type) -> None:
+        if type_.kind != "closure" or not type_.of.transforms:
+            self.expressions[span, node, type_] = None
+
+
+def observe(
+    machine: Machine, f: Value, operands: tuple[Value, ...], arguments: tuple[Value, ...]
+) -> Observation:
+    """The types in a call of a procedure on operands like these, which may pack the arguments of the call."""
+    code: Code = f[0]
+    environment = f[1 : 1 + len(code.environment)]
+    latest: list[_Observing] = []
+
+    def attempt(strategy: Strategy) -> tuple[Observation, Settled]:
+        analysis = _Observing(machine, strategy)
+        latest[:] = [analysis]
+        found = Observation(analysis.types, [analysis.argument_type(one) for one in arguments])
+        given = tuple([analysis.argument_type(operand) for operand in operands])
+        fields = tuple([analysis.value(value).type for value in environment])
+        try:
+            with deep_recursion():
+                root = with_room(lambda: analysis.solve(code, fields, given))
+                specializer = Specializer(analysis)
+                program = specializer.entry(root, environment)
+        except (TooLarge, RecursionError):
+            raise Unsettled(GROWING, hint=TO_BOUND) from None
+        found.result = root.result
+        found.errors = [error for _, error in mistakes(program)]
+        if root.result is None:
+            endless, failures = endings(program.entries[0])
+            # an exception of Python has its message in no effect
+            failures = [
+                replace(one, words=one.words or (one.span.text if one.span else "")) for one in failures
+            ]
+            found.why = why_never(endless, failures)
+            if not endless:
+                found.errors += certain(failures)
+        settled = fit(program, analysis.types)
+        if has_thin(program):
+            improved(program, specializer.layout)
+        return found, settled
+
+    try:
+        observation = best(attempt)
+    except Unbounded as unbounded:
+        (analysis,) = latest
+        observation = Observation(analysis.types, [analysis.argument_type(one) for one in arguments])
+        observation.refusal = unbounded.kept()
+    analysis = next(one for one in latest)
+    if analysis.types is observation.types:
+        observation.variables, observation.values = list(analysis.bound), list(analysis.expressions)
+    return observation

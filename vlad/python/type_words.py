@@ -1,0 +1,156 @@
+"""Types in the words of Python: `float`, `list[float]`, `tuple[float, bool]`, `array[3, 4]`, for `vlad.check`.
+
+In: types of the compiler.  Out: their text. core/type_text.py has the language's own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from vlad.core.type_text import MOST_EQUAL, MOST_PARTS, TypeText, procedure_name
+from vlad.core.types import Cell, Type
+from vlad.core.types import found as cell_of
+from vlad.data.tensors import dtype_name
+from vlad.data.values import NIL, UNSPECIFIED, ZERO, Boolean, Role, String, Symbol
+from vlad.python.convert import NONE, TUPLE
+
+FLOAT = "float"
+MOST_ALTERNATIVES = 4
+DEPTH = 4  # nested structures; what is deeper is `…`
+ORDER = (FLOAT, "bool", "str")  # of alternatives; None is the last, as in Python's own
+
+
+class TypeWords(TypeText):
+    """The texts of types as Python's values."""
+
+    def of(self, type_: Type, is_part: bool = True) -> str:
+        return self._text(type_, DEPTH, is_part)
+
+    def together(self, several: Iterable[Type]) -> str:
+        """One text for the types of a variable in several instances of its code."""
+        types = dict.fromkeys([self.types.canonical(self.types.general(one)) for one in several])
+        lists = [one for one in types if self._elements(one) is not None]
+        if len(lists) > 1:  # as a loop sees the rest of a list of known length: they differ in that only
+            elements = [element for one in lists for element in self._elements(one) or ()]
+            texts = [self.of(one, is_part=False) for one in types if one not in lists and one.of is not ZERO]
+            return alternatives([*texts, self._list(elements, DEPTH)])
+        return alternatives([self.of(one, is_part=False) for one in types if one.of is not ZERO]) or FLOAT
+
+    def _elements(self, type_: Type) -> list[Type] | None:
+        """The types of the elements, each once, if it is the type of a list; of a list of known length in order."""
+        found: list[Type] = []
+        cells: list[Cell] = []
+        work, ends = [self.types.canonical(type_)], False
+        for one in work:  # grows during the loop
+            if one.kind == "union":
+                cell = cell_of(one.of)
+                if cell not in cells:
+                    cells.append(cell)
+                    work += self._members(cell)
+            elif one.kind == "pair":
+                found.append(self.types.canonical(one.parts[0]))
+                work.append(self.types.canonical(one.parts[1]))
+            elif one.of == NIL:
+                ends = True
+            else:
+                return None
+        return found if ends else None
+
+    def _list(self, elements: Iterable[Type], depth: int) -> str:
+        texts = alternatives([self._text(one, depth - 1) for one in elements])
+        return f"list[{texts}]" if texts else "list of 0"
+
+    def _text(self, type_: Type, depth: int, is_part: bool = True) -> str:
+        type_ = self.types.canonical(type_)
+        match type_.kind:
+            case "real" | "boolean" | "string":
+                return {"real": FLOAT, "boolean": "bool", "string": "str"}[type_.kind]
+            case "tensor":
+                sizes = ", ".join(map(str, type_.of.shape))
+                kind = "" if type_.of.kind == "float64" else f" of {dtype_name(type_.of.kind)}"
+                return f"array[{sizes or '()'}]{kind}"
+            case "constant":
+                return _of_constant(type_)
+        if depth == 0:
+            return "…"
+        if type_.kind == "union":
+            return self._alternatives(type_, depth)
+        if type_.kind == "pair":
+            return self._sequence(type_, depth)
+        if type_.of.role is Role.TAG:
+            return self._text(type_.parts[0], depth)
+        return f"function {procedure_name(type_.of)}"
+
+    def _sequence(self, type_: Type, depth: int) -> str:
+        elements = self._elements(type_)
+        if elements is not None:
+            text = self._list(elements, depth)
+            return text if self._ends_in_union(type_) else f"{text} of {len(elements)}"
+        parts: list[str] = []
+        while type_.kind == "pair":
+            parts.append(self._text(type_.parts[0], depth - 1))
+            type_ = self.types.canonical(type_.parts[1])
+        if type_.of is TUPLE:
+            return f"tuple[{_counted(parts)}]"
+        last = self._text(type_, depth - 1)
+        for part in reversed(parts):
+            last = f"tuple[{part}, {last}]"
+        return last
+
+    def _ends_in_union(self, type_: Type) -> bool:
+        while type_.kind == "pair":
+            type_ = self.types.canonical(type_.parts[1])
+        return type_.kind == "union"
+
+    def _members(self, cell: Cell) -> list[Type]:
+        members = [self.types.canonical(member) for member in cell.members.values()]
+        return [member for member in members if member.of is not ZERO] or members
+
+    def _alternatives(self, type_: Type, depth: int) -> str:
+        cell = cell_of(type_.of)
+        if cell in self._open:
+            return "…"
+        self._open.append(cell)
+        try:
+            elements = self._elements(type_)
+            if elements is not None:
+                return self._list(elements, depth)
+            return alternatives([self._text(member, depth) for member in self._members(cell)])
+        finally:
+            self._open.pop()
+
+
+def alternatives(texts: Iterable[str]) -> str:
+    """`float | None`: each text once."""
+
+    def place(text: str) -> int:
+        return ORDER.index(text) if text in ORDER else len(ORDER) + (text == "None")
+
+    found = sorted(dict.fromkeys(texts), key=place)
+    return " | ".join(found if len(found) <= MOST_ALTERNATIVES else [*found[:MOST_ALTERNATIVES], "…"])
+
+
+def _counted(parts: list[str]) -> str:
+    shown: list[str] = []
+    for text, equal in groupby(parts):
+        count = len(list(equal))
+        shown += [f"{text} ×{count}"] if count > MOST_EQUAL else [text] * count
+    return ", ".join([*shown[:MOST_PARTS], "…"] if len(shown) > MOST_PARTS else shown)
+
+
+def _of_constant(type_: Type) -> str:
+    value = type_.of
+    if type(value) is float or value is ZERO:
+        return FLOAT
+    if type(value) is Boolean:
+        return "bool"
+    if type(value) is String:
+        return "str"
+    if value is NONE or value is UNSPECIFIED:
+        return "None"
+    if value is TUPLE:
+        return "tuple[()]"
+    if value == NIL:
+        return "list of 0"
+    return value.name if type(value) is Symbol else "object"
