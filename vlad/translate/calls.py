@@ -17,16 +17,27 @@ from vlad.data.errors import VladError
 from vlad.data.values import FALSE, TRUE
 from vlad.data.values import Value as Datum
 from vlad.reader.parser import Form, Keyword, Syntax
-from vlad.translate.expressions import METHODS, OTHER, TYPES, Scope, signature_of
+from vlad.translate.array_calls import SYNTAX, method_call, row_call, row_value, static_number
+from vlad.translate.arrays import instead_of, is_of_numpy, methods, numpy_syntax
+from vlad.translate.expressions import OTHER, TYPES, Scope, signature_of
 from vlad.translate.known import Known, known, operator_of
 from vlad.translate.names import Function, parameters
+from vlad.translate.numpy_table import METHODS_REFUSED
 from vlad.translate.reads import MISSING
+from vlad.translate.subscripts import subscript
 from vlad.translate.syntax import form, is_atom, literal, name
 from vlad.translate.turns import Turns
 
 
 class Calls(Turns):
     """The part of a translation that is about calls."""
+
+    def _subscript(self, node: ast.Subscript, scope: Scope) -> Syntax:
+        return subscript(self, node, scope)
+
+    def _attribute(self, node: ast.Attribute, scope: Scope) -> Syntax:
+        found = static_number(self, node, scope)
+        return super()._attribute(node, scope) if found is MISSING else literal(found, self.span(node))
 
     def _call(self, node: ast.Call, scope: Scope) -> Syntax:
         span = self.span(node)
@@ -92,6 +103,9 @@ class Calls(Turns):
         found = known(value)
         if found is not None:
             return self.known_call(node, found, scope)
+        syntax = numpy_syntax(value) if is_of_numpy(value) else None
+        if syntax is not None:
+            return SYNTAX[syntax](self, node, scope)
         operator = operator_of(value) if callable(value) else None
         if operator is not None:
             return self._derived(node, operator, scope)
@@ -125,21 +139,14 @@ class Calls(Turns):
         return name(self.outside.cell(value, key, span), span)
 
     def known_call(self, node: ast.Call, found: Known, scope: Scope) -> Syntax:
+        if found.row is not None:
+            return row_call(self, node, found.row, scope)
         span, count = self.span(node), len(node.args)
-        named: list[Syntax] = []
         for keyword in node.keywords:
-            assert keyword.arg is not None  # `**` was refused
-            if keyword.arg not in found.keywords:
-                taken = (
-                    f"it takes {', '.join(found.keywords)} by name"
-                    if found.keywords
-                    else "give them by place"
-                )
-                raise self.refuse(f"{found.name} with the argument {keyword.arg} by name", keyword, taken)
-            own = Keyword(found.keywords[keyword.arg], self.span(keyword))
-            named += [own, self.expression(keyword.value, scope)]
+            what = f"{found.name} with the argument {keyword.arg} by name"
+            raise self.refuse(what, keyword, "give them by place")
         if count in found.procedures:
-            return form(span, found.procedures[count], *self.operands(node.args, scope), *named)
+            return form(span, found.procedures[count], *self.operands(node.args, scope))
         if found.name in ("min", "max") and count > 2:
             procedure = found.procedures[2]
             result: Syntax = self.expression(node.args[0], scope)
@@ -183,16 +190,33 @@ class Calls(Turns):
         return 1 if signature is None else len(signature.parameters)
 
     def _method(self, node: ast.Call, method: ast.Attribute, scope: Scope) -> Syntax:
-        procedure = METHODS.get(method.attr)
-        if procedure is None or node.args or node.keywords:
-            what = f"the method {method.attr}" if procedure is None else f"{method.attr} with arguments"
-            hint = (
-                "`append` is a statement of its own"
-                if method.attr == "append"
-                else f"there are {', '.join(METHODS)}"
-            )
-            raise self.refuse(what, node, hint)
-        return form(self.span(node), procedure, self.expression(method.value, scope))
+        owner = self.object_of(method.value, scope)
+        if owner is not MISSING and type(owner).__name__ == "ufunc":
+            hint = "there are np.sum, np.prod, np.cumsum, np.max, np.outer"
+            raise self.refuse(f"`{ast.unparse(method)}`", node, hint)
+        instead = instead_of(owner)
+        if instead is not None:
+            raise self.refuse(f"`{ast.unparse(method)}`", node, instead)
+        found = method_call(self, node, method, scope)
+        if found is not None:
+            return found
+        row = methods().get(method.attr)
+        if row is not None:
+            return row_call(self, node, row, scope, method.value)
+        hint = METHODS_REFUSED.get(method.attr) or (
+            "`append` is a statement of its own"
+            if method.attr == "append"
+            else f"there are {', '.join(methods())}, reshape, transpose"
+        )
+        raise self.refuse(f"the method {method.attr}", node, hint)
+
+    def known_value(self, found: Known, node: ast.expr) -> Syntax:
+        """A function of Python's as a value."""
+        if found.row is not None:
+            return row_value(self, found.row, node)
+        if found.as_value is None:
+            raise self.refuse(f"{found.name} as a value", node, "write a lambda of the arguments")
+        return name(found.as_value, self.span(node))
 
 
 # Functions whose calls are syntax.

@@ -1,19 +1,20 @@
 """Python's own functions that have a counterpart: the one table of them.
 
 In: a function object of Python.  Out: the library's procedure for each number of arguments. Functions whose call is syntax
-(`range`, `enumerate`, …) are in iterations.py and expressions.py. A function is found by itself, not by its name, so it may be
+(`range`, `enumerate`, …) are in iterations.py and calls.py; NumPy's are in arrays.py. A function is found by itself, not by its name, so it may be
 imported under any.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
 import math
 import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
+
+from vlad.translate.arrays import Row, is_of_numpy, numpy_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Known:
     procedures  for each number of arguments: the procedure that takes them
     is_number   are its results reals, or arrays of numbers?
     is_real     are they reals?
-    keywords    the names of arguments in Python, with the procedure's
+    row         of a function whose arguments are bound by names; there are no `procedures` then
     as_value    the procedure that stands for it where it is a value, if there is one for one number of arguments only
     """
 
@@ -30,7 +31,7 @@ class Known:
     procedures: dict[int, str]
     is_number: bool = True
     is_real: bool = False
-    keywords: Mapping[str, str] = field(default_factory=dict)
+    row: Row | None = None
 
     @property
     def as_value(self) -> str | None:
@@ -77,32 +78,6 @@ _BUILTIN_OTHERS = {
     "map": {2: "%py-map"}, "filter": {2: "%py-filter"}, "str": {1: "%py-text"}, "repr": {1: "%py-written"},
     "divmod": {2: "%py-divmod"}, "callable": {1: "procedure?"},
 }  # fmt: skip
-_AXIS = {"axis": "axis", "keepdims": "keep"}
-_ELEMENTWISE = "sin cos tan exp log sqrt tanh sinh cosh log1p expm1 floor sign square"
-_SAME_NAMES = f"{_ELEMENTWISE} trace tril triu det inv cholesky"
-_REDUCTIONS = {
-    "sum": "sum", "mean": "mean", "prod": "prod", "max": "maximum", "min": "minimum", "amax": "maximum", "amin": "minimum",
-    "var": "variance",
-}  # fmt: skip
-# NumPy's functions, by their names in `numpy` or `numpy.linalg`: the procedures, by number of arguments; and the keywords.
-_NUMPY: dict[str, tuple[dict[int, str], Mapping[str, str]]] = {
-    **{name: ({1: name}, {}) for name in _SAME_NAMES.split()},
-    **{name: ({1: own}, _AXIS) for name, own in _REDUCTIONS.items()},
-    "arctan": ({1: "%py-atan"}, {}), "arcsin": ({1: "asin"}, {}), "arccos": ({1: "acos"}, {}), "arctan2": ({2: "atan"}, {}),
-    "arcsinh": ({1: "asinh"}, {}), "arccosh": ({1: "acosh"}, {}), "arctanh": ({1: "atanh"}, {}), "hypot": ({2: "hypot"}, {}),
-    "abs": ({1: "abs"}, {}), "absolute": ({1: "abs"}, {}), "fabs": ({1: "abs"}, {}), "ceil": ({1: "ceiling"}, {}),
-    "negative": ({1: "-"}, {}), "add": ({2: "+"}, {}), "subtract": ({2: "-"}, {}), "multiply": ({2: "*"}, {}),
-    "divide": ({2: "/"}, {}), "power": ({2: "expt"}, {}), "maximum": ({2: "max"}, {}), "minimum": ({2: "min"}, {}),
-    "where": ({3: "where"}, {}), "clip": ({3: "clamp"}, {}), "argmax": ({1: "argmax"}, {"axis": "axis"}),
-    "cumsum": ({1: "cumsum"}, {"axis": "axis"}), "dot": ({2: "%py-dot"}, {}), "matmul": ({2: "matmul"}, {}),
-    "outer": ({2: "outer"}, {}), "transpose": ({1: "transpose"}, {}), "ravel": ({1: "%py-flat"}, {}),
-    "zeros": ({1: "%py-zeros"}, {}), "ones": ({1: "%py-ones"}, {}), "eye": ({1: "eye"}, {}), "full": ({2: "%py-full"}, {}),
-    "arange": ({1: "arange"}, {}), "linspace": ({3: "linspace"}, {}), "array": ({1: "%py-array"}, {}),
-    "asarray": ({1: "%py-array"}, {}), "concatenate": ({1: "%py-concatenate"}, {}), "stack": ({1: "%py-stack"}, {}),
-    "reshape": ({2: "%py-reshape"}, {}), "zeros_like": ({1: "%py-zeros-like"}, {}), "ones_like": ({1: "%py-ones-like"}, {}),
-    "norm": ({1: "norm"}, {}), "solve": ({2: "solve"}, {}), "diagonal": ({1: "diagonal"}, {}),
-}  # fmt: skip
-_OF_LINALG = ("det", "inv", "cholesky", "norm", "solve")
 _REDUCE = {"reduce": {2: "%py-reduce", 3: "%py-reduce-from"}}
 
 
@@ -128,25 +103,12 @@ def _table() -> dict[Any, Known]:
     return found
 
 
-@functools.cache
-def _numpy_table() -> dict[Any, Known]:
-    """NumPy's functions; called when it has been imported."""
-    numpy = importlib.import_module("numpy")
-    found: dict[Any, Known] = {}
-    for name, (procedures, keywords) in _NUMPY.items():
-        own = {"inv": "inverse"}.get(name)
-        module = numpy.linalg if name in _OF_LINALG else numpy
-        if own is not None:
-            procedures = dict.fromkeys(procedures, own)
-        found[getattr(module, name)] = Known(f"{module.__name__}.{name}", procedures, True, False, keywords)
-    return found
-
-
 def known(value: Any) -> Known | None:
     """What is known of a function of Python; None if nothing is."""
     try:
-        if (getattr(value, "__module__", None) or "").startswith("numpy") or type(value).__name__ == "ufunc":
-            return _numpy_table().get(value)
+        if is_of_numpy(value):
+            found = numpy_row(value)
+            return None if found is None else Known(found[0].name, {}, is_number=found[1], row=found[0])
         return _table().get(value)
     except TypeError:  # it has no hash
         return None
