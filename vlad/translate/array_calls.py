@@ -14,9 +14,10 @@ from vlad.data.source import Span
 from vlad.data.values import FALSE, TRUE
 from vlad.reader.parser import Form, Keyword, Syntax
 from vlad.translate.arrays import Constant, Parameter, Row, Use
-from vlad.translate.expressions import NONE, OTHER, Expressions, Scope
+from vlad.translate.expressions import NONE, OTHER, Scope
 from vlad.translate.reads import MISSING
 from vlad.translate.syntax import form, literal, name, quoted, string
+from vlad.translate.turns import Turns
 
 # The kinds of number of the language, by Python's and NumPy's names for them.
 _DTYPES = {
@@ -28,7 +29,7 @@ _KINDS = "the kinds of number are float, np.float32, int, np.int32 and bool"
 
 
 def row_call(
-    x: Expressions, node: ast.Call, row: Row, scope: Scope, receiver: ast.expr | None = None
+    x: Turns, node: ast.Call, row: Row, scope: Scope, receiver: ast.expr | None = None
 ) -> Syntax:
     """A call of a function with a row; of a method, whose first argument is the receiver."""
     span = x.span(node)
@@ -44,7 +45,7 @@ def row_call(
                 operands.append(_array(x, argument, scope))
             case Use.PLAIN:
                 assert argument is not None
-                operands.append(x.expression(argument, scope))
+                operands.append(x.argument(argument, scope))
             case Use.OPTION:
                 operands.append(
                     constant(parameter.default, span) if argument is None else x.expression(argument, scope)
@@ -72,7 +73,7 @@ def row_call(
     return result if cast is None else form(span, "%py-np-cast", result, cast)
 
 
-def row_value(x: Expressions, row: Row, node: ast.expr) -> Syntax:
+def row_value(x: Turns, row: Row, node: ast.expr) -> Syntax:
     """A function with a row as a value: of the arguments that it needs."""
     span = x.span(node)
     names: list[Syntax] = []
@@ -88,7 +89,7 @@ def row_value(x: Expressions, row: Row, node: ast.expr) -> Syntax:
 
 
 def bound(
-    x: Expressions, node: ast.Call, row: Row, receiver: ast.expr | None
+    x: Turns, node: ast.Call, row: Row, receiver: ast.expr | None
 ) -> Mapping[str, ast.expr]:
     """The arguments of a call, by the parameters' first names."""
     by_place = [*([] if receiver is None else [receiver]), *node.args]
@@ -118,9 +119,9 @@ def constant(value: Constant, span: Span) -> Syntax:
     return string(value, span) if isinstance(value, str) else literal(float(value), span)
 
 
-def _array(x: Expressions, node: ast.expr, scope: Scope) -> Syntax:
+def _array(x: Turns, node: ast.expr, scope: Scope) -> Syntax:
     """An array or a number: lists are converted, unless it surely is none."""
-    value = x.expression(node, scope)
+    value = x.argument(node, scope)
     return value if x.kind(node) > OTHER else form(x.span(node), "%py-np", value)
 
 
@@ -128,7 +129,7 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _dtype(x: Expressions, node: ast.expr, scope: Scope) -> str | Syntax:
+def _dtype(x: Turns, node: ast.expr, scope: Scope) -> str | Syntax:
     """The language's name of a kind of number; or an expression that has it."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         found = _DTYPES.get(node.value)
@@ -145,7 +146,7 @@ def _dtype(x: Expressions, node: ast.expr, scope: Scope) -> str | Syntax:
 # Functions whose arguments decide what is called.
 
 
-def _einsum(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
+def _einsum(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
     match node.args:
         case [ast.Constant(value=str() as subscripts), _, *_]:
             pass
@@ -177,7 +178,7 @@ _DIFF = Row(
 )
 
 
-def _diff(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
+def _diff(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
     given = bound(x, node, _DIFF, None)
     span, times = x.span(node), given.get("n")
     if times is not None and not (
@@ -191,7 +192,7 @@ def _diff(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
     return result
 
 
-def _meshgrid(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
+def _meshgrid(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
     span, indexing = x.span(node), "xy"
     for keyword in node.keywords:
         match keyword:
@@ -208,7 +209,7 @@ def _meshgrid(x: Expressions, node: ast.Call, scope: Scope) -> Syntax:
     return form(span, "%py-np-meshgrid", arrays, string(indexing, span))
 
 
-SYNTAX: Mapping[str, Callable[[Expressions, ast.Call, Scope], Syntax]] = {
+SYNTAX: Mapping[str, Callable[[Turns, ast.Call, Scope], Syntax]] = {
     "einsum": _einsum,
     "diff": _diff,
     "meshgrid": _meshgrid,
@@ -218,14 +219,14 @@ SYNTAX: Mapping[str, Callable[[Expressions, ast.Call, Scope], Syntax]] = {
 # Methods.
 
 
-def several(x: Expressions, nodes: Sequence[ast.expr], span: Span, scope: Scope) -> Syntax:
+def several(x: Turns, nodes: Sequence[ast.expr], span: Span, scope: Scope) -> Syntax:
     """The numbers of `x.reshape(2, 3)` and its like, or the tuple that it is given."""
     if len(nodes) == 1:
         return x.expression(nodes[0], scope)
     return form(span, "list", *x.operands(nodes, scope))
 
 
-def method_call(x: Expressions, node: ast.Call, method: ast.Attribute, scope: Scope) -> Syntax | None:
+def method_call(x: Turns, node: ast.Call, method: ast.Attribute, scope: Scope) -> Syntax | None:
     """A method of arrays that takes any number of arguments; None for another one."""
     span = x.span(node)
     if method.attr not in ("reshape", "transpose") or any(one.arg != "order" for one in node.keywords):
@@ -242,7 +243,7 @@ def method_call(x: Expressions, node: ast.Call, method: ast.Attribute, scope: Sc
     return form(span, "%py-np-transpose", value, axes)
 
 
-def static_number(x: Expressions, node: ast.Attribute, scope: Scope) -> Any:
+def static_number(x: Turns, node: ast.Attribute, scope: Scope) -> Any:
     """`np.finfo(float).eps` and its like, which Python knows; MISSING for another expression."""
     match node.value:
         case ast.Call(func=function, args=[given], keywords=[]):

@@ -186,11 +186,8 @@ def is_drawing(value: Any) -> bool:
     )
 
 
-def instead_of(value: Any) -> str | None:
-    """What there is instead of a function of Python's that has no counterpart; None if nothing is known of it."""
-    try:
-        if is_drawing(value):
-            return _DRAWING
-        return _refused().get(value) if is_of_numpy(value) else None
-    except TypeError:  # it has no hash
-        return None
+def instead_in_numpy(value: Any) -> str | None:
+    """What there is instead of a function of NumPy's, or of a generator of random numbers; None if nothing is known of it."""
+    if is_drawing(value):
+        return _DRAWING
+    return _refused().get(value) if is_of_numpy(value) else None

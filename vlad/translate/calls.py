@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import re
 import types
 from collections.abc import Callable, Sequence
@@ -18,9 +19,10 @@ from vlad.data.values import FALSE, TRUE
 from vlad.data.values import Value as Datum
 from vlad.reader.parser import Form, Keyword, Syntax
 from vlad.translate.array_calls import SYNTAX, method_call, row_call, row_value, static_number
-from vlad.translate.arrays import instead_of, is_of_numpy, methods, numpy_syntax
+from vlad.translate.arrays import is_of_numpy, methods, numpy_syntax
 from vlad.translate.expressions import OTHER, TYPES, Scope, signature_of
-from vlad.translate.known import Known, known, operator_of
+from vlad.translate.known import FOLDED, Known, instead_of, known, operator_of
+from vlad.translate.module_calls import MODULES, chained_lists
 from vlad.translate.names import Function, parameters
 from vlad.translate.numpy_table import METHODS_REFUSED
 from vlad.translate.reads import MISSING
@@ -97,9 +99,10 @@ class Calls(Turns):
     def _outer_call(self, node: ast.Call, value: Any, scope: Scope) -> Syntax:
         """A call of a function of Python's, or of a global one."""
         span = self.span(node)
-        special = SPECIAL.get(value) if isinstance(value, types.BuiltinFunctionType | type) else None
-        if special is not None:
-            return special(self, node, scope)
+        if isinstance(value, types.BuiltinFunctionType | type):
+            special = SPECIAL.get(value) or MODULES.get(value)
+            if special is not None:
+                return special(self, node, scope)
         found = known(value)
         if found is not None:
             return self.known_call(node, found, scope)
@@ -146,8 +149,9 @@ class Calls(Turns):
             what = f"{found.name} with the argument {keyword.arg} by name"
             raise self.refuse(what, keyword, "give them by place")
         if count in found.procedures:
-            return form(span, found.procedures[count], *self.operands(node.args, scope))
-        if found.name in ("min", "max") and count > 2:
+            operands = [self.argument(one, scope) for one in node.args]
+            return form(span, found.procedures[count], *operands)
+        if found.name in FOLDED and count > 2:
             procedure = found.procedures[2]
             result: Syntax = self.expression(node.args[0], scope)
             for one in node.args[1:]:
@@ -191,6 +195,8 @@ class Calls(Turns):
 
     def _method(self, node: ast.Call, method: ast.Attribute, scope: Scope) -> Syntax:
         owner = self.object_of(method.value, scope)
+        if owner is itertools.chain and method.attr == "from_iterable":
+            return chained_lists(self, node, scope)
         if owner is not MISSING and type(owner).__name__ == "ufunc":
             hint = "there are np.sum, np.prod, np.cumsum, np.max, np.outer"
             raise self.refuse(f"`{ast.unparse(method)}`", node, hint)

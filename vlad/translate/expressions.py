@@ -23,8 +23,7 @@ from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import FALSE, TRUE
 from vlad.reader.parser import Form, Syntax
-from vlad.translate.arrays import instead_of
-from vlad.translate.known import Known, known, operator_of
+from vlad.translate.known import Known, instead_of, known, operator_of
 from vlad.translate.names import Function
 from vlad.translate.numpy_table import ATTRIBUTES
 from vlad.translate.reads import MISSING, Read

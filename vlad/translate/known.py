@@ -8,13 +8,14 @@ imported under any.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from vlad.translate.arrays import Row, is_of_numpy, numpy_row
+from vlad.translate.arrays import Row, instead_in_numpy, is_of_numpy, numpy_row, rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +48,33 @@ _MATH: dict[str, dict[int, str]] = {
     **_same("asinh tanh erf"),
     **{name: {1: f"%py-{name}"} for name in ("sin", "cos", "tan", "expm1", "lgamma", "floor", "cbrt", "exp2")},
     "fabs": {1: "abs"}, "ceil": {1: "%py-ceiling"}, "trunc": {1: "%py-int"}, "comb": {2: "%py-comb"},
-    "prod": {1: "%py-product"}, "fsum": {1: "%py-sum"}, "dist": {2: "%py-distance"},
+    "fsum": {1: "%py-fsum"}, "dist": {2: "%py-distance"},
     "erfc": {1: "erfc"}, "atan": {1: "%py-atan"}, "degrees": {1: "%py-degrees"}, "radians": {1: "%py-radians"},
     "sqrt": {1: "%py-sqrt"}, "exp": {1: "%py-exp"}, "sinh": {1: "%py-sinh"}, "cosh": {1: "%py-cosh"},
     "log": {1: "%py-log", 2: "%py-log-to"}, "log2": {1: "%py-log2"}, "log10": {1: "%py-log10"}, "log1p": {1: "%py-log1p"},
     "asin": {1: "%py-asin"}, "acos": {1: "%py-acos"}, "acosh": {1: "%py-acosh"}, "atanh": {1: "%py-atanh"},
     "gamma": {1: "%py-gamma"},
-    "atan2": {2: "atan"}, "hypot": {2: "hypot"}, "pow": {2: "%py-math-power"}, "copysign": {2: "%py-copysign"},
-    "fmod": {2: "%py-fmod"}, "gcd": {2: "gcd"}, "factorial": {1: "%py-factorial"},
+    "atan2": {2: "atan"}, "hypot": {0: "%py-zero", 1: "abs", 2: "hypot"}, "pow": {2: "%py-math-power"}, "copysign": {2: "%py-copysign"},
+    "fmod": {2: "%py-fmod"}, "gcd": {0: "%py-zero", 1: "%py-whole-size", 2: "%py-gcd"},
+    "lcm": {0: "%py-one", 1: "%py-whole-size", 2: "%py-lcm"}, "isqrt": {1: "%py-isqrt"}, "ldexp": {2: "%py-ldexp"},
+    "remainder": {2: "%py-remainder"}, "perm": {1: "%py-factorial", 2: "%py-perm"}, "sumprod": {2: "%py-sum-of-products"}, "factorial": {1: "%py-factorial"},
 }  # fmt: skip
+_MATH_OTHERS = {"modf": {1: "%py-modf"}}
+# Functions with arguments by name, as rows (numpy_table.py has the form).
+_MATH_ROWS = """
+prod %py-product-from .iterable .start=1
+isclose %py-close? .a .b .rel_tol=1e-09 .abs_tol=0
+"""
 _MATH_BOOLEANS = {"isnan": {1: "nan?"}, "isinf": {1: "infinite?"}, "isfinite": {1: "finite?"}}
 _OPERATOR: dict[str, dict[int, str]] = {
     "add": {2: "%py-add"}, "sub": {2: "-"}, "mul": {2: "%py-multiply"}, "truediv": {2: "%py-divide"}, "neg": {1: "-"},
     "pow": {2: "%py-power"}, "mod": {2: "%py-modulo"}, "floordiv": {2: "%py-quotient"}, "abs": {1: "abs"},
-    "matmul": {2: "matmul"},
+    "matmul": {2: "matmul"}, "pos": {1: "+"}, "index": {1: "%py-whole"},
 }  # fmt: skip
 _OPERATOR_OTHERS = {
+    "and_": {2: "%py-bit-and"}, "or_": {2: "%py-bit-or"}, "xor": {2: "%py-bit-xor"}, "inv": {1: "%py-bit-not"},
+    "invert": {1: "%py-bit-not"}, "truth": {1: "%py-true?"}, "contains": {2: "%py-contains?"}, "countOf": {2: "%py-count-of"},
+    "indexOf": {2: "%py-index-of"}, "concat": {2: "%py-concatenated"},
     "eq": {2: "%py-equal?"}, "ne": {2: "%py-unequal?"}, "lt": {2: "%py-less?"}, "le": {2: "%py-at-most?"},
     "gt": {2: "%py-greater?"}, "ge": {2: "%py-at-least?"}, "getitem": {2: "%py-index"}, "not_": {1: "%py-not"},
 }  # fmt: skip
@@ -78,7 +90,31 @@ _BUILTIN_OTHERS = {
     "map": {2: "%py-map"}, "filter": {2: "%py-filter"}, "str": {1: "%py-text"}, "repr": {1: "%py-written"},
     "divmod": {2: "%py-divmod"}, "callable": {1: "procedure?"},
 }  # fmt: skip
-_REDUCE = {"reduce": {2: "%py-reduce", 3: "%py-reduce-from"}}
+# Functions of two or more: of the first two, then of that and the third …
+FOLDED = ("min", "max", "math.gcd", "math.lcm", "math.hypot")
+
+_BITS = "numbers are doubles: `//`, `%` and `**` with powers of 2"
+_IN_PLACE = "values are not changed: the operator without i"
+_METHOD = "write a lambda that calls it"
+_DECORATOR = "decorate the function outside"
+# Other functions of these modules, by what there is instead.
+_REFUSED: dict[Any, dict[str, str]] = {
+    math: {_BITS: "frexp nextafter ulp", "`x * y + z`, which is rounded twice": "fma"},
+    operator: {
+        _BITS: "lshift rshift ilshift irshift",
+        _IN_PLACE: "iadd iand iconcat ifloordiv imatmul imod imul ior ipow isub itruediv ixor",
+        _METHOD: "attrgetter methodcaller call",
+        "values have no identity: operator.eq": "is_ is_not",
+        "assign to the entry: `x[i] = …`": "setitem delitem",
+        "`len`": "length_hint",
+    },
+    functools: {
+        _DECORATOR: "cache lru_cache cached_property singledispatch singledispatchmethod total_ordering update_wrapper wraps"
+        " partialmethod",
+        "sort by a key: `sorted(xs, key=…)`": "cmp_to_key",
+    },
+    itertools: {"it has no end: a loop over `range`, or `while`": "count cycle", "name the list twice": "tee"},
+}
 
 
 @functools.cache
@@ -88,19 +124,40 @@ def _table() -> dict[Any, Known]:
     found: dict[Any, Known] = {}
     for module, names, is_number in (
         (math, _MATH, True),
+        (math, _MATH_OTHERS, False),
         (math, _MATH_BOOLEANS, False),
         (operator, _OPERATOR, True),
         (operator, _OPERATOR_OTHERS, False),
         (builtins, _BUILTINS, True),
         (builtins, _BUILTIN_OTHERS, False),
-        (functools, _REDUCE, False),
     ):
         for name, procedures in names.items():
             prefix = "" if module is builtins else f"{module.__name__}."
             is_real = is_number and (module is math or name in ("len", "int", "float"))
             if hasattr(module, name):  # not in each version of Python
                 found[getattr(module, name)] = Known(prefix + name, procedures, is_number, is_real)
+    for name, row in rows_of(_MATH_ROWS, "math.").items():
+        found[getattr(math, name)] = Known(row.name, {}, is_number=name == "prod", row=row)
     return found
+
+
+@functools.cache
+def _instead() -> dict[Any, str]:
+    return {
+        getattr(module, name): hint
+        for module, hints in _REFUSED.items()
+        for hint, names in hints.items()
+        for name in names.split()
+        if hasattr(module, name)  # not in each version of Python
+    }
+
+
+def instead_of(value: Any) -> str | None:
+    """What there is instead of a function of Python's that has no counterpart; None if nothing is known of it."""
+    try:
+        return _instead().get(value) or instead_in_numpy(value)
+    except TypeError:  # it has no hash
+        return None
 
 
 def known(value: Any) -> Known | None:
