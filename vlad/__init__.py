@@ -26,17 +26,20 @@ if TYPE_CHECKING:
     from vlad.python.dump import dumps
     from vlad.python.load import loads
     from vlad.python.stating import primitive
+    from vlad.session import random
     from vlad.session.default import function
+    from vlad.session.own_derivatives import checkpointed, custom_derivative, stop_gradient
     from vlad.session.session import Session
 
 __version__ = "0.1.0"
 __all__ = [
     "Debugger", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque", "Procedure", "Session", "VladError",
-    "__version__", "compile", "dumps", "function", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads",
-    "primitive",
+    "__version__", "checkpointed", "compile", "custom_derivative", "dumps", "function", "grad", "hessian", "hvp",
+    "install_importer", "jacobian", "jvp", "loads", "primitive", "random", "stop_gradient",
     "to_jax", "to_torch", "value_and_grad", "vjp",
 ]  # fmt: skip
 
+_MODULES = {"random": "vlad.session.random"}
 _HOMES = {
     "Session": "vlad.session.session",
     "Limits": "vlad.evaluate.limits",
@@ -55,6 +58,7 @@ _HOMES = {
     "to_torch": "vlad.bridges.torch",
     "primitive": "vlad.python.stating",
     "compile": "vlad.python.compiling",
+    **dict.fromkeys(("checkpointed", "custom_derivative", "stop_gradient"), "vlad.session.own_derivatives"),
     **dict.fromkeys(
         ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"), "vlad.python.derivatives"
     ),
@@ -79,6 +83,9 @@ def _find_neighbours() -> None:
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
+    if name in _MODULES:
+        value = globals()[name] = import_module(_MODULES[name])
+        return value
     if name not in _HOMES:
         meant = f"; there is `{_ELSEWHERE[name]}`" if name in _ELSEWHERE else ""
         raise AttributeError(

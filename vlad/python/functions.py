@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import NoCounterpart, WrongOption
 from vlad.data.values import Value
+from vlad.expand.arity import Signature
 from vlad.python.convert import Apply, Procedure
 
 Parameters = ParamSpec("Parameters")
@@ -33,6 +34,9 @@ class Linked(Protocol):
 
     def text(self) -> str:
         """The translation."""
+
+    def counters(self) -> frozenset[str]:
+        """The parameters that are given to `range`."""
 
 
 class Function(Procedure, Generic[Parameters, Result]):
@@ -109,6 +113,13 @@ class Function(Procedure, Generic[Parameters, Result]):
             raise NoCounterpart("wrong-number-of-arguments", message, self.place()) from None
         bound.apply_defaults()
         return tuple([bound.arguments[name] for name in self._python_signature.parameters])
+
+    def taken(self) -> Signature:
+        names = tuple(self._python_signature.parameters)
+        return Signature(self.__name__, self._summary(), names, False)
+
+    def counters(self) -> frozenset[str]:
+        return self._linked.counters()
 
     def compiled(self, options: Options) -> Function[Parameters, Result]:
         return Function(self.python, self._linked, options)

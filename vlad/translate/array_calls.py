@@ -243,14 +243,14 @@ def method_call(x: Turns, node: ast.Call, method: ast.Attribute, scope: Scope) -
     return form(span, "%py-np-transpose", value, axes)
 
 
-def static_number(x: Turns, node: ast.Attribute, scope: Scope) -> Any:
-    """`np.finfo(float).eps` and its like, which Python knows; MISSING for another expression."""
+def static_number(x: Turns, node: ast.Attribute, scope: Scope) -> float | None:
+    """`np.finfo(float).eps` and its like, which Python knows; None for another expression."""
     match node.value:
         case ast.Call(func=function, args=[given], keywords=[]):
             finfo = x.object_of(function, scope)
             if getattr(finfo, "__name__", None) in ("finfo", "iinfo") and isinstance(finfo, type):
                 kind = x.object_of(given, scope)
                 if isinstance(kind, type):
-                    found = getattr(finfo(kind), node.attr, MISSING)
-                    return found if found is MISSING else float(found)
-    return MISSING
+                    found: Any = getattr(finfo(kind), node.attr, None)
+                    return None if found is None else float(found)
+    return None

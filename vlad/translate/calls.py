@@ -20,18 +20,18 @@ from vlad.data.values import Value as Datum
 from vlad.reader.parser import Form, Keyword, Syntax
 from vlad.translate.array_calls import SYNTAX, method_call, row_call, row_value, static_number
 from vlad.translate.arrays import is_of_numpy, methods, numpy_syntax
+from vlad.translate.derivatives import MAKERS, Derivatives
 from vlad.translate.expressions import OTHER, TYPES, Scope, signature_of
-from vlad.translate.known import FOLDED, Known, instead_of, known, operator_of
+from vlad.translate.known import FOLDED, Known, instead_of, known, public_name
 from vlad.translate.module_calls import MODULES, chained_lists
 from vlad.translate.names import Function, parameters
 from vlad.translate.numpy_table import METHODS_REFUSED
 from vlad.translate.reads import MISSING
 from vlad.translate.subscripts import subscript
 from vlad.translate.syntax import form, is_atom, literal, name
-from vlad.translate.turns import Turns
 
 
-class Calls(Turns):
+class Calls(Derivatives):
     """The part of a translation that is about calls."""
 
     def _subscript(self, node: ast.Subscript, scope: Scope) -> Syntax:
@@ -39,7 +39,7 @@ class Calls(Turns):
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Syntax:
         found = static_number(self, node, scope)
-        return super()._attribute(node, scope) if found is MISSING else literal(found, self.span(node))
+        return super()._attribute(node, scope) if found is None else literal(found, self.span(node))
 
     def _call(self, node: ast.Call, scope: Scope) -> Syntax:
         span = self.span(node)
@@ -54,6 +54,10 @@ class Calls(Turns):
             if isinstance(self.object_of(node.func.value, scope), types.ModuleType):
                 return self._attribute(node.func, scope)  # which refuses it
             return self._method(node, node.func, scope)
+        if isinstance(node.func, ast.Call) and public_name(self.object_of(node.func.func, scope)) in MAKERS:
+            found = self.derivative_call(node, node.func, scope)
+            if found is not None:
+                return found
         callee = (
             self.variable(node.func, scope)
             if isinstance(node.func, ast.Name)
@@ -63,13 +67,13 @@ class Calls(Turns):
         if isinstance(node.func, ast.Lambda):
             own = node.func
         if own is not None:
-            return form(span, callee, *self._for_parameters(node, own, scope))
+            return form(span, callee, *self.for_parameters(node, own, scope))
         if node.keywords:
             hint = "give them by place: which function it is, is known only in a call"
             raise self.refuse("arguments by name here", node.keywords[0], hint)
         return form(span, callee, *self.operands(node.args, scope))
 
-    def _for_parameters(self, node: ast.Call, own: Function, scope: Scope) -> list[Syntax]:
+    def for_parameters(self, node: ast.Call, own: Function, scope: Scope) -> list[Syntax]:
         """The arguments of a call of a nested function, in the order of its parameters."""
         names = parameters(own)
         given: dict[str, Syntax] = dict(zip(names, self.operands(node.args, scope), strict=False))
@@ -109,18 +113,18 @@ class Calls(Turns):
         syntax = numpy_syntax(value) if is_of_numpy(value) else None
         if syntax is not None:
             return SYNTAX[syntax](self, node, scope)
-        operator = operator_of(value) if callable(value) else None
-        if operator is not None:
-            return self._derived(node, operator, scope)
+        public = public_name(value)
+        if public is not None:
+            return self.public_call(node, public, scope)
         callee = self.constant_of(value, ast.unparse(node.func), node.func, is_called=True)
         signature = signature_of(value)
         if signature is None:
             if node.keywords:
                 raise self.refuse("arguments by name here", node.keywords[0], "give them by place")
             return form(span, callee, *self.operands(node.args, scope))
-        return form(span, callee, *self._bound(node, signature, scope))
+        return form(span, callee, *self.bound_to(node, signature, scope))
 
-    def _bound(self, node: ast.Call, signature: inspect.Signature, scope: Scope) -> list[Syntax]:
+    def bound_to(self, node: ast.Call, signature: inspect.Signature, scope: Scope) -> list[Syntax]:
         """The arguments of a call of a function with a signature, in its order."""
         try:
             bound = signature.bind(*node.args, **{str(one.arg): one.value for one in node.keywords})
@@ -159,39 +163,6 @@ class Calls(Turns):
             return result
         counts = " or ".join([str(number) for number in found.procedures])
         raise self.refuse(f"{found.name} with {count} arguments", node, f"it takes {counts}")
-
-    def _derived(self, node: ast.Call, operator: str, scope: Scope) -> Syntax:
-        """`vlad.grad(f)` and its kin, by all arguments of f. By several arguments the result is a tuple."""
-        if len(node.args) != 1 or node.keywords:
-            hint = "differentiate a lambda of the arguments in question"
-            raise self.refuse("a derivative by chosen arguments", node, hint)
-        span, given = self.span(node), node.args[0]
-        count = self._arity(given, scope)
-        derived = form(span, operator, self.expression(given, scope))
-        if count == 1 and operator != "value-and-gradient":
-            return derived
-        if count > 1 and operator in ("hessian", "jacobian"):
-            raise self.refuse(f"the {operator} by several arguments", node, "take one list or array")
-        own, names = name(self.fresh("derived"), span), [name(self.fresh("x"), span) for _ in range(count)]
-        parts = [name(self.fresh("part"), span) for _ in range(count)]
-        pattern: Syntax = parts[0] if count == 1 else form(span, "cons*", *parts)
-        result = self.tuple_of(parts, span) if count > 1 else parts[0]
-        if operator == "value-and-gradient":
-            value = name(self.fresh("value"), span)
-            pattern, result = form(span, "cons", value, pattern), self.tuple_of([value, result], span)
-        called = self.let([(pattern, form(span, own, *names))], result, span)
-        body = form(span, "lambda", Form(tuple(names), None, span), called)
-        return form(span, "let", Form((Form((own, derived), None, span),), None, span), body)
-
-    def _arity(self, node: ast.expr, scope: Scope) -> int:
-        """The number of arguments of a function that is differentiated; 1 if it is not known."""
-        if isinstance(node, ast.Lambda):
-            return len(parameters(node))
-        own = (scope.known or {}).get(node.id) if isinstance(node, ast.Name) else None
-        if own is not None:
-            return len(parameters(own))
-        signature = signature_of(self.object_of(node, scope))
-        return 1 if signature is None else len(signature.parameters)
 
     def _method(self, node: ast.Call, method: ast.Attribute, scope: Scope) -> Syntax:
         owner = self.object_of(method.value, scope)

@@ -23,7 +23,7 @@ from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import FALSE, TRUE
 from vlad.reader.parser import Form, Syntax
-from vlad.translate.known import Known, instead_of, known, operator_of
+from vlad.translate.known import Known, instead_of, known, public_name
 from vlad.translate.names import Function
 from vlad.translate.numpy_table import ATTRIBUTES
 from vlad.translate.reads import MISSING, Read
@@ -181,9 +181,8 @@ class Expressions(ABC):
         found = known(value)
         if found is not None:
             return self.known_value(found, node)
-        operator = operator_of(value) if callable(value) else None
-        if operator is not None:
-            return name(operator, span)
+        if public_name(value) is not None:
+            raise self.refuse(f"{ast.unparse(node)} as a value", node, "write a lambda that calls it")
         if value is None:
             return quoted(NONE, span)
         instead = instead_of(value)

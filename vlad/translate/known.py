@@ -166,22 +166,47 @@ def known(value: Any) -> Known | None:
         if is_of_numpy(value):
             found = numpy_row(value)
             return None if found is None else Known(found[0].name, {}, is_number=found[1], row=found[0])
+        row = _random_row(value)
+        if row is not None:
+            is_number = row.name not in ("vlad.random.key", "vlad.random.split")
+            return Known(row.name, {}, is_number, row=row)
         return _table().get(value)
     except TypeError:  # it has no hash
         return None
 
 
-# What the inner functions of derivatives are in Python, by name: vlad's public names, which are imported lazily.
-OPERATORS = {
-    "grad": "gradient",
-    "value_and_grad": "value-and-gradient",
-    "hessian": "hessian",
-    "jacobian": "jacobian",
+# vlad's public functions whose calls are syntax, by module: they are imported lazily. derivatives.py translates them.
+_PUBLIC = {
+    "vlad.python.derivatives": "grad value_and_grad hessian jacobian jvp vjp hvp",
+    "vlad.session.own_derivatives": "stop_gradient custom_derivative checkpointed",
 }
+# Those of `vlad.random`, as rows.
+_RANDOM = """
+key %py-random-key .seed
+split %py-random-split .key .num=2
+uniform %py-random-uniform .key low=0 high=1 .size=None
+normal %py-random-normal .key loc=0 scale=1 .size=None
+exponential %py-random-exponential .key scale=1 .size=None
+integers %py-random-integers .key .low .high .size=None
+permutation %py-random-permutation .key .n
+choice %py-random-choice .key a .size=None
+"""
 
 
-def operator_of(value: Callable[..., Any]) -> str | None:
-    """The library's operator that a public function of derivatives is; None if it is none."""
-    name = getattr(value, "__name__", None)
-    is_public = getattr(value, "__module__", None) == "vlad.python.derivatives"
-    return OPERATORS.get(name) if is_public and isinstance(name, str) else None
+@functools.cache
+def _random_rows() -> dict[str, Row]:
+    return rows_of(_RANDOM, "vlad.random.")
+
+
+def _random_row(value: Any) -> Row | None:
+    if getattr(value, "__module__", None) != "vlad.session.random":
+        return None
+    return _random_rows().get(getattr(value, "__name__", ""))
+
+
+def public_name(value: Any) -> str | None:
+    """The name of one of vlad's public functions whose calls are syntax; None for another value."""
+    own = getattr(value, "__name__", None)
+    module = getattr(value, "__module__", None)
+    is_public = isinstance(own, str) and isinstance(module, str) and own in _PUBLIC.get(module, "").split()
+    return own if is_public else None

@@ -13,6 +13,7 @@ from typing import Any
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.expressions import Outside, Scope
+from vlad.translate.names import counters
 from vlad.translate.reads import Read
 from vlad.translate.source import node_of
 from vlad.translate.statements import Statements
@@ -25,12 +26,14 @@ class Translation:
     captured  the free variables whose values the procedure captures: those that are no functions
     reads     the names outside whose values it depends on
     span      the place of the function
+    counters  the parameters that are given to `range`
     """
 
     syntax: Syntax
     captured: tuple[str, ...]
     reads: tuple[Read, ...]
     span: Span
+    counters: frozenset[str]
 
     @property
     def text(self) -> str:
@@ -60,4 +63,4 @@ def translation(function: FunctionType, outside: Outside) -> Translation:
     if whole.captured:
         names = Form(tuple([name(whole.own_name(one), span) for one in whole.captured]), None, span)
         syntax = form(span, "lambda", names, syntax)
-    return Translation(syntax, tuple(whole.captured), tuple(whole.reads.values()), span)
+    return Translation(syntax, tuple(whole.captured), tuple(whole.reads.values()), span, frozenset(counters(node)))
