@@ -77,7 +77,8 @@ ROOMS = (
     ("vlad.compile.programs", "whole uses check build export"),
     (
         "vlad.translate",
-        "syntax source refusals reads names known iterations inside expressions turns calls checks statements translation",
+        "syntax source refusals reads names numpy_table arrays known iterations inside expressions turns array_calls "
+        "subscripts module_calls derivatives calls checks statements translation",
     ),
     (
         "vlad.python",
@@ -87,7 +88,7 @@ ROOMS = (
     (
         "vlad.session",
         "library session_lock lifecycle asynchronous files calls suggestions top_level examples programs showing "
-        "namespace functions session default compiling",
+        "namespace functions session default random own_derivatives compiling",
     ),
     ("vlad.manual", "public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),

@@ -85,7 +85,5 @@ def _written(f: FunctionType, made: str, names: dict[str, Any]) -> Function[...,
     exec(compile(text, file, "exec"), variables)
     written = variables[own]
     written.__doc__, written.__qualname__ = f.__doc__, f.__qualname__
-    written.__defaults__ = tuple(
-        [one.default for one in parameters.values() if one.default is not one.empty]
-    )
+    written.__defaults__ = tuple([one.default for one in parameters.values() if one.default is not one.empty])
     return function(written)

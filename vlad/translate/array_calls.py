@@ -28,9 +28,7 @@ _DTYPES = {
 _KINDS = "the kinds of number are float, np.float32, int, np.int32 and bool"
 
 
-def row_call(
-    x: Turns, node: ast.Call, row: Row, scope: Scope, receiver: ast.expr | None = None
-) -> Syntax:
+def row_call(x: Turns, node: ast.Call, row: Row, scope: Scope, receiver: ast.expr | None = None) -> Syntax:
     """A call of a function with a row; of a method, whose first argument is the receiver."""
     span = x.span(node)
     given = bound(x, node, row, receiver)
@@ -88,9 +86,7 @@ def row_value(x: Turns, row: Row, node: ast.expr) -> Syntax:
     return form(span, "lambda", Form(tuple(names), None, span), form(span, row.procedure, *operands))
 
 
-def bound(
-    x: Turns, node: ast.Call, row: Row, receiver: ast.expr | None
-) -> Mapping[str, ast.expr]:
+def bound(x: Turns, node: ast.Call, row: Row, receiver: ast.expr | None) -> Mapping[str, ast.expr]:
     """The arguments of a call, by the parameters' first names."""
     by_place = [*([] if receiver is None else [receiver]), *node.args]
     if len(by_place) > len(row.parameters):
@@ -151,7 +147,9 @@ def _einsum(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
         case [ast.Constant(value=str() as subscripts), _, *_]:
             pass
         case _:
-            raise x.refuse("np.einsum without a constant text", node, 'its first argument is one, as "ij,jk->ik"')
+            raise x.refuse(
+                "np.einsum without a constant text", node, 'its first argument is one, as "ij,jk->ik"'
+            )
     for keyword in node.keywords:
         if keyword.arg != "optimize":
             raise x.refuse(f"np.einsum with the argument {keyword.arg} by name", keyword, "it takes arrays")

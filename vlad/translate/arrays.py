@@ -104,9 +104,7 @@ def _rows() -> tuple[dict[str, Row], dict[str, Row]]:
 def methods() -> dict[str, Row]:
     """The methods of arrays; the first parameter is the array."""
     numbers, others = _rows()
-    found = {
-        name: _as_method((numbers.get(name) or others[name])) for name in numpy_table.METHODS_AS_FUNCTIONS
-    }
+    found = {name: _as_method(numbers.get(name) or others[name]) for name in numpy_table.METHODS_AS_FUNCTIONS}
     return {**found, **rows_of(numpy_table.METHODS, "")}
 
 
@@ -156,7 +154,9 @@ def is_of_numpy(value: Any) -> bool:
     if isinstance(value, type):
         return value.__module__.partition(".")[0] == "numpy"
     module = getattr(value, "__module__", None)
-    return type(value).__name__ == "ufunc" or (isinstance(module, str) and module.partition(".")[0] == "numpy")
+    return type(value).__name__ == "ufunc" or (
+        isinstance(module, str) and module.partition(".")[0] == "numpy"
+    )
 
 
 def numpy_row(value: Any) -> tuple[Row, bool] | None:
@@ -170,6 +170,9 @@ def numpy_syntax(value: Any) -> str | None:
 
 
 _DRAWING = "random numbers are drawn with keys: `vlad.random.normal(key, shape)`, `vlad.random.split(key)`"
+
+
+_OTHERWISE = "docs/python-functions.md has the functions of NumPy that there are"
 
 
 def is_drawing(value: Any) -> bool:
@@ -190,4 +193,4 @@ def instead_in_numpy(value: Any) -> str | None:
     """What there is instead of a function of NumPy's, or of a generator of random numbers; None if nothing is known of it."""
     if is_drawing(value):
         return _DRAWING
-    return _refused().get(value) if is_of_numpy(value) else None
+    return _refused().get(value, _OTHERWISE) if is_of_numpy(value) and callable(value) else None

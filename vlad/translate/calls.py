@@ -17,7 +17,7 @@ from typing import Any
 from vlad.data.errors import VladError
 from vlad.data.values import FALSE, TRUE
 from vlad.data.values import Value as Datum
-from vlad.reader.parser import Form, Keyword, Syntax
+from vlad.reader.parser import Form, Syntax
 from vlad.translate.array_calls import SYNTAX, method_call, row_call, row_value, static_number
 from vlad.translate.arrays import is_of_numpy, methods, numpy_syntax
 from vlad.translate.derivatives import MAKERS, Derivatives

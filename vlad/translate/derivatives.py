@@ -27,7 +27,11 @@ OPERATORS = {
     "hessian": "hessian",
     "jacobian": "jacobian",
 }
-MAKERS = (*OPERATORS, "checkpointed", "custom_derivative")  # functions of a function, whose results are like it
+MAKERS = (
+    *OPERATORS,
+    "checkpointed",
+    "custom_derivative",
+)  # functions of a function, whose results are like it
 
 
 class Derivatives(Turns):
@@ -35,7 +39,9 @@ class Derivatives(Turns):
 
     def __init__(self, function: FunctionType, text: Text, outside_: Outside) -> None:
         super().__init__(function, text, outside_)
-        self._completed: set[int] = set()  # the functions of derivatives whose calls are completed by defaults
+        self._completed: set[int] = (
+            set()
+        )  # the functions of derivatives whose calls are completed by defaults
 
     @abstractmethod
     def for_parameters(self, node: ast.Call, own: Function, scope: Scope) -> list[Syntax]:
@@ -96,7 +102,9 @@ class Derivatives(Turns):
     def _derived(self, node: ast.Call, operator: str, scope: Scope) -> Syntax:
         named = {keyword.arg: keyword.value for keyword in node.keywords}
         if not 1 <= len(node.args) <= 2 or set(named) - {"argnums"} or (len(node.args) == 2 and named):
-            raise self.refuse(f"this call of {ast.unparse(node.func)}", node, "it takes a function and argnums")
+            raise self.refuse(
+                f"this call of {ast.unparse(node.func)}", node, "it takes a function and argnums"
+            )
         given = node.args[0]
         chosen = node.args[1] if len(node.args) == 2 else named.get("argnums")
         names = self.parameters_of(given, scope)
@@ -115,16 +123,16 @@ class Derivatives(Turns):
             raise self.refuse(f"the {operator} by several arguments", node, "choose one: argnums=0")
         return self._partly(self._function(given, scope), operator, numbers, len(names), is_tuple, span)
 
-    def _numbers(
-        self, chosen: ast.expr, names: Sequence[str], given: ast.expr, scope: Scope
-    ) -> list[int]:
+    def _numbers(self, chosen: ast.expr, names: Sequence[str], given: ast.expr, scope: Scope) -> list[int]:
         """The arguments that argnums chooses, from 0 on."""
         found = []
         for one in chosen.elts if isinstance(chosen, ast.Tuple | ast.List) else [chosen]:
             try:
                 value = ast.literal_eval(one)
             except ValueError:
-                raise self.refuse("this argnums", one, "write the number or the name of an argument") from None
+                raise self.refuse(
+                    "this argnums", one, "write the number or the name of an argument"
+                ) from None
             if isinstance(value, str) and value in names:
                 value = list(names).index(value)
             if type(value) is not int or not -len(names) <= value < len(names):
@@ -148,7 +156,12 @@ class Derivatives(Turns):
         if count == 1 and operator != "value-and-gradient":
             return derived
         own, names = name(self.fresh("derived"), span), self._variables("x", count, span)
-        body = form(span, "lambda", _list(names, span), self._as_tuples(form(span, own, *names), operator, count, span))
+        body = form(
+            span,
+            "lambda",
+            _list(names, span),
+            self._as_tuples(form(span, own, *names), operator, count, span),
+        )
         return form(span, "let", Form((Form((own, derived), None, span),), None, span), body)
 
     def _as_tuples(
@@ -189,9 +202,7 @@ class Derivatives(Turns):
         for one in both:
             if isinstance(one, ast.Tuple):
                 operands = self.operands(one.elts, scope)
-                packed.append(
-                    operands[0] if len(operands) == 1 else form(self.span(one), "cons*", *operands)
-                )
+                packed.append(operands[0] if len(operands) == 1 else form(self.span(one), "cons*", *operands))
             else:
                 packed.append(form(self.span(one), "%py-packed", self.expression(one, scope)))
         return self.expression(function, scope), packed[0], packed[1]
@@ -222,7 +233,9 @@ class Derivatives(Turns):
             called = self._as_tuples(form(span, back, own), "gradient", count, span)
             result = form(span, "lambda", _list([own], span), called)
         pair = form(span, "cons", value, back)
-        return self.let([(pair, form(span, "vjp", function, packed))], self.tuple_of([value, result], span), span)
+        return self.let(
+            [(pair, form(span, "vjp", function, packed))], self.tuple_of([value, result], span), span
+        )
 
     # stop_gradient, custom_derivative, checkpointed
 
@@ -241,10 +254,14 @@ class Derivatives(Turns):
         named = {str(keyword.arg): keyword.value for keyword in node.keywords}
         rules = set(named) & {"forward", "reverse"}
         if len(node.args) != 1 or not rules or set(named) - rules:
-            raise self.refuse("this call of custom_derivative", node, "it takes a function, and forward= or reverse=")
+            raise self.refuse(
+                "this call of custom_derivative", node, "it takes a function, and forward= or reverse="
+            )
         names = self.parameters_of(node.args[0], scope)
         if names is None:
-            raise self.refuse("own derivatives of this function", node.args[0], "give a function of known arguments")
+            raise self.refuse(
+                "own derivatives of this function", node.args[0], "give a function of known arguments"
+            )
         span, count = self.span(node), len(names)
         result: list[Syntax] = [self._function(node.args[0], scope)]
         bindings = []

@@ -464,7 +464,11 @@ class Expressions(ABC):
                     return self.kinds.get(node.id, OTHER)
                 return REAL if type(self.object_of(node, Scope({}))) is float else OTHER
             case ast.UnaryOp():
-                return OTHER if isinstance(node.op, ast.Not | ast.Invert) else max(ARRAY, self.kind(node.operand))
+                return (
+                    OTHER
+                    if isinstance(node.op, ast.Not | ast.Invert)
+                    else max(ARRAY, self.kind(node.operand))
+                )
             case ast.IfExp():
                 return min(self.kind(node.body), self.kind(node.orelse))
             case ast.BinOp():

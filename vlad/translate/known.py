@@ -11,7 +11,6 @@ import functools
 import itertools
 import math
 import operator
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,7 +112,10 @@ _REFUSED: dict[Any, dict[str, str]] = {
         " partialmethod",
         "sort by a key: `sorted(xs, key=…)`": "cmp_to_key",
     },
-    itertools: {"it has no end: a loop over `range`, or `while`": "count cycle", "name the list twice": "tee"},
+    itertools: {
+        "it has no end: a loop over `range`, or `while`": "count cycle",
+        "name the list twice": "tee",
+    },
 }
 
 

@@ -29,7 +29,9 @@ def _named(x: Turns, node: ast.Call, allowed: Sequence[str]) -> dict[str, ast.ex
     for keyword in node.keywords:
         if keyword.arg not in allowed:
             what = f"{ast.unparse(node.func)} with the argument {keyword.arg} by name"
-            raise x.refuse(what, keyword, f"it takes {', '.join(allowed)} by name" if allowed else "give it by place")
+            raise x.refuse(
+                what, keyword, f"it takes {', '.join(allowed)} by name" if allowed else "give it by place"
+            )
     return found
 
 
@@ -145,7 +147,12 @@ def _repeat(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
     if times is None or len(node.args) not in (1, 2):
         raise x.refuse("itertools.repeat without an end", node, "its second argument is the number of times")
     span = x.span(node)
-    return form(span, "%py-repeated", form(span, "list", x.expression(node.args[0], scope)), x.expression(times, scope))
+    return form(
+        span,
+        "%py-repeated",
+        form(span, "list", x.expression(node.args[0], scope)),
+        x.expression(times, scope),
+    )
 
 
 def _groupby(x: Turns, node: ast.Call, scope: Scope) -> Syntax:

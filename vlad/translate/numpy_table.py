@@ -289,10 +289,7 @@ bool %py-true? .x
 """
 
 # Methods of arrays: those that are functions whose first argument is the array.
-METHODS_AS_FUNCTIONS = (
-    "all any argmax argmin argsort clip conj conjugate cumprod cumsum diagonal dot max mean min prod ptp ravel repeat round searchsorted"
-    " squeeze std sum swapaxes take trace var"
-).split()
+METHODS_AS_FUNCTIONS = ["all", "any", "argmax", "argmin", "argsort", "clip", "conj", "conjugate", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "prod", "ptp", "ravel", "repeat", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var"]
 # Methods of arrays with rows of their own; the first parameter is the array.
 METHODS = """
 copy %py-copy .a

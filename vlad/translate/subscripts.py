@@ -47,9 +47,7 @@ def _is_rest(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is ...
 
 
-def _of_axes(
-    x: Expressions, value: Syntax, items: Sequence[ast.expr], span: Span, scope: Scope
-) -> Syntax:
+def _of_axes(x: Expressions, value: Syntax, items: Sequence[ast.expr], span: Span, scope: Scope) -> Syntax:
     rests = [number for number, one in enumerate(items) if _is_rest(one)]
     if len(rests) > 1:
         raise x.refuse("several ellipses in an index", items[rests[1]], "one stands for all other axes")
@@ -103,8 +101,7 @@ def _groups(x: Expressions, items: Sequence[ast.expr], scope: Scope) -> list[int
     return [
         number
         for number, one in enumerate(items)
-        if not _is_slice_like(x, one, scope)
-        and (number == 0 or _is_slice_like(x, items[number - 1], scope))
+        if not _is_slice_like(x, one, scope) and (number == 0 or _is_slice_like(x, items[number - 1], scope))
     ]
 
 
@@ -137,4 +134,3 @@ def _step(
     is_number = x.kind(first) == REAL
     procedure = "%py-along" if is_alone or is_number else "%py-along-alone"
     return form(span, procedure, value, x.expression(first, scope), at)
-

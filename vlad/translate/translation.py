@@ -63,4 +63,6 @@ def translation(function: FunctionType, outside: Outside) -> Translation:
     if whole.captured:
         names = Form(tuple([name(whole.own_name(one), span) for one in whole.captured]), None, span)
         syntax = form(span, "lambda", names, syntax)
-    return Translation(syntax, tuple(whole.captured), tuple(whole.reads.values()), span, frozenset(counters(node)))
+    return Translation(
+        syntax, tuple(whole.captured), tuple(whole.reads.values()), span, frozenset(counters(node))
+    )

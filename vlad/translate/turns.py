@@ -189,7 +189,9 @@ class Turns(Expressions):
 
     def argument(self, node: ast.expr, scope: Scope) -> Syntax:
         """The argument of a function that consumes an iterable at once."""
-        return self.listed(node, scope) if isinstance(node, ast.GeneratorExp) else self.expression(node, scope)
+        return (
+            self.listed(node, scope) if isinstance(node, ast.GeneratorExp) else self.expression(node, scope)
+        )
 
     def _range(self, node: ast.Call, scope: Scope) -> Iteration:
         span = self.span(node)
