@@ -226,6 +226,15 @@ def test_an_error_of_a_call_is_pythons(
     assert isinstance(caught.value, vlad.VladError) and caught.value.span is not None
 
 
+def test_a_view_shares_its_entries(evaluating: vlad.Session) -> None:
+    for made in ("np.reshape(x, (1, 2))", "np.asarray(x)", "np.split(x, 2)", "x.T"):
+        body = f"x = 1.0 * x\n    y = {made}\n    x[0] = 5.0\n    return y"
+        with pytest.raises(vlad.VladError, match="shares"):
+            evaluating.function(function_of(body))(A, X)
+    body = "x = 1.0 * x\n    y = np.exp(x)\n    b = np.isnan(x)\n    x[0] = 5.0\n    return y, b, x"
+    assert same(list(evaluating.function(function_of(body))(A, X)), list(function_of(body)(A, X)))
+
+
 def test_every_public_name_of_numpy_is_known() -> None:
     for module in (np, np.linalg):
         for name in dir(module):

@@ -237,5 +237,5 @@ def f(key, scale):
 
 def test_what_is_no_key_is_an_error() -> None:
     for key in (3, [1.0, 2.0], (1.0, 2.0, 3.0)):
-        with pytest.raises(TypeError, match="vlad.random.key"):
+        with pytest.raises(TypeError, match=r"vlad\.random\.key"):
             vlad.random.normal(key)  # type: ignore[arg-type]

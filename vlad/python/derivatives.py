@@ -305,10 +305,10 @@ def grad(f: Procedure, argnums: Which = None) -> Gradient:
     """The gradient of a procedure that returns a real: a procedure of the same arguments.
 
     It returns the sensitivity of the only argument, or the tuple of those of several. `argnums` selects among them, from 0 on:
-    a number or a name, for the bare sensitivity of that argument, or a tuple of such, for the tuple of these. Values without derivative
-    come back unchanged: strings, booleans, and arrays of integers, so weights have to be arrays of floats. Reverse mode
-    (Pearlmutter & Siskind 2008, section 3). Raises VladError if `f` is no procedure of a session or has no such argument, and
-    when called, if `f` does not return a real.
+    a number or a name, for the bare sensitivity of that argument, or a tuple of such, for the tuple of these. Values without
+    derivative come back unchanged: strings, booleans, and arrays of integers, so weights have to be arrays of floats. Reverse
+    mode (Pearlmutter & Siskind 2008, section 3). Raises VladError if `f` is no procedure of a session or has no such argument,
+    or if that counts the turns of a loop; and when called, if `f` does not return a real.
     """
     return _gradient(Gradient, f, "gradient", "gradient", argnums)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -52,11 +52,13 @@ class Row:
     """name       the function in Python's words
     procedure  the library's
     parameters in Python's order
+    is_view    may the result share the entries of an argument in Python?
     """
 
     name: str
     procedure: str
     parameters: tuple[Parameter, ...]
+    is_view: bool = False
 
     @property
     def takes(self) -> str:
@@ -88,10 +90,12 @@ def _parameter(text: str) -> Parameter:
 def rows_of(text: str, prefix: str) -> dict[str, Row]:
     """The rows of a table's text, by name. `prefix`: of the names in messages."""
     found = {}
+    views = numpy_table.VIEWS.split()
     for line in text.split("\n"):
         if line:
             name, procedure, *parameters = line.split()
-            found[name] = Row(prefix + name, procedure, tuple([_parameter(one) for one in parameters]))
+            row = Row(prefix + name, procedure, tuple([_parameter(one) for one in parameters]), name in views)
+            found[name] = row
     return found
 
 
@@ -104,12 +108,15 @@ def _rows() -> tuple[dict[str, Row], dict[str, Row]]:
 def methods() -> dict[str, Row]:
     """The methods of arrays; the first parameter is the array."""
     numbers, others = _rows()
-    found = {name: _as_method(numbers.get(name) or others[name]) for name in numpy_table.METHODS_AS_FUNCTIONS}
+    found = {
+        name: _as_method(numbers.get(name) or others[name])
+        for name in numpy_table.METHODS_AS_FUNCTIONS.split()
+    }
     return {**found, **rows_of(numpy_table.METHODS, "")}
 
 
 def _as_method(row: Row) -> Row:
-    return Row(row.name.removeprefix("np."), row.procedure, row.parameters)
+    return replace(row, name=row.name.removeprefix("np."))
 
 
 def _objects(names: Sequence[str]) -> dict[Any, str]:
@@ -137,10 +144,13 @@ def _functions() -> dict[Any, tuple[Row, bool]]:
 
 @functools.cache
 def _refused() -> dict[Any, str]:
-    found = {}
-    for hint, names in numpy_table.REFUSED.items():
-        for value in _objects(names.split()):
-            found[value] = hint
+    found: dict[Any, str] = {}
+    hint = ""
+    for line in numpy_table.REFUSED.strip().split("\n"):
+        if line.endswith("::"):
+            hint = line.removesuffix("::")
+        else:
+            found.update(dict.fromkeys(_objects(line.split()), hint))
     return found
 
 

@@ -91,7 +91,7 @@ class Checks(Calls):
         if function in (min, max):
             return len(call.args) == 1
         found = known(function)
-        return function in OF_ITEMS or (found is not None and found.is_number)
+        return function in OF_ITEMS or (found is not None and found.keeps_nothing)
 
     def is_before(self, one: ast.AST, change: ast.AST, changed: str) -> bool:
         """May a node run before a change, on the value that is changed? In one loop it may, wherever they stand, unless each turn

@@ -1,8 +1,8 @@
 """Python's own functions that have a counterpart: the one table of them.
 
 In: a function object of Python.  Out: the library's procedure for each number of arguments. Functions whose call is syntax
-(`range`, `enumerate`, …) are in iterations.py and calls.py; NumPy's are in arrays.py. A function is found by itself, not by its name, so it may be
-imported under any.
+(`range`, `enumerate`, …) are in iterations.py, calls.py and module_calls.py; NumPy's are in arrays.py. A function is found by
+itself, not by its name, so it may be imported under any.
 """
 
 from __future__ import annotations
@@ -34,6 +34,11 @@ class Known:
     row: Row | None = None
 
     @property
+    def keeps_nothing(self) -> bool:
+        """Is the result surely no part of an argument?"""
+        return not self.row.is_view if self.row is not None else self.is_number
+
+    @property
     def as_value(self) -> str | None:
         """None if there are several."""
         return next(iter(self.procedures.values())) if len(self.procedures) == 1 else None
@@ -53,10 +58,12 @@ _MATH: dict[str, dict[int, str]] = {
     "log": {1: "%py-log", 2: "%py-log-to"}, "log2": {1: "%py-log2"}, "log10": {1: "%py-log10"}, "log1p": {1: "%py-log1p"},
     "asin": {1: "%py-asin"}, "acos": {1: "%py-acos"}, "acosh": {1: "%py-acosh"}, "atanh": {1: "%py-atanh"},
     "gamma": {1: "%py-gamma"},
-    "atan2": {2: "atan"}, "hypot": {0: "%py-zero", 1: "abs", 2: "hypot"}, "pow": {2: "%py-math-power"}, "copysign": {2: "%py-copysign"},
+    "atan2": {2: "atan"}, "hypot": {0: "%py-zero", 1: "abs", 2: "hypot"}, "pow": {2: "%py-math-power"},
+    "copysign": {2: "%py-copysign"},
     "fmod": {2: "%py-fmod"}, "gcd": {0: "%py-zero", 1: "%py-whole-size", 2: "%py-gcd"},
     "lcm": {0: "%py-one", 1: "%py-whole-size", 2: "%py-lcm"}, "isqrt": {1: "%py-isqrt"}, "ldexp": {2: "%py-ldexp"},
-    "remainder": {2: "%py-remainder"}, "perm": {1: "%py-factorial", 2: "%py-perm"}, "sumprod": {2: "%py-sum-of-products"}, "factorial": {1: "%py-factorial"},
+    "remainder": {2: "%py-remainder"}, "perm": {1: "%py-factorial", 2: "%py-perm"}, "sumprod": {2: "%py-sum-of-products"},
+    "factorial": {1: "%py-factorial"},
 }  # fmt: skip
 _MATH_OTHERS = {"modf": {1: "%py-modf"}}
 # Functions with arguments by name, as rows (numpy_table.py has the form).

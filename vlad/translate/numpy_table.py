@@ -288,8 +288,18 @@ bool_ %py-true? .x
 bool %py-true? .x
 """
 
+# Functions whose results may share the entries of an argument in Python: a change of one would be seen in the other.
+VIEWS = """
+real real_if_close diagonal diag transpose permute_dims matrix_transpose swapaxes moveaxis reshape ravel squeeze
+expand_dims atleast_1d atleast_2d atleast_3d broadcast_to flip fliplr flipud rot90 asarray asanyarray ascontiguousarray
+asfortranarray split array_split hsplit vsplit dsplit unstack linalg.diagonal linalg.matrix_transpose
+"""
+
 # Methods of arrays: those that are functions whose first argument is the array.
-METHODS_AS_FUNCTIONS = ["all", "any", "argmax", "argmin", "argsort", "clip", "conj", "conjugate", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "prod", "ptp", "ravel", "repeat", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var"]
+METHODS_AS_FUNCTIONS = """
+all any argmax argmin argsort clip conj conjugate cumprod cumsum diagonal dot max mean min prod ptp ravel
+repeat round searchsorted squeeze std sum swapaxes take trace var
+"""
 # Methods of arrays with rows of their own; the first parameter is the array.
 METHODS = """
 copy %py-copy .a
@@ -326,57 +336,72 @@ ATTRIBUTES = {
     "T": "transpose", "mT": "%py-np-swap", "shape": "%py-shape", "ndim": "rank", "size": "size", "real": "%py-np-same",
 }  # fmt: skip
 
-_VALUES = "the shape of the result would depend on values: `np.where(mask, x, 0)` keeps it"
-_COMPLEX = "numbers are real"
-_BITS = "numbers are doubles: `//`, `%` and `**` with powers of 2"
-_FILES = "read and write files outside of the function"
-_TEXTS = "format the result in Python"
-_TYPES = "what there is, is float64"
-_CHANGES = "arrays are values: assign to entries, `x[i] = …`, or make the changed array"
-_POLYNOMIALS = "`np.polyval`, and `np.linalg.lstsq(np.vander(x, n), y)`"
-_WINDOW = "write its formula with `np.arange` and `np.cos`"
-_DATES = "dates are converted outside of the function"
-_INDICES = "index with `np.arange`, or make a mask by comparing `np.arange(n)[:, None]` with `np.arange(n)`"
-_SETTINGS = "settings of NumPy are none of a translated function: it raises errors for numbers and gives nan for arrays"
-_LOOPS = "write a loop, or a comprehension in `np.array`"
-_BOTH = "compare by `np.allclose`, or write the operation with `np.where`"
-# The other public names, by what there is instead.
-REFUSED = {
-    _VALUES: "argwhere nonzero flatnonzero extract compress unique unique_all unique_counts unique_inverse unique_values trim_zeros"
-    " intersect1d setdiff1d setxor1d union1d delete insert resize ediff1d isin in1d",
-    _COMPLEX: "angle imag iscomplex iscomplexobj isreal isrealobj sort_complex linalg.eig linalg.eigvals unwrap complex128 complex64"
-    " complex256 cdouble csingle clongdouble complexfloating complex192",
-    _BITS: "bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_invert invert bitwise_count bitwise_left_shift bitwise_right_shift"
-    " left_shift right_shift packbits unpackbits binary_repr base_repr frexp nextafter spacing",
-    _FILES: "load save savez savez_compressed savetxt loadtxt genfromtxt fromfile fromregex fromstring frombuffer from_dlpack memmap",
-    _TEXTS: "array2string array_repr array_str format_float_positional format_float_scientific typename info str_ bytes_",
-    _TYPES: "can_cast common_type min_scalar_type mintypecode promote_types result_type isdtype issubdtype isscalar iterable isfortran"
-    " require astype byte short intc long longlong ubyte ushort uintc uint uintp ulong ulonglong uint8 uint16 uint32 uint64 int8 int16"
-    " half single float16 float32 longdouble float128 float96 dtype finfo iinfo number generic integer inexact floating signedinteger"
-    " unsignedinteger flexible character void object_ record recarray asarray_chkfinite",
-    _CHANGES: "copyto place put putmask put_along_axis fill_diagonal",
-    _POLYNOMIALS: "poly polydiv polyfit roots poly1d",
-    _WINDOW: "bartlett blackman hamming hanning kaiser i0",
-    _DATES: "busday_count busday_offset is_busday busdaycalendar datetime_as_string datetime_data datetime64 timedelta64 isnat",
-    _INDICES: "diag_indices diag_indices_from tril_indices tril_indices_from triu_indices triu_indices_from mask_indices indices ix_"
-    " ravel_multi_index unravel_index broadcast_shapes",
-    _SETTINGS: "errstate geterr seterr geterrcall seterrcall getbufsize setbufsize get_printoptions set_printoptions printoptions"
-    " get_include show_config show_runtime test linalg.test may_share_memory shares_memory",
-    _LOOPS: "apply_along_axis apply_over_axes piecewise choose vectorize frompyfunc fromfunction fromiter nested_iters nditer ndenumerate"
-    " ndindex flatiter broadcast ufunc",
-    _BOTH: "array_equiv",
-    "`np.arange` and comparisons count: `np.sum(x[:, None] == np.arange(n), axis=0)`": "bincount histogram histogram2d histogramdd"
-    " histogram_bin_edges",
-    "`np.searchsorted`": "digitize",
-    "`np.sort`, `np.argsort`": "partition argpartition lexsort",
-    "`np.moveaxis`": "rollaxis",
-    "`np.broadcast_to`": "broadcast_arrays",
-    "`np.where(np.isnan(x), 0, x)` before": "nanargmax nanargmin nancumprod nancumsum nanmedian nanpercentile nanquantile",
-    "`math.gcd` of two numbers": "gcd lcm",
-    "`np.einsum`, which chooses an order itself": "einsum_path",
-    "`np.linalg.solve` and `np.reshape`": "linalg.tensorinv linalg.tensorsolve",
-    "`np.array`": "matrix asmatrix bmat ndarray",
-    "`vlad.VladError` is raised": "linalg.LinAlgError",
-}  # fmt: skip
+# The other public names, by what there is instead: a line that ends in two colons, and the names below it.
+REFUSED = """
+the shape of the result would depend on values: `np.where(mask, x, 0)` keeps it::
+  argwhere nonzero flatnonzero extract compress unique unique_all unique_counts unique_inverse unique_values
+  trim_zeros intersect1d setdiff1d setxor1d union1d delete insert resize ediff1d isin in1d
+numbers are real::
+  angle imag iscomplex iscomplexobj isreal isrealobj sort_complex linalg.eig linalg.eigvals unwrap
+  complex128 complex64 complex256 cdouble csingle clongdouble complexfloating complex192
+numbers are doubles: `//`, `%` and `**` with powers of 2::
+  bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_invert invert bitwise_count bitwise_left_shift
+  bitwise_right_shift left_shift right_shift packbits unpackbits binary_repr base_repr frexp nextafter
+  spacing
+read and write files outside of the function::
+  load save savez savez_compressed savetxt loadtxt genfromtxt fromfile fromregex fromstring frombuffer
+  from_dlpack memmap
+format the result in Python::
+  array2string array_repr array_str format_float_positional format_float_scientific typename info str_
+  bytes_
+what there is, is float64::
+  can_cast common_type min_scalar_type mintypecode promote_types result_type isdtype issubdtype isscalar
+  iterable isfortran require astype byte short intc long longlong ubyte ushort uintc uint uintp ulong
+  ulonglong uint8 uint16 uint32 uint64 int8 int16 half single float16 float32 longdouble float128 float96
+  dtype finfo iinfo number generic integer inexact floating signedinteger unsignedinteger flexible character
+  void object_ record recarray asarray_chkfinite
+arrays are values: assign to entries, `x[i] = …`, or make the changed array::
+  copyto place put putmask put_along_axis fill_diagonal
+`np.polyval`, and `np.linalg.lstsq(np.vander(x, n), y)`::
+  poly polydiv polyfit roots poly1d
+write its formula with `np.arange` and `np.cos`::
+  bartlett blackman hamming hanning kaiser i0
+dates are converted outside of the function::
+  busday_count busday_offset is_busday busdaycalendar datetime_as_string datetime_data datetime64
+  timedelta64 isnat
+index with `np.arange`, or make a mask by comparing `np.arange(n)[:, None]` with `np.arange(n)`::
+  diag_indices diag_indices_from tril_indices tril_indices_from triu_indices triu_indices_from mask_indices
+  indices ix_ ravel_multi_index unravel_index broadcast_shapes
+settings of NumPy are none of a translated function: it raises errors for numbers and gives nan for arrays::
+  errstate geterr seterr geterrcall seterrcall getbufsize setbufsize get_printoptions set_printoptions
+  printoptions get_include show_config show_runtime test linalg.test may_share_memory shares_memory
+write a loop, or a comprehension in `np.array`::
+  apply_along_axis apply_over_axes piecewise choose vectorize frompyfunc fromfunction fromiter nested_iters
+  nditer ndenumerate ndindex flatiter broadcast ufunc
+compare by `np.allclose`, or write the operation with `np.where`::
+  array_equiv
+`np.arange` and comparisons count: `np.sum(x[:, None] == np.arange(n), axis=0)`::
+  bincount histogram histogram2d histogramdd histogram_bin_edges
+`np.searchsorted`::
+  digitize
+`np.sort`, `np.argsort`::
+  partition argpartition lexsort
+`np.moveaxis`::
+  rollaxis
+`np.broadcast_to`::
+  broadcast_arrays
+`np.where(np.isnan(x), 0, x)` before::
+  nanargmax nanargmin nancumprod nancumsum nanmedian nanpercentile nanquantile
+`math.gcd` of two numbers::
+  gcd lcm
+`np.einsum`, which chooses an order itself::
+  einsum_path
+`np.linalg.solve` and `np.reshape`::
+  linalg.tensorinv linalg.tensorsolve
+`np.array`::
+  matrix asmatrix bmat ndarray
+`vlad.VladError` is raised::
+  linalg.LinAlgError
+"""
 # Names with syntax of their own, in numpy_calls.py.
 SYNTAX = ("einsum", "diff", "meshgrid")
