@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.translate.arrays import methods, numpy_syntax
+from vlad.translate import numpy_table
+from vlad.translate.arrays import methods, numpy_syntax, rows_of
 from vlad.translate.known import instead_of, known
 from vlad.translate.numpy_table import ATTRIBUTES, METHODS_REFUSED
 
@@ -266,3 +267,13 @@ def test_a_generator_of_random_numbers_is_refused(evaluating: vlad.Session) -> N
         with pytest.raises(vlad.VladError) as caught:
             evaluating.function(names[function])(A, X)
         assert "vlad.random.normal(key" in (caught.value.hint or "")
+
+
+def test_the_page_lists_every_function() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "python-functions.md").read_text(encoding="utf-8")
+    listed = {
+        word for line in page.split("\n") if line.startswith("| ") for word in re.findall(r"[\w.]+", line)
+    }
+    rows = {**rows_of(numpy_table.NUMBERS, ""), **rows_of(numpy_table.OTHERS, "")}
+    names = {name.removeprefix("linalg.") for name in rows} | set(numpy_table.SYNTAX)
+    assert names - listed == set()
