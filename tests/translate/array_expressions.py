@@ -498,3 +498,270 @@ np.clip(A, 1.0, 2.0).ravel()[::-1]
 np.log(np.clip(x, 1e-9, None))
 np.arange(10)[2:8:3] * x[0]
 """.strip().split("\n")
+
+# Of other arguments: I, whole numbers; M, a mask; T, with three axes; V, with nan and an infinity; E, empty; s, a number;
+# L, a list; ax, 1.
+OF_OTHERS = r"""
+I / 2
+I // 2
+I % 2
+I ** 2
+I * 1.5
+np.sum(I)
+I.mean()
+T[0, I - 1]
+T[:, I - 1, 0]
+I[::-1]
+np.where(M, I, 0)
+np.where(M, 1.0, L)
+np.sum(M)
+M.sum() / len(M)
+np.mean(M)
+~M
+M & ~M
+np.logical_not(M).sum()
+np.any(M) and s > 1
+1.0 if M.any() else 2.0
+1.0 if np.all(M) else 2.0
+T.sum(axis=ax)
+np.sum(T, axis=ax, keepdims=ax > 0)
+np.sum(T, axis=(ax, 0))
+np.max(T, axis=-1)
+np.max(T, axis=(0, -1), keepdims=True)
+T.mean(axis=(1, 2))
+T.std(axis=(0, 2), keepdims=True)
+np.prod(T, axis=1)
+np.median(T, axis=1)
+np.quantile(T, 0.25, axis=-1, keepdims=True)
+np.cumsum(T, axis=ax)
+np.argmax(T, axis=ax)
+np.argmin(T)
+np.argsort(V)
+np.sort(V)
+np.max(V)
+np.nanmax(V)
+np.maximum(V, 0)
+np.fmax(V, 0)
+np.clip(V, -1, 1)
+np.isnan(V)
+np.where(np.isnan(V), 0.0, V)
+np.nan_to_num(V)
+np.median(V)
+np.sum(E, axis=0)
+np.sum(E)
+np.prod(E)
+E.shape
+np.concatenate([E, T[0, :, :3]])
+np.any(E)
+np.all(E > 0)
+len(E)
+T[ax]
+T[ax, ax:]
+T[-1, :, ax]
+T[:, ::2, ::-1]
+T[..., ::-1][0]
+T[1, 2, 3]
+T[0][1][2]
+T[0, 1][2]
+T[0, ax - 1, 1:]
+T[:, :, None].shape
+T[[0, 1], [1, 2]]
+T[[0, 1], [1, 2], 0]
+T[0, [1, 2], [0, 3]]
+T[:, [1, 2], [0, 3]]
+T[[[0], [1]], [1, 2]]
+T[np.array([0, 1])[:, None], np.array([1, 2])]
+T[..., np.array([0, 3])]
+T[1:1]
+T[5:]
+T[:, 1:1].shape
+T[:, -1:]
+T[0:2:2]
+T[:, ::-2]
+T[-3:-1]
+np.squeeze(T[:1])
+np.stack([T[0], T[1]], axis=ax).shape
+np.concatenate(list(T), axis=1).shape
+np.concatenate(T).shape
+np.vstack(T).shape
+np.hstack(T).shape
+np.array(list(T)).shape
+np.array([[s, 1.0], L[:2]])
+np.array([s])
+np.array(s) + 1
+np.array(L).reshape(-1, 1)
+np.array([L, L]).T
+np.asarray(L) * s
+np.dot(L, L)
+np.dot(s, 2.0)
+np.outer(L, [1.0, 2.0])
+np.linalg.norm(L)
+np.linalg.norm(s)
+np.abs(L)
+np.exp(s)
+np.exp(-np.array(L))
+np.floor(s)
+np.sign(-s)
+np.mod(s, 2)
+np.power(s, 2)
+np.power(2.0, L)
+np.hypot(s, s)
+np.log(0.0)
+np.sqrt(-1.0)
+np.divide(1.0, 0.0)
+np.log(-np.ones(2))
+1 / np.zeros(2)
+np.array([0.0, 1.0]) / 0.0
+np.array([1.0, -1.0]) // 0.0
+np.zeros(2) ** -1.0
+np.round(s)
+np.round(-0.5)
+round(float(np.mean(L)), 2)
+float(np.sum(L))
+int(np.argmax(L))
+bool(np.any(M))
+np.float64(3)
+np.int64(2.7)
+np.shape(L)
+np.shape(s)
+np.size(T)
+np.ndim(L)
+T.shape[0] * T.size
+T.ndim
+T.reshape(2, 3 * 4).shape
+T.reshape(T.shape[0], -1).shape
+T.reshape(-1, 2).shape
+np.reshape(T, (3, -1)).shape
+T.ravel()[5]
+T.flatten().shape
+T.transpose(0, 2, 1).shape
+T.transpose((2, 0, 1)).shape
+T.swapaxes(0, 1).shape
+T.T.shape
+np.moveaxis(T, -1, 0).shape
+np.broadcast_to(s, (2, 2))
+np.broadcast_to(L, (2, 3))
+np.tile(L, (2, 1))
+np.tile(s, 3)
+np.repeat(T, 2, axis=0).shape
+np.repeat(s, 3)
+np.flip(T, axis=(0, 2))
+np.roll(T, 2)
+np.roll(T, 1, axis=1)
+np.pad(T, ((0, 0), (1, 1), (0, 2))).shape
+np.expand_dims(T, (0, -1)).shape
+np.diff(T, axis=1)
+np.diff(T, n=2)
+np.trapezoid(T, axis=0)
+np.einsum("ijk->jk", T)
+np.einsum("ijk,ijl->kl", T, T)
+np.einsum("ijk,jk->i", T, T[0])
+np.einsum("i,j", L, L)
+np.tensordot(T, T, axes=([0, 1], [0, 1]))
+np.tensordot(T, T, axes=3)
+np.matmul(T, np.swapaxes(T, 1, 2))
+T @ np.ones(4)
+np.dot(T, np.ones(4))
+np.inner(T, T).shape
+np.kron(np.eye(2), np.ones((2, 3)))
+np.cross(np.ones((2, 3)), [1.0, 2.0, 3.0])
+np.trace(T, axis1=1, axis2=2)
+np.diagonal(T, axis1=1, axis2=2)
+np.tril(T)
+np.linalg.inv(np.stack([np.eye(2), 2 * np.eye(2)]))
+np.linalg.det(np.stack([np.eye(2), 2 * np.eye(2)]))
+np.linalg.solve(np.stack([np.eye(2), 2 * np.eye(2)]), np.ones((2, 2, 1)))
+np.linalg.slogdet(np.stack([np.eye(2), -2 * np.eye(2)]))[0]
+np.linalg.norm(T, axis=(1, 2))
+np.linalg.norm(T, axis=-1)
+np.linalg.norm(T)
+np.interp(T, [0.0, 1.0, 3.0], L).shape
+np.searchsorted(np.sort(L), [0.0, 2.0, 9.0])
+np.polyval(L, T).shape
+np.polyval(L, s)
+np.arange(0, 1, 0.3)
+np.linspace(0, s, 4)
+np.linspace(0, 1, len(L))
+np.zeros((2, len(L)))
+np.ones(T.shape)
+np.ones_like(T).shape
+np.full(T.shape[:2], s)
+np.full((2,), L[1])
+np.eye(len(L))
+np.identity(2) * s
+np.meshgrid(L, [1.0, 2.0])[1]
+np.select([M, ~M], [1.0, 2.0])
+np.average(L, weights=I)
+np.cov(np.array([L, I]))
+np.corrcoef(L, I)
+np.convolve(L, [1.0, 2.0], "same")
+np.cumprod(I)
+np.ptp(L)
+np.var(L, ddof=1)
+np.allclose(T, T + 1e-12)
+np.array_equal(T, T)
+[v * 2 for v in np.array(L)]
+[row.sum() for row in T[0]]
+[float(v) for v in T[0, 0]]
+sum(np.array(L))
+max(np.array(L))
+min(L) + np.min(L)
+sorted(np.array(L))
+list(np.array(L))
+tuple(np.array(L))
+list(zip(np.array(L), I))
+[i * v for i, v in enumerate(np.array(L))]
+len(np.array(L))
+np.array(L)[I - 1]
+np.array(L)[1:] - np.array(L)[:-1]
+2 ** np.array(L)
+-np.array(L)
+abs(-np.array(L))
+np.array(L) > 1.5
+(np.array(L) > 1.5) * 2.0
+(np.array(L) == 2.0).sum()
+np.array(L) != 2.0
+sum(v > 1.5 for v in L)
+np.array(L, dtype=int) // 2
+np.array([1.7, -1.7]).astype(int)
+np.array(L).astype(np.float32).astype(float)
+(np.array(L) > 1).astype(int)
+np.zeros(2, dtype=int) + I[:2]
+np.zeros(2, dtype=bool)
+np.array(L).tolist()
+T.item(3)
+np.array([2.5]).item()
+T.max() - T.min()
+T.argmax()
+T.clip(0, 1).sum()
+T.dot(np.ones(4)).shape
+T.all()
+T.cumsum()
+T.repeat(2).shape
+T.squeeze().shape
+T.diagonal().shape
+np.sum([np.ones(2), np.zeros(2)], axis=0)
+np.max([T[0], T[1]])
+np.mean([s, 2.0])
+np.std(L)
+np.sum((1.0, s))
+np.stack([np.array(L), np.array(L) * 2]).sum(axis=0)
+np.array([np.array(L).sum(), s])
+L + [s]
+np.atleast_1d(s) * 2
+np.isfinite(s)
+np.isnan(s) or s > 2
+not np.isnan(s)
+np.heaviside(-s, 0.5)
+np.sinc(0.0)
+np.isclose(s, 2.5)
+np.log2(8.0)
+np.log10(1000.0)
+np.cbrt(27.0)
+np.exp2(3.0)
+np.logaddexp(s, -np.inf)
+M + M
+(T > 1) + (T < 0.5)
+np.add(M, ~M)
+np.where((T > 1) * (T < 2), T, 0)
+""".strip().split("\n")

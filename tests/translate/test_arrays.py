@@ -20,7 +20,7 @@ from vlad.translate.numpy_table import ATTRIBUTES, METHODS_REFUSED
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from array_expressions import EXPRESSIONS
+from array_expressions import EXPRESSIONS, OF_OTHERS
 from python_texts import run
 
 A, X = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([0.5, -1.5])
@@ -81,6 +81,26 @@ def test_expressions_are_compiled(part: list[str]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", vlad.NotCompiledWarning)
         expect_values(part, vlad.Session(tier="compile"))
+
+
+OTHERS: dict[str, Any] = {
+    "I": np.array([3, 1, 2]), "M": np.array([True, False, True]), "T": np.arange(24.0).reshape(2, 3, 4) / 7,
+    "V": np.array([0.5, np.nan, -np.inf]), "E": np.zeros((0, 3)), "s": 2.5, "L": [1.0, 4.0, 2.0], "ax": 1,
+}  # fmt: skip
+PARTS_OF_OTHERS = [OF_OTHERS[start : start + 30] for start in range(0, len(OF_OTHERS), 30)]
+
+
+@pytest.mark.any_compiler
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of infinities
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+@pytest.mark.parametrize("part", PARTS_OF_OTHERS, ids=range(len(PARTS_OF_OTHERS)))
+def test_expressions_of_other_arguments(part: list[str], tier: str) -> None:
+    part = [one for one in part if exists(one)]
+    names: dict[str, Any] = {"np": np, "__name__": "arrays"}
+    run(f"def f({', '.join(OTHERS)}):\n    return [{', '.join(part)}]\n", f"others {part[0]}", names)
+    expected = names["f"](**OTHERS)
+    found = vlad.Session(tier=tier).function(names["f"])(**OTHERS)
+    assert [one for one, a, b in zip(part, expected, found, strict=True) if not same(a, b)] == []
 
 
 def loss_of(expressions: Sequence[str]) -> Any:

@@ -71,7 +71,7 @@ real %py-np-same val
 real_if_close %py-np-same a
 conj %py-np-same x
 conjugate %py-np-same x
-add + x1 x2
+add %py-add x1 x2
 subtract - x1 x2
 multiply * x1 x2
 divide / x1 x2
