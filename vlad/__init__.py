@@ -67,7 +67,8 @@ _HOMES = {
 # Hints for names of other libraries, or of the language.
 _ELSEWHERE = {
     "derivative": "vlad.grad", "gradient": "vlad.grad", "hess": "vlad.hessian", "jit": "vlad.compile", "jac": "vlad.jacobian",
-    "eval": "vlad.Session().eval", "load": "vlad.Session().load", "run": "vlad.Session().run",
+    "custom_jvp": "vlad.custom_derivative", "custom_vjp": "vlad.custom_derivative", "checkpoint": "vlad.checkpointed",
+    "remat": "vlad.checkpointed", "eval": "vlad.Session().eval", "load": "vlad.Session().load", "run": "vlad.Session().run",
 }  # fmt: skip
 
 

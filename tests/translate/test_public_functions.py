@@ -145,6 +145,14 @@ def test_arguments_are_chosen_by_name_outside() -> None:
     assert vlad.grad(f)(2.0, 3.0) == (9.0, 12.0, 0.0)  # silent where it is not asked for
 
 
+@pytest.mark.any_compiler
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_the_jacobian_of_a_tuple_is_a_tuple(tier: str) -> None:
+    f = vlad.Session(tier=tier).function(function_of("def f(x):\n    return x * x, [x, 2.0 * x], ()"))
+    for _ in range(3):
+        assert vlad.jacobian(f)(3.0) == (6.0, [1.0, 2.0], ())
+
+
 @vlad.custom_derivative(forward=lambda x, dx: dx / (1.0 + x * x))
 def step(x: float) -> float:
     """1 above 0."""
@@ -181,6 +189,33 @@ def test_own_derivatives_outside() -> None:
         vlad.custom_derivative(math.sin)
     with pytest.raises(vlad.VladError, match="not translated"):
         vlad.custom_derivative(math.sin, forward=lambda x, dx: dx)
+
+
+def bent(slope: float) -> Any:
+    """A function with a rule, both of which capture a variable."""
+
+    @vlad.custom_derivative(forward=lambda x, dx: slope * dx)
+    def f(x: float) -> float:
+        return x * x + slope
+
+    return f
+
+
+SLOPE = 5.0
+
+
+def global_rule(x: float, dx: float) -> float:
+    return SLOPE * dx
+
+
+def test_rules_see_the_variables_around_them() -> None:
+    global SLOPE
+    first, second = bent(3.0), bent(4.0)
+    assert [first(2.0), vlad.grad(first)(2.0), second(2.0), vlad.grad(second)(2.0)] == [7.0, 3.0, 8.0, 4.0]
+    f = vlad.custom_derivative(lambda x: x * SLOPE, forward=global_rule)
+    assert (f(2.0), vlad.grad(f)(2.0)) == (10.0, 5.0)
+    SLOPE = 7.0
+    assert (f(2.0), vlad.grad(f)(2.0)) == (14.0, 7.0)
 
 
 def test_checkpoints_outside() -> None:

@@ -21,7 +21,17 @@ from vlad.data.tensors import Tensor, is_array
 from vlad.data.values import NIL, Value, is_pair, look
 from vlad.expand.arity import Signature
 from vlad.messages.hints import attribute_to
-from vlad.python.convert import Leaf, Procedure, from_python, like, parts_held, parts_of, to_python, tuple_of
+from vlad.python.convert import (
+    TUPLE,
+    Leaf,
+    Procedure,
+    from_python,
+    like,
+    parts_held,
+    parts_of,
+    to_python,
+    tuple_of,
+)
 
 Which = int | str | Sequence[int | str] | None
 Chosen = int | Sequence[int] | None  # the same by number
@@ -237,6 +247,8 @@ class Jacobian(Gradient):
             value, rows = look(value), look(rows)
         if value == NIL:
             return parts
+        if value is TUPLE:
+            return tuple(parts)
         found = self._over(value, rows, arguments)
         for part in reversed(parts):
             found = (part, found)
