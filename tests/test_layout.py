@@ -77,8 +77,9 @@ ROOMS = (
     ("vlad.compile.programs", "whole uses check observe build export"),
     (
         "vlad.translate",
-        "syntax source refusals reads names desugar known iterations inside expressions turns dicts records arguments "
-        "partials calls checks conditions statements translation",
+        "syntax source refusals reads names desugar numpy_table arrays known iterations inside expressions turns array_calls "
+        "subscripts module_calls dicts records arguments partials derivatives calls checks conditions changes statements "
+        "translation",
     ),
     (
         "vlad.python",
@@ -88,7 +89,7 @@ ROOMS = (
     (
         "vlad.session",
         "library session_lock lifecycle asynchronous files calls suggestions top_level examples programs showing "
-        "namespace functions session default checking building compiling",
+        "namespace functions session default random own_derivatives checking building compiling",
     ),
     ("vlad.manual", "public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),

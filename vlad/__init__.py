@@ -26,19 +26,22 @@ if TYPE_CHECKING:
     from vlad.python.dump import dumps
     from vlad.python.load import loads
     from vlad.python.stating import primitive
+    from vlad.session import random
     from vlad.session.building import build
     from vlad.session.checking import Checked, CheckedLine, check
     from vlad.session.default import function
+    from vlad.session.own_derivatives import checkpointed, custom_derivative, stop_gradient
     from vlad.session.session import Session
 
 __version__ = "0.1.0"
 __all__ = [
     "Checked", "CheckedLine", "Debugger", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque",
-    "Procedure", "Session", "VladError", "__version__", "build", "check", "compile", "dumps", "function", "grad",
-    "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "primitive", "to_jax", "to_torch",
-    "value_and_grad", "vjp",
+    "Procedure", "Session", "VladError", "__version__", "build", "check", "checkpointed", "compile", "custom_derivative",
+    "dumps", "function", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "primitive", "random",
+    "stop_gradient", "to_jax", "to_torch", "value_and_grad", "vjp",
 ]  # fmt: skip
 
+_MODULES = {"random": "vlad.session.random"}
 _HOMES = {
     "Session": "vlad.session.session",
     "Limits": "vlad.evaluate.limits",
@@ -59,6 +62,7 @@ _HOMES = {
     "compile": "vlad.python.compiling",
     "build": "vlad.session.building",
     **dict.fromkeys(("Checked", "CheckedLine", "check"), "vlad.session.checking"),
+    **dict.fromkeys(("checkpointed", "custom_derivative", "stop_gradient"), "vlad.session.own_derivatives"),
     **dict.fromkeys(
         ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"), "vlad.python.derivatives"
     ),
@@ -67,7 +71,8 @@ _HOMES = {
 # Hints for names of other libraries, or of the language.
 _ELSEWHERE = {
     "derivative": "vlad.grad", "gradient": "vlad.grad", "hess": "vlad.hessian", "jit": "vlad.compile", "jac": "vlad.jacobian",
-    "eval": "vlad.Session().eval", "load": "vlad.Session().load", "run": "vlad.Session().run",
+    "custom_jvp": "vlad.custom_derivative", "custom_vjp": "vlad.custom_derivative", "checkpoint": "vlad.checkpointed",
+    "remat": "vlad.checkpointed", "eval": "vlad.Session().eval", "load": "vlad.Session().load", "run": "vlad.Session().run",
 }  # fmt: skip
 
 
@@ -83,6 +88,9 @@ def _find_neighbours() -> None:
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
+    if name in _MODULES:
+        value = globals()[name] = import_module(_MODULES[name])
+        return value
     if name not in _HOMES:
         meant = f"; there is `{_ELSEWHERE[name]}`" if name in _ELSEWHERE else ""
         raise AttributeError(

@@ -1,8 +1,11 @@
-"""NumPy in translated functions: the values of NumPy, on both tiers; gradients."""
+"""NumPy in translated functions: the values of NumPy, on both tiers; gradients; and each of its public names is known."""
 
 from __future__ import annotations
 
+import re
 import sys
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,106 +13,155 @@ import numpy as np
 import pytest
 
 import vlad
+from vlad.translate import numpy_table
+from vlad.translate.arrays import methods, numpy_syntax, rows_of
+from vlad.translate.known import instead_of, known
+from vlad.translate.numpy_table import ATTRIBUTES, METHODS_REFUSED
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
+from array_expressions import EXPRESSIONS, OF_OTHERS
 from python_texts import run
 
 A, X = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([0.5, -1.5])
-# Expressions of A and x.
-EXPRESSIONS = [
-    "A@x",
-    "np.sum(A,axis=0)",
-    "np.dot(x,x)",
-    "np.linalg.solve(A,x)",
-    "A.T[0]",
-    "A[1,0]*x[-1]",
-    "np.where(x>0,x,-x)",
-    "np.maximum(x,0.0)",
-    "np.mean(A,axis=1,keepdims=True)",
-    "[r.sum() for r in A]",
-    "norm(x)+np.linalg.det(A)",
-    "np.array([x[0],2.0])",
-    "np.zeros((2,3))",
-    "x[1:]",
-    "np.exp(x)*2-1",
-    "A.shape",
-    "len(A)",
-    "np.concatenate([x,x])",
-    "np.stack((x,x))",
-    "np.clip(x,-1,1)",
-    "x**2",
-    "np.reshape(A,(4,))",
-    "np.outer(x,x)",
-    "np.sqrt(np.abs(x))",
-    "x[::-1]",
-    "np.linspace(0,1,5)",
-    "max(x)",
-    "sum(x)",
-    "A.sum()",
-    "x/0.5",
-    "-x",
-    "A[0]",
-    "np.cumsum(x)",
-    "np.linalg.inv(A)",
-    "np.eye(3)",
-    "2*A+1",
-    "np.arctan2(x, 2.0)",
-    "np.hypot(x, x)",
-    "np.power(np.abs(x), 1.5)",
-    "np.var(A, axis=0)",
-    "np.prod(x)",
-    "np.max(A, axis=1)",
-    "np.amin(x)",
-    "np.argmax(x)",
-    "np.cumsum(A, axis=0)",
-    "np.trace(A)",
-    "np.tril(A)",
-    "np.linalg.cholesky(A)",
-    "np.full((2,), 3.0)",
-    "np.arange(3)",
-    "np.zeros_like(A)",
-    "np.ones_like(x)",
-    "np.ravel(A)",
-    "np.divide(x, 2.0)",
-    "np.sign(x)",
-    "np.transpose(A)",
-    "np.ones(2)",
-    "np.diagonal(A)",
-    "[a * b for a, b in zip(x, A[0])]",
-    "x.mean()",
-    "np.log1p(np.square(x))",
-    "np.dot(A, x)",
-    "np.arcsin(x / 2)",
-    "np.floor(x)",
-    "np.asarray([[1.0, 2.0]])",
-    "np.min(A, keepdims=True)",
-    "x if x[0] > x[1] else A",
-]
+# Where differences are taken, no entry is at a step, and no two are equal.
+NEAR_A, NEAR_X = np.array([[2.0, 1.1], [1.2, 3.0]]), np.array([0.53, -1.57])
+WEIGHTS = np.cos(np.arange(1.0, 400.0))
+WITHOUT_GRADIENT = ("np.logaddexp(-np.inf, -np.inf)",)  # of infinities
 
 
-def function_of(expression: str) -> Any:
-    names: dict[str, Any] = {"np": np, "norm": np.linalg.norm, "__name__": "arrays"}
-    run(f"def f(A, x):\n    return {expression}\n", f"arrays {expression}", names)
+def exists(expression: str) -> bool:
+    """Does this version of NumPy have the functions?"""
+    return all(
+        hasattr(np.linalg if around else np, name)
+        for around, name in re.findall(r"\bnp\.(linalg\.)?(\w+)", expression)
+    )
+
+
+PARTS = [EXPRESSIONS[start : start + 25] for start in range(0, len(EXPRESSIONS), 25)]
+PARTS = [[one for one in part if exists(one)] for part in PARTS]
+
+
+def function_of(body: str) -> Any:
+    names: dict[str, Any] = {"np": np, "norm": np.linalg.norm, "W": WEIGHTS, "__name__": "arrays"}
+    run(f"def f(A, x):\n    {body}\n", f"arrays {body}", names)
     return names["f"]
+
+
+def values_of(expressions: Sequence[str]) -> Any:
+    return function_of(f"return [{', '.join(expressions)}]")
 
 
 def same(a: Any, b: Any) -> bool:
     if isinstance(a, list | tuple):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
-    return np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=1e-12, atol=1e-12)
+    return np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=1e-12, atol=1e-12, equal_nan=True)
 
 
-@pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_an_expression_has_the_value_of_numpy(expression: str) -> None:
-    f = function_of(expression)
-    assert same(f(A, X), vlad.Session(tier="evaluate").function(f)(A, X))
+@pytest.fixture(scope="module")
+def evaluating() -> vlad.Session:
+    return vlad.Session(tier="evaluate")
+
+
+def expect_values(expressions: Sequence[str], session: vlad.Session) -> None:
+    f = values_of(expressions)
+    expected, found = f(A, X), session.function(f)(A, X)
+    wrong = [(one, a, b) for one, a, b in zip(expressions, expected, found, strict=True) if not same(a, b)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("part", PARTS, ids=range(len(PARTS)))
+def test_expressions_have_the_values_of_numpy(part: list[str], evaluating: vlad.Session) -> None:
+    expect_values(part, evaluating)
 
 
 @pytest.mark.any_compiler
-def test_expressions_are_compiled() -> None:
-    """One function of all whose results are arrays or numbers, so that it is compiled once."""
-    whole = function_of("[" + ", ".join(one for one in EXPRESSIONS if one not in ("A.shape",)) + "]")
-    assert same(whole(A, X), vlad.Session(tier="compile").function(whole)(A, X))
+@pytest.mark.parametrize("part", PARTS, ids=range(len(PARTS)))
+def test_expressions_are_compiled(part: list[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", vlad.NotCompiledWarning)
+        expect_values(part, vlad.Session(tier="compile"))
+
+
+OTHERS: dict[str, Any] = {
+    "I": np.array([3, 1, 2]), "M": np.array([True, False, True]), "T": np.arange(24.0).reshape(2, 3, 4) / 7,
+    "V": np.array([0.5, np.nan, -np.inf]), "E": np.zeros((0, 3)), "s": 2.5, "L": [1.0, 4.0, 2.0], "ax": 1,
+}  # fmt: skip
+PARTS_OF_OTHERS = [OF_OTHERS[start : start + 30] for start in range(0, len(OF_OTHERS), 30)]
+
+
+@pytest.mark.any_compiler
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of infinities
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+@pytest.mark.parametrize("part", PARTS_OF_OTHERS, ids=range(len(PARTS_OF_OTHERS)))
+def test_expressions_of_other_arguments(part: list[str], tier: str) -> None:
+    part = [one for one in part if exists(one)]
+    names: dict[str, Any] = {"np": np, "__name__": "arrays"}
+    run(f"def f({', '.join(OTHERS)}):\n    return [{', '.join(part)}]\n", f"others {part[0]}", names)
+    expected = names["f"](**OTHERS)
+    found = vlad.Session(tier=tier).function(names["f"])(**OTHERS)
+    assert [one for one, a, b in zip(part, expected, found, strict=True) if not same(a, b)] == []
+
+
+def loss_of(expressions: Sequence[str]) -> Any:
+    """The sum of all entries of the results, weighted."""
+    terms = []
+    for expression in expressions:
+        value = np.asarray(function_of(f"return {expression}")(NEAR_A, NEAR_X))
+        terms.append(f"np.sum(W[:{value.size}] * np.array({expression}).ravel())")
+    return function_of(f"return {' + '.join(terms)}")
+
+
+def differences(f: Any) -> list[Any]:
+    """Central differences by all entries of A and x."""
+    found = []
+    for place, point in enumerate((NEAR_A, NEAR_X)):
+        slopes = np.zeros_like(point)
+        for index in np.ndindex(point.shape):
+            values = []
+            for step in (1e-6, -1e-6):
+                moved = [NEAR_A.copy(), NEAR_X.copy()]
+                moved[place][index] += step
+                values.append(f(*moved))
+            slopes[index] = (values[0] - values[1]) / 2e-6
+        found.append(slopes)
+    return found
+
+
+def has_slopes(expression: str) -> bool:
+    if expression in WITHOUT_GRADIENT:
+        return False
+    try:
+        value = np.asarray(function_of(f"return {expression}")(NEAR_A, NEAR_X))
+    except ValueError:  # a list of arrays of several shapes
+        return False
+    return value.dtype.kind == "f"
+
+
+def wrong_gradients(expressions: Sequence[str], session: vlad.Session) -> list[str]:
+    """The expressions whose gradients are not those of differences."""
+    if not expressions:
+        return []
+    f = loss_of(expressions)
+    gradients = vlad.grad(session.function(f))(NEAR_A, NEAR_X)
+    if all(np.allclose(a, b, rtol=1e-4, atol=2e-5) for a, b in zip(differences(f), gradients, strict=True)):
+        return []
+    if len(expressions) == 1:
+        return list(expressions)
+    middle = len(expressions) // 2
+    halves = expressions[:middle], expressions[middle:]
+    return [one for half in halves for one in wrong_gradients(half, session)]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=range(len(PARTS)))
+def test_gradients_are_those_of_differences(part: list[str], evaluating: vlad.Session) -> None:
+    assert wrong_gradients([one for one in part if has_slopes(one)], evaluating) == []
+
+
+@pytest.mark.any_compiler
+@pytest.mark.parametrize("part", PARTS[::6], ids=range(len(PARTS[::6])))
+def test_gradients_are_compiled(part: list[str]) -> None:
+    assert wrong_gradients([one for one in part if has_slopes(one)], vlad.Session(tier="compile")) == []
 
 
 @pytest.mark.any_compiler
@@ -123,13 +175,125 @@ def test_a_loss_has_the_gradient_of_its_formula(tier: str) -> None:
     assert np.allclose(vlad.hessian(loss, argnums=0)(w, A, X), 2 * A.T @ A + 0.2 * np.eye(2))
 
 
-def test_what_is_missing_is_named() -> None:
-    for expression, part in (
-        ("np.fft.fft(x)", "fft"),
-        ("np.sum(x, dtype=float)", "dtype"),
-        ("np.random.normal(x)", "random"),
-    ):
-        with pytest.raises(vlad.VladError, match=part):
-            vlad.Session(tier="evaluate").function(function_of(expression))(A, X)
-    with pytest.raises(ValueError, match="truth value"):
-        vlad.Session(tier="evaluate").function(function_of("1 if x > 0 else 2"))(A, X)
+def test_factors_are_those_of_the_matrix(evaluating: vlad.Session) -> None:
+    """Up to signs, which NumPy chooses otherwise."""
+    f = function_of("return np.linalg.qr(A), np.linalg.svd(A), np.linalg.eigh(A), np.linalg.lstsq(A, x)")
+    (q, r), (u, s, v), (values, vectors), solution = evaluating.function(f)(A, X)
+    assert np.allclose(q @ r, A) and np.allclose(q.T @ q, np.eye(2)) and np.allclose(np.tril(r, -1), 0)
+    assert np.allclose((u * s) @ v, A) and np.allclose((vectors * values) @ vectors.T, A)
+    expected = np.linalg.lstsq(A, X)
+    assert all(np.allclose(a, b) for a, b in zip(solution, expected, strict=True))
+
+
+# Expressions, and what an error says of them: the message, and the hint.
+REFUSED = [
+    ("np.fft.fft(x)", "np.fft.fft", "python-functions.md"),
+    ("np.sum(x, dtype=int)", "dtype", "float64"),
+    ("np.sum(x, where=x > 0)", "by name", "keepdims"),
+    ("np.zeros(3, dtype=complex)", "dtype", "float"),
+    ("np.random.normal(x)", "np.random.normal", "vlad.random"),
+    ("np.unique(x)", "np.unique", "np.where"),
+    ("np.linalg.eig(A)", "np.linalg.eig", "real"),
+    ("np.polyfit(x, x, 1)", "np.polyfit", "vander"),
+    ("np.add.reduce(x)", "np.add.reduce", "np.sum"),
+    ("np.einsum(str(x), A)", "constant text", "ij,jk->ik"),
+    ('np.einsum("...i,i", A, x)', "ellipsis", "letters"),
+    ("np.diff(x, n=len(x))", "this n", "number"),
+    ("np.meshgrid(x, x, sparse=True)", "sparse", "indexing"),
+    ("x.sort()", "method sort", "np.sort"),
+    ("x.nonzero()", "method nonzero", "np.where"),
+    ("x.flat", "attribute flat", "shape"),
+    ("x.reshape(1, 2, order='F')", "order", "transpose"),
+    ("np.sum(x, 0, None, x)", "out", "keepdims"),
+    ("np.sum()", "0 arguments", "axis"),
+    ("x[..., 0, ...]", "ellipses", "one stands"),
+    ("list(map(np.random.rand, x))", "np.random.rand", "vlad.random"),
+]
+
+
+@pytest.mark.parametrize(("expression", "message", "hint"), REFUSED)
+def test_what_is_missing_is_named(expression: str, message: str, hint: str, evaluating: vlad.Session) -> None:
+    with pytest.raises(vlad.VladError) as caught:
+        evaluating.function(function_of(f"return {expression}"))(A, X)
+    error = caught.value
+    assert error.code == "not-translated" and message in error.message and hint in (error.hint or "")
+    assert error.span is not None and error.span.line == 2
+
+
+# Expressions, and the exception of a call.
+FAILING = [
+    ("1 if x > 0 else 2", ValueError, "truth value"),
+    ("x[x > 0]", IndexError, "np.where"),
+    ("x[2]", IndexError, "bounds"),
+    ("A[0, 5]", IndexError, "bounds"),
+    ("A[:, 5]", IndexError, "bounds"),
+    ("A[[0, 1], [0, 2]]", IndexError, "bounds"),
+    ("np.arange(24.0).reshape(2, 3, 4)[[0, 1], :, [0, 1]]", IndexError, "two steps"),
+    ("x & x", TypeError, "masks|booleans"),
+    ("np.linalg.svd(np.ones((2, 3)))", ValueError, "full_matrices"),
+    ("np.split(x, 3)", ValueError, "equal division"),
+    ("np.quantile(x, 2.0)", ValueError, "range"),
+    ("np.expand_dims(x, 5)", ValueError, "axis"),
+    ("np.cross(x, x)", ValueError, "dimension"),
+]
+
+
+@pytest.mark.parametrize(("expression", "kind", "message"), FAILING)
+def test_an_error_of_a_call_is_pythons(
+    expression: str, kind: type[Exception], message: str, evaluating: vlad.Session
+) -> None:
+    with pytest.raises(kind, match=message) as caught:
+        evaluating.function(function_of(f"return {expression}"))(A, X)
+    assert isinstance(caught.value, vlad.VladError) and caught.value.span is not None
+
+
+def test_a_view_shares_its_entries(evaluating: vlad.Session) -> None:
+    for made in ("np.reshape(x, (1, 2))", "np.asarray(x)", "np.split(x, 2)", "x.T"):
+        body = f"x = 1.0 * x\n    y = {made}\n    x[0] = 5.0\n    return y"
+        with pytest.raises(vlad.VladError, match="shares"):
+            evaluating.function(function_of(body))(A, X)
+    body = "x = 1.0 * x\n    y = np.exp(x)\n    b = np.isnan(x)\n    x[0] = 5.0\n    return y, b, x"
+    assert same(list(evaluating.function(function_of(body))(A, X)), list(function_of(body)(A, X)))
+
+
+def test_every_public_name_of_numpy_is_known() -> None:
+    for module in (np, np.linalg):
+        for name in dir(module):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                value = getattr(module, name, None)
+            if not name.startswith("_") and callable(value):
+                hint = instead_of(value)
+                is_refused = hint is not None and "python-functions.md" not in hint
+                assert known(value) or numpy_syntax(value) or is_refused, name
+
+
+def test_every_method_of_arrays_is_known() -> None:
+    for name in dir(np.ndarray):
+        if not name.startswith("_") and callable(getattr(np.ndarray, name)):
+            assert name in methods() or name in METHODS_REFUSED or name in ("reshape", "transpose"), name
+    for name in ATTRIBUTES:
+        assert hasattr(np.ndarray, name)
+
+
+def test_a_generator_of_random_numbers_is_refused(evaluating: vlad.Session) -> None:
+    names: dict[str, Any] = {"rng": np.random.default_rng(), "__name__": "arrays"}
+    run(
+        "import random\ndef f(A, x):\n    return rng.normal()\ndef g(A, x):\n    return random.gauss(0, 1)",
+        "r",
+        names,
+    )
+    for function in "fg":
+        with pytest.raises(vlad.VladError) as caught:
+            evaluating.function(names[function])(A, X)
+        assert "vlad.random.normal(key" in (caught.value.hint or "")
+
+
+def test_the_page_lists_every_function() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "python-functions.md").read_text(encoding="utf-8")
+    listed = {
+        word for line in page.split("\n") if line.startswith("| ") for word in re.findall(r"[\w.]+", line)
+    }
+    rows = {**rows_of(numpy_table.NUMBERS, ""), **rows_of(numpy_table.OTHERS, "")}
+    names = {name.removeprefix("linalg.") for name in rows} | set(numpy_table.SYNTAX)
+    assert names - listed == set()

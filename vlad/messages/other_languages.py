@@ -469,7 +469,10 @@ SHARED: tuple[tuple[str, str], ...] = (
         "nothing is recorded for derivatives: `(gradient f)` is of a procedure, and each use of it computes anew",
         "zero_grad Variable requires_grad_ retain_graph tape GradientTape",
     ),
-    ("derivatives of loops keep what they need; there is no checkpoint to set", "checkpoint remat"),
+    (
+        "write `(checkpointed f)`: its derivative computes f again, instead of keeping what it computes",
+        "checkpoint remat",
+    ),
     (JIT, "jit compile autocast make_jaxpr vectorize functorch block_until_ready njit numba"),
     (
         "expressions are not rewritten: `(derivative f)` returns a procedure, and `vlad show` prints what it computes",

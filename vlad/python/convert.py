@@ -302,6 +302,10 @@ class Procedure:
         code = code_of(self.value)
         return signature(code.machine, code)
 
+    def counters(self) -> frozenset[str]:
+        """The parameters that are whole numbers, by which there is no derivative."""
+        return frozenset()
+
     def place(self) -> Span | None:
         """The place of its definition, if any."""
         return None if self.session.closed else place_of(code_of(self.value))

@@ -37,7 +37,8 @@ from vlad.python.convert import (
     tuple_of,
 )
 
-Which = int | Sequence[int] | None
+Which = int | str | Sequence[int | str] | None
+Chosen = int | Sequence[int] | None  # the same by number
 
 MOST_KEPT = 512  # procedures made from others, in a session
 
@@ -115,6 +116,9 @@ class Derived(Procedure):
     def taken(self) -> Signature:
         return self.of.taken()
 
+    def counters(self) -> frozenset[str]:
+        return self.of.counters()
+
     def place(self) -> Span | None:
         return self.of.place()
 
@@ -151,7 +155,7 @@ class Gradient(Derived):
     reshapes = restructures = True
 
     def __init__(
-        self, value: Value, of: Procedure, noun: str, options: Options | None = None, by: Which = None
+        self, value: Value, of: Procedure, noun: str, options: Options | None = None, by: Chosen = None
     ) -> None:
         self.by = by
         super().__init__(value, of, noun, options)
@@ -334,10 +338,10 @@ def grad(f: Procedure, argnums: Which = None) -> Gradient:
     """The gradient of a procedure that returns a real: a procedure of the same arguments.
 
     It returns the sensitivity of the only argument, or the tuple of those of several. `argnums` selects among them, from 0 on:
-    a number, for the bare sensitivity of that argument, or a tuple of numbers, for the tuple of these. Values without derivative
-    come back unchanged: strings, booleans, and arrays of integers, so weights have to be arrays of floats. Reverse mode
-    (Pearlmutter & Siskind 2008, section 3). Raises VladError if `f` is no procedure of a session or has no such argument, and
-    when called, if `f` does not return a real.
+    a number or a name, for the bare sensitivity of that argument, or a tuple of such, for the tuple of these. Values without
+    derivative come back unchanged: strings, booleans, and arrays of integers, so weights have to be arrays of floats. Reverse
+    mode (Pearlmutter & Siskind 2008, section 3). Raises VladError if `f` is no procedure of a session or has no such argument,
+    or if that counts the turns of a loop; and when called, if `f` does not return a real.
     """
     return _gradient(Gradient, f, "gradient", "gradient", argnums)
 
@@ -419,27 +423,34 @@ def _gradient(kind: type[G], f: Any, operator: str, noun: str, by: Which) -> G:
     numbers, count = _numbers(f, by)
     text = _partly(operator, numbers, count)
     value = _made(f, operator, text)
-    by = numbers[0] if isinstance(by, int) else numbers
+    chosen = numbers[0] if isinstance(by, int | str) else numbers
     noun += f" by {' and '.join([f'argument {number}' for number in numbers])}"
-    return kind(value, f, noun, f.options, by).made_by(operator, text)
+    return kind(value, f, noun, f.options, chosen).made_by(operator, text)
 
 
 def _numbers(f: Procedure, by: Any) -> tuple[tuple[int, ...], int]:
     """The selected arguments, from 0 on, and their total number. Raises VladError if they do not exist."""
     taken = f.taken()
     numbers = tuple(by) if isinstance(by, list | tuple) else (by,)
+    if not taken.rest:
+        numbers = tuple([taken.parameters.index(n) if n in taken.parameters else n for n in numbers])
     if taken.rest:
         why, hint = "takes any number of arguments", "wrap it in a lambda of so many"
     elif not numbers or not all(isinstance(n, int) and -taken.count <= n < taken.count for n in numbers):
         why, hint = (
             f"takes {taken.takes}",
-            "argnums is the number of an argument, counted from 0, or a tuple of such",
+            "argnums is the number of an argument, counted from 0, or its name, or a tuple of such",
         )
     else:
         found = tuple([number % taken.count for number in numbers])
-        if len(set(found)) == len(found):
+        counters = f.counters()
+        counted = [taken.parameters[number] for number in found if taken.parameters[number] in counters]
+        if counted:
+            why, hint = f"counts the turns of a loop by {counted[0]}", "a counter has no derivative"
+        elif len(set(found)) == len(found):
             return found, taken.count
-        why, hint = f"has an argument that argnums names twice: {by}", None
+        else:
+            why, hint = f"has an argument that argnums names twice: {by}", None
     raise VladError("invalid-argument", f"No derivative by argnums {by}: {taken.name} {why}", hint=hint)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import NoCounterpart, VladError, WrongOption
 from vlad.data.values import Value
+from vlad.expand.arity import Signature
 from vlad.python.convert import Apply, Procedure
 from vlad.translate.source import Node, Text
 
@@ -38,6 +39,8 @@ class Linked(Protocol):
     refusal: VladError | None
     def texts(self) -> list[tuple[Node, Text]]:
         """The tree and the text of this Python function, and of all that it calls."""
+    def counters(self) -> frozenset[str]:
+        """The parameters that are given to `range`."""
 
 
 class Function(Procedure, Generic[Parameters, Result]):
@@ -127,6 +130,12 @@ class Function(Procedure, Generic[Parameters, Result]):
     def __get__(self, instance: Any, kind: type | None = None) -> Any:
         """As a function in a class: a method of its instances."""
         return self if instance is None else MethodType(self, instance)
+    def taken(self) -> Signature:
+        names = tuple(self._python_signature.parameters)
+        return Signature(self.__name__, self._summary(), names, False)
+
+    def counters(self) -> frozenset[str]:
+        return self._linked.counters()
 
     def compiled(self, options: Options) -> Function[Parameters, Result]:
         return Function(self.python, self._linked, options)

@@ -97,6 +97,11 @@ class LinkedFunction:
         assert isinstance(parameters, Form)
         return text_of(form(span, "define", Form((own, *parameters.items), None, span), *shown.items[2:]))
 
+    def counters(self) -> frozenset[str]:
+        self.refresh()
+        assert self.translation is not None
+        return self.translation.counters
+
     def refresh(self) -> None:
         """Translate it, and again if a name outside of it, or of a function that it calls, has got another value."""
         if not self.is_linked or not are_current(self.apply.guards):

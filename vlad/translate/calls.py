@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import itertools
 import re
 import types
 from collections.abc import Callable
@@ -17,20 +18,31 @@ from typing import Any
 from vlad.data.records import is_record
 from vlad.data.values import FALSE, TRUE
 from vlad.data.values import Value as Datum
-from vlad.reader.parser import Form, Keyword, Syntax
+from vlad.reader.parser import Form, Name, Syntax
 from vlad.translate.arguments import signature_in_text
+from vlad.translate.array_calls import SYNTAX, method_call, row_call, row_value, static_number
+from vlad.translate.arrays import is_of_numpy, methods, numpy_syntax
+from vlad.translate.derivatives import MAKERS, Derivatives
 from vlad.translate.dicts import DICT_METHODS
-from vlad.translate.expressions import METHODS, OTHER, TYPES, Scope, signature_of
-from vlad.translate.known import Known, known, operator_of
-from vlad.translate.names import parameters
-from vlad.translate.partials import Partials
+from vlad.translate.expressions import OTHER, TYPES, Scope, signature_of
+from vlad.translate.known import FOLDED, Known, instead_of, known, public_name
+from vlad.translate.module_calls import MODULES, chained_lists
+from vlad.translate.numpy_table import METHODS_REFUSED
 from vlad.translate.reads import MISSING
 from vlad.translate.records import Given
+from vlad.translate.subscripts import subscript
 from vlad.translate.syntax import empty_list, form, is_atom, literal, name
 
 
-class Calls(Partials):
+class Calls(Derivatives):
     """The part of a translation that is about calls."""
+
+    def _subscript(self, node: ast.Subscript, scope: Scope) -> Syntax:
+        return subscript(self, node, scope)
+
+    def _attribute(self, node: ast.Attribute, scope: Scope) -> Syntax:
+        found = static_number(self, node, scope)
+        return super()._attribute(node, scope) if found is None else literal(found, self.span(node))
 
     def _call(self, node: ast.Call, scope: Scope) -> Syntax:
         span = self.span(node)
@@ -41,6 +53,10 @@ class Calls(Partials):
             if isinstance(self.object_of(node.func.value, scope), types.ModuleType):
                 return self._attribute(node.func, scope)  # which refuses it
             return self._method(node, node.func, scope)
+        if isinstance(node.func, ast.Call) and public_name(self.object_of(node.func.func, scope)) in MAKERS:
+            found = self.derivative_call(node, node.func, scope)
+            if found is not None:
+                return found
         callee = (
             self.variable(node.func, scope)
             if isinstance(node.func, ast.Name)
@@ -67,15 +83,19 @@ class Calls(Partials):
         is_known_python = signature_of(value) is not None or (isinstance(value, type) and is_record(value))
         if not is_known_python:
             self.expect_plain(node)
-        special = SPECIAL.get(value) if isinstance(value, types.BuiltinFunctionType | type) else None
-        if special is not None:
-            return special(self, node, scope)
+        if isinstance(value, types.BuiltinFunctionType | type):
+            special = SPECIAL.get(value) or MODULES.get(value)
+            if special is not None:
+                return special(self, node, scope)
         found = known(value)
         if found is not None:
             return self.known_call(node, found, scope)
-        operator = operator_of(value) if callable(value) else None
-        if operator is not None:
-            return self._derived(node, operator, scope)
+        syntax = numpy_syntax(value) if is_of_numpy(value) else None
+        if syntax is not None:
+            return SYNTAX[syntax](self, node, scope)
+        public = public_name(value)
+        if public is not None:
+            return self.public_call(node, public, scope)
         if isinstance(value, type) and is_record(value):
             return self.construct(value, node, scope)
         if value is dataclasses.replace:
@@ -98,22 +118,16 @@ class Calls(Partials):
         return name(self.outside.cell(value, key, span), span)
 
     def known_call(self, node: ast.Call, found: Known, scope: Scope) -> Syntax:
+        if found.row is not None:
+            return row_call(self, node, found.row, scope)
         span, count = self.span(node), len(node.args)
-        named: list[Syntax] = []
         for keyword in node.keywords:
-            assert keyword.arg is not None  # `**` was refused
-            if keyword.arg not in found.keywords:
-                taken = (
-                    f"it takes {', '.join(found.keywords)} by name"
-                    if found.keywords
-                    else "give them by place"
-                )
-                raise self.refuse(f"{found.name} with the argument {keyword.arg} by name", keyword, taken)
-            own = Keyword(found.keywords[keyword.arg], self.span(keyword))
-            named += [own, self.expression(keyword.value, scope)]
+            what = f"{found.name} with the argument {keyword.arg} by name"
+            raise self.refuse(what, keyword, "give them by place")
         if count in found.procedures:
-            return form(span, found.procedures[count], *self.operands(node.args, scope), *named)
-        if found.name in ("min", "max") and count > 2:
+            operands = [self.argument(one, scope) for one in node.args]
+            return form(span, found.procedures[count], *operands)
+        if found.name in FOLDED and count > 2:
             procedure = found.procedures[2]
             result: Syntax = self.expression(node.args[0], scope)
             for one in node.args[1:]:
@@ -122,68 +136,53 @@ class Calls(Partials):
         counts = " or ".join([str(number) for number in found.procedures])
         raise self.refuse(f"{found.name} with {count} arguments", node, f"it takes {counts}")
 
-    def _derived(self, node: ast.Call, operator: str, scope: Scope) -> Syntax:
-        """`vlad.grad(f)` and its kin, by all arguments of f. By several arguments the result is a tuple."""
-        if len(node.args) != 1 or node.keywords:
-            hint = "differentiate a lambda of the arguments in question"
-            raise self.refuse("a derivative by chosen arguments", node, hint)
-        span, given = self.span(node), node.args[0]
-        if isinstance(given, ast.Lambda) and (given.args.vararg or given.args.kwarg):
-            raise self.refuse("a derivative by any number of arguments", given, "write a lambda of so many")
-        count = self._arity(given, scope)
-        derived = form(span, operator, self.expression(given, scope))
-        if count == 1 and operator != "value-and-gradient":
-            return derived
-        if count > 1 and operator in ("hessian", "jacobian"):
-            raise self.refuse(f"the {operator} by several arguments", node, "take one list or array")
-        own, names = name(self.fresh("derived"), span), [name(self.fresh("x"), span) for _ in range(count)]
-        parts = [name(self.fresh("part"), span) for _ in range(count)]
-        pattern: Syntax = parts[0] if count == 1 else form(span, "cons*", *parts)
-        result = self.tuple_of(parts, span) if count > 1 else parts[0]
-        if operator == "value-and-gradient":
-            value = name(self.fresh("value"), span)
-            pattern, result = form(span, "cons", value, pattern), self.tuple_of([value, result], span)
-        called = self.let([(pattern, form(span, own, *names))], result, span)
-        body = form(span, "lambda", Form(tuple(names), None, span), called)
-        return form(span, "let", Form((Form((own, derived), None, span),), None, span), body)
-
-    def _arity(self, node: ast.expr, scope: Scope) -> int:
-        """The number of arguments of a function that is differentiated; 1 if it is not known."""
-        if isinstance(node, ast.Lambda):
-            return len(parameters(node))
-        own = (scope.known or {}).get(node.id) if isinstance(node, ast.Name) else None
-        if own is not None:
-            return len(parameters(own))
-        signature = signature_of(self.object_of(node, scope))
-        return 1 if signature is None else len(signature.parameters)
-
     def _method(self, node: ast.Call, method: ast.Attribute, scope: Scope) -> Syntax:
-        self.expect_plain(node)
+        owner = self.object_of(method.value, scope)
+        if owner is itertools.chain and method.attr == "from_iterable":
+            return chained_lists(self, node, scope)
+        if owner is not MISSING and type(owner).__name__ == "ufunc":
+            hint = "there are np.sum, np.prod, np.cumsum, np.max, np.outer"
+            raise self.refuse(f"`{ast.unparse(method)}`", node, hint)
+        instead = instead_of(owner)
+        if instead is not None:
+            raise self.refuse(f"`{ast.unparse(method)}`", node, instead)
         of_dicts = DICT_METHODS.get(method.attr, {}).get(len(node.args)) if not node.keywords else None
-        plain = METHODS.get(method.attr) if not node.args and not node.keywords else None
-        known_procedure = of_dicts or plain
+        row = methods().get(method.attr)
 
         def other(x: Syntax, given: Given) -> Syntax:
-            assert known_procedure is not None
-            return form(self.span(node), known_procedure, x, *given[0])
+            """The call for values that are no records."""
+            if of_dicts is not None:
+                return form(self.span(node), of_dicts, x, *given[0])
+            assert row is not None and isinstance(x, Name)
+            kept = self.fresh("array")
+            receiver = ast.copy_location(ast.Name(kept, ast.Load()), method.value)
+            return row_call(self, node, row, scope.bind(kept, x.symbol.name), receiver)
 
-        found = self.method_of_records(node, method, scope, None if known_procedure is None else other)
+        is_plain = of_dicts is not None or (row is not None and not node.args and not node.keywords)
+        found = self.method_of_records(node, method, scope, other if is_plain else None)
         if found is not None:
             return found
         if of_dicts is not None:
             keys = [self.index(one, scope) for one in node.args[:1]]
             others = self.operands(node.args[1:], scope)
             return form(self.span(node), of_dicts, self.expression(method.value, scope), *keys, *others)
-        procedure = METHODS.get(method.attr)
-        if procedure is None or node.args or node.keywords:
-            what = f"the method {method.attr}" if procedure is None else f"{method.attr} with arguments"
-            hint = (
-                "`append` is a statement of its own"
-                if method.attr == "append"
-                else f"there are {', '.join(METHODS)}"
-            )
-            return self.put_off(self.refuse(what, node, hint), node, method, scope)
-        return form(self.span(node), procedure, self.expression(method.value, scope))
+        self.expect_plain(node)
+        found = method_call(self, node, method, scope)
+        if found is not None:
+            return found
+        if row is not None:
+            return row_call(self, node, row, scope, method.value)
+        hint = METHODS_REFUSED.get(method.attr) or f"there are {', '.join(methods())}, reshape, transpose"
+        error = self.refuse(f"the method {method.attr}", node, hint)
+        return self.put_off(error, node, method, scope)
+
+    def known_value(self, found: Known, node: ast.expr) -> Syntax:
+        """A function of Python's as a value."""
+        if found.row is not None:
+            return row_value(self, found.row, node)
+        if found.as_value is None:
+            raise self.refuse(f"{found.name} as a value", node, "write a lambda of the arguments")
+        return name(found.as_value, self.span(node))
 
 
 # Functions whose calls are syntax.

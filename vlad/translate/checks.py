@@ -10,9 +10,10 @@ from abc import abstractmethod
 
 from vlad.reader.parser import Syntax
 from vlad.translate.calls import Calls
+from vlad.translate.derivatives import OPERATORS
 from vlad.translate.expressions import Scope
 from vlad.translate.inside import OF_ITEMS, Inside, end_of, gone_through, makes, start_of
-from vlad.translate.known import known, operator_of
+from vlad.translate.known import known, public_name
 from vlad.translate.names import Function, bound_in, changed_by, free_in, nodes_in, parameters, targets
 from vlad.translate.syntax import form
 
@@ -115,12 +116,12 @@ class Checks(Calls):
         """Does a call return nothing of its arguments, but their items at most?"""
         if isinstance(call.func, ast.Call):  # of a derivative, which makes a structure of its own
             operator = self.object_of(call.func.func, Scope({}))
-            return callable(operator) and operator_of(operator) is not None
+            return public_name(operator) in OPERATORS
         function = self.object_of(call.func, Scope({}))
         if function in (min, max):
             return len(call.args) == 1
         found = known(function)
-        return function in OF_ITEMS or (found is not None and found.is_number)
+        return function in OF_ITEMS or (found is not None and found.keeps_nothing)
 
     def is_before(self, one: ast.AST, change: ast.AST, changed: str) -> bool:
         """May a node run before a change, on the value that is changed? In one loop it may, wherever they stand, unless each turn

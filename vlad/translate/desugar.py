@@ -288,7 +288,9 @@ class _Lifting:
     def of(self, node: Any) -> Any:
         match node:
             case ast.NamedExpr(target=target, value=value) if not isinstance(node, Capture):
-                value = self.of_pop(value) if isinstance(value, ast.Call) and is_pop(value) else self.of(value)
+                value = (
+                    self.of_pop(value) if isinstance(value, ast.Call) and is_pop(value) else self.of(value)
+                )
                 if target.id in self.read:
                     raise self.refuse("`:=` here", node, "assign in a statement of its own before")
                 self.found.append(_at(ast.Assign([target], value), node))

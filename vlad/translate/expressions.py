@@ -26,8 +26,9 @@ from vlad.data.source import Span
 from vlad.data.values import FALSE, TRUE
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.desugar import Computed, Given, Tested
-from vlad.translate.known import known, operator_of
+from vlad.translate.known import Known, instead_of, known, public_name
 from vlad.translate.names import Function
+from vlad.translate.numpy_table import ATTRIBUTES
 from vlad.translate.reads import MISSING, Read
 from vlad.translate.refusals import outside, refused
 from vlad.translate.source import Text
@@ -40,6 +41,10 @@ ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {  # the primitive, if i
     ast.Add: ("+", "%py-add"), ast.Sub: ("-", "-"), ast.Mult: ("*", "%py-multiply"), ast.Div: ("", "%py-divide"),
     ast.FloorDiv: ("", "%py-quotient"), ast.Mod: ("", "%py-modulo"), ast.Pow: ("", "%py-power"),
     ast.MatMult: ("matmul", "matmul"),
+}  # fmt: skip
+# Of booleans, and arrays of them.
+BITS: dict[type[ast.operator], str] = {
+    ast.BitAnd: "%py-bit-and", ast.BitOr: "%py-bit-or", ast.BitXor: "%py-bit-xor",
 }  # fmt: skip
 # The primitive of two reals; the library's procedure of any two values, and that whose result is a boolean, as it is tested.
 COMPARISONS: dict[type[ast.cmpop], tuple[str, str, str]] = {
@@ -56,16 +61,6 @@ TYPES = {
     list: "%py-list?",
     tuple: "%py-tuple?",
     dict: "%py-dict?",
-}
-ATTRIBUTES = {"T": "transpose", "shape": "%py-shape", "ndim": "rank", "size": "size"}  # of an array
-METHODS = {
-    "copy": "%py-copy",
-    "sum": "sum",
-    "mean": "mean",
-    "max": "maximum",
-    "min": "minimum",
-    "tolist": "tensor->list",
-    "item": "real",
 }
 
 
@@ -203,14 +198,16 @@ class Expressions(ABC):
         span = self.span(node)
         found = known(value)
         if found is not None:
-            if found.as_value is None:
-                raise self.refuse(f"{found.name} as a value", node, "write a lambda of the arguments")
-            return name(found.as_value, span)
-        operator = operator_of(value) if callable(value) else None
-        if operator is not None:
-            return name(operator, span)
+            return self.known_value(found, node)
+        if public_name(value) is not None:
+            raise self.refuse(f"{ast.unparse(node)} as a value", node, "write a lambda that calls it")
+        if value is None:
+            return quoted(NONE, span)
         if isinstance(value, functools.partial):
             return self.partial_value(value, node)
+        instead = instead_of(value)
+        if instead is not None:
+            raise self.refuse(f"`{ast.unparse(node)}`", node, instead)
         if isinstance(value, types.ModuleType):
             raise self.refuse(f"the module {key} as a value", node, "name what is in it")
         if not is_called and has_defaults(value):
@@ -220,6 +217,10 @@ class Expressions(ABC):
     @abstractmethod
     def partial_value(self, value: functools.partial[Any], node: ast.expr) -> Syntax:
         """A partial function outside, as a value (partials.py)."""
+
+    @abstractmethod
+    def known_value(self, found: Known, node: ast.expr) -> Syntax:
+        """A function of Python's as a value."""
 
     def object_of(self, node: ast.AST, scope: Scope) -> Any:
         """The value of a name outside, or of an attribute of a module; MISSING if the expression is another one."""
@@ -321,6 +322,8 @@ class Expressions(ABC):
         self, operator: ast.operator, left: Syntax, right: Syntax, kinds: tuple[int, int], node: ast.AST
     ) -> Syntax:
         """An operator applied to operands of these kinds."""
+        if type(operator) in BITS and REAL not in kinds:
+            return form(self.span(node), BITS[type(operator)], left, right)
         if type(operator) not in ARITHMETIC:
             raise self.refuse("operators on bits", node, "numbers are doubles")
         primitive, procedure = ARITHMETIC[type(operator)]
@@ -332,6 +335,8 @@ class Expressions(ABC):
         span = self.span(node)
         if isinstance(node.op, ast.Not):
             return form(span, "not", self.test(node.operand, scope))
+        if isinstance(node.op, ast.Invert) and self.kind(node.operand) != REAL:
+            return form(span, "%py-bit-not", self.expression(node.operand, scope))
         if isinstance(node.op, ast.Invert):
             raise self.refuse("operators on bits", node, "numbers are doubles")
         if isinstance(node.operand, ast.Constant) and type(node.operand.value) in (int, float):
@@ -480,22 +485,6 @@ class Expressions(ABC):
             raise self.refuse(f"the attribute {node.attr}", node, f"an array has {', '.join(ATTRIBUTES)}")
         return form(self.span(node), procedure, self.expression(node.value, scope))
 
-    def _subscript(self, node: ast.Subscript, scope: Scope) -> Syntax:
-        value, span = self.expression(node.value, scope), self.span(node)
-        if isinstance(node.slice, ast.Slice):
-            bounds = [
-                quoted(NONE, span) if one is None else self.expression(one, scope)
-                for one in (node.slice.lower, node.slice.upper)
-            ]
-            if node.slice.step is None:
-                return form(span, "%py-slice", value, *bounds)
-            return form(span, "%py-slice-by", value, *bounds, self.expression(node.slice.step, scope))
-        if isinstance(node.slice, ast.Tuple):
-            if any(isinstance(one, ast.Slice) for one in node.slice.elts):
-                raise self.refuse("slices of several axes", node, "index one axis after the other")
-            return form(span, "%py-entry", value, form(span, "list", *self.operands(node.slice.elts, scope)))
-        return form(span, "%py-index", value, self.index(node.slice, scope))
-
     @abstractmethod
     def index(self, node: ast.expr, scope: Scope) -> Syntax:
         """An index, or a key."""
@@ -531,10 +520,16 @@ class Expressions(ABC):
                     return self.kinds.get(node.id, OTHER)
                 return REAL if type(self.object_of(node, Scope({}))) is float else OTHER
             case ast.UnaryOp():
-                return OTHER if isinstance(node.op, ast.Not) else max(ARRAY, self.kind(node.operand))
+                return (
+                    OTHER
+                    if isinstance(node.op, ast.Not | ast.Invert)
+                    else max(ARRAY, self.kind(node.operand))
+                )
             case ast.IfExp():
                 return min(self.kind(node.body), self.kind(node.orelse))
             case ast.BinOp():
+                if type(node.op) in BITS:
+                    return OTHER
                 kinds = self.kind(node.left), self.kind(node.right)
                 if isinstance(node.op, ast.Add):
                     return min(kinds) if OTHER not in kinds else min(ARRAY, max(kinds))

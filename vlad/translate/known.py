@@ -1,19 +1,20 @@
 """Python's own functions that have a counterpart: the one table of them.
 
 In: a function object of Python.  Out: the library's procedure for each number of arguments. Functions whose call is syntax
-(`range`, `enumerate`, …) are in iterations.py and expressions.py. A function is found by itself, not by its name, so it may be
-imported under any.
+(`range`, `enumerate`, …) are in iterations.py, calls.py and module_calls.py; NumPy's are in arrays.py. A function is found by
+itself, not by its name, so it may be imported under any.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
+import itertools
 import math
 import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+from vlad.translate.arrays import Row, instead_in_numpy, is_of_numpy, numpy_row, rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Known:
     procedures  for each number of arguments: the procedure that takes them
     is_number   are its results reals, or arrays of numbers?
     is_real     are they reals?
-    keywords    the names of arguments in Python, with the procedure's
+    row         of a function whose arguments are bound by names; there are no `procedures` then
     as_value    the procedure that stands for it where it is a value, if there is one for one number of arguments only
     """
 
@@ -30,7 +31,12 @@ class Known:
     procedures: dict[int, str]
     is_number: bool = True
     is_real: bool = False
-    keywords: Mapping[str, str] = field(default_factory=dict)
+    row: Row | None = None
+
+    @property
+    def keeps_nothing(self) -> bool:
+        """Is the result surely no part of an argument?"""
+        return not self.row.is_view if self.row is not None else self.is_number
 
     @property
     def as_value(self) -> str | None:
@@ -46,22 +52,35 @@ _MATH: dict[str, dict[int, str]] = {
     **_same("asinh tanh erf"),
     **{name: {1: f"%py-{name}"} for name in ("sin", "cos", "tan", "expm1", "lgamma", "floor", "cbrt", "exp2")},
     "fabs": {1: "abs"}, "ceil": {1: "%py-ceiling"}, "trunc": {1: "%py-int"}, "comb": {2: "%py-comb"},
-    "prod": {1: "%py-product"}, "fsum": {1: "%py-sum"}, "dist": {2: "%py-distance"},
+    "fsum": {1: "%py-fsum"}, "dist": {2: "%py-distance"},
     "erfc": {1: "erfc"}, "atan": {1: "%py-atan"}, "degrees": {1: "%py-degrees"}, "radians": {1: "%py-radians"},
     "sqrt": {1: "%py-sqrt"}, "exp": {1: "%py-exp"}, "sinh": {1: "%py-sinh"}, "cosh": {1: "%py-cosh"},
     "log": {1: "%py-log", 2: "%py-log-to"}, "log2": {1: "%py-log2"}, "log10": {1: "%py-log10"}, "log1p": {1: "%py-log1p"},
     "asin": {1: "%py-asin"}, "acos": {1: "%py-acos"}, "acosh": {1: "%py-acosh"}, "atanh": {1: "%py-atanh"},
     "gamma": {1: "%py-gamma"},
-    "atan2": {2: "atan"}, "hypot": {2: "hypot"}, "pow": {2: "%py-math-power"}, "copysign": {2: "%py-copysign"},
-    "fmod": {2: "%py-fmod"}, "gcd": {2: "gcd"}, "factorial": {1: "%py-factorial"},
+    "atan2": {2: "atan"}, "hypot": {0: "%py-zero", 1: "abs", 2: "hypot"}, "pow": {2: "%py-math-power"},
+    "copysign": {2: "%py-copysign"},
+    "fmod": {2: "%py-fmod"}, "gcd": {0: "%py-zero", 1: "%py-whole-size", 2: "%py-gcd"},
+    "lcm": {0: "%py-one", 1: "%py-whole-size", 2: "%py-lcm"}, "isqrt": {1: "%py-isqrt"}, "ldexp": {2: "%py-ldexp"},
+    "remainder": {2: "%py-remainder"}, "perm": {1: "%py-factorial", 2: "%py-perm"}, "sumprod": {2: "%py-sum-of-products"},
+    "factorial": {1: "%py-factorial"},
 }  # fmt: skip
+_MATH_OTHERS = {"modf": {1: "%py-modf"}}
+# Functions with arguments by name, as rows (numpy_table.py has the form).
+_MATH_ROWS = """
+prod %py-product-from .iterable .start=1
+isclose %py-close? .a .b .rel_tol=1e-09 .abs_tol=0
+"""
 _MATH_BOOLEANS = {"isnan": {1: "nan?"}, "isinf": {1: "infinite?"}, "isfinite": {1: "finite?"}}
 _OPERATOR: dict[str, dict[int, str]] = {
     "add": {2: "%py-add"}, "sub": {2: "-"}, "mul": {2: "%py-multiply"}, "truediv": {2: "%py-divide"}, "neg": {1: "-"},
     "pow": {2: "%py-power"}, "mod": {2: "%py-modulo"}, "floordiv": {2: "%py-quotient"}, "abs": {1: "abs"},
-    "matmul": {2: "matmul"},
+    "matmul": {2: "matmul"}, "pos": {1: "+"}, "index": {1: "%py-whole"},
 }  # fmt: skip
 _OPERATOR_OTHERS = {
+    "and_": {2: "%py-bit-and"}, "or_": {2: "%py-bit-or"}, "xor": {2: "%py-bit-xor"}, "inv": {1: "%py-bit-not"},
+    "invert": {1: "%py-bit-not"}, "truth": {1: "%py-true?"}, "contains": {2: "%py-contains?"}, "countOf": {2: "%py-count-of"},
+    "indexOf": {2: "%py-index-of"}, "concat": {2: "%py-concatenated"},
     "eq": {2: "%py-equal?"}, "ne": {2: "%py-unequal?"}, "lt": {2: "%py-less?"}, "le": {2: "%py-at-most?"},
     "gt": {2: "%py-greater?"}, "ge": {2: "%py-at-least?"}, "getitem": {2: "%py-index"}, "not_": {1: "%py-not"},
 }  # fmt: skip
@@ -77,33 +96,34 @@ _BUILTIN_OTHERS = {
     "map": {2: "%py-map"}, "filter": {2: "%py-filter"}, "str": {1: "%py-text"}, "repr": {1: "%py-written"},
     "divmod": {2: "%py-divmod"}, "callable": {1: "procedure?"},
 }  # fmt: skip
-_AXIS = {"axis": "axis", "keepdims": "keep"}
-_ELEMENTWISE = "sin cos tan exp log sqrt tanh sinh cosh log1p expm1 floor sign square"
-_SAME_NAMES = f"{_ELEMENTWISE} trace tril triu det inv cholesky"
-_REDUCTIONS = {
-    "sum": "sum", "mean": "mean", "prod": "prod", "max": "maximum", "min": "minimum", "amax": "maximum", "amin": "minimum",
-    "var": "variance",
-}  # fmt: skip
-# NumPy's functions, by their names in `numpy` or `numpy.linalg`: the procedures, by number of arguments; and the keywords.
-_NUMPY: dict[str, tuple[dict[int, str], Mapping[str, str]]] = {
-    **{name: ({1: name}, {}) for name in _SAME_NAMES.split()},
-    **{name: ({1: own}, _AXIS) for name, own in _REDUCTIONS.items()},
-    "arctan": ({1: "%py-atan"}, {}), "arcsin": ({1: "asin"}, {}), "arccos": ({1: "acos"}, {}), "arctan2": ({2: "atan"}, {}),
-    "arcsinh": ({1: "asinh"}, {}), "arccosh": ({1: "acosh"}, {}), "arctanh": ({1: "atanh"}, {}), "hypot": ({2: "hypot"}, {}),
-    "abs": ({1: "abs"}, {}), "absolute": ({1: "abs"}, {}), "fabs": ({1: "abs"}, {}), "ceil": ({1: "ceiling"}, {}),
-    "negative": ({1: "-"}, {}), "add": ({2: "+"}, {}), "subtract": ({2: "-"}, {}), "multiply": ({2: "*"}, {}),
-    "divide": ({2: "/"}, {}), "power": ({2: "expt"}, {}), "maximum": ({2: "max"}, {}), "minimum": ({2: "min"}, {}),
-    "where": ({3: "where"}, {}), "clip": ({3: "clamp"}, {}), "argmax": ({1: "argmax"}, {"axis": "axis"}),
-    "cumsum": ({1: "cumsum"}, {"axis": "axis"}), "dot": ({2: "%py-dot"}, {}), "matmul": ({2: "matmul"}, {}),
-    "outer": ({2: "outer"}, {}), "transpose": ({1: "transpose"}, {}), "ravel": ({1: "%py-flat"}, {}),
-    "zeros": ({1: "%py-zeros"}, {}), "ones": ({1: "%py-ones"}, {}), "eye": ({1: "eye"}, {}), "full": ({2: "%py-full"}, {}),
-    "arange": ({1: "arange"}, {}), "linspace": ({3: "linspace"}, {}), "array": ({1: "%py-array"}, {}),
-    "asarray": ({1: "%py-array"}, {}), "concatenate": ({1: "%py-concatenate"}, {}), "stack": ({1: "%py-stack"}, {}),
-    "reshape": ({2: "%py-reshape"}, {}), "zeros_like": ({1: "%py-zeros-like"}, {}), "ones_like": ({1: "%py-ones-like"}, {}),
-    "norm": ({1: "norm"}, {}), "solve": ({2: "solve"}, {}), "diagonal": ({1: "diagonal"}, {}),
-}  # fmt: skip
-_OF_LINALG = ("det", "inv", "cholesky", "norm", "solve")
-_REDUCE = {"reduce": {2: "%py-reduce", 3: "%py-reduce-from"}}
+# Functions of two or more: of the first two, then of that and the third …
+FOLDED = ("min", "max", "math.gcd", "math.lcm", "math.hypot")
+
+_BITS = "numbers are doubles: `//`, `%` and `**` with powers of 2"
+_IN_PLACE = "values are not changed: the operator without i"
+_METHOD = "write a lambda that calls it"
+_DECORATOR = "decorate the function outside"
+# Other functions of these modules, by what there is instead.
+_REFUSED: dict[Any, dict[str, str]] = {
+    math: {_BITS: "frexp nextafter ulp", "`x * y + z`, which is rounded twice": "fma"},
+    operator: {
+        _BITS: "lshift rshift ilshift irshift",
+        _IN_PLACE: "iadd iand iconcat ifloordiv imatmul imod imul ior ipow isub itruediv ixor",
+        _METHOD: "attrgetter methodcaller call",
+        "values have no identity: operator.eq": "is_ is_not",
+        "assign to the entry: `x[i] = …`": "setitem delitem",
+        "`len`": "length_hint",
+    },
+    functools: {
+        _DECORATOR: "cache lru_cache cached_property singledispatch singledispatchmethod total_ordering update_wrapper wraps"
+        " partialmethod",
+        "sort by a key: `sorted(xs, key=…)`": "cmp_to_key",
+    },
+    itertools: {
+        "it has no end: a loop over `range`, or `while`": "count cycle",
+        "name the list twice": "tee",
+    },
+}
 
 
 @functools.cache
@@ -113,56 +133,89 @@ def _table() -> dict[Any, Known]:
     found: dict[Any, Known] = {}
     for module, names, is_number in (
         (math, _MATH, True),
+        (math, _MATH_OTHERS, False),
         (math, _MATH_BOOLEANS, False),
         (operator, _OPERATOR, True),
         (operator, _OPERATOR_OTHERS, False),
         (builtins, _BUILTINS, True),
         (builtins, _BUILTIN_OTHERS, False),
-        (functools, _REDUCE, False),
     ):
         for name, procedures in names.items():
             prefix = "" if module is builtins else f"{module.__name__}."
             is_real = is_number and (module is math or name in ("len", "int", "float"))
             if hasattr(module, name):  # not in each version of Python
                 found[getattr(module, name)] = Known(prefix + name, procedures, is_number, is_real)
+    for name, row in rows_of(_MATH_ROWS, "math.").items():
+        found[getattr(math, name)] = Known(row.name, {}, is_number=name == "prod", row=row)
     return found
 
 
 @functools.cache
-def _numpy_table() -> dict[Any, Known]:
-    """NumPy's functions; called when it has been imported."""
-    numpy = importlib.import_module("numpy")
-    found: dict[Any, Known] = {}
-    for name, (procedures, keywords) in _NUMPY.items():
-        own = {"inv": "inverse"}.get(name)
-        module = numpy.linalg if name in _OF_LINALG else numpy
-        if own is not None:
-            procedures = dict.fromkeys(procedures, own)
-        found[getattr(module, name)] = Known(f"{module.__name__}.{name}", procedures, True, False, keywords)
-    return found
+def _instead() -> dict[Any, str]:
+    return {
+        getattr(module, name): hint
+        for module, hints in _REFUSED.items()
+        for hint, names in hints.items()
+        for name in names.split()
+        if hasattr(module, name)  # not in each version of Python
+    }
+
+
+def instead_of(value: Any) -> str | None:
+    """What there is instead of a function of Python's that has no counterpart; None if nothing is known of it."""
+    try:
+        return _instead().get(value) or instead_in_numpy(value)
+    except TypeError:  # it has no hash
+        return None
 
 
 def known(value: Any) -> Known | None:
     """What is known of a function of Python; None if nothing is."""
     try:
-        if (getattr(value, "__module__", None) or "").startswith("numpy") or type(value).__name__ == "ufunc":
-            return _numpy_table().get(value)
+        if is_of_numpy(value):
+            found = numpy_row(value)
+            return None if found is None else Known(found[0].name, {}, is_number=found[1], row=found[0])
+        row = _random_row(value)
+        if row is not None:
+            is_number = row.name not in ("vlad.random.key", "vlad.random.split")
+            return Known(row.name, {}, is_number, row=row)
         return _table().get(value)
     except TypeError:  # it has no hash
         return None
 
 
-# What the inner functions of derivatives are in Python, by name: vlad's public names, which are imported lazily.
-OPERATORS = {
-    "grad": "gradient",
-    "value_and_grad": "value-and-gradient",
-    "hessian": "hessian",
-    "jacobian": "jacobian",
+# vlad's public functions whose calls are syntax, by module: they are imported lazily. derivatives.py translates them.
+_PUBLIC = {
+    "vlad.python.derivatives": "grad value_and_grad hessian jacobian jvp vjp hvp",
+    "vlad.session.own_derivatives": "stop_gradient custom_derivative checkpointed",
 }
+# Those of `vlad.random`, as rows.
+_RANDOM = """
+key %py-random-key .seed
+split %py-random-split .key .num=2
+uniform %py-random-uniform .key low=0 high=1 .size=None
+normal %py-random-normal .key loc=0 scale=1 .size=None
+exponential %py-random-exponential .key scale=1 .size=None
+integers %py-random-integers .key .low .high .size=None
+permutation %py-random-permutation .key .n
+choice %py-random-choice .key a .size=None
+"""
 
 
-def operator_of(value: Callable[..., Any]) -> str | None:
-    """The library's operator that a public function of derivatives is; None if it is none."""
-    name = getattr(value, "__name__", None)
-    is_public = getattr(value, "__module__", None) == "vlad.python.derivatives"
-    return OPERATORS.get(name) if is_public and isinstance(name, str) else None
+@functools.cache
+def _random_rows() -> dict[str, Row]:
+    return rows_of(_RANDOM, "vlad.random.")
+
+
+def _random_row(value: Any) -> Row | None:
+    if getattr(value, "__module__", None) != "vlad.session.random":
+        return None
+    return _random_rows().get(getattr(value, "__name__", ""))
+
+
+def public_name(value: Any) -> str | None:
+    """The name of one of vlad's public functions whose calls are syntax; None for another value."""
+    own = getattr(value, "__name__", None)
+    module = getattr(value, "__module__", None)
+    is_public = isinstance(own, str) and isinstance(module, str) and own in _PUBLIC.get(module, "").split()
+    return own if is_public else None

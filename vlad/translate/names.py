@@ -29,6 +29,19 @@ def arguments_of(node: Function) -> list[ast.arg]:
     return [*own.posonlyargs, *own.args, *rest, *own.kwonlyargs, *named]
 
 
+def counters(node: Function) -> set[str]:
+    """The parameters that are given to `range` as they are, so they are whole numbers in Python."""
+    found = {
+        one.id
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
+        for one in call.args
+        if isinstance(one, ast.Name)
+    }
+    bound = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return (found - bound) & set(parameters(node))
+
+
 def body_of(node: Function) -> list[ast.stmt]:
     """The statements of a function; a lambda returns its expression."""
     if isinstance(node, ast.Lambda):

@@ -15,7 +15,7 @@ from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.desugar import desugared
 from vlad.translate.expressions import Outside, Scope
-from vlad.translate.names import parameters
+from vlad.translate.names import counters, parameters
 from vlad.translate.reads import Read
 from vlad.translate.records import note_records
 from vlad.translate.source import node_of
@@ -30,12 +30,14 @@ class Translation:
     reads     the names outside whose values it depends on
     span      the place of the function
     refusals  errors, if no class has come into use that has an attribute
+    counters  the parameters that are given to `range`
     """
 
     syntax: Syntax
     captured: tuple[str, ...]
     reads: tuple[Read, ...]
     span: Span
+    counters: frozenset[str] = frozenset()
     refusals: tuple[VladError, ...] = ()
 
     @property
@@ -75,11 +77,18 @@ def translation(
         names = Form(tuple([name(whole.own_name(one), span) for one in whole.captured]), None, span)
         syntax = form(span, "lambda", names, syntax)
     return Translation(
-        syntax, tuple(whole.captured), tuple(whole.reads.values()), span, tuple(whole.refusals)
+        syntax,
+        tuple(whole.captured),
+        tuple(whole.reads.values()),
+        span,
+        frozenset(counters(node)),
+        tuple(whole.refusals),
     )
 
 
-def raising(function: FunctionType, lines: list[str], error: VladError, of: type | None = None) -> Translation:
+def raising(
+    function: FunctionType, lines: list[str], error: VladError, of: type | None = None
+) -> Translation:
     """What stands for a function without a translation: a procedure of its parameters that raises a TypeError."""
     node, text = node_of(function, lines)
     span = text.span(node)

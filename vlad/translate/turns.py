@@ -194,6 +194,12 @@ class Turns(Expressions):
             return value
         return form(self.span(node), "%py-items", value)
 
+    def argument(self, node: ast.expr, scope: Scope) -> Syntax:
+        """The argument of a function that consumes an iterable at once."""
+        return (
+            self.listed(node, scope) if isinstance(node, ast.GeneratorExp) else self.expression(node, scope)
+        )
+
     def _range(self, node: ast.Call, scope: Scope) -> Iteration:
         span = self.span(node)
         given = [self._whole_number(one, scope) for one in node.args]

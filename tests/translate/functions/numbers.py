@@ -128,3 +128,7 @@ def powers_of_zero(x: float = 0.0) -> float:
 
 def more_functions(x: float = 2.0) -> list[float]:
     return [math.prod([x, 3.0]), math.fsum([x, 0.5]), math.dist((x, 1.0), (0.0, 0.0)), math.comb(5, 2), math.exp2(x), math.cbrt(-8.0)]
+
+
+def counted(xs=(1.0, 3.0, 2.0), least=1.5):
+    return sum(x > least for x in xs) + sum([x > least for x in xs])

@@ -1,0 +1,276 @@
+"""vlad's public functions inside of translated functions, and outside: derivatives, own derivatives, random numbers."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlad
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from python_texts import run
+
+HELPERS = """
+import math
+import numpy as np
+import vlad
+
+def product(x, y):
+    return x * x * y
+
+def cube(x):
+    return x**3
+
+def repeated(x, steps=3):
+    for _ in range(steps):
+        x = math.sin(x) * x
+    return x
+
+def both(f, *arguments):
+    return f
+
+def rule(x, y):
+    def back(s):
+        return 7.0 * s * y, 8.0 * s
+    return product(x, y), back
+""".replace("def both(f, *arguments):\n    return f\n\n", "")
+# Expressions of a, which is 2, and their values.
+EXPRESSIONS: list[tuple[str, Any]] = [
+    ("vlad.grad(lambda x, y: x * x * y, argnums=0)(a, 3.0)", 12.0),
+    ("vlad.grad(product, argnums='y')(a, 3.0)", 4.0),
+    ("vlad.grad(product, argnums=-1)(a, 3.0)", 4.0),
+    ("vlad.grad(product, argnums=(0, 1))(a, 3.0)", (12.0, 4.0)),
+    ("vlad.grad(product, argnums=('y',))(a, 3.0)", (4.0,)),
+    ("vlad.grad(product)(a, 3.0)", (12.0, 4.0)),
+    ("vlad.grad(product, 1)(y=a, x=3.0)", 9.0),
+    ("vlad.value_and_grad(product, 0)(a, 3.0)", (12.0, 12.0)),
+    ("vlad.value_and_grad(product, (0,))(a, 3.0)", (12.0, (12.0,))),
+    ("vlad.value_and_grad(product)(a, 3.0)", (12.0, (12.0, 4.0))),
+    ("vlad.hessian(product, argnums=0)(a, 3.0)", 6.0),
+    ("vlad.jacobian(lambda v, w: v * v * w, argnums=0)(np.array([a, 3.0]), 2.0).tolist()", [[8.0, 0.0], [0.0, 12.0]]),
+    ("vlad.jvp(cube, a, 1.0)", (8.0, 12.0)),
+    ("vlad.jvp(cube, (a,), (1.0,))", (8.0, 12.0)),
+    ("vlad.jvp(product, (a, 2.0), (1.0, 0.5))", (8.0, 10.0)),
+    ("vlad.jvp(lambda v: v[0] * v[1], [a, 3.0], [1.0, 0.0])", (6.0, 3.0)),
+    ("vlad.hvp(cube, a, 0.5)", 6.0),
+    ("vlad.hvp(product, (a, 2.0), (1.0, 0.0))", (4.0, 4.0)),
+    ("vlad.vjp(product, a, 3.0)[1](2.0)", (24.0, 8.0)),
+    ("vlad.vjp(cube, a)[1](2.0)", 24.0),
+    ("vlad.vjp(cube, a)[0]", 8.0),
+    ("vlad.grad(vlad.grad(cube))(a)", 12.0),
+    ("vlad.grad(lambda x: vlad.grad(product, argnums=1)(x, x))(a)", 4.0),
+    ("[vlad.grad(lambda x: x**n)(a) for n in (1.0, 2.0, 3.0)]", [1.0, 4.0, 12.0]),
+    ("vlad.grad(repeated, argnums=0)(a) - vlad.grad(lambda x: repeated(x))(a)", 0.0),
+    ("vlad.grad(repeated, argnums=0)(a, steps=1) - math.cos(a) * a - math.sin(a)", 0.0),
+    ("vlad.grad(lambda x: x * vlad.stop_gradient(x))(a)", 2.0),
+    ("vlad.stop_gradient([a, 1.0])", [2.0, 1.0]),
+    ("vlad.grad(vlad.custom_derivative(lambda x: x * x, forward=lambda x, dx: 100.0 * dx))(a)", 100.0),
+    ("vlad.grad(lambda x: vlad.custom_derivative(cube, forward=lambda x, dx: a * x * dx)(x))(a)", 4.0),
+    ("vlad.grad(lambda x, y: vlad.custom_derivative(product, reverse=rule)(x, y))(a, 3.0)", (21.0, 8.0)),
+    ("vlad.custom_derivative(product, reverse=rule)(a, 3.0)", 12.0),
+    ("vlad.checkpointed(repeated)(a) - repeated(a)", 0.0),
+    ("vlad.grad(lambda c: vlad.checkpointed(lambda x: c * x * x)(a))(3.0)", 4.0),
+    ("vlad.hessian(vlad.checkpointed(cube))(a)", 12.0),
+]  # fmt: skip
+
+
+def function_of(text: str) -> Any:
+    names: dict[str, Any] = {"__name__": "public"}
+    run(f"{HELPERS}\n{text}\n", f"public {text}", names)
+    return names["f"]
+
+
+def close(a: Any, b: Any) -> bool:
+    if isinstance(a, list | tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(map(close, a, b))
+    return bool(a == pytest.approx(b, abs=1e-12))
+
+
+@pytest.mark.any_compiler
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_derivatives_inside(tier: str) -> None:
+    f = function_of(f"def f(a):\n    return [{', '.join([text for text, _ in EXPRESSIONS])}]")
+    found = vlad.Session(tier=tier).function(f)(2.0)
+    assert [
+        (text, value)
+        for (text, expected), value in zip(EXPRESSIONS, found, strict=True)
+        if not close(value, expected)
+    ] == []
+
+
+REFUSED = [
+    ("vlad.grad(product, argnums=2)(a, 3.0)", "this argnums", "x, y"),
+    ("vlad.grad(product, argnums='z')(a, 3.0)", "this argnums", "x, y"),
+    ("vlad.grad(product, argnums=(0, 0))(a, 3.0)", "this argnums", "once"),
+    ("vlad.grad(product, argnums=int(a))(a, 3.0)", "this argnums", "number or the name"),
+    ("vlad.grad(product, has_aux=True)(a, 3.0)", "this call", "argnums"),
+    ("vlad.grad((product, cube)[0], argnums=0)(a, 3.0)", "of this function", "lambda"),
+    ("vlad.hessian(product)(a, 3.0)", "hessian by several", "argnums=0"),
+    ("vlad.jvp(cube, a)", "this call", "tangents"),
+    ("vlad.custom_derivative(cube)(a)", "this call", "reverse="),
+    ("list(map(vlad.grad, [cube]))", "vlad.grad as a value", "lambda"),
+    ("[vlad.grad(g, argnums=1)(a, 2) for g in [lambda x, n: x * sum(x for _ in range(n))]]", "chosen", "lambda"),
+    ("vlad.grad(lambda x, n: x * sum([x for _ in range(n)]), argnums=1)(a, 2)", "by a counter", "no derivative"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "message", "hint"), REFUSED)
+def test_what_is_refused_inside(expression: str, message: str, hint: str) -> None:
+    f = vlad.Session(tier="evaluate").function(function_of(f"def f(a):\n    return {expression}"))
+    with pytest.raises(vlad.VladError) as caught:
+        f(2.0)
+    error = caught.value
+    assert error.code == "not-translated" and message in error.message and hint in (error.hint or "")
+
+
+def test_arguments_are_chosen_by_name_outside() -> None:
+    f = vlad.function(
+        function_of("def f(x, y, steps=2):\n    for _ in range(steps):\n        x = x * y\n    return x")
+    )
+    assert vlad.grad(f, argnums="x")(2.0, 3.0) == 9.0
+    assert vlad.grad(f, argnums=("y", 0))(2.0, 3.0) == (12.0, 9.0)
+    assert vlad.hessian(f, argnums="y")(2.0, 3.0) == 4.0
+    procedure = vlad.Session().eval("(lambda (a b) (* a a b))")
+    assert vlad.grad(procedure, argnums="b")(2.0, 3.0) == 4.0
+    with pytest.raises(vlad.VladError, match="by argnums z"):
+        vlad.grad(f, argnums="z")
+    with pytest.raises(vlad.VladError, match="counts the turns of a loop by steps"):
+        vlad.grad(f, argnums=2)
+    assert vlad.grad(f)(2.0, 3.0) == (9.0, 12.0, 0.0)  # silent where it is not asked for
+
+
+@pytest.mark.any_compiler
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_the_jacobian_of_a_tuple_is_a_tuple(tier: str) -> None:
+    f = vlad.Session(tier=tier).function(function_of("def f(x):\n    return x * x, [x, 2.0 * x], ()"))
+    for _ in range(3):
+        assert vlad.jacobian(f)(3.0) == (6.0, [1.0, 2.0], ())
+
+
+@vlad.custom_derivative(forward=lambda x, dx: dx / (1.0 + x * x))
+def step(x: float) -> float:
+    """1 above 0."""
+    return 1.0 if x > 0 else 0.0
+
+
+@vlad.custom_derivative(reverse=lambda x, y: (x * y, lambda s: (10.0 * s, 20.0 * s)))
+def times(x: float, y: float = 2.0) -> float:
+    return x * y
+
+
+@vlad.checkpointed
+def segment(x: float, turns: int = 3) -> float:
+    for _ in range(turns):
+        x = 2.0 * math.sin(x)
+    return x
+
+
+def plain_segment(x: float, turns: int = 3) -> float:
+    for _ in range(turns):
+        x = 2.0 * math.sin(x)
+    return x
+
+
+def test_own_derivatives_outside() -> None:
+    assert step(2.0) == 1.0 and vlad.grad(step)(2.0) == 0.2
+    assert vlad.hessian(step)(2.0) == pytest.approx(-4 / 25)
+    assert step.__name__ == "step" and step.__doc__ == "1 above 0."
+    assert times(3.0) == 6.0 and vlad.grad(times)(3.0, 4.0) == (10.0, 20.0)
+    assert vlad.grad(times, argnums="y")(3.0) == 20.0
+    assert vlad.grad(vlad.function(lambda x: step(x) * x))(2.0) == 1.4
+    assert vlad.custom_derivative(vlad.function(lambda x: x), forward=lambda x, dx: 3.0 * dx)(5.0) == 5.0
+    with pytest.raises(vlad.VladError, match="takes a rule"):
+        vlad.custom_derivative(math.sin)
+    with pytest.raises(vlad.VladError, match="not translated"):
+        vlad.custom_derivative(math.sin, forward=lambda x, dx: dx)
+
+
+def bent(slope: float) -> Any:
+    """A function with a rule, both of which capture a variable."""
+
+    @vlad.custom_derivative(forward=lambda x, dx: slope * dx)
+    def f(x: float) -> float:
+        return x * x + slope
+
+    return f
+
+
+SLOPE = 5.0
+
+
+def global_rule(x: float, dx: float) -> float:
+    return SLOPE * dx
+
+
+def test_rules_see_the_variables_around_them() -> None:
+    global SLOPE
+    first, second = bent(3.0), bent(4.0)
+    assert [first(2.0), vlad.grad(first)(2.0), second(2.0), vlad.grad(second)(2.0)] == [7.0, 3.0, 8.0, 4.0]
+    f = vlad.custom_derivative(lambda x: x * SLOPE, forward=global_rule)
+    assert (f(2.0), vlad.grad(f)(2.0)) == (10.0, 5.0)
+    SLOPE = 7.0
+    assert (f(2.0), vlad.grad(f)(2.0)) == (14.0, 7.0)
+
+
+def test_checkpoints_outside() -> None:
+    plain = vlad.function(plain_segment)
+    assert segment(1.0) == plain(1.0) == plain_segment(1.0)
+    for turns in (1, 4):
+        assert vlad.grad(segment, argnums=0)(1.0, turns) == pytest.approx(
+            vlad.grad(plain, argnums=0)(1.0, turns)
+        )
+    assert vlad.hessian(segment, argnums="x")(1.0) == pytest.approx(vlad.hessian(plain, argnums="x")(1.0))
+    assert vlad.jvp(segment, (1.0, 3), (1.0, 0.0))[1] == pytest.approx(vlad.grad(plain, argnums=0)(1.0))
+    assert vlad.stop_gradient(3) == 3
+
+
+def test_a_checkpointed_function_is_pickled() -> None:
+    assert pickle.loads(pickle.dumps(segment))(1.0) == segment(1.0)
+
+
+def test_random_numbers() -> None:
+    key = vlad.random.key(7)
+    assert key == vlad.random.key(7) != vlad.random.key(8)
+    first, second, third = vlad.random.split(key, 3)
+    assert len({key, first, second, third}) == 4
+    drawn = vlad.random.normal(first, 1.0, 2.0, size=20_000)
+    assert drawn.mean() == pytest.approx(1.0, abs=0.05) and drawn.std() == pytest.approx(2.0, abs=0.05)
+    assert np.array_equal(drawn, vlad.random.normal(first, 1.0, 2.0, size=20_000))
+    assert vlad.random.uniform(second, 2.0, 3.0, (2, 5)).shape == (2, 5)
+    assert isinstance(vlad.random.uniform(second), float)
+    evenly = vlad.random.uniform(second, 2.0, 3.0, 10_000)
+    assert 2.0 <= evenly.min() and evenly.max() < 3.0 and evenly.mean() == pytest.approx(2.5, abs=0.02)
+    assert vlad.random.exponential(third, 3.0, 20_000).mean() == pytest.approx(3.0, abs=0.1)
+    whole = vlad.random.integers(third, 2, 5, 1000)
+    assert set(np.asarray(whole).tolist()) == {2, 3, 4}
+    assert sorted(np.asarray(vlad.random.permutation(key, 5)).tolist()) == [0, 1, 2, 3, 4]
+    assert set(np.asarray(vlad.random.choice(key, [1.5, 2.5], 50)).tolist()) == {1.5, 2.5}
+
+
+@pytest.mark.any_compiler
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_random_numbers_inside(tier: str) -> None:
+    text = """
+def f(key, scale):
+    first, second = vlad.random.split(key)
+    noise = vlad.random.normal(first, scale=scale, size=(3,))
+    for one in vlad.random.split(second, 2):
+        noise = noise + vlad.random.uniform(one, high=scale)
+    return np.sum(noise)
+"""
+    python, key = function_of(text), vlad.random.key(3)
+    f = vlad.Session(tier=tier).function(python)
+    assert f(key, 2.0) == pytest.approx(python(key, 2.0))
+    assert vlad.grad(f, argnums="scale")(key, 2.0) == pytest.approx(f(key, 2.0) / 2.0)
+
+
+def test_what_is_no_key_is_an_error() -> None:
+    for key in (3, [1.0, 2.0], (1.0, 2.0, 3.0)):
+        with pytest.raises(TypeError, match=r"vlad\.random\.key"):
+            vlad.random.normal(key)  # type: ignore[arg-type]

@@ -1,0 +1,89 @@
+"""Python functions with rules of their own for derivatives: `vlad.custom_derivative`, `vlad.checkpointed`, `vlad.stop_gradient`.
+
+In: Python functions.  Out: procedures of the session of `vlad.function`. A call inside of a translated function is translated
+(translate/derivatives.py); outside, a function that makes this call is written, and translated.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import linecache
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, TypeVar, cast, overload
+
+from vlad.data.errors import WrongOption
+from vlad.python.functions import Function, Parameters, Result, python_function
+from vlad.session.default import function
+
+Value = TypeVar("Value")
+_serial = itertools.count(1)
+
+
+def stop_gradient(x: Value) -> Value:
+    """The value itself. In a translated function it has the derivative zero."""
+    return x
+
+
+@overload
+def custom_derivative(
+    f: Callable[Parameters, Result], *, forward: Any = None, reverse: Any = None
+) -> Function[Parameters, Result]: ...
+
+
+@overload
+def custom_derivative(
+    *, forward: Any = None, reverse: Any = None
+) -> Callable[[Callable[Parameters, Result]], Function[Parameters, Result]]: ...
+
+
+def custom_derivative(f: Any = None, *, forward: Any = None, reverse: Any = None) -> Any:
+    """A Python function with its own rules for derivatives, as a procedure like those of `vlad.function`.
+
+    `forward` takes the arguments of f, then their tangents, and returns the tangent of the result; it must be linear in the
+    tangents. `reverse` takes the arguments, and returns the tuple of the result and a function from its sensitivity to that of
+    the argument, or to the tuple of those of several. One of them is enough. The rules are translated functions, too, so there
+    are higher derivatives; they are not checked. Usable as a decorator: `@vlad.custom_derivative(forward=rule)`. Raises
+    WrongOption if there is no rule, or if f or a rule is no function written in Python.
+    """
+    if forward is None and reverse is None:
+        raise WrongOption("invalid-argument", "custom_derivative takes a rule: forward= or reverse=")
+    if f is None:
+        return functools.partial(custom_derivative, forward=forward, reverse=reverse)
+    rules = {"forward": forward, "reverse": reverse}
+    given = {key: _python(rule) for key, rule in rules.items() if rule is not None}
+    text = ", ".join([f"{key}={key}_rule" for key in given])
+    names = {"custom_derivative": custom_derivative, **{f"{key}_rule": rule for key, rule in given.items()}}
+    return _written(_python(f), f"custom_derivative(function, {text})", names)
+
+
+def checkpointed(f: Callable[Parameters, Result]) -> Function[Parameters, Result]:
+    """A Python function as a procedure whose derivative keeps its arguments only, and calls it again in the reverse phase: less
+    memory for more time. Raises WrongOption if f is no function written in Python.
+    """
+    return cast(
+        "Function[Parameters, Result]",
+        _written(_python(f), "checkpointed(function)", {"checkpointed": checkpointed}),
+    )
+
+
+def _python(f: Any) -> FunctionType:
+    return python_function(f.python if isinstance(f, Function) else f)
+
+
+def _written(f: FunctionType, made: str, names: dict[str, Any]) -> Function[..., Any]:
+    """The procedure of a function with the parameters of f that calls what an expression makes of it."""
+    parameters = inspect.signature(f).parameters
+    own = f.__name__ if f.__name__.isidentifier() else "function_"
+    given = ", ".join(parameters)
+    text = f"def {own}({given}):\n    return {made}({given})\n"
+    file = f"<{own} {next(_serial)}>"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    variables = {"function": f, "__name__": f.__module__, **names}
+    exec(compile(text, file, "exec"), variables)
+    written = variables[own]
+    written.__doc__, written.__qualname__ = f.__doc__, f.__qualname__
+    written.__defaults__ = tuple([one.default for one in parameters.values() if one.default is not one.empty])
+    return function(written)
