@@ -51,8 +51,8 @@ def is_code(value: Any) -> bool:
 
 
 def translation(function: FunctionType, outside: Outside, of: type | None = None) -> Translation:
-    """Translate a Python function. `of`: the class, if it is a class method. Raises VladError if it is outside the language, or its
-    text is not to be found.
+    """Translate a Python function. `of`: the class, if it is a class method. Raises VladError if it is outside the language, or
+    its text is not to be found.
     """
     node, text = node_of(function)
     note_records(function, outside)
