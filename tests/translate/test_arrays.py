@@ -200,7 +200,7 @@ REFUSED = [
     ('np.einsum("...i,i", A, x)', "ellipsis", "letters"),
     ("np.diff(x, n=len(x))", "this n", "number"),
     ("np.meshgrid(x, x, sparse=True)", "sparse", "indexing"),
-    ("x.sort()", "method sort", "np.sort"),
+    ("x.sort()", "x.sort() here", "a statement of its own"),
     ("x.nonzero()", "method nonzero", "np.where"),
     ("x.flat", "attribute flat", "shape"),
     ("x.reshape(1, 2, order='F')", "order", "transpose"),

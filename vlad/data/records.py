@@ -7,33 +7,34 @@ symbol (stdlib/python-structures.vlad). Translations decide by the records in us
 
 from __future__ import annotations
 
-import inspect
-import linecache
-import types
 import weakref
-from dataclasses import dataclass
 from typing import Any
 
-from vlad.data.values import Symbol, symbol
+from vlad.data.values import RECORDS, Symbol, symbol
 
-DICT = symbol("%dict")  # what a dict begins with
 EVERY, OPERATED = "", "+"  # the keys in `InUse` of all records, and of those that define operators
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """kind      the class
+    """What is known of a class; made once for each. A plain class, as a dataclass costs time when programs start.
+
+    kind      the class
     symbol    which stands for it
     fields    their names, in order
     is_tuple  is it a named tuple?
     keys      its attributes, `EVERY`, and `OPERATED` if it defines operators
     """
 
-    kind: type
-    symbol: Symbol
-    fields: tuple[str, ...]
-    is_tuple: bool
-    keys: tuple[str, ...]
+    __slots__ = ("fields", "is_tuple", "keys", "kind", "symbol")
+
+    def __init__(
+        self, kind: type, own: Symbol, fields: tuple[str, ...], is_tuple: bool, keys: tuple[str, ...]
+    ) -> None:
+        self.kind = kind
+        self.symbol = own
+        self.fields = fields
+        self.is_tuple = is_tuple
+        self.keys = keys
 
 
 # What a class must not define itself: then operators, loops and tests of its instances would not mean what they mean for fields.
@@ -47,7 +48,6 @@ _REPLACED = (
 _BINARY = "add sub mul truediv floordiv mod pow matmul"
 OPERATORS = ("__call__", "__neg__", *[f"__{side}{name}__" for name in _BINARY.split() for side in ("", "r")])
 _BASES = (object, tuple)
-BY_SYMBOL: dict[Symbol, Record] = {}
 InUse = dict[str, tuple[Record, ...]]  # for each key: the records in use in a session that have it
 _known: weakref.WeakKeyDictionary[type, Record] = weakref.WeakKeyDictionary()
 
@@ -76,6 +76,8 @@ def record_of(kind: type) -> Record:
 
 
 def _registered(kind: type) -> Record:
+    import inspect  # 10 ms, already imported where functions are translated
+
     is_tuple = issubclass(kind, tuple)
     fields: tuple[str, ...] = getattr(kind, "_fields", ()) if is_tuple else _expect_value(kind)
     for name in _REPLACED:
@@ -85,13 +87,13 @@ def _registered(kind: type) -> Record:
             )
     base, number = f"%{kind.__module__}.{kind.__qualname__}", 1
     own = symbol(base)
-    while own in BY_SYMBOL:
+    while own in RECORDS:
         number += 1
         own = symbol(f"{base}.{number}")
     names = {*fields, *[name for one in kind.__mro__ if one not in _BASES for name in vars(one)]}
     defines = any(is_written(inspect.getattr_static(kind, name, None)) for name in OPERATORS)
     keys = (*sorted(names), EVERY, *[OPERATED] * defines)
-    found = BY_SYMBOL[own] = Record(kind, own, fields, is_tuple, keys)
+    found = RECORDS[own] = Record(kind, own, fields, is_tuple, keys)
     return found
 
 
@@ -114,6 +116,7 @@ def _expect_value(kind: type) -> tuple[str, ...]:
         raise NoRecord(
             f"{kind.__name__}, a dataclass with eq=False,", "its instances are compared by their fields"
         )
+    import inspect
     from dataclasses import fields
 
     found = fields(kind)
@@ -133,7 +136,10 @@ def _expect_value(kind: type) -> tuple[str, ...]:
 
 def is_written(value: Any) -> bool:
     """Is it a function of a text, and none that a decorator made?"""
+    import linecache
+    from types import FunctionType
+
     value = getattr(value, "__func__", getattr(value, "python", value))
-    return isinstance(value, types.FunctionType) and bool(
+    return isinstance(value, FunctionType) and bool(
         linecache.getlines(value.__code__.co_filename, value.__globals__)
     )

@@ -96,6 +96,10 @@ def symbol(name: str) -> Symbol:
     return _known(name) or _named(name)
 
 
+# By the symbols of their classes: the records of translated Python functions (records.py, which few programs need).
+RECORDS: dict[Symbol, Any] = {}
+
+
 def _known(name: str) -> Symbol | None:
     for reference in _symbols.get(hash(name), ()):
         found = reference()

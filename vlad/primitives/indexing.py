@@ -237,7 +237,9 @@ def _set_slice(t: Value, start: Value, stop: Value, x: Value, axis: Value, step:
     if type(t) is not Tensor:
         raise invalid("slice-set", "a tensor, a slice and a number or tensor", t, of=(Kind.TENSOR,))
     cut = _cut("slice-set", t.shape, start, stop, axis, step)
-    if type(x) is Tensor and len(x.shape) == len(t.shape):  # compiled code has the length of the slice from it
+    if type(x) is Tensor and len(x.shape) == len(
+        t.shape
+    ):  # compiled code has the length of the slice from it
         at = len(cut) - 1
         room = len(range(*cut[at].indices(t.shape[at])))
         if x.shape[at] != room:
@@ -275,7 +277,9 @@ def _part(name: str, x: Value, t: Tensor) -> Any:
     if type(x) is Boolean:
         return device_of(t.like).asarray(x is TRUE) if SORT[t.like.dtype] == "b" else float(x is TRUE)
     if type(x) is not float and type(x) is not Tensor:
-        raise invalid(name, "a tensor, positions in it, and a number or tensor", x, of=(Kind.REAL, Kind.TENSOR))
+        raise invalid(
+            name, "a tensor, positions in it, and a number or tensor", x, of=(Kind.REAL, Kind.TENSOR)
+        )
     return x.array if type(x) is Tensor else x
 
 

@@ -30,16 +30,16 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from operator import is_not
 from types import CellType
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import NoCounterpart, VladError
-from vlad.data.records import BY_SYMBOL, DICT, NoRecord, Record, record_of
 from vlad.data.source import Span
 from vlad.data.tensors import SORT, Tensor, frozen, is_array, made
 from vlad.data.values import (
     FALSE,
     NIL,
+    RECORDS,
     TRUE,
     UNSPECIFIED,
     ZERO,
@@ -59,6 +59,9 @@ from vlad.evaluate.limits import deep_recursion
 from vlad.expand.arity import Signature, signature, wrong_number
 from vlad.python.call_errors import reword_call
 from vlad.python.procedure_docs import code_of, doc_of, headline, place_of, python_name, python_signature
+
+if TYPE_CHECKING:
+    from vlad.data.records import Record
 
 Guard = tuple[
     Any, ...
@@ -106,7 +109,8 @@ class Apply(Protocol):
 
 
 P = TypeVar("P", bound="Procedure")
-NONE, TUPLE = symbol("%none"), symbol("%tuple")  # in translated Python functions: None; the end of a tuple
+# In translated Python functions: None; the end of a tuple; the beginning of a dict.
+NONE, TUPLE, DICT = symbol("%none"), symbol("%tuple"), symbol("%dict")
 # Kinds of number, as Python and NumPy call them.
 OF_PYTHON = {"float": "float64", "int": "int64", "bool": "boolean"}
 
@@ -536,6 +540,8 @@ def _structure_of_python(value: Any, apply: Apply) -> Value | None:
 
 def _record_of(value: Any, apply: Apply) -> Record:
     """What is known of the class of a record, which comes into use. Raises NoCounterpart."""
+    from vlad.data.records import NoRecord, record_of
+
     try:
         record = record_of(type(value))
     except NoRecord as error:
@@ -752,7 +758,7 @@ def head_of(value: Value) -> Symbol | None:
     if type(value) is not tuple or len(value) != 2:
         return None
     head = look(value[0])
-    return head if type(head) is Symbol and (head is DICT or head in BY_SYMBOL) else None
+    return head if type(head) is Symbol and (head is DICT or head in RECORDS) else None
 
 
 def key_of(value: Value, apply: Apply) -> Any:
@@ -765,7 +771,7 @@ def headed(head: Symbol, keys: Sequence[Any], parts: Sequence[Any]) -> Any:
     """A dict of keys and values, or a record of its fields."""
     if head is DICT:
         return dict(zip(keys, parts, strict=True))
-    record = BY_SYMBOL[head]
+    record = RECORDS[head]
     made: Any = record.kind
     return made._make(parts) if record.is_tuple else made(**dict(zip(record.fields, parts, strict=True)))
 

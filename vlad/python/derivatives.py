@@ -16,13 +16,13 @@ from typing import Any, TypeVar
 
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import VladError
-from vlad.data.records import DICT
 from vlad.data.source import Span, in_stdlib
 from vlad.data.tensors import Tensor, is_array
 from vlad.data.values import NIL, Value, is_pair, look
 from vlad.expand.arity import Signature
 from vlad.messages.hints import attribute_to
 from vlad.python.convert import (
+    DICT,
     TUPLE,
     Leaf,
     Procedure,

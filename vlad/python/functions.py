@@ -37,8 +37,10 @@ class Linked(Protocol):
         """The translation."""
 
     refusal: VladError | None
+
     def texts(self) -> list[tuple[Node, Text]]:
         """The tree and the text of this Python function, and of all that it calls."""
+
     def counters(self) -> frozenset[str]:
         """The parameters that are given to `range`."""
 
@@ -130,6 +132,7 @@ class Function(Procedure, Generic[Parameters, Result]):
     def __get__(self, instance: Any, kind: type | None = None) -> Any:
         """As a function in a class: a method of its instances."""
         return self if instance is None else MethodType(self, instance)
+
     def taken(self) -> Signature:
         names = tuple(self._python_signature.parameters)
         return Signature(self.__name__, self._summary(), names, False)

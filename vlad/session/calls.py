@@ -7,13 +7,15 @@ In: procedures and arguments, as values of the language.  Out: results, as value
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.compile.calling.policy import Tiers
 from vlad.compile.calling.variants import Options
-from vlad.data.records import Record
 from vlad.data.values import Primitive, Value
 from vlad.python.convert import Guard, Procedure
+
+if TYPE_CHECKING:
+    from vlad.data.records import Record
 
 
 class Calls:

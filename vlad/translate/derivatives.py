@@ -202,7 +202,7 @@ class Derivatives(Partials):
                 operands = self.operands(one.elts, scope)
                 packed.append(operands[0] if len(operands) == 1 else form(self.span(one), "cons*", *operands))
             else:
-                packed.append(form(self.span(one), "%py-packed", self.expression(one, scope)))
+                packed.append(form(self.span(one), "%py-directions", self.expression(one, scope)))
         return self.expression(function, scope), packed[0], packed[1]
 
     def _jvp(self, node: ast.Call, scope: Scope) -> Syntax:

@@ -55,6 +55,9 @@ class Inside:
         self.loops: dict[ast.AST, tuple[ast.For | ast.While, ...]] = {}
         self.statements: dict[ast.AST, ast.stmt] = {}
         self.around: dict[ast.AST, ast.AST] = {}
+        self._sharing: dict[
+            str, list[ast.AST]
+        ] = {}  # what `sharing` has found, as it goes through the whole function
         for statement in body:
             self._note(statement, (), statement)
 
@@ -77,7 +80,10 @@ class Inside:
 
     def sharing(self, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> list[ast.AST]:
         """The nodes at which the value of a name may become that of something else, or is that of something else."""
-        found: list[ast.AST] = []
+        known = self._sharing.get(shared)
+        if known is not None:
+            return known
+        found = self._sharing[shared] = []
         for node in nodes_in(self.body):
             if isinstance(node, ast.Name) and node.id == shared:
                 is_bound = isinstance(node.ctx, ast.Store)

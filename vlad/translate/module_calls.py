@@ -175,7 +175,7 @@ def _itemgetter(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
     return form(span, "lambda", Form((own,), None, span), body)
 
 
-def _partial(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
+def partial_of_known(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
     """The function of the other arguments, which are those that a call needs."""
     if not node.args:
         raise _wrong(x, node, "a function and its first arguments")
@@ -260,6 +260,6 @@ MODULES: dict[Any, Call] = {
     itertools.filterfalse: _fixed("%py-filter-false", "xi", "a function and an iterable"),
     itertools.compress: _fixed("%py-compressed", "ii", "two iterables"),
     operator.itemgetter: _itemgetter,
-    functools.partial: _partial,
+    functools.partial: partial_of_known,
     functools.reduce: _reduce,
 }

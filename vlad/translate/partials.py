@@ -13,6 +13,7 @@ from typing import Any
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.arguments import POSITIONAL, Arguments, signature_in_text
 from vlad.translate.expressions import Scope, signature_of
+from vlad.translate.module_calls import partial_of_known
 from vlad.translate.records import Given
 from vlad.translate.syntax import form, is_atom, name
 
@@ -47,7 +48,7 @@ class Partials(Arguments):
         elif signature_of(value) is not None:
             callee, signature = self._completed(value, first)
         else:
-            raise self.refuse("partial of this function", first, "write a lambda of the other arguments")
+            return partial_of_known(self, node, scope)
         given = (
             self.operands(node.args[1:], scope),
             {str(one.arg): self.expression(one.value, scope) for one in node.keywords},
