@@ -105,7 +105,7 @@ def test_it_calls_functions_that_stay_in_python(session: vlad.Session) -> None:
     for _ in range(3):
         assert (f(2.0), vlad.grad(f)(2.0), vlad.hessian(f)(2.0)) == (20.0, 14.0, 4.0)
     cell("@function\ndef g(x):\n    return int_from(x)")
-    with pytest.raises(vlad.VladError, match="as a `vlad.primitive`"):
+    with pytest.raises(vlad.VladError, match=r"as a `vlad\.primitive`"):
         cell["g"](2.0)
 
 
