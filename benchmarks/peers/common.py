@@ -20,15 +20,18 @@ def rss_mb():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def bench(w, peer, case, fn, check=lambda r: r, scale=1.0, budget=0.5, least=3):
-    """Time fn(); `scale` multiplies times when fn does only a part of the work."""
+def bench(w, peer, case, fn, check=lambda r: r, scale=1.0, budget=0.5, least=3, once=float("inf")):
+    """Time fn(); `scale` multiplies times when fn does only a part of the work. A call of more than `once` seconds is not repeated:
+    for systems that compile nothing."""
     base = rss_mb()
     t = time.perf_counter()
     r = fn()
     first = time.perf_counter() - t
-    t = time.perf_counter()
-    r = fn()
-    warm = time.perf_counter() - t
+    warm = first
+    if first <= once:
+        t = time.perf_counter()
+        r = fn()
+        warm = time.perf_counter() - t
     inner = max(1, min(100000, int(0.01 / max(warm, 1e-9))))
     ts, start = [], time.perf_counter()
     if warm > 2:

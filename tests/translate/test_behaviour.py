@@ -137,6 +137,19 @@ def test_gradients_have_the_structure_of_the_arguments(session: vlad.Session) ->
     assert vlad.hessian(session.function(names_of("def f(x): return x ** 3")["f"]))(2.0) == 12.0
 
 
+def test_directional_derivatives_and_backpropagators(session: vlad.Session) -> None:
+    names = names_of("def f(x): return x ** 3\n\ndef g(x, y, k=2.0): return k * x * y[0]")
+    f, g = session.function(names["f"]), session.function(names["g"])
+    for _ in range(3):
+        assert vlad.jvp(f, 2.0, 1.0) == (8.0, 12.0) and vlad.hvp(f, 2.0, 0.5) == 6.0
+        value, back = vlad.vjp(f, 2.0)
+        assert (value, back(2.0)) == (8.0, 24.0)
+        assert vlad.jvp(g, (3.0, [5.0], 2.0), (1.0, [0.0], 0.0)) == (30.0, 10.0)
+        assert vlad.hvp(g, (3.0, [5.0], 2.0), (1.0, [0.0], 0.0)) == (0.0, [2.0], 5.0)
+        value, back = vlad.vjp(g, 3.0, [5.0])
+        assert (value, back(1.0)) == (30.0, (10.0, [6.0], 15.0))
+
+
 def test_a_jacobian_has_the_structure_of_the_result(session: vlad.Session) -> None:
     f = session.function(names_of("def f(x, y): return x * y, [x + y, (x, 1.0)], None")["f"])
     assert vlad.jacobian(f)(2.0, 3.0) == ((3.0, 2.0), [(1.0, 1.0), ((1.0, 0.0), (0.0, 0.0))], None)

@@ -93,6 +93,22 @@ def test_a_file_that_is_edited_meanwhile(session: vlad.Session, tmp_path: Path) 
     assert f(1.0) == names["f"](1.0) == 2.0
 
 
+def test_it_calls_functions_that_stay_in_python(session: vlad.Session) -> None:
+    @vlad.primitive(partials={"x": "(* 2 y)", "y": "(* 2 x)"})
+    def twice(x: float, y: float) -> float:
+        return 2 * x * y
+
+    cell = Notebook(session)
+    cell.names.update(twice=twice, int_from=int.from_bytes)
+    cell("@function\ndef f(x):\n    return sum([twice(x, y) for y in [x, 3.0]])")
+    f = cell["f"]
+    for _ in range(3):
+        assert (f(2.0), vlad.grad(f)(2.0), vlad.hessian(f)(2.0)) == (20.0, 14.0, 4.0)
+    cell("@function\ndef g(x):\n    return int_from(x)")
+    with pytest.raises(vlad.VladError, match=r"as a `vlad\.primitive`"):
+        cell["g"](2.0)
+
+
 ENDLESS = """
 def f(x):
     while x > 0:

@@ -219,6 +219,9 @@ class Along(Derived):
     def taken(self) -> Signature:
         return Signature(self.__name__, "(x v)", ("x", "v"), False)
 
+    def completed(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        return arguments  # they are not those of the procedure
+
     def at(self, points: tuple[Any, ...], directions: tuple[Any, ...]) -> Value:
         """Its result for the arguments of the procedure and as many tangents."""
         try:
@@ -376,7 +379,7 @@ def vjp(f: Procedure, *primals: Any) -> tuple[Any, Backpropagator]:
     arguments, or to the bare one for one argument. Raises VladError as `f` does.
     """
     both = _derived(f, "vjp", Derived)
-    apply = both._apply
+    apply, primals = both._apply, f.completed(primals, {})
     try:
         value, back = parts_of(both.run(both.packed(primals)), 2)
     except VladError as error:

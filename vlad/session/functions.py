@@ -25,6 +25,7 @@ from vlad.expand.scope import Module
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.python.convert import Guard, Procedure, are_current, from_python, tuple_of
 from vlad.python.functions import Function, python_function
+from vlad.python.stating import HostPrimitive
 from vlad.reader.parser import Form
 from vlad.session.calls import Calls
 from vlad.session.top_level import TopLevel, only_lambda
@@ -205,9 +206,11 @@ class Functions:
             return linked.cell.name
         kept = self._data.get(id(value))
         if kept is None:
-            if callable(value) and not isinstance(value, Procedure):
+            if callable(value) and not isinstance(value, Procedure | HostPrimitive):
                 raise refused(
-                    f"a call of {name}", span, "it has no counterpart: write it in Python, or as a primitive"
+                    f"a call of {name}",
+                    span,
+                    "it has no counterpart: write it in Python, or with rules, as a `vlad.primitive`",
                 )
             cell = self.module.define(self._fresh(f"python.{name}"))
             try:

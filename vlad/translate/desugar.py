@@ -260,8 +260,18 @@ class _Desugaring:
 
 
 class _Pops(ast.NodeTransformer):
+    """Names the calls of `pop` that are evaluated in any case."""
+
     def __init__(self, within: _Desugaring) -> None:
         self.within = within
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        node.test = self.visit(node.test)
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        node.values[0] = self.visit(node.values[0])
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)

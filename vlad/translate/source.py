@@ -24,6 +24,7 @@ class Text:
 
     def __init__(self, name: str, text: str) -> None:
         self.source = Source(name, text)
+        self._is_plain = text.isascii()  # then bytes are characters
 
     def span(self, node: ast.AST) -> Span:
         """The extent of a node, or of the first line of a statement with a body."""
@@ -41,6 +42,8 @@ class Text:
 
     def _offset(self, line: int, column: int) -> int:
         start = self.source.line_starts()[line - 1]
+        if self._is_plain:
+            return start + column
         text = self.source.line(line)
         return start + (column if text.isascii() else len(text.encode()[:column].decode()))
 
