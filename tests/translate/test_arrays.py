@@ -197,7 +197,7 @@ REFUSED = [
     ("np.polyfit(x, x, 1)", "np.polyfit", "vander"),
     ("np.add.reduce(x)", "np.add.reduce", "np.sum"),
     ("np.einsum(str(x), A)", "constant text", "ij,jk->ik"),
-    ('np.einsum("...i,i", A, x)', "ellipsis", "letters"),
+    ('np.einsum("...i,i", A, x)', "this text", "letters"),
     ("np.diff(x, n=len(x))", "this n", "number"),
     ("np.meshgrid(x, x, sparse=True)", "sparse", "indexing"),
     ("x.sort()", "method sort", "np.sort"),
