@@ -759,6 +759,7 @@ np.log2(8.0)
 np.log10(1000.0)
 np.cbrt(27.0)
 np.exp2(3.0)
+isinstance(T, np.ndarray) and not isinstance(s, (list, np.ndarray))
 np.logaddexp(s, -np.inf)
 M + M
 (T > 1) + (T < 0.5)

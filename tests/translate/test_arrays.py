@@ -206,6 +206,10 @@ REFUSED = [
     ("x.reshape(1, 2, order='F')", "order", "transpose"),
     ("np.sum(x, 0, None, x)", "out", "keepdims"),
     ("np.sum()", "0 arguments", "axis"),
+    ("np.r_[x, x]", "np.r_", "np.concatenate"),
+    ("np.mgrid[0:2, 0:2]", "np.mgrid", "np.meshgrid"),
+    ("np.linspace(0, 1, 5, True, True)", "retstep", "endpoint"),
+    ("isinstance(x, np.floating)", "isinstance", "np.ndarray"),
     ("x[..., 0, ...]", "ellipses", "one stands"),
     ("list(map(np.random.rand, x))", "np.random.rand", "vlad.random"),
 ]

@@ -19,7 +19,7 @@ from vlad.data.values import FALSE, TRUE
 from vlad.data.values import Value as Datum
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.array_calls import SYNTAX, method_call, row_call, row_value, static_number
-from vlad.translate.arrays import is_of_numpy, methods, numpy_syntax
+from vlad.translate.arrays import is_array_type, is_of_numpy, methods, numpy_syntax
 from vlad.translate.derivatives import MAKERS, Derivatives
 from vlad.translate.expressions import OTHER, TYPES, Scope, signature_of
 from vlad.translate.known import FOLDED, Known, instead_of, known, public_name
@@ -214,10 +214,13 @@ def _isinstance(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
     predicates = []
     for one in given:
         kind = x.object_of(one, scope)
-        if not isinstance(kind, type) or kind not in TYPES:
-            hint = f"there are {', '.join([known_type.__name__ for known_type in TYPES])}"
+        predicate = TYPES.get(kind) if isinstance(kind, type) else None
+        if predicate is None and is_array_type(kind):
+            predicate = "tensor?"
+        if predicate is None:
+            hint = f"there are {', '.join([known_type.__name__ for known_type in TYPES])}, np.ndarray"
             raise x.refuse(f"isinstance with {ast.unparse(one)}", one, hint)
-        predicates.append(TYPES[kind])
+        predicates.append(predicate)
     value = x.expression(node.args[0], scope)
     kept = value if is_atom(value) else name(x.fresh("value"), span)
     tests = [form(span, predicate, kept) for predicate in predicates]
