@@ -497,6 +497,97 @@ np.sqrt(np.mean(np.square(A), axis=0))
 np.clip(A, 1.0, 2.0).ravel()[::-1]
 np.log(np.clip(x, 1e-9, None))
 np.arange(10)[2:8:3] * x[0]
+np.sum(A, axis=0, out=None)
+np.sum(A, axis=None, keepdims=True)
+np.max(A, 0)
+np.mean(a=A, axis=1)
+np.clip(x, min=-1, max=1)
+np.stack(arrays=[x, x], axis=0)
+np.where(x > 0, 1, 0)
+np.zeros(shape=(2, 2))
+np.full(shape=2, fill_value=3.0)
+np.linspace(start=0, stop=1, num=3)
+np.concatenate(([1.0], x, [2.0]))
+np.concatenate([x, [2.0]])
+np.append([], x)
+np.array([])
+np.array([[]]).shape
+np.array([[1.0, 2.0], x])
+np.array((x[0], x[1]))
+np.array([A, A]).shape
+np.stack([A, A.T], axis=2)
+np.sum(np.array([x, x]), 0)
+np.dot(A, A)[0, 0]
+(A @ A.T)[1]
+A[0] @ A[1]
+A[0, :] * A[:, 0]
+A[:, 0:1] * A[0:1, :]
+A[1][::-1]
+A.T[:, 0]
+x[-1] if x[0] < 0 else x[0]
+A.sum(axis=1)[0]
+A.max() - A.min()
+np.sqrt(np.sum(x ** 2))
+np.sqrt(x @ x)
+np.sum(np.where(x > 0, x, 0))
+np.sum(x * (x > 0))
+np.exp(x) if np.any(x > 5) else np.sin(x)
+np.log(np.linalg.det(A))
+np.linalg.slogdet(A)[1] + np.trace(np.linalg.inv(A))
+np.linalg.solve(A.T @ A + 0.1 * np.eye(A.shape[1]), A.T @ x)
+np.linalg.inv(A) @ x - np.linalg.solve(A, x)
+np.einsum("ij,ij->", A, A)
+np.einsum("i,ij,j->", x, A, x)
+np.einsum("ij,kj->ik", A, A)
+np.einsum("i->", x)
+np.einsum("Ij,jK->IK", A, A)
+np.meshgrid(x, x)[0] + np.meshgrid(x, x)[1]
+np.cumsum(x)[-1]
+np.cumsum(x[::-1])[::-1]
+np.maximum(np.minimum(x, 1), -1)
+np.abs(np.subtract(x, 1)).max()
+np.prod(x) ** 2
+np.tanh(np.dot(A, x) + 1).dot(x)
+np.sum(x[:-1] * x[1:])
+np.mean(np.abs(x - np.median(x)))
+np.argmax(A @ x)
+A[np.argmax(x)]
+A[:, np.argmin(x)]
+np.arange(len(x)) * x
+np.arange(A.shape[0])[:, None] + np.arange(A.shape[1])
+np.tril(A) @ np.triu(A)
+np.linalg.norm(x - A, axis=1).argmin()
+np.sign(x) * np.sqrt(np.abs(x))
+np.power(np.abs(x), [1, 2])
+np.ones_like(x) / len(x)
+np.block([x, x])
+np.roll(np.eye(2), 1, axis=0) @ x
+A.copy().sum() + A.flatten()[2] + A.ravel()[1]
+[A[i, j] for i in range(2) for j in range(i, 2)]
+[[float(v) for v in row] for row in A]
+sum([A[i, i] for i in range(len(A))])
+np.isclose(A, A.T).all()
+np.allclose(A, A.T, rtol=1e-3, atol=0)
+np.max(np.abs(A - A.T)) < 1e-9
+bool(np.isfinite(x).all())
+np.sum(A, axis=(1,))
+np.sum(A, axis=[0][0])
+np.std(x) ** 2 - np.var(x)
+np.hstack([1.0, x])
+np.hstack((A, x[:, None]))
+np.vstack((x, x)).T
+np.vstack([1.0, 2.0])
+np.column_stack((np.ones(2), x, x ** 2))
+np.floor_divide(7, 2)
+np.bool_(True)
+np.repeat([1.0, 2.0], 2)
+np.tile([1.0, 2.0], 2)
+np.flip([1.0, 2.0])
+np.split(x, [1])[0]
+np.take(x, 0)
+np.take(A, [0], axis=0)
+np.swapaxes(A, 0, 1)
+np.interp(0.5, [0, 1], [1, 3])
 """.strip().split("\n")
 
 # Of other arguments: I, whole numbers; M, a mask; T, with three axes; V, with nan and an infinity; E, empty; s, a number;
@@ -759,6 +850,7 @@ np.log2(8.0)
 np.log10(1000.0)
 np.cbrt(27.0)
 np.exp2(3.0)
+isinstance(T, np.ndarray) and not isinstance(s, (list, np.ndarray))
 np.logaddexp(s, -np.inf)
 M + M
 (T > 1) + (T < 0.5)

@@ -10,15 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from vlad.python.functions import Function
 from vlad.session.default import function
 
 Key = tuple[float, float]
 Size = int | tuple[int, ...] | None
 
+_translated: dict[str, Function[..., Any]] = {}
+
 
 def _drawn(called: str, *arguments: Any) -> Any:
     """The result of one of the calls below, translated."""
-    return function(_CALLS[called])(*arguments)
+    found = _translated.get(called)
+    if found is None or found.session.closed:
+        found = _translated[called] = function(_CALLS[called])
+    return found(*arguments)
 
 
 def key(seed: int) -> Key:

@@ -7,6 +7,7 @@ what is called, `np.einsum` among them, are here, too.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -141,6 +142,8 @@ def _dtype(x: Turns, node: ast.expr, scope: Scope) -> str | Syntax:
 
 # Functions whose arguments decide what is called.
 
+_SUBSCRIPTS = re.compile("([A-Za-z,]*)(?:->([A-Za-z]*))?")
+
 
 def _einsum(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
     match node.args:
@@ -153,10 +156,11 @@ def _einsum(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
     for keyword in node.keywords:
         if keyword.arg != "optimize":
             raise x.refuse(f"np.einsum with the argument {keyword.arg} by name", keyword, "it takes arrays")
-    given, _, result = subscripts.replace(" ", "").partition("->")
-    if "." in subscripts:
-        raise x.refuse("np.einsum with an ellipsis", node.args[0], "name all axes by letters")
-    if "->" not in subscripts:
+    terms = _SUBSCRIPTS.fullmatch(subscripts.replace(" ", ""))
+    if terms is None:
+        raise x.refuse("np.einsum with this text", node.args[0], 'name all axes by letters, as "ij,jk->ik"')
+    given, result = terms.groups()
+    if result is None:
         result = "".join(sorted({one for one in given if one.isalpha() and given.count(one) == 1}))
     if given.count(",") != len(node.args) - 2:
         raise x.refuse("this call of np.einsum", node, "there is one term for each array")

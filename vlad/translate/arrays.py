@@ -169,6 +169,11 @@ def is_of_numpy(value: Any) -> bool:
     )
 
 
+def is_array_type(value: Any) -> bool:
+    """Is it `np.ndarray`?"""
+    return isinstance(value, type) and value.__module__ == "numpy" and value.__name__ == "ndarray"
+
+
 def numpy_row(value: Any) -> tuple[Row, bool] | None:
     """The row of a function of NumPy's, and whether its results are numbers."""
     return _functions().get(value)
@@ -182,6 +187,7 @@ def numpy_syntax(value: Any) -> str | None:
 _DRAWING = "random numbers are drawn with keys: `vlad.random.normal(key, shape)`, `vlad.random.split(key)`"
 
 
+_BY_INDEX = "`np.concatenate`, `np.column_stack`, `np.meshgrid`, `np.arange`"
 _OTHERWISE = "docs/python-functions.md has the functions of NumPy that there are"
 
 
@@ -203,4 +209,6 @@ def instead_in_numpy(value: Any) -> str | None:
     """What there is instead of a function of NumPy's, or of a generator of random numbers; None if nothing is known of it."""
     if is_drawing(value):
         return _DRAWING
+    if type(value).__module__.startswith("numpy.lib."):  # np.r_, np.c_, np.mgrid, …
+        return _BY_INDEX
     return _refused().get(value, _OTHERWISE) if is_of_numpy(value) and callable(value) else None

@@ -21,7 +21,7 @@ from vlad.data.values import Value as Datum
 from vlad.reader.parser import Form, Name, Syntax
 from vlad.translate.arguments import signature_in_text
 from vlad.translate.array_calls import SYNTAX, method_call, row_call, row_value, static_number
-from vlad.translate.arrays import is_of_numpy, methods, numpy_syntax
+from vlad.translate.arrays import is_array_type, is_of_numpy, methods, numpy_syntax
 from vlad.translate.derivatives import MAKERS, Derivatives
 from vlad.translate.dicts import DICT_METHODS
 from vlad.translate.expressions import OTHER, TYPES, Scope, signature_of
@@ -206,10 +206,14 @@ def _isinstance(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
     for one in given:
         kind = x.object_of(one, scope)
         of_records = x.is_of(kind, kept, one) if isinstance(kind, type) and kind is not tuple else []
-        if not of_records and (not isinstance(kind, type) or kind not in TYPES):
-            hint = f"there are {', '.join([known_type.__name__ for known_type in TYPES])}, named tuples and frozen dataclasses"
+        predicate = TYPES.get(kind) if isinstance(kind, type) else None
+        if predicate is None and is_array_type(kind):
+            predicate = "tensor?"
+        if not of_records and predicate is None:
+            known_types = ", ".join([known_type.__name__ for known_type in TYPES])
+            hint = f"there are {known_types}, np.ndarray, named tuples and frozen dataclasses"
             raise x.refuse(f"isinstance with {ast.unparse(one)}", one, hint)
-        tests += [form(span, TYPES[kind], kept)] if kind in TYPES else []
+        tests += [] if predicate is None else [form(span, predicate, kept)]
         tests += of_records
     result = tests[0] if len(tests) == 1 else form(span, "or", *tests)
     return result if kept is value else x.let([(kept, value)], result, span)

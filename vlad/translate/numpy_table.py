@@ -212,7 +212,7 @@ full_like %py-np-full-like a .fill_value ~dtype
 eye %py-np-eye .N .M=None .k=0 ~dtype
 identity eye .n ~dtype
 arange %py-np-arange .start .stop=None .step=1 ~dtype
-linspace %py-np-linspace start stop .num=50 .endpoint=True ~dtype
+linspace %py-np-linspace start stop .num=50 .endpoint=True !retstep ~dtype
 logspace %py-np-logspace start stop .num=50 .endpoint=True base=10
 geomspace %py-np-geomspace start stop .num=50 .endpoint=True
 ndim %py-np-ndim a
