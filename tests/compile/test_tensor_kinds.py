@@ -127,7 +127,8 @@ MIXED = [
     "(gather z (modulo (+ (argmax z #:axis 0) 1) 2))", "(scatter-add y #[0 0 0] (concatenate (list y z)))",
     "(scatter-add z #[0] y)", "(scatter-add z #[1 1] a)", "(scatter-add q #[1 1] a)", "(scatter-add t #[0 -1] q)",
     "(scatter-add t #[0 0] t)", "(scatter-add t #[1 1] (concatenate (list y y)))", "(scatter-add z #[0 0] t)",
-    *[f"(tensor-set {of} 0 {x})" for of in "tzqy" for x in ("0.5", "(> 1 0)", "(tensor-ref t 1)", "(tensor-ref q 1)", "(tensor-ref z 1)")],
+    *[f"(tensor-set {of} 0 {x})" for of in "tzqy" for x in ("0.5", "(> 1 0)", "(tensor-ref t 1)", "(tensor-ref q 1)",
+      "(tensor-ref z 1)")],
     *[f"(slice-set {of} 0 1 {x} #:axis 1)" for of in "tzqy" for x in ("2", *[f"(slice {x} 0 1 #:axis 1)" for x in "yzqt"])
       if of != "y" or x[7:8] in "y"],
     "(concatenate (list t z))", "(stack (list q t))", "(where t t z)", "(where z t t)", "(tensor (list t z q))",

@@ -41,7 +41,8 @@ CALLS: dict[str, list[str]] = {
     "reshape-like": ["M T", "V T"], "transpose": ["M #f", "M (quote (list 1 0))"], "inverse-axes": ["(quote (list 1 0))"],
     "flipped": ["T 0"], "broadcast-to": ["P R"], "concatenate": ["N 0", "E 0"], "split-like": ["T N 0"], "stack": ["N 0", "N 1"],
     "unstack": ["T 0", "M 0"], "tensor-ref": ["M 1"], "tensor-put": ["1 T 1", "P M 1"],
-    "set-entry": ["T 1 1", "M 1 P", "I 1 1", "B 1 1"], "slice-set": ["T 0 8000000 1 0 1", "T 0 4194304 A 0 1", "I 0 8000000 1 0 1"],
+    "set-entry": ["T 1 1", "M 1 P", "I 1 1", "B 1 1"],
+    "slice-set": ["T 0 8000000 1 0 1", "T 0 4194304 A 0 1", "I 0 8000000 1 0 1"],
     "slice": ["T 1 8000000 0 1"], "unslice": ["A T 0 4194304 0 1"], "slice-like": ["T A 0 4194304 0 1"],
     "gather": ["T X 0", "T I 0", "P X 0"], "scatter-add": ["T X T 0", "I I I 0", "P X T 0"],
     **{

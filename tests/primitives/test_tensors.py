@@ -516,8 +516,10 @@ ERRORS = {
     "(slice #[1 2] 1 3)": "Slice given to slice is out of range: from 1 to 3 by 1",
     "(tensor-ref #[1 2] 'a)": "Argument to tensor-ref is invalid",
     "(tensor-set #[1 2] 2 0)": "Index given to tensor-set is out of range: 2",
-    "(tensor-set #[1 2] 0.5 0)": "Argument to tensor-set is invalid", "(tensor-set #[1 2] 'a 0)": "Argument to tensor-set is invalid",
-    "(tensor-set '(1 2) 0 0)": "Argument to tensor-set is invalid", "(tensor-set #[1 2] 0 'a)": "Argument to tensor-set is invalid",
+    **dict.fromkeys(
+        ["(tensor-set #[1 2] 0.5 0)", "(tensor-set #[1 2] 'a 0)", "(tensor-set '(1 2) 0 0)", "(tensor-set #[1 2] 0 'a)"],
+        "Argument to tensor-set is invalid",
+    ),
     "(tensor-set #[1 2] 0 0 0)": "Too many indices given to tensor-set: 2",
     "(tensor-set #[1 2] 0)": "tensor-set takes 3 arguments and got 2",
     "(tensor-set #[[1 2] [3 4]] 0 #[1 2 3])": "Shapes given to tensor-set do not fit: (2) and (3)",

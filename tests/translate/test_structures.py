@@ -271,7 +271,10 @@ REFUSED = [
     ("def f(x, xs):\n    d = {'a': x}\n    v = d.keys()\n    d['b'] = 1\n    return v", "d['b'] = 1", "line 3 shares", "copy"),
     ("def f(x, xs):\n    d = {'a': x}\n    for k in d:\n        d['b'] = 1.0\n    return d", "d", "in the loop", "list(d)"),
     ("def f(x, xs):\n    d = {'a': x}\n    for k, v in d.items():\n      d[v] = 1\n    return x", "d", "in the loop", "list(d)"),
-    ("def f(x, xs):\n    d = {'a': xs}\n    d['a'][0] = 1.0\n    return d", "d['a'][0] = 1.0", "parts line 2 shares", "value of its own"),
+    (
+        "def f(x, xs):\n    d = {'a': xs}\n    d['a'][0] = 1.0\n    return d", "d['a'][0] = 1.0", "parts line 2 shares",
+        "value of its own",
+    ),
     ("def f(x, xs): return dict(1, 2)", "dict(1, 2)", "this call of dict", "pairs"),
     ("def f(x, xs): return xs(**{'a': x})", "**{'a': x}", "`**` in this call", "one by one"),
     ("def f(x, xs):\n    match x:\n        case Point(1, 2, 3): return 1\n    return 2", "3", "so many patterns", "x, y"),

@@ -34,7 +34,10 @@ SEVERAL = (
 STREAMS = "streams are made by `cons-stream` and `stream-iterate`, and read by `stream-car`, `stream-cdr`, `stream-take`"
 TABLES = "a table is a list of pairs: `(cdr (assoc KEY TABLE))` finds, `(cons (cons KEY VALUE) TABLE)` adds"
 TESTS = "write `(assert TEST)`, or `(assert (close? x y 1e-9))` for what is rounded"
-VECTORS = "there are lists and tensors: `(list ...)` with `list-ref`, `map`, `list-set`; `#[1 2]` with `tensor-ref`, `tensor-set`, `map-tensor`"
+VECTORS = (
+    "there are lists and tensors: `(list ...)` with `list-ref`, `map`, `list-set`; `#[1 2]` with `tensor-ref`, `tensor-set`, "
+    "`map-tensor`"
+)
 
 # Hints for single words.
 WORDS: dict[str, str] = {
