@@ -29,6 +29,7 @@ from vlad.compile.passes.rematerialization import rematerialize
 from vlad.compile.passes.scalar_replacement import dissolve
 from vlad.compile.passes.sparse import add_in_places
 from vlad.compile.passes.step_counts import coalesce_steps
+from vlad.compile.passes.thread_cases import thread_cases
 from vlad.compile.passes.triangles import solve_triangles
 from vlad.compile.passes.uniqueness import own, owning
 from vlad.control.gil_yield import yield_gil
@@ -46,6 +47,7 @@ REPEATED: dict[str, Pass] = {
     "inlining": inline,
     "common-subexpressions": share,
     "scalar-replacement": dissolve,
+    "thread-cases": thread_cases,
 }
 ROUNDS = 4
 # After them, for equal values and types are found best in small code; if there are any, the others are repeated again.
