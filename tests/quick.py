@@ -86,7 +86,7 @@ QUICK = (
     "test_spelling.py",
     "translate/test_checking.py",
     "translate/test_refusals.py",
-    "translate/test_structures.py::test_values_go_in_and_come_out",
+    "translate/test_python_structures.py::test_values_go_in_and_come_out",
 )
 FILES = frozenset(TESTS / entry.partition("::")[0] for entry in QUICK)
 

@@ -53,7 +53,8 @@ ROOMS = (
     ),
     (
         "vlad.compile.passes",
-        "dead_code merge_functions merge_unions congruence inlining common_subexpressions scalar_replacement thread_cases reboxing "
+        "dead_code merge_functions merge_unions congruence inlining common_subexpressions scalar_replacement thread_cases "
+        "reboxing "
         "rematerialization step_counts peel_invariants fuse_derivatives "
         "fuse_loops sparse uniqueness buffer_reuse triangles order",
     ),

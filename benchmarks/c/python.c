@@ -236,6 +236,8 @@ int main(void) {
   BENCH("escape", PEER, "gradient", r, r = escape_gradient(cx, cy));
   BENCH("warping", PEER, "value", r, r = warping(xs, ys, 200));
   BENCH("warping", PEER, "gradient", r, r = warping_gradient(xs, ys, 200, bx, by));
+  BENCH("warping_table", PEER, "value", r, r = warping(xs, ys, 200));
+  BENCH("warping_table", PEER, "gradient", r, r = warping_gradient(xs, ys, 200, bx, by));
   BENCH("tree", PEER, "value", r, r = tree(15, one, shrink));
   BENCH("tree", PEER, "gradient", r, r = tree_gradient(15, one, shrink));
   BENCH("root", PEER, "value", r, r = root(a, b));

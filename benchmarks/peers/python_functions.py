@@ -103,6 +103,17 @@ def warping(xs, ys):
     return row[-1]
 
 
+def warping_table(xs, ys):
+    """The same, in a table that is filled entry by entry."""
+    table = np.full((len(xs) + 1, len(ys) + 1), 1e300)
+    table[0, 0] = 0.0
+    for i in range(len(xs)):
+        for j in range(len(ys)):
+            above = min(table[i, j], table[i, j + 1], table[i + 1, j])
+            table[i + 1, j + 1] = (xs[i] - ys[j]) ** 2 + above
+    return table[len(xs), len(ys)]
+
+
 def tree(depth, x, shrink):
     """The sum over the leaves of a binary tree, by recursion."""
     if depth == 0:
@@ -213,6 +224,7 @@ WORKLOADS = [
     Workload("hidden Markov model, 20 states × 1,000", forward,
              (_probabilities(20, 20, 0.0), _probabilities(5, 20, 1.0), [(7 * i * i + 3 * i) % 5 for i in range(1000)]), (0, 1)),
     Workload("time warping, 200 × 200", warping, (_waves(200, 0.0), _waves(200, 0.5)), (0, 1)),
+    Workload("time warping in a table, 200 × 200", warping_table, (np.array(_waves(200, 0.0)), np.array(_waves(200, 0.5))), (0, 1)),
     Workload("recursion over a tree of depth 15", tree, (15, 1.0, 0.9), (1, 2)),
     Workload("bisection, implicit derivative", root, (2.0, 5.0), (0, 1)),
     Workload("network, 64 × 16 × 32 × 1", network,

@@ -276,11 +276,7 @@ def _replaced(name: str, t: Tensor, place: tuple[Any, ...], x: Value) -> Value:
 def _part(name: str, x: Value, t: Tensor) -> Any:
     if type(x) is Boolean:
         return device_of(t.like).asarray(x is TRUE) if SORT[t.like.dtype] == "b" else float(x is TRUE)
-    if type(x) is not float and type(x) is not Tensor:
-        raise invalid(
-            name, "a tensor, positions in it, and a number or tensor", x, of=(Kind.REAL, Kind.TENSOR)
-        )
-    return x.array if type(x) is Tensor else x
+    return x if type(x) is float else array_of(name, x, t.like)
 
 
 def _abstract_set_entry(w: AbstractMachine, t: Any, index: Any, x: Any) -> Any:
@@ -361,8 +357,6 @@ def _slice(t: Value, start: Value, stop: Value, axis: Value, step: Value) -> Val
 
 
 def _unslice(x: Value, like: Value, start: Value, stop: Value, axis: Value, step: Value) -> Value:
-    if like is FALSE:
-        return x
     return put(like, (*_cut("slice", like.shape, start, stop, axis, step), ...), numbers(x))
 
 
@@ -446,8 +440,6 @@ def _abstract_slice_like(w: AbstractMachine, t: Any, part: Any, *bounds: Any) ->
 
 
 def _abstract_unslice(w: AbstractMachine, x: Any, like: Any, *bounds: Any) -> Any:
-    if like.type.of is FALSE:
-        return x
     if is_tensor(like.type) and not has_tangents(like.type):
         return w.known_zero
     shape = shape_of(like)
@@ -709,14 +701,14 @@ ROWS: list[Primitive] = [
         "(slice #[10 20 30 40] 0 4 #:step 2)  ⇒ #[10 30]", linear="t", value=_slice,
          abstract=_abstract_slice,
          keywords={"axis": 0.0, "step": 1.0}, forward="(slice dt start stop axis step)",
-         reverse={"t": "(unslice s ~t start stop axis step)"}),
+         reverse={"t": "(unslice s t start stop axis step)"}),
     row("unslice", "x like start stop axis step", "Zeros except in a slice.", linear="x like", value=_unslice, hidden=True,
          abstract=_abstract_unslice,
          forward="(unslice dx like start stop axis step)",
          reverse={"x": "(slice-like s x start stop axis step)"}),
     row("slice-like", "t part start stop axis step", "A slice that is as long as a part.", linear="t", value=_slice_like,
          abstract=_abstract_slice_like, hidden=True, forward="(slice-like dt part start stop axis step)",
-         reverse={"t": "(unslice s ~t start stop axis step)"}),
+         reverse={"t": "(unslice s t start stop axis step)"}),
     row("set-entry", "t index x", "t with x at an index.", linear="t", value=_set_entry, hidden=True,
          abstract=_abstract_set_entry,
          forward="(set-entry (complete t dt) index (complete x dx))",

@@ -143,7 +143,8 @@ def _part(w: AbstractMachine, t: Any, index: int) -> Any:
 
 def _abstract_parts(w: AbstractMachine, x: Any, data: Any) -> Any:
     if is_open(w, data):
-        return unstacked_open(w, x, 0) if shape_of(x)[1:] == element_of(w, data)[0] else unfit(w, x, ())
+        fits = is_tensor(x.type) and shape_of(x)[1:] == element_of(w, data)[0]
+        return unstacked_open(w, x, 0) if fits else unfit(w, x, ())
     parts = list_parts(w, data)
     if parts is None:
         return data if data.type.head == "boolean" else x

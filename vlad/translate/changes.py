@@ -8,6 +8,8 @@ can see the change; stdlib/python-changes.vlad has what the changes do, to array
 from __future__ import annotations
 
 import ast
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vlad.data.source import Span
@@ -51,6 +53,12 @@ class Changes(Conditions):
             return form(self.span(node), "%py-no-row", found)
         return found
 
+    def _name(self, node: ast.Name, scope: Scope) -> Syntax:
+        found = super()._name(node, scope)
+        if self.inside.keeps_rows(node, self.keeps_nothing_of):
+            return form(self.span(node), "%py-no-rows", found)
+        return found
+
     def _method(self, node: ast.Call, method: ast.Attribute, scope: Scope) -> Syntax:
         if method.attr in CHANGING and root_of(method.value) is not None and not self.with_name(method.attr):
             hint = "a change is a statement of its own: write it before"
@@ -72,7 +80,7 @@ class Changes(Conditions):
         span, kept = self.span(node), value
         if not is_atom(value) and not _is_plain(path):
             kept = name(self.fresh("value"), span)
-        after = self._with_part(root, path, kept, scope, node)
+        after = self._with_part(root, path, kept, scope, node, len(path))
         changed = self._renamed(root, after, scope, rest, span)
         return changed if kept is value else self.let([(kept, value)], changed, span)
 
@@ -83,9 +91,15 @@ class Changes(Conditions):
         root, path = self._path(node.target, scope)
         kept: list[Syntax] = [name(self.fresh("index"), span) for _ in path]
         old = self._part_at(root, kept, scope, span)
+        # Python changes a list, or an array, in a list, which others may have
+        if self.has_shared_parts(root, node, len(path) + 1):
+            container = self._part_at(root, kept[:-1], scope, span)
+            old = form(span, "%py-unchanged-part", container, old)
+        elif self.is_given(root, node, len(path) + 1):
+            old = form(span, "%py-unchanged-list", old)
         value = self.expression(node.value, scope)
         new = self.binary(node.op, old, value, (OTHER, self.kind(node.value)), node)
-        after = self._with_part(root, kept, new, scope, node)
+        after = self._with_part(root, kept, new, scope, node, len(path))
         bindings: list[tuple[Syntax, Syntax]] = list(zip(kept, path, strict=True))
         return self.bound(bindings, self._renamed(root, after, scope, rest, span), span)
 
@@ -96,13 +110,18 @@ class Changes(Conditions):
         root, (*path, index) = self._path(target, scope)
         span = self.span(node)
         part = form(span, "%py-without-item", self._part_at(root, path, scope, span), index)
-        after = self._with_part(root, path, part, scope, node)
+        after = self._with_part(root, path, part, scope, node, len(path) + 1)
         return self._renamed(root, after, scope, rest, span)
 
-    def _path(self, target: ast.expr, scope: Scope) -> tuple[ast.Name, list[Syntax]]:
-        """The name whose value is changed, and the indices of the part, the first outermost."""
+    def _path(self, target: ast.expr, scope: Scope, is_part: bool = False) -> tuple[ast.Name, list[Syntax]]:
+        """The name whose value is changed, and the indices of the part, the first outermost. `is_part`: is it the part itself
+        that changes, and not an item of it?
+        """
         found: list[Syntax] = []
         while isinstance(target, ast.Subscript):
+            if (found or is_part) and not _is_of_item(target.slice):
+                hint = "the part is a new list or array: assign it to a name"
+                raise self.refuse(f"a change of {ast.unparse(target)}", target, hint)
             found.insert(0, self._index(target, scope))
             target = target.value
         if not isinstance(target, ast.Name):
@@ -135,12 +154,13 @@ class Changes(Conditions):
         return form(span, "%py-part-at", before, form(span, "list", *path))
 
     def _with_part(
-        self, root: ast.Name, path: list[Syntax], value: Syntax, scope: Scope, node: ast.stmt
+        self, root: ast.Name, path: list[Syntax], value: Syntax, scope: Scope, node: ast.stmt, depth: int
     ) -> Syntax:
+        """A value with a changed part. `depth`: to which the lists in it must be its own."""
         self.expect_unshared(root, node)
         before = self.variable(ast.copy_location(ast.Name(root.id, ast.Load()), root), scope)
-        if len(path) > 1:
-            before = self.expect_own_parts(root, node, len(path), before)
+        if depth > 1:
+            before = self.expect_own_parts(root, node, depth, before)
         if not path:
             return value
         if len(path) == 1:
@@ -160,14 +180,14 @@ class Changes(Conditions):
         if root is None or self.object_of(root, scope) is not MISSING:
             return None
         if node.value.func.attr == "pop":
-            return self.pop(None, node.value, scope, rest, node)
+            return self.pop([], node.value, scope, rest, node)
         return self._changed_by_method(node.value, node.value.func, scope, rest, node)
 
     def _changed_by_method(
         self, call: ast.Call, method: ast.Attribute, scope: Scope, rest: Rest, node: ast.Expr
     ) -> Syntax:
         span = self.span(node)
-        root, path = self._path(method.value, scope)
+        root, path = self._path(method.value, scope, is_part=True)
         before = self._part_at(root, path, scope, span)
         if method.attr == "append":
             after = self._appended(call, root, path, before, scope)
@@ -178,7 +198,9 @@ class Changes(Conditions):
             raise self.refuse("sort with arguments", call, hint)
         else:
             after = form(span, self._procedure(call, method), before, *self.operands(call.args, scope))
-        return self._renamed(root, self._with_part(root, path, after, scope, node), scope, rest, span)
+        return self._renamed(
+            root, self._with_part(root, path, after, scope, node, len(path) + 1), scope, rest, span
+        )
 
     def _procedure(self, call: ast.Call, method: ast.Attribute) -> str:
         procedures = METHODS[method.attr]
@@ -203,12 +225,12 @@ class Changes(Conditions):
         return form(self.span(call), "%py-appended", before, value)
 
     def pop(
-        self, target: ast.expr | None, call: ast.Call, scope: Scope, rest: Rest, node: ast.stmt
+        self, targets: Sequence[ast.expr], call: ast.Call, scope: Scope, rest: Rest, node: ast.stmt
     ) -> Syntax:
         """`y = xs.pop()`: the pair of the item and the rest is bound to both names."""
         span = self.span(node)
         assert isinstance(call.func, ast.Attribute)
-        root, path = self._path(call.func.value, scope)
+        root, path = self._path(call.func.value, scope, is_part=True)
         procedure = self._procedure(call, call.func)
         keys = [self.index(one, scope) for one in call.args[:1]]
         both = form(
@@ -219,16 +241,19 @@ class Changes(Conditions):
             *self.operands(call.args[1:], scope),
         )
         popped, after = name(self.fresh("popped"), span), name(self.fresh("rest"), span)
-        changed = self._with_part(root, path, after, scope, node)
+        changed = self._with_part(root, path, after, scope, node, len(path) + 1)
 
         def assigned(scope: Scope) -> Syntax:
-            if target is None:
-                return rest.emit(scope)
-            bindings, within = self.turn_bindings(target, popped, scope)
-            return self.bound(bindings, rest.emit(within), span)
+            return self.assigned(targets, [popped] * len(targets), scope, rest, node)
 
         body = self._renamed(root, changed, scope, Rest(assigned), span)
         return self.let([(form(span, "cons", popped, after), both)], body, span)
+
+    @abstractmethod
+    def assigned(
+        self, targets: Sequence[ast.expr], values: Sequence[Syntax], scope: Scope, rest: Rest, node: ast.stmt
+    ) -> Syntax:
+        """Names and items that get values, one after the other."""
 
     def _change_at(self, call: ast.Call, function: str, scope: Scope, rest: Rest, node: ast.Expr) -> Syntax:
         """`np.add.at(x, i, e)`."""
@@ -244,8 +269,16 @@ class Changes(Conditions):
         if function == "add":
             after = form(span, "%py-added-at", before, index, value)
         else:
-            after = form(span, "%py-changed-at", AT[function], before, index, value)
-        return self._renamed(root, self._with_part(root, path, after, scope, node), scope, rest, span)
+            after = form(span, "%py-updated-at", AT[function], before, index, value)
+        return self._renamed(
+            root, self._with_part(root, path, after, scope, node, len(path) + 1), scope, rest, span
+        )
+
+
+def _is_of_item(index: ast.expr) -> bool:
+    """May an index be that of one item?"""
+    items = index.elts if isinstance(index, ast.Tuple) else [index]
+    return not any(isinstance(one, ast.Slice | ast.List | ast.Compare | ast.ListComp) for one in items)
 
 
 def _is_plain(path: list[Syntax]) -> bool:

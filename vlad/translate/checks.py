@@ -12,9 +12,27 @@ from vlad.reader.parser import Syntax
 from vlad.translate.calls import Calls
 from vlad.translate.derivatives import OPERATORS
 from vlad.translate.expressions import Scope
-from vlad.translate.inside import OF_ITEMS, Inside, end_of, gone_through, makes, start_of
+from vlad.translate.inside import (
+    OF_ITEMS,
+    Inside,
+    copied_from,
+    end_of,
+    gone_through,
+    makes,
+    makes_parts,
+    start_of,
+)
 from vlad.translate.known import known, public_name
-from vlad.translate.names import Function, bound_in, changed_by, free_in, nodes_in, parameters, targets
+from vlad.translate.names import (
+    Function,
+    bound_in,
+    changed_by,
+    changes_part,
+    free_in,
+    nodes_in,
+    parameters,
+    targets,
+)
 from vlad.translate.syntax import form
 
 
@@ -92,9 +110,11 @@ class Checks(Calls):
             raise self.refuse(
                 f"a change of {changed.id}, which belongs outside", node, "return the new value"
             )
-        sharing = self.inside.sharing(changed.id, self.keeps_nothing_of)
-        for one in sharing:
-            if self.is_before(one, node, changed.id):
+        for had in sorted(self.inside.exchanged_with(changed.id)):
+            sharing = self.inside.sharing(had, self.keeps_nothing_of)
+            for one in sharing:
+                if not self.is_before(one, node, had):
+                    continue
                 what = f"a change of {changed.id}, whose value line {self.span(one).line} shares"
                 raise self.refuse(what, node, "give it a value of its own by .copy()")
 
@@ -103,14 +123,25 @@ class Checks(Calls):
         array, as nothing is known of its lists: the value, after that test.
         """
         for one in self.inside.sharing_of_parts(root.id, depth, self.keeps_nothing_of):
-            if self.is_before(one, node, root.id):
+            if self.is_before(one, node, root.id, depth):
                 what = f"a change of a part of {root.id}, whose parts line {self.span(one).line} shares"
                 raise self.refuse(
                     what, node, "give each part a value of its own, as [list(part) for part in …] does"
                 )
-        if root.id in parameters(self.inside.node):
+        if self.is_given(root, node, depth):
             return form(self.span(node), "%py-array-only", before)
         return before
+
+    def has_shared_parts(self, root: ast.Name, node: ast.stmt, depth: int) -> bool:
+        """May something else have a list in a value, down to a depth?"""
+        shared = self.inside.sharing_of_parts(root.id, depth, self.keeps_nothing_of)
+        return any(self.is_before(one, node, root.id, depth) for one in shared)
+
+    def is_given(self, root: ast.Name, node: ast.stmt, depth: int) -> bool:
+        """Is a value that of a parameter, and no statement has given the name a value of its own?"""
+        return root.id in parameters(self.inside.node) and not self._is_made_between(
+            (0, 0), start_of(node), root.id, depth
+        )
 
     def keeps_nothing_of(self, call: ast.Call) -> bool:
         """Does a call return nothing of its arguments, but their items at most?"""
@@ -123,16 +154,29 @@ class Checks(Calls):
         found = known(function)
         return function in OF_ITEMS or (found is not None and found.keeps_nothing)
 
-    def is_before(self, one: ast.AST, change: ast.AST, changed: str) -> bool:
+    def is_before(self, one: ast.AST, change: ast.AST, changed: str, depth: int = 1) -> bool:
         """May a node run before a change, on the value that is changed? In one loop it may, wherever they stand, unless each turn
-        makes a new value first.
+        makes a new value first. Otherwise a new value may be made between them.
         """
+        if self._is_made_between(start_of(one), start_of(change), changed, depth):
+            return False
         common = [
             loop for loop in self.inside.loops.get(one, ()) if loop in self.inside.loops.get(change, ())
         ]
         if common and not self._is_renewed(common[-1], min(start_of(one), start_of(change)), changed):
             return True
         return start_of(one) < start_of(change)
+
+    def _is_made_between(
+        self, first: tuple[int, int], last: tuple[int, int], changed: str, depth: int
+    ) -> bool:
+        """Does a statement, in no loop and under no condition, give a name a value of its own, to a depth?"""
+        for statement in self.inside.body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=bound)], value=value) if bound == changed:
+                    if first < end_of(statement) and start_of(statement) < last and makes_parts(value, depth):
+                        return True
+        return False
 
     def _is_renewed(self, loop: ast.For | ast.While, place: tuple[int, int], changed: str) -> bool:
         """Does each turn of a loop give a name a value of its own before a place?"""
@@ -165,8 +209,12 @@ class Checks(Calls):
         listed_ = (
             set() if makes(node.iter) and not isinstance(node.iter, ast.List) else gone_through(node.iter)
         )
+        copied = copied_from(node.iter) - listed_
         for one in nodes_in(node.body):
             changed = changed_by(one)
+            if changed is not None and changed.id in copied and changes_part(one):
+                hint = "a copy has the same parts: go through indices"
+                raise self.refuse(f"a change of a part of {changed.id} in the loop over it", changed, hint)
             if changed is not None and changed.id in listed_:
                 if _is_of_turn(one, node):
                     has_keys = True
@@ -187,7 +235,7 @@ def _is_of_turn(change: ast.AST, loop: ast.For) -> bool:
         case _:
             return False
     match change:
-        case ast.Subscript(value=ast.Name(id=changed), slice=ast.Name(id=index)):
+        case ast.Subscript(value=ast.Name(id=changed), slice=ast.Name(id=index), ctx=ast.Store()):
             is_key = isinstance(key, ast.Name) and key.id == index and changed == own
             return is_key and index not in bound_in(loop.body)
     return False

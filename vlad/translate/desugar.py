@@ -110,14 +110,17 @@ class _Desugaring:
         if field is None or isinstance(statement, ast.While):
             return []
         lifting = _Lifting(self.refuse)
+        if isinstance(statement, ast.AugAssign):  # the target is read first
+            lifting.note(statement.target)
         if (
             isinstance(statement, ast.Expr)
             and changed_by(statement) is not None
             and isinstance(statement.value, ast.Call)
         ):
-            statement.value.args = [
-                lifting.of(one) for one in statement.value.args
-            ]  # what it changes is no value here
+            function = statement.value.func  # what it changes is no value here
+            if isinstance(function, ast.Attribute) and not isinstance(function.value, ast.Name):
+                lifting.note(function.value)
+            statement.value.args = [lifting.of(one) for one in statement.value.args]
         else:
             setattr(statement, field, lifting.of(getattr(statement, field)))
         return list(lifting.found)
@@ -316,6 +319,10 @@ class _Lifting:
             case ast.Compare():
                 node.left, node.comparators[0] = self.of(node.left), self.of(node.comparators[0])
                 self.note(*node.comparators[1:])
+            case ast.Dict():
+                for place, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
+                    node.keys[place] = None if key is None else self.of(key)
+                    node.values[place] = self.of(value)
             case ast.Lambda() | ast.ListComp() | ast.GeneratorExp() | ast.DictComp() | ast.SetComp():
                 self.note(node)
             case ast.AST():

@@ -7,7 +7,7 @@ known to leave it so shares it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from vlad.translate.names import (
     CHANGING,
@@ -19,10 +19,12 @@ from vlad.translate.names import (
     at_function,
     body_of,
     bound_by,
+    changed_by,
     locals_of,
     nodes_in,
     read_in,
     root_of,
+    targets,
 )
 
 
@@ -50,7 +52,7 @@ class Inside:
         self.changed_by_item = {
             root.id
             for one in nodes_in(body)
-            if isinstance(one, ast.Subscript) and not isinstance(one.ctx, ast.Load) and (root := root_of(one))
+            if _changes_item(one) and (root := root_of(one.target if isinstance(one, ast.AugAssign) else one))
         }
         self.loops: dict[ast.AST, tuple[ast.For | ast.While, ...]] = {}
         self.statements: dict[ast.AST, ast.stmt] = {}
@@ -97,25 +99,107 @@ class Inside:
                     found.append(node)
         return found
 
+    def _is_exchange(self, node: ast.Tuple) -> bool:
+        """Is it a side of `a, b = b, a`?"""
+        return _exchanged(self.around.get(node)) is not None
+
+    def exchanged_with(self, changed: str) -> set[str]:
+        """The names that may have had the value of a name, by `a, b = b, a`: itself, and others."""
+        found = {changed}
+        groups = [group for one in nodes_in(self.body) if (group := _exchanged(one)) is not None]
+        for _ in groups:
+            for group in groups:
+                if found & group:
+                    found |= group
+        return found
+
     def keeps_part(self, node: ast.Subscript, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
-        """Is an item of a name kept that is changed in place? Of an array of several axes, it would be a part of it."""
-        if not isinstance(node.value, ast.Name) or node.value.id not in self.changed_by_item:
+        """Is a part of a name kept that is changed in place? Of an array it would be a view."""
+        root = root_of(node)
+        if root is None or not isinstance(node.ctx, ast.Load):
             return False
-        is_item = isinstance(node.ctx, ast.Load) and not _has_slice(node.slice)
-        return is_item and self._is_kept(node, keeps_nothing)
+        changes = root.id in self.changed_by_item
+        match self.statements.get(node):
+            case ast.Assign(targets=[ast.Name(id=bound)]) | ast.AnnAssign(target=ast.Name(id=bound)):
+                changes = changes or (bound in self.changed_by_item and _has_slice(node.slice))
+        return changes and self._is_kept(node, keeps_nothing)
+
+    def keeps_rows(self, node: ast.Name, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+        """Is a name that is changed in place gone through, and its items are kept? Of an array they would be views."""
+        if node.id not in self.changed_by_item or not isinstance(node.ctx, ast.Load):
+            return False
+        match self.around.get(node):
+            case ast.For(iter=value, target=target) | ast.comprehension(iter=value, target=target):
+                return value is node and self._keeps_any(targets(target), self.around[node], keeps_nothing)
+            case ast.Starred():
+                return True
+            case ast.Call(func=ast.Name(id=called)) as call:
+                if called not in ("list", "tuple", "sorted", "reversed", "zip", "enumerate"):
+                    return False
+                around = self.around.get(call)
+                if isinstance(around, ast.For) and self._is_changed_in(node, around):
+                    return True
+                if isinstance(around, ast.For | ast.comprehension):
+                    return self._keeps_any(targets(around.target), around, keeps_nothing)
+                return not isinstance(around, ast.Call) or not keeps_nothing(around)
+        return False
+
+    def _keeps_any(
+        self, names: Sequence[str], loop: ast.AST, keeps_nothing: Callable[[ast.Call], bool]
+    ) -> bool:
+        """Is one of the variables of a loop kept?"""
+        around = self.around[loop] if isinstance(loop, ast.comprehension) else loop
+        if isinstance(loop, ast.For) and set(names) & self.liveness.after[loop]:
+            return True
+        return any(
+            isinstance(one, ast.Name)
+            and one.id in names
+            and isinstance(one.ctx, ast.Load)
+            and self._is_kept(one, keeps_nothing)
+            for one in ast.walk(around)
+        )
 
     def _is_kept(self, node: ast.expr, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
         """May something have a part of a value after the expression around it?"""
         match self.around.get(node):
+            case ast.Assign(targets=[ast.Subscript() as target]):  # into the array itself it is copied
+                own, other = root_of(target), root_of(node)
+                return own is None or other is None or own.id != other.id
             case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
                 return True
             case ast.IfExp(test=test):
                 return test is not node
-            case ast.Tuple() | ast.List() | ast.Dict() | ast.Return() | ast.keyword() | ast.Starred():
+            case (
+                ast.Tuple()
+                | ast.List()
+                | ast.Dict()
+                | ast.keyword()
+                | ast.Starred()
+                | ast.ListComp()
+                | ast.DictComp()
+            ):
                 return True
-            case ast.Call() as call:
-                return call.func is not node and not keeps_nothing(call)
+            case ast.GeneratorExp() as generator:
+                around = self.around.get(generator)
+                return not (isinstance(around, ast.Call) and keeps_nothing(around))
+            case ast.Attribute(attr=method):
+                return method not in CHANGING | _READING
+            case ast.For(iter=value) as loop if value is node:
+                return self._is_changed_in(node, loop)
+            case ast.Call() as call if call.func is not node:
+                top: ast.AST = call
+                while isinstance(around := self.around.get(top), ast.Call) and around.func is not top:
+                    top = around
+                if isinstance(around, ast.For) and around.iter is top:
+                    return self._is_changed_in(node, around)
+                return not keeps_nothing(call)
         return False
+
+    def _is_changed_in(self, node: ast.expr, loop: ast.For) -> bool:
+        root = root_of(node)
+        return root is not None and any(
+            changed.id == root.id for one in nodes_in(loop.body) if (changed := changed_by(one)) is not None
+        )
 
     def sharing_of_parts(
         self, shared: str, depth: int, keeps_nothing: Callable[[ast.Call], bool]
@@ -148,17 +232,29 @@ class Inside:
             match self.around[top]:
                 case ast.Assign(targets=[one], value=value) if one is top:
                     return count >= depth or makes_parts(value, depth - count)
+                case ast.AugAssign(value=value):
+                    return count + 1 >= depth or makes_parts(value, depth - count)
             return count >= depth
         match self.around[top]:
             case ast.Attribute(attr=method) as attribute:
                 call = self.around[attribute]
                 if method not in ("append", "insert", "extend"):
-                    return (
-                        method in ("copy", "pop", "clear", "index", "count", "shape", "size", "sum")
-                        and count > 0
+                    consumes = (
+                        "pop",
+                        "clear",
+                        "index",
+                        "count",
+                        "shape",
+                        "size",
+                        "sum",
+                        "sort",
+                        "reverse",
+                        "remove",
                     )
-                return isinstance(call, ast.Call) and all(
-                    count + 1 >= depth or makes_parts(one, depth - count - 1) for one in call.args
+                    return method in consumes or (method == "copy" and count >= depth - 1)
+                deeper = depth - count - (method != "extend")
+                return isinstance(call, ast.Call) and (
+                    deeper < 1 or all(makes_parts(one, deeper) for one in call.args[method == "insert" :])
                 )
             case ast.Compare() | ast.UnaryOp() | ast.FormattedValue() | ast.Return() | ast.Expr():
                 return True
@@ -187,11 +283,15 @@ class Inside:
     def _is_fresh(self, node: ast.Name) -> bool:
         """Does a statement give a name a value that nothing else has?"""
         match self.around[node]:
+            case ast.AugAssign():  # it has the value that it had, or a new one
+                return True
             case (
                 ast.Assign(targets=[one], value=value) | ast.AnnAssign(target=one, value=ast.expr() as value)
             ) if one is node:
                 return makes(value)
             case ast.Tuple(elts=elements) as target:
+                if self._is_exchange(target):
+                    return True
                 match self.around[target]:
                     case ast.Assign(targets=[_], value=ast.Tuple(elts=values)) if len(values) == len(
                         elements
@@ -203,10 +303,18 @@ class Inside:
         """Is a name read in a way that keeps nothing of its value?"""
         around = self.around[node]
         match around:
-            case ast.Subscript(value=value, slice=index) if value is node:
-                is_part = isinstance(around.ctx, ast.Load) and _has_slice(index)
-                return not is_part or not self._is_kept(around, keeps_nothing)
-            case ast.Compare() | ast.UnaryOp() | ast.FormattedValue() | ast.Return() | ast.BinOp():
+            case ast.Subscript(value=value) if (
+                value is node
+            ):  # of an array, a view: `keeps_part` is tested when it runs
+                return True
+            case (
+                ast.Compare()
+                | ast.UnaryOp()
+                | ast.FormattedValue()
+                | ast.Return()
+                | ast.BinOp()
+                | ast.AugAssign()
+            ):
                 return True
             case ast.For(iter=value) | ast.comprehension(iter=value):
                 return value is node
@@ -226,13 +334,15 @@ class Inside:
                     return keeps_nothing(user)
                 return isinstance(user, ast.For | ast.comprehension | ast.Compare)
             case ast.Attribute(attr=name_):
-                return name_ in CHANGING or name_ in (
-                    "get", "copy", "sum", "mean", "max", "min", "shape", "size", "ndim", "index", "count",
-                )  # fmt: skip
+                return name_ in CHANGING or name_ in _READING
             case ast.If() | ast.While() | ast.Assert() | ast.Expr():
                 return True
             case ast.BoolOp():
                 return self._is_test(around)
+            case ast.IfExp(test=test):
+                return test is node
+            case ast.Tuple() if self._is_exchange(around):
+                return True
         return False
 
     def _is_test(self, node: ast.expr) -> bool:
@@ -256,9 +366,24 @@ class Inside:
 
 def _has_slice(index: ast.expr) -> bool:
     items = index.elts if isinstance(index, ast.Tuple) else [index]
-    return any(
-        isinstance(one, ast.Slice) or (isinstance(one, ast.Constant) and one.value is ...) for one in items
-    )
+    return any(isinstance(one, ast.Slice) for one in items)
+
+
+def _changes_item(node: ast.AST) -> bool:
+    """Does a node change an item of a name's value, or all items, as `x += 1` does of an array?"""
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.target, ast.Name)
+    return isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load)
+
+
+def _exchanged(node: ast.AST | None) -> set[str] | None:
+    """The names that change places in `a, b = b, a`; None if it is another statement."""
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=left)], value=ast.Tuple(elts=right)):
+            names = [[one.id for one in side if isinstance(one, ast.Name)] for side in (left, right)]
+            is_exchange = sorted(names[0]) == sorted(names[1]) and len(set(names[0])) == len(left)
+            return set(names[0]) if is_exchange else None
+    return None
 
 
 def start_of(node: ast.AST) -> tuple[int, int]:
@@ -267,6 +392,20 @@ def start_of(node: ast.AST) -> tuple[int, int]:
 
 def end_of(node: ast.AST) -> tuple[int, int]:
     return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
+
+
+def copied_from(node: ast.expr) -> Names:
+    """The names whose items a loop goes through in a list of its own: `xs[:]`, `list(xs)`."""
+    match node:
+        case ast.Name():
+            return frozenset({node.id})
+        case ast.Subscript(value=value, slice=ast.Slice()):
+            return copied_from(value)
+        case ast.Call(
+            func=ast.Name(id="list" | "tuple" | "sorted" | "reversed" | "enumerate" | "zip"), args=arguments
+        ):
+            return NOTHING.union(*[copied_from(one) for one in arguments])
+    return NOTHING
 
 
 def gone_through(node: ast.expr) -> Names:
@@ -305,6 +444,11 @@ _MAKERS = (
     "empty_like",
     "full_like",
 )  # of NumPy
+# Methods and attributes whose results have nothing of the value.
+_READING = frozenset(
+    """get copy sum mean max min shape size ndim index count argmax argmin any all std var prod tolist item dot round astype
+    cumsum cumprod trace flatten argsort ptp dtype""".split()  # noqa: SIM905
+)
 _VIEWS = ("keys", "values", "items")  # of a dict
 OF_ITEMS = (print, isinstance, range, enumerate, zip, reversed, sum, any, all, sorted, list, tuple, str, dict)
 _NESTED = (ast.FunctionDef, ast.Lambda, *COMPREHENSIONS)
@@ -319,6 +463,8 @@ def makes(value: ast.expr) -> bool:
             return True
         case ast.Call(func=ast.Attribute(attr="copy")):
             return True
+        case ast.Subscript(slice=index):  # of an array it is a view, which `keeps_part` notices
+            return _has_slice(index)
         case ast.Call(func=ast.Name(id="list" | "sorted")):
             return True
         case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name_)) if name_ in _MAKERS:

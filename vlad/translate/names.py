@@ -128,6 +128,18 @@ def changed_by(node: ast.AST) -> ast.Name | None:
     return None
 
 
+def changes_part(node: ast.AST) -> bool:
+    """Does a node that changes a value change a list in it, rather than its items: `x[i].append(e)`, `x[i][j] = e`?"""
+    match node:
+        case ast.Subscript(value=ast.Subscript()):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Subscript()))):
+            return True
+        case ast.Assign(value=ast.Call(func=ast.Attribute(attr="pop", value=ast.Subscript()))):
+            return True
+    return False
+
+
 def appended_by(node: ast.AST) -> ast.Name | None:
     """The name to whose value a statement appends."""
     match node:

@@ -210,8 +210,8 @@ class Statements(Changes):
     def _do_assign(self, node: ast.Assign, scope: Scope, rest: Rest) -> Syntax:
         span = self.span(node)
         (first, *others), value = node.targets, node.value
-        if is_pop(value) and isinstance(value, ast.Call) and not others:
-            return self.pop(first, value, scope, rest, node)
+        if is_pop(value) and isinstance(value, ast.Call):
+            return self.pop(node.targets, value, scope, rest, node)
         if others and not all(isinstance(one, ast.Name) for one in node.targets):
             return self._set_each(node, scope, rest)
         if isinstance(first, ast.Subscript):
@@ -265,23 +265,23 @@ class Statements(Changes):
         value, given = name(self.fresh("value"), span), self.expression(node.value, scope)
         return self.let(
             [(value, given)],
-            self._assigned(node.targets, [value] * len(node.targets), scope, rest, node),
+            self.assigned(node.targets, [value] * len(node.targets), scope, rest, node),
             span,
         )
 
-    def _assigned(
+    def assigned(
         self,
         targets: Sequence[ast.expr],
         values: Sequence[Syntax],
         scope: Scope,
         rest: Rest,
-        node: ast.Assign,
+        node: ast.stmt,
     ) -> Syntax:
         """Names and items that get values, one after the other."""
         if not targets:
             return rest.emit(scope)
         (first, *others), (value, *more) = targets, values
-        following = Rest(lambda scope: self._assigned(others, more, scope, rest, node))
+        following = Rest(lambda scope: self.assigned(others, more, scope, rest, node))
         if isinstance(first, ast.Subscript):
             return self.set_item(first, value, scope, following, node)
         bindings, within = self.turn_bindings(first, value, scope)
@@ -296,7 +296,7 @@ class Statements(Changes):
             raise self.refuse("several targets with an index", node, "assign one after the other")
         values = [name(self.fresh("value"), span) for _ in target.elts]
         pairs: list[tuple[Syntax, Syntax]] = list(zip(values, self.operands(value.elts, scope), strict=True))
-        return self.let(pairs, self._assigned(target.elts, values, scope, rest, node), span)
+        return self.let(pairs, self.assigned(target.elts, values, scope, rest, node), span)
 
     def _do_annassign(self, node: ast.AnnAssign, scope: Scope, rest: Rest) -> Syntax:
         if node.value is None:
@@ -329,7 +329,11 @@ class Statements(Changes):
                 lambda left, right: form(span, "%py-increased", left, right),
             )
         else:
+            if isinstance(node.op, ast.Mult) and kinds[0] == OTHER:
+                left = form(span, "%py-unchanged-by-repetition", left)
             value = self.binary(node.op, left, right, kinds, node)
+        if kinds[0] != REAL:
+            value = form(span, "%py-in-place", self.variable(reads, scope), value)
         bindings, within = self.turn_bindings(node.target, value, scope)
         return self.bound(bindings, rest.emit(within), span)
 
