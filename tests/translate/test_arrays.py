@@ -301,3 +301,23 @@ def test_the_page_lists_every_function() -> None:
     rows = {**rows_of(numpy_table.NUMBERS, ""), **rows_of(numpy_table.OTHERS, "")}
     names = {name.removeprefix("linalg.") for name in rows} | set(numpy_table.SYNTAX)
     assert names - listed == set()
+
+
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_the_gradient_of_an_array_of_a_list_that_a_loop_makes(tier: str) -> None:
+    def path(k: float, seen: Any) -> Any:
+        out, y = [], 1.0
+        for _ in seen:
+            y = y - 0.1 * k * y
+            out.append(y)
+        return np.mean((np.array(out) - seen) ** 2)
+
+    def squares(x: float, n: float) -> Any:
+        return np.sum(np.array([x * i for i in range(int(n))]) ** 2)
+
+    session = vlad.Session(tier=tier)
+    assert vlad.grad(session.function(squares), argnums=0)(1.0, 10.0) == 570.0
+    for count in (5, 12):
+        seen = np.exp(-0.1 * np.arange(float(count)))
+        slope = (path(1.3 + 1e-6, seen) - path(1.3 - 1e-6, seen)) / 2e-6
+        assert vlad.grad(session.function(path), argnums=0)(1.3, seen) == pytest.approx(slope, rel=1e-5)

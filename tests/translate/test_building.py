@@ -6,7 +6,7 @@ import ctypes
 import math
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -146,3 +146,17 @@ def test_wrong_options_and_paths(names: dict[str, Any], tmp_path: Path) -> None:
         vlad.build(root, path=tmp_path / "f.so")
     with pytest.raises(vlad.VladError, match="this is a int of Python's"):
         vlad.build(3, path=tmp_path / "f.so")
+
+
+def test_a_record_of_an_example_is_of_a_class_that_comes_into_use(tmp_path: Path) -> None:
+    for number in range(3):
+        names: dict[str, Any] = {"NamedTuple": NamedTuple, "vlad": vlad}
+        text = "class S(NamedTuple):\n    a: float\n    b: float\n\n\ndef f(s, k=2.0):\n    return s.a * k + s.b**2\n"
+        run(text, f"record{number}.py", names)
+        f, example = vlad.Session(tier="compile").function(names["f"]), names["S"](1.0, 2.0)
+        if number == 0:
+            assert vlad.compile(vlad.grad(f), example)(example) == (names["S"](2.0, 4.0), 1.0)
+        elif number == 1:
+            assert vlad.compile(f, example)(example) == 6.0
+        else:
+            assert len(vlad.build(vlad.grad(f, 0), example, path=tmp_path / "f.so")) == 2

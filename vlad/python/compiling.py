@@ -31,13 +31,14 @@ def compile(f: P, *examples: Any, optimize: int | None = None, fast_math: bool |
     tiers = f.session.tiers
     if optimize not in (None, 0, 1, 2, 3):
         raise WrongOption("invalid-argument", f"optimize is one of 0, 1, 2, 3; not {optimize!r}")
+    operands = example_operands(f, examples)  # first, as records among the examples may change the procedure
     compiled = f.compiled(
         (
             tiers.optimize if optimize is None else optimize,
             tiers.fast_math if fast_math is None else bool(fast_math),
         )
     )
-    compiled.prepare(example_operands(compiled, examples))
+    compiled.prepare(operands)
     return compiled
 
 
@@ -46,6 +47,7 @@ def example_operands(f: Procedure, examples: tuple[Any, ...]) -> tuple[Any, ...]
     f.renewed()
     examples = f.completed(examples, {})
     taken, packed = f.taken(), f.packed(examples)
+    f.renewed_for(examples)  # a record among them may be of a class that nothing has used before
     operands = operands_of(f.value[0], packed)
     # the last one may be several, packed into a tuple; a list is one, at any position
     given = len(examples) - 1 + arguments_in(f.packed(examples[-1:])) if examples else 0

@@ -12,6 +12,7 @@ its compiled code is found again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import FunctionType
 from typing import Any, TypeVar
 
 from vlad.compile.calling.variants import Options
@@ -411,10 +412,13 @@ def session_procedure(f: Any, verb: str = "differentiated") -> Procedure:
     """The argument as a procedure of a session. Raises VladError if it is none."""
     if isinstance(f, Procedure):
         return f
+    of_python = isinstance(f, FunctionType)
     raise VladError(
         "not-a-procedure",
         f"A procedure of a session is {verb}; this is a {type(f).__name__} of Python's",
-        hint='`session["f"]` and `session.eval("(lambda …)")` hand them out',
+        hint="write `vlad.function(f)`, or `@vlad.function` above its definition"
+        if of_python
+        else '`session["f"]` and `session.eval("(lambda …)")` hand them out',
     )
 
 

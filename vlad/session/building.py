@@ -75,6 +75,7 @@ def build(
             f"{f.__name__} takes {taken.takes}, and the example has {len(arguments)}",
             f.place(),
         )
+    f.renewed_for(arguments)  # a record among them may be of a class that nothing has used before
     names, values, body = _Names(), [f.value], []
     for parameter, argument in zip(
         [*taken.parameters, *taken.parameters[-1:] * len(arguments)], arguments, strict=False

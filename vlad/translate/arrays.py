@@ -184,7 +184,9 @@ def numpy_syntax(value: Any) -> str | None:
     return _of_syntax().get(value)
 
 
-_DRAWING = "random numbers are drawn with keys: `vlad.random.normal(key, shape)`, `vlad.random.split(key)`"
+_DRAWING = (
+    "random numbers are drawn with keys: `vlad.random.normal(key, size=shape)`, `vlad.random.split(key)`"
+)
 
 
 _BY_INDEX = "`np.concatenate`, `np.column_stack`, `np.meshgrid`, `np.arange`"
