@@ -73,8 +73,8 @@ class BackgroundCompiler:
             self._jobs.discard(job)
 
     def keep(self, job: Job) -> bool:
-        """Work on a job after its call has ended, for later ones; False if it is at work, or if another one of its procedure waits
-        or is at work.
+        """Work on a job after its call has ended, for later ones. False if it is at work, or if another one of its procedure
+        waits or is at work.
         """
         with self._lock:
             if job not in self._jobs or job is self._at_work:
