@@ -85,8 +85,8 @@ QUICK = (
     "test_session.py",
     "test_spelling.py",
     "translate/test_checking.py",
-    "translate/test_refusals.py",
     "translate/test_python_structures.py::test_values_go_in_and_come_out",
+    "translate/test_refusals.py",
 )
 FILES = frozenset(TESTS / entry.partition("::")[0] for entry in QUICK)
 

@@ -323,17 +323,3 @@ def test_an_evaluation_waits_less_for_the_compiler(
     assert makes_way[0]
     assert turns[0] == SWITCH_INTERVAL < usual
     assert sys.getswitchinterval() == usual
-
-
-def test_many_calls_that_are_short_are_compiled() -> None:
-    """Each of them ends before the compiler has begun."""
-    with vlad.Session(tier="auto") as session:
-        f = session.eval(
-            "(lambda (n) (let loop ((i 0) (s 0)) (if (< i n) (loop (+ i 1) (+ s (sin (* i 1.25)))) s)))"
-        )
-        end = time.monotonic() + 60
-        expected = f(3000.0)
-        entry = session.tiers.entries[id(f.value)]
-        while time.monotonic() < end and not entry.variants:
-            assert f(3000.0) == expected
-        assert entry.variants and f(3000.0) == expected

@@ -43,7 +43,6 @@ class Job(Protocol):
     due: float  # when to poll next, by time.monotonic()
     once: bool  # is its result of no use after the call, except in a later run of the program?
     worth: float  # the seconds that it may save, if they are known
-    entry: Any  # of its procedure
 
     def poll(self) -> float | None: ...
 
@@ -71,19 +70,6 @@ class BackgroundCompiler:
     def remove(self, job: Job) -> None:
         with self._lock:
             self._jobs.discard(job)
-
-    def keep(self, job: Job) -> bool:
-        """Work on a job after its call has ended, for later ones. False if it is at work, or if another one of its procedure
-        waits or is at work.
-        """
-        with self._lock:
-            if job not in self._jobs or job is self._at_work:
-                return False
-            at_work = [self._at_work] if self._at_work is not None else []
-            if any(other.entry is job.entry for other in (*self._jobs, *at_work) if other is not job):
-                return False
-            self._changed.notify()
-            return True
 
     def remove_all(self, tiers: Any) -> None:
         """Remove the jobs of a session that ends."""

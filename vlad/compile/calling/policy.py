@@ -858,16 +858,8 @@ class Tiers:
     def _finish(self, job: Job) -> None:
         """Release a job."""
         job.withdraw()
-        job.is_for_later = self._is_due_later(job)
-        if not job.is_for_later or not BACKGROUND.keep(job):
-            BACKGROUND.remove(job)
+        BACKGROUND.remove(job)
         self.job = None
-
-    def _is_due_later(self, job: Job) -> bool:
-        """Have calls of a procedure taken long together, each of them too short to be compiled meanwhile?"""
-        entry = job.entry
-        is_due = entry.seconds > A_MOMENT and not entry.variants and entry.reason is None
-        return is_due and not job.once and job.budget.end == math.inf
 
 
 def is_straight(body: Body, table: Mapping[str, Primitive]) -> bool:

@@ -51,7 +51,7 @@ class Job:
 
     __slots__ = (
         "tiers", "entry", "operands", "known", "thread", "due", "once", "worth", "steps", "active", "acting", "switching",
-        "compiled", "budget", "nesting", "is_probed", "is_for_later",
+        "compiled", "budget", "nesting", "is_probed",
     )  # fmt: skip
 
     def __init__(
@@ -80,7 +80,6 @@ class Job:
         self.compiled: Any = None
         self.budget = budget()  # compiling it counts towards its limits
         self.nesting: object = None
-        self.is_for_later = False  # has its call ended, so that it is compiled for later ones?
 
     def poll(self) -> float | None:
         """In the compiler's thread, after the call has run for a moment: compile it, and switch."""
@@ -94,8 +93,6 @@ class Job:
                     self.tiers.costs.update(self.entry.f, is_refused=self.entry.reason is not None)
                 return None
             self.tiers.costs.update(self.entry.f, is_kept=True)
-        if self.is_for_later:
-            return None
         # repeated: an exception that is raised in a finalizer is lost
         return AGAIN_SECONDS if self.request_switch() else NOT_BEGUN_SECONDS
 
