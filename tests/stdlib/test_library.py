@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -428,3 +429,10 @@ def test_derivatives_through_the_library(session: vlad.Session, program: str) ->
     along = [1.0, -2.0, 0.5, 3.0]
     second = session["hvp-R"](f, point, along)
     assert second == pytest.approx(session["hvp-F"](f, point, along), rel=1e-7, abs=1e-7)
+
+
+def test_no_name_is_defined_twice() -> None:
+    """The later file would take the place of the earlier one."""
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "stdlib").glob("*.vlad")]
+    names = [name for text in texts for name in re.findall(r"^\(define \(*([^ ()]+)", text, re.MULTILINE)]
+    assert sorted(names) == sorted(set(names))
