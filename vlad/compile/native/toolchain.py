@@ -54,6 +54,7 @@ class Compiler:
 
 # with the threads that wait for them
 _running: dict[subprocess.Popen[bytes], int | None] = {}
+_starting = threading.RLock()  # held from a compiler's start until it is in `_running`
 _folders: set[str] = set()
 ending = False  # has the program ended? Then the results of compilers are irrelevant
 _found: dict[tuple[str | None, str | None], Compiler | Unavailable] = {}  # by $VLAD_CC and $PATH
@@ -145,6 +146,10 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
     with tempfile.TemporaryFile() as output:
 
         def begin() -> None:
+            with _starting:
+                start()
+
+        def start() -> None:
             if ending:
                 raise Unavailable("the program has ended")
             try:
@@ -242,6 +247,8 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _reset_after_fork() -> None:
     """Reset the state in a forked child: compilers and their folders belong to the parent."""
+    global _starting
+    _starting = threading.RLock()
     _running.clear()
     _folders.clear()
 
@@ -254,6 +261,8 @@ def leave_nothing() -> None:
     """At the end of the program: stop running compilers, and remove their folders."""
     global ending
     ending = True
+    if _starting.acquire(timeout=END_SECONDS):
+        _starting.release()
     for process in list(_running):
         _kill(process)
         with contextlib.suppress(subprocess.TimeoutExpired):
