@@ -26,7 +26,7 @@ def session(request: pytest.FixtureRequest) -> vlad.Session:
 
 
 class Notebook:
-    """Cells that share their names. Each has a file of its own, unless it is told otherwise."""
+    """Cells that share their names. Each has a file of its own, unless the test names one."""
 
     def __init__(self, session: vlad.Session) -> None:
         self.names: dict[str, Any] = {"vlad": vlad, "function": session.function, "__name__": "notebook"}
@@ -58,7 +58,7 @@ def test_the_newest_definition_wins_and_callers_see_it(session: vlad.Session) ->
     cell("def helper(x):\n    return x")
     assert values() == (10.0, 6.0, 2.0)
     cell("RATE = 5.0")
-    assert old(3.0) == 15.0  # whoever has the old one keeps it
+    assert old(3.0) == 15.0  # the old one stays as it was
     cell("del f")
     with pytest.raises(NameError):
         cell["g"](3.0)

@@ -367,7 +367,7 @@ class _PythonLines:
 
 
 def _targets(node: ast.AST) -> list[ast.Name]:
-    """The names that a node binds, but for `_`, which nobody reads."""
+    """The names that a node binds, without `_`, which is never read."""
     match node:
         case ast.Assign():
             targets: list[ast.expr] = node.targets

@@ -22,7 +22,7 @@ from vlad.translate.syntax import form, is_atom, name, quoted
 
 # The methods that change a list, a dict or an array: the procedures, by the number of arguments.
 METHODS = {
-    "append": {1: "%py-appended"}, "extend": {1: "%py-extended-by"}, "insert": {2: "%py-inserted"}, "clear": {0: "%py-cleared"},
+    "extend": {1: "%py-extended-by"}, "insert": {2: "%py-inserted"}, "clear": {0: "%py-cleared"},
     "reverse": {0: "%py-turned"}, "remove": {1: "%py-removed"}, "sort": {0: "%py-sorted-in-place"}, "fill": {1: "%py-filled"},
     "pop": {0: "%py-popped-last", 1: "%py-popped", 2: "%py-popped-or"},
 }  # fmt: skip
