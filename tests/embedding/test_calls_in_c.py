@@ -579,6 +579,15 @@ for slope in slopes:
 """
 
 
+def test_a_class_has_the_call_in_its_slot(session: vlad.Session) -> None:
+    """A method of another kind is searched for by its name at each call."""
+    wave = session["wave"]
+    slope = vlad.grad(wave)
+    assert wave(1.0) and slope(1.0) and is_in_c(wave) and is_in_c(slope)
+    for kind in (vlad.Procedure, type(slope)):
+        assert type(kind.__call__) is type(type.__call__)
+
+
 def test_classes_that_are_made_later_call_in_c_as_well() -> None:
     done = subprocess.run([sys.executable, "-c", LATE], stdout=subprocess.PIPE, text=True, check=True)
     values = ("2.0", "3.0", "(3.0,)", "(6.0, (2.0, 3.0))")

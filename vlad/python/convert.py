@@ -370,8 +370,9 @@ def _by_c() -> None:
 
     def install(kind: Any) -> None:
         if kind is Procedure or "reshapes" in vars(kind):
+            like, slots = vars(type)["__call__"], vars(Procedure)
             how = kind.reshapes, kind.restructures, _record
-            kind.__call__ = in_c.method(kind, vars(Procedure)["quicks"], vars(Procedure)["guards"], *how)
+            kind.__call__ = in_c.method(kind, like, slots["quicks"], slots["guards"], *how)
 
     kinds: list[Any] = [Procedure]
     for kind in kinds:

@@ -585,55 +585,53 @@ static PyObject *by_quicks(PyObject *self, PyObject *quicks, PyObject *const *ar
 }
 
 /* Calls a method of the procedure, for cases that are not handled here. */
-static PyObject *call_method(PyObject *self, const char *name, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
+static PyObject *call_method(PyObject *self, const char *name, PyObject *arguments, PyObject *names) {
   PyObject *method = PyObject_GetAttrString(self, name);
   if (!method) return NULL;
-  PyObject *result = PyObject_Vectorcall(method, arguments, count, names);
+  PyObject *result = PyObject_Call(method, arguments, names);
   Py_DECREF(method);
   return result;
 }
 
-static PyObject *call_procedure(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names, int reshapes) {
-  if (names && PyTuple_GET_SIZE(names)) return call_method(self, "_by_name", arguments, count, names);
+static PyObject *call_procedure(PyObject *self, PyObject *arguments, PyObject *names, int reshapes) {
+  if (names && PyDict_GET_SIZE(names)) return call_method(self, "_by_name", arguments, names);
   PyObject *quicks = *(PyObject **)((char *)self + quicks_at);
   if (quicks && (PyList_Check(quicks) || PyTuple_Check(quicks)) && are_current(*(PyObject **)((char *)self + guards_at))) {
     Py_INCREF(quicks); /* the attribute may change during the call */
-    PyObject *result = by_quicks(self, quicks, arguments, count, reshapes);
+    PyObject *result = by_quicks(self, quicks, ((PyTupleObject *)arguments)->ob_item, PyTuple_GET_SIZE(arguments), reshapes);
     Py_DECREF(quicks);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
   }
-  return call_method(self, "_otherwise", arguments, count, NULL);
+  return call_method(self, "_otherwise", arguments, NULL);
 }
 
-static PyObject *call_plain(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
-  return call_procedure(self, arguments, count, names, 0);
+static PyObject *call_plain(PyObject *self, PyObject *arguments, PyObject *names) {
+  return call_procedure(self, arguments, names, 0);
 }
 
-static PyObject *call_reshaping(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
-  return call_procedure(self, arguments, count, names, RESHAPES);
+static PyObject *call_reshaping(PyObject *self, PyObject *arguments, PyObject *names) {
+  return call_procedure(self, arguments, names, RESHAPES);
 }
 
-static PyObject *call_restructuring(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
-  return call_procedure(self, arguments, count, names, RESHAPES | RESTRUCTURES);
+static PyObject *call_restructuring(PyObject *self, PyObject *arguments, PyObject *names) {
+  return call_procedure(self, arguments, names, RESHAPES | RESTRUCTURES);
 }
 
-#define NAMED (METH_FASTCALL | METH_KEYWORDS)
-static PyMethodDef plain = {"__call__", (PyCFunction)(void (*)(void))call_plain, NAMED, NULL};
-static PyMethodDef reshaping = {"__call__", (PyCFunction)(void (*)(void))call_reshaping, NAMED, NULL};
-static PyMethodDef restructuring = {"__call__", (PyCFunction)(void (*)(void))call_restructuring, NAMED, NULL};
-
-/* The method `__call__` for a class of procedures, from (class, the descriptors of its `quicks` and `guards`, does it reshape?, and if
-   arguments have a structure, too?, a function from a dataclass to the tuple of its fields). */
+/* The method `__call__` for a class of procedures, from (class, the descriptors of type's `__call__` and of the class's `quicks` and
+   `guards`, does it reshape?, and if arguments have a structure, too?, a function from a dataclass to the tuple of its fields).
+   It is a slot wrapper, as in classes written in C: a call finds it in the slot, and does not search for the method. */
 static PyObject *new_method(PyObject *unused, PyObject *from) {
-  PyObject *kind, *slot, *guards, *fields_of;
+  PyObject *kind, *like, *slot, *guards, *fields_of;
   int reshapes, restructures;
-  if (!PyArg_ParseTuple(from, "O!O!O!ppO", &PyType_Type, &kind, &PyMemberDescr_Type, &slot, &PyMemberDescr_Type, &guards, &reshapes, &restructures, &fields_of))
+  if (!PyArg_ParseTuple(from, "O!O!O!O!ppO", &PyType_Type, &kind, &PyWrapperDescr_Type, &like, &PyMemberDescr_Type, &slot,
+                        &PyMemberDescr_Type, &guards, &reshapes, &restructures, &fields_of))
     return NULL;
   quicks_at = ((PyMemberDescrObject *)slot)->d_member->offset;
   guards_at = ((PyMemberDescrObject *)guards)->d_member->offset;
   Py_XSETREF(fields, Py_NewRef(fields_of));
-  return PyDescr_NewMethod((PyTypeObject *)kind, restructures ? &restructuring : reshapes ? &reshaping : &plain);
+  ternaryfunc call = restructures ? call_restructuring : reshapes ? call_reshaping : call_plain;
+  return PyDescr_NewWrapper((PyTypeObject *)kind, ((PyWrapperDescrObject *)like)->d_base, (void *)call);
 }
 
 static PyMethodDef functions[] = {

@@ -28,7 +28,7 @@ NOWHERE = -1
 def border() -> Any:
     """The module: `call(address, rest, words, results, busy, given, form, is_flat, is_row, operands, parts, kept, turn, measure,
     sizes, lengths)` calls machine code, whose parts are (kind, constant or dtype, shape, number, target), and
-    `method(class, slot, reshapes, restructures, fields)` makes classes of procedures call this way.
+    `method(class, like, quicks, guards, reshapes, restructures, fields)` makes classes of procedures call this way.
     """
     folders = _headers()
     if folders is None:
