@@ -28,7 +28,14 @@ from vlad.compile.loops.ir import (
     Value,
 )
 from vlad.compile.loops.scaling import constants, is_power_of_two, operand_name
-from vlad.compile.loops.walking import is_innermost, mapped, statements
+from vlad.compile.loops.walking import (
+    body_of,
+    is_innermost,
+    mapped,
+    statements,
+    with_bodies,
+    with_body,
+)
 from vlad.core.expressions import Binary, Call, Expression, Name, Number, Unary
 from vlad.core.extents import at_most, estimate
 from vlad.core.loop_nests import SHORT
@@ -166,7 +173,7 @@ def _speculating(nest: Nest, turn: For | Scope, found: Quotients, condition: Con
             return [statement, _reciprocal(statement.name, found)]
         return [statement]
 
-    return replace(nest, body=mapped(nest.body, change))
+    return with_body(nest, mapped(nest.body, change))
 
 
 def _ordered(nest: Nest) -> list[str]:
@@ -217,10 +224,10 @@ def fold_negations(nest: Nest) -> Nest:
 
     def change(statement: Statement) -> Sequence[Statement]:
         if type(statement) is For or type(statement) is Scope:
-            return [replace(statement, body=_folded(statement.body, known))]
+            return [with_bodies(statement, [_folded(statement.body, known)])]
         return [statement]
 
-    return replace(nest, body=mapped(nest.body, change))
+    return with_body(nest, mapped(nest.body, change))
 
 
 def _folded(body: Body, known: Mapping[str, float]) -> Body:
@@ -235,7 +242,7 @@ def _folded(body: Body, known: Mapping[str, float]) -> Body:
             if type(statement.value) is Call and statement.value.function == DIVIDED:
                 divided[statement.name] = statement.value
         found.append(statement)
-    return tuple(found)
+    return body_of(found, body)
 
 
 def _negative(value: Expression) -> Expression:

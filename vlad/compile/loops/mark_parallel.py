@@ -23,7 +23,7 @@ from vlad.compile.loops.ir import (
     Value,
 )
 from vlad.compile.loops.scaling import operand_name
-from vlad.compile.loops.walking import is_innermost, mapped, statements, within
+from vlad.compile.loops.walking import is_innermost, mapped, statements, with_body, within
 from vlad.compile.runtime.functions import function_name, is_vectored
 from vlad.core.expressions import Binary, Call, Name, Number, Unary
 from vlad.core.extents import at_most, estimate
@@ -54,7 +54,7 @@ def mark_parallel(nest: Nest) -> Nest:
             return [replace(statement, simd=_simd(statement))]
         return [statement]
 
-    return replace(nest, body=mapped(nest.body, change))
+    return with_body(nest, mapped(nest.body, change))
 
 
 def _steps(nest: Nest) -> int:

@@ -33,7 +33,7 @@ from vlad.compile.loops.ir import (
     counting,
 )
 from vlad.compile.loops.mark_parallel import FEWEST_SIMD, is_left_to_the_compiler
-from vlad.compile.loops.walking import is_innermost, mapped, retargeted, statements
+from vlad.compile.loops.walking import is_innermost, mapped, retargeted, statements, with_body
 from vlad.core.expressions import Binary, Name, Number
 from vlad.core.extents import at_most, estimate, is_symbolic
 from vlad.core.loop_nests import SHORT
@@ -83,7 +83,7 @@ def accumulate_in_several(nest: Nest) -> Nest:
             return [lanes]
         return [statement]
 
-    return replace(nest, body=mapped(nest.body, change))
+    return with_body(nest, mapped(nest.body, change))
 
 
 def _writes(body: Body) -> list[StoreElement | Accumulate]:

@@ -67,7 +67,9 @@ def loops(
 
 
 def _on_nests(change: Pass, loops: Loops) -> Loops:
-    return replace(loops, nests=tuple([change(nest) for nest in loops.nests]))
+    nests = tuple([change(nest) for nest in loops.nests])
+    is_same = all(one is other for one, other in zip(nests, loops.nests, strict=True))
+    return loops if is_same else replace(loops, nests=nests)
 
 
 def parallel_loops(kernel: Kernel, kinds: str, name: str) -> Parallel:
@@ -83,7 +85,8 @@ def _in_threads(function: GridFunction) -> GridFunction:
 
 
 def _on_nest(change: Pass, function: GridFunction) -> GridFunction:
-    return replace(function, nest=change(function.nest))
+    nest = change(function.nest)
+    return function if nest is function.nest else replace(function, nest=nest)
 
 
 def when_over(kernel: Kernel, operands: Sequence[Operand]) -> Condition | None:

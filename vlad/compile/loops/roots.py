@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from vlad.compile.loops.ir import Let, Nest, Statement, Value
 from vlad.compile.loops.scaling import constants, operand_name
-from vlad.compile.loops.walking import mapped
+from vlad.compile.loops.walking import mapped, with_body
 from vlad.core.expressions import Call
 
 POWER, ROOT = "pow", "vlad_root"
@@ -25,7 +25,7 @@ def take_roots(nest: Nest) -> Nest:
             return [replace(statement, value=Call(ROOT, power.operands[:1], power.kind))]
         return [statement]
 
-    return replace(nest, body=mapped(nest.body, change))
+    return with_body(nest, mapped(nest.body, change))
 
 
 def is_root(value: Value, known: Mapping[str, float]) -> bool:

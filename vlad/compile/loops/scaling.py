@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vlad.compile.loops.ir import Let, Nest, Statement, Value
-from vlad.compile.loops.walking import mapped, statements
+from vlad.compile.loops.walking import mapped, statements, with_body
 from vlad.core.expressions import Binary, Convert, Name, Number, Unary
 
 # By kind: the limit up to which all whole numbers are represented.
@@ -31,7 +31,7 @@ def scale(nest: Nest) -> Nest:
             return [replace(statement, value=Binary("*", Name(of), Number(factor, statement.kind)))]
         return [statement]
 
-    return replace(nest, body=mapped(nest.body, change)) if found else nest
+    return with_body(nest, mapped(nest.body, change)) if found else nest
 
 
 def operand_name(value: Value) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from vlad.compile.loops.ir import For, Nest, Statement, counted
 from vlad.compile.loops.mark_parallel import calls_vectors
 from vlad.compile.loops.multiple_accumulators import LANES, MOST_IN_LANES, is_short_row
-from vlad.compile.loops.walking import is_innermost, mapped
+from vlad.compile.loops.walking import is_innermost, mapped, with_body
 from vlad.core.extents import at_most
 from vlad.core.loop_nests import SHORT
 
@@ -33,4 +33,4 @@ def split(nest: Nest) -> Nest:
         middle = counted(statement.end.value - left)
         return [replace(statement, end=middle), replace(statement, begin=middle)]
 
-    return replace(nest, body=mapped(nest.body, change))
+    return with_body(nest, mapped(nest.body, change))

@@ -55,7 +55,14 @@ from vlad.compile.loops.mark_parallel import is_long_sum, is_sum
 from vlad.compile.loops.moved import Moved
 from vlad.compile.loops.roots import is_root
 from vlad.compile.loops.scaling import constants, operand_name
-from vlad.compile.loops.walking import inner_bodies, is_innermost, statements, with_bodies
+from vlad.compile.loops.walking import (
+    body_of,
+    inner_bodies,
+    is_innermost,
+    statements,
+    with_bodies,
+    with_body,
+)
 from vlad.compile.runtime.functions import BETTER, OWN
 from vlad.core.expressions import Binary, Call, Conditional, Expression, Name, Number, Unary
 from vlad.core.extents import estimate
@@ -109,7 +116,7 @@ def vectorize(nest: Nest) -> Nest:
             return _versions(nest, statement, outer)
         return [statement]
 
-    return replace(nest, body=_loops_mapped(nest.body, change))
+    return with_body(nest, _loops_mapped(nest.body, change))
 
 
 def _loops_mapped(body: Body, change: Callable[[Statement], Sequence[Statement]]) -> Body:
@@ -123,7 +130,7 @@ def _loops_mapped(body: Body, change: Callable[[Statement], Sequence[Statement]]
             found.append(
                 with_bodies(statement, [_loops_mapped(one, change) for one in inner]) if inner else statement
             )
-    return tuple(found)
+    return body_of(found, body)
 
 
 def _outer(body: Body) -> Iterator[Let]:

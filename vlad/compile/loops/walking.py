@@ -20,6 +20,7 @@ from vlad.compile.loops.ir import (
     Lane,
     Let,
     Local,
+    Nest,
     Position,
     Prefetch,
     Scalar,
@@ -70,6 +71,11 @@ def with_bodies(statement: Statement, found: Sequence[Body]) -> Statement:
     return statement
 
 
+def with_body(nest: Nest, body: Body) -> Nest:
+    """The nest with another body; itself if this is its own."""
+    return nest if body is nest.body else replace(nest, body=body)
+
+
 def statements(body: Body) -> Iterator[Statement]:
     """All statements, nested ones included, in the order of the text."""
     for statement in body:
@@ -86,6 +92,11 @@ def mapped(body: Body, change: Callable[[Statement], Sequence[Statement]]) -> Bo
         inner = inner_bodies(statement)
         changed = with_bodies(statement, [mapped(one, change) for one in inner]) if inner else statement
         found += change(changed)
+    return body_of(found, body)
+
+
+def body_of(found: Sequence[Statement], body: Body) -> Body:
+    """These statements as a body; `body` itself if they are its own."""
     is_same = len(found) == len(body) and all(one is other for one, other in zip(found, body, strict=True))
     return body if is_same else tuple(found)
 

@@ -112,7 +112,7 @@ def _run(passes: Mapping[str, Pass], program: Program) -> list[object]:
             returned.append(change(program))
             return program
 
-        run_pass(name, changed, program, check, program_text)
+        run_pass(name, changed, program, check, program_text, in_place=True)
         yield_gil()
     return returned
 
