@@ -12,16 +12,8 @@ from vlad.reader.parser import Syntax
 from vlad.translate.calls import Calls
 from vlad.translate.derivatives import OPERATORS
 from vlad.translate.expressions import Scope
-from vlad.translate.inside import (
-    OF_ITEMS,
-    Inside,
-    copied_from,
-    end_of,
-    gone_through,
-    makes,
-    makes_parts,
-    start_of,
-)
+from vlad.translate.fresh import OF_ITEMS
+from vlad.translate.inside import Inside, end_of, start_of
 from vlad.translate.known import known, public_name
 from vlad.translate.names import (
     Function,
@@ -149,8 +141,8 @@ class Checks(Calls):
             operator = self.object_of(call.func.func, Scope({}))
             return public_name(operator) in OPERATORS
         function = self.object_of(call.func, Scope({}))
-        if function in (min, max):
-            return len(call.args) == 1
+        if function in (min, max, sum):  # which may return an argument, and a sum of nothing its start
+            return len(call.args) == 1 and not call.keywords
         found = known(function)
         return function in OF_ITEMS or (found is not None and found.keeps_nothing)
 
@@ -174,7 +166,11 @@ class Checks(Calls):
         for statement in self.inside.body:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=bound)], value=value) if bound == changed:
-                    if first < end_of(statement) and start_of(statement) < last and makes_parts(value, depth):
+                    if (
+                        first < end_of(statement)
+                        and start_of(statement) < last
+                        and self.inside.fresh.makes_parts(value, depth)
+                    ):
                         return True
         return False
 
@@ -182,8 +178,8 @@ class Checks(Calls):
         """Does each turn of a loop give a name a value of its own before a place?"""
         for statement in loop.body:
             match statement:
-                case ast.Assign(targets=[ast.Name(id=bound)], value=value) if bound == changed and makes(
-                    value
+                case ast.Assign(targets=[ast.Name(id=bound)], value=value) if (
+                    bound == changed and self.inside.fresh.makes(value)
                 ):
                     return start_of(statement) < place
         return False
@@ -207,9 +203,11 @@ class Checks(Calls):
         """
         has_keys = False
         listed_ = (
-            set() if makes(node.iter) and not isinstance(node.iter, ast.List) else gone_through(node.iter)
+            set()
+            if self.inside.fresh.makes(node.iter) and not isinstance(node.iter, ast.List)
+            else self.inside.fresh.gone_through(node.iter)
         )
-        copied = copied_from(node.iter) - listed_
+        copied = self.inside.fresh.copied_from(node.iter) - listed_
         for one in nodes_in(node.body):
             changed = changed_by(one)
             if changed is not None and changed.id in copied and changes_part(one):

@@ -137,7 +137,7 @@ class Derivatives(Partials):
                 raise self.refuse("this argnums", one, f"the function takes {', '.join(names)}")
             number = value % len(names)
             own = self.own_function(given, scope)
-            if own is not None and names[number] in counters(own):
+            if own is not None and names[number] in counters(own, lambda one: self.object_of(one, scope)):
                 hint = f"{names[number]} counts the turns of a loop: it has no derivative"
                 raise self.refuse("a derivative by a counter", one, hint)
             found.append(number)

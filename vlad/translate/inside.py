@@ -9,13 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
+from vlad.translate.fresh import GOING_THROUGH, VIEWS, Fresh, has_slice
 from vlad.translate.names import (
     CHANGING,
     COMPREHENSIONS,
-    NOTHING,
     Function,
     Liveness,
-    Names,
     at_function,
     body_of,
     bound_by,
@@ -31,6 +30,7 @@ from vlad.translate.names import (
 class Inside:
     """What is known of the function whose statements are translated.
 
+    fresh      which expressions make values
     liveness   its live names
     places     for each name: the nodes that bind it
     loops      for each node in a loop: that loop and those around it
@@ -39,8 +39,9 @@ class Inside:
     changed_by_item  the names with an item that is assigned
     """
 
-    def __init__(self, node: Function) -> None:
+    def __init__(self, node: Function, fresh: Fresh) -> None:
         body = body_of(node)
+        self.fresh = fresh
         self.node = node
         self.body = body
         self.names = locals_of(node)
@@ -121,7 +122,7 @@ class Inside:
         changes = root.id in self.changed_by_item
         match self.statements.get(node):
             case ast.Assign(targets=[ast.Name(id=bound)]) | ast.AnnAssign(target=ast.Name(id=bound)):
-                changes = changes or (bound in self.changed_by_item and _has_slice(node.slice))
+                changes = changes or (bound in self.changed_by_item and has_slice(node.slice))
         return changes and self._is_kept(node, keeps_nothing)
 
     def keeps_rows(self, node: ast.Name, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
@@ -133,9 +134,7 @@ class Inside:
                 return value is node and self._keeps_any(targets(target), self.around[node], keeps_nothing)
             case ast.Starred():
                 return True
-            case ast.Call(func=ast.Name(id=called)) as call:
-                if called not in ("list", "tuple", "sorted", "reversed", "zip", "enumerate"):
-                    return False
+            case ast.Call() as call if self.fresh.is_call(call, *GOING_THROUGH):
                 around = self.around.get(call)
                 if isinstance(around, ast.For) and self._is_changed_in(node, around):
                     return True
@@ -221,7 +220,7 @@ class Inside:
                     ast.Assign(targets=[one], value=value)
                     | ast.AnnAssign(target=one, value=ast.expr() as value)
                 ):
-                    return one is node and makes_parts(value, depth)
+                    return one is node and self.fresh.makes_parts(value, depth)
             return False
         count, top = 0, node
         while isinstance(around := self.around[top], ast.Subscript) and around.value is top:
@@ -231,9 +230,9 @@ class Inside:
         if isinstance(top, ast.Subscript) and not isinstance(top.ctx, ast.Load):
             match self.around[top]:
                 case ast.Assign(targets=[one], value=value) if one is top:
-                    return count >= depth or makes_parts(value, depth - count)
+                    return count >= depth or self.fresh.makes_parts(value, depth - count)
                 case ast.AugAssign(value=value):
-                    return count + 1 >= depth or makes_parts(value, depth - count)
+                    return count + 1 >= depth or self.fresh.makes_parts(value, depth - count)
             return count >= depth
         match self.around[top]:
             case ast.Attribute(attr=method) as attribute:
@@ -254,7 +253,8 @@ class Inside:
                     return method in consumes or (method == "copy" and count >= depth - 1)
                 deeper = depth - count - (method != "extend")
                 return isinstance(call, ast.Call) and (
-                    deeper < 1 or all(makes_parts(one, deeper) for one in call.args[method == "insert" :])
+                    deeper < 1
+                    or all(self.fresh.makes_parts(one, deeper) for one in call.args[method == "insert" :])
                 )
             case ast.Compare() | ast.UnaryOp() | ast.FormattedValue() | ast.Return() | ast.Expr():
                 return True
@@ -269,8 +269,7 @@ class Inside:
     def _reads_items(
         self, call: ast.Call, count: int, depth: int, keeps_nothing: Callable[[ast.Call], bool]
     ) -> bool:
-        is_length = isinstance(call.func, ast.Name) and call.func.id == "len"
-        return keeps_nothing(call) and (count >= depth - 1 or is_length)
+        return keeps_nothing(call) and (count >= depth - 1 or self.fresh.is_call(call, len))
 
     def _is_in_function(self, node: ast.AST) -> bool:
         around = self.around.get(node)
@@ -288,7 +287,7 @@ class Inside:
             case (
                 ast.Assign(targets=[one], value=value) | ast.AnnAssign(target=one, value=ast.expr() as value)
             ) if one is node:
-                return makes(value)
+                return self.fresh.makes(value)
             case ast.Tuple(elts=elements) as target:
                 if self._is_exchange(target):
                     return True
@@ -296,7 +295,7 @@ class Inside:
                     case ast.Assign(targets=[_], value=ast.Tuple(elts=values)) if len(values) == len(
                         elements
                     ):
-                        return makes(values[[id(one) for one in elements].index(id(node))])
+                        return self.fresh.makes(values[[id(one) for one in elements].index(id(node))])
         return False
 
     def _is_read_only(self, node: ast.Name, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
@@ -327,7 +326,7 @@ class Inside:
             case ast.Call(func=function):
                 is_changed = at_function(around) is not None
                 return function is not node and (is_changed or keeps_nothing(around))
-            case ast.Attribute(attr=name_) if name_ in _VIEWS:
+            case ast.Attribute(attr=name_) if name_ in VIEWS:
                 call = self.around[around]  # a view that is kept would see later changes
                 user = self.around.get(call)
                 if isinstance(user, ast.Call):
@@ -364,11 +363,6 @@ class Inside:
             self._note(child, within, child if isinstance(child, ast.stmt) else statement)
 
 
-def _has_slice(index: ast.expr) -> bool:
-    items = index.elts if isinstance(index, ast.Tuple) else [index]
-    return any(isinstance(one, ast.Slice) for one in items)
-
-
 def _changes_item(node: ast.AST) -> bool:
     """Does a node change an item of a name's value, or all items, as `x += 1` does of an array?"""
     if isinstance(node, ast.AugAssign):
@@ -394,96 +388,12 @@ def end_of(node: ast.AST) -> tuple[int, int]:
     return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
 
 
-def copied_from(node: ast.expr) -> Names:
-    """The names whose items a loop goes through in a list of its own: `xs[:]`, `list(xs)`."""
-    match node:
-        case ast.Name():
-            return frozenset({node.id})
-        case ast.Subscript(value=value, slice=ast.Slice()):
-            return copied_from(value)
-        case ast.Call(
-            func=ast.Name(id="list" | "tuple" | "sorted" | "reversed" | "enumerate" | "zip"), args=arguments
-        ):
-            return NOTHING.union(*[copied_from(one) for one in arguments])
-    return NOTHING
-
-
-def gone_through(node: ast.expr) -> Names:
-    """The names whose values a loop may go through: not those that `range`, an index or arithmetic only reads."""
-    match node:
-        case ast.Name():
-            return frozenset({node.id})
-        case (
-            ast.Call(func=ast.Name(id="range" | "list" | "sorted" | "len" | "sum" | "dict" | "tuple"))
-            | ast.BinOp()
-            | ast.ListComp()
-        ):
-            return NOTHING
-        case ast.Call(func=ast.Attribute(value=value, attr=method)) if method in _VIEWS:
-            return gone_through(value)
-        case ast.Call():
-            return NOTHING.union(*[gone_through(one) for one in node.args])
-        case ast.Tuple() | ast.List():
-            return NOTHING.union(*[gone_through(one) for one in node.elts])
-        case ast.Subscript(value=value, slice=index):
-            return NOTHING if isinstance(index, ast.Slice) else gone_through(value)
-    return read_in(node)
-
-
-_MAKERS = (
-    "array",
-    "zeros",
-    "ones",
-    "full",
-    "arange",
-    "linspace",
-    "eye",
-    "zeros_like",
-    "ones_like",
-    "empty",
-    "empty_like",
-    "full_like",
-)  # of NumPy
 # Methods and attributes whose results have nothing of the value.
 _READING = frozenset(
     """get copy sum mean max min shape size ndim index count argmax argmin any all std var prod tolist item dot round astype
     cumsum cumprod trace flatten argsort ptp dtype""".split()  # noqa: SIM905
 )
-_VIEWS = ("keys", "values", "items")  # of a dict
-OF_ITEMS = (print, isinstance, range, enumerate, zip, reversed, sum, any, all, sorted, list, tuple, str, dict)
 _NESTED = (ast.FunctionDef, ast.Lambda, *COMPREHENSIONS)
-
-
-def makes(value: ast.expr) -> bool:
-    """Does an expression make a value of its own?"""
-    match value:
-        case ast.Dict() | ast.DictComp() | ast.Call(func=ast.Name(id="dict")):
-            return True
-        case ast.List() | ast.ListComp() | ast.BinOp() | ast.Constant() | ast.UnaryOp() | ast.Compare():
-            return True
-        case ast.Call(func=ast.Attribute(attr="copy")):
-            return True
-        case ast.Subscript(slice=index):  # of an array it is a view, which `keeps_part` notices
-            return _has_slice(index)
-        case ast.Call(func=ast.Name(id="list" | "sorted")):
-            return True
-        case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name_)) if name_ in _MAKERS:
-            return True
-    return False
-
-
-def makes_parts(value: ast.expr, depth: int) -> bool:
-    """Does an expression make a list, or an array, all lists in which are its own down to a depth?"""
-    if depth == 1:
-        return makes(value)
-    match value:
-        case ast.ListComp(elt=item):
-            return makes_parts(item, depth - 1)
-        case ast.List(elts=items) | ast.Dict(values=items):
-            return all(makes_parts(item, depth - 1) for item in items)
-        case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name_)):
-            return name_ in _MAKERS or name_ == "deepcopy"
-    return False
 
 
 def _is_read_only_within(node: ast.AST, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
@@ -495,7 +405,7 @@ def _is_read_only_within(node: ast.AST, shared: str, keeps_nothing: Callable[[as
             if isinstance(one, ast.Name) and one.id == shared:
                 reads = isinstance(around, ast.Subscript | ast.comprehension | ast.BinOp | ast.Compare)
                 if isinstance(around, ast.Attribute):
-                    reads = around.attr == "get" or (around.attr in _VIEWS and around in views)
+                    reads = around.attr == "get" or (around.attr in VIEWS and around in views)
                 if not reads and not (
                     isinstance(around, ast.Call) and around.func is not one and keeps_nothing(around)
                 ):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 Function = ast.FunctionDef | ast.Lambda
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
@@ -29,12 +30,15 @@ def arguments_of(node: Function) -> list[ast.arg]:
     return [*own.posonlyargs, *own.args, *rest, *own.kwonlyargs, *named]
 
 
-def counters(node: Function) -> set[str]:
-    """The parameters that are given to `range` as they are, so they are whole numbers in Python."""
+def counters(node: Function, object_of: Callable[[ast.AST], Any]) -> set[str]:
+    """The parameters that are given to `range` as they are, so they are whole numbers in Python. `object_of`: the value of a name
+    outside.
+    """
+    own = locals_of(node)
     found = {
         one.id
         for call in ast.walk(node)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
+        if isinstance(call, ast.Call) and read_in(call.func).isdisjoint(own) and object_of(call.func) is range
         for one in call.args
         if isinstance(one, ast.Name)
     }

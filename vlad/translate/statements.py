@@ -17,6 +17,7 @@ from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.changes import Changes, Rest
 from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Outside, Scope
+from vlad.translate.fresh import Fresh
 from vlad.translate.inside import Inside
 from vlad.translate.iterations import listed
 from vlad.translate.names import (
@@ -59,6 +60,9 @@ class Statements(Changes):
         self._locals: list[frozenset[str]] = [frozenset()]
         self._exits: list[Exits] = []
         self._appending = {}
+        self._fresh_values = Fresh(
+            lambda node: self.object_of(node, Scope({})), lambda name: bool(self.with_name(name))
+        )
 
     @property
     def locals_(self) -> frozenset[str]:
@@ -87,7 +91,7 @@ class Statements(Changes):
                     raise self.refuse(
                         "this default inside", default, "a nested function has constants as defaults"
                     )
-        own = Inside(node)
+        own = Inside(node, self._fresh_values)
         before = self.kinds, self._exits, self._appending
         self._inside.append(own)
         self._locals.append(self._locals[-1] | own.names)
