@@ -79,8 +79,8 @@ ROOMS = (
     (
         "vlad.translate",
         "syntax source refusals reads names desugar numpy_table arrays known iterations fresh inside expressions turns "
-        "array_calls subscripts module_calls dicts records arguments partials derivatives calls checks conditions changes "
-        "statements translation",
+        "array_calls subscripts module_calls dicts records arguments partials derivatives calls checks effects conditions "
+        "changes statements translation",
     ),
     (
         "vlad.python",

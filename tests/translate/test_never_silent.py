@@ -11,7 +11,7 @@ import math
 import operator
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -34,8 +34,58 @@ def array(x): return x|class M:|    array = staticmethod(array):: a = np.zeros(2
 :: a = [1.]; b = sum([], a); b.append(2.); return a
 def g(xss, start): return sum(xss, start):: a = [1.]; b = g([], a); b.append(2.); return a
 :: a = [1.]; s = 0.|for x in sum([], a):|    s += x|    if s < 5.:|        a.append(x)|return s
+def f2(x, acc=[]):|    acc.append(x)|    return acc:: return [f2(1.), f2(2.)]
+def f2(x, acc={}):|    acc["a"] = x|    return acc:: return f2(1.)
+def f2(x, acc=np.zeros(2)):|    acc += x|    return acc:: return f2(1.)
+def f2(x, *, acc=[]):|    acc.append(x)|    return sum(acc):: return f2(1.) + f2(2.)
+def push(xs, x): xs.append(x)|def f2(x, acc=[]):|    push(acc, x)|    return x:: return f2(1.)
+def fill(x): x[0] = 1.:: x = np.zeros(3); fill(x); return x
+def fill(x): x[0] = 1.|def fill2(y): fill(y):: x = np.zeros(3); fill2(x); return x
+def fill(x): x[0] = 1.:: x = np.zeros(3); fill(x=x); return x
+def fill(n, x): x[0] = n:: x = np.zeros(3); fill(*[1., x]); return x
+def fill(x): x[0] = 1.:: x = np.zeros((2, 2)); fill(x[1]); return x
+def fill(x): x[0] = 1.:: x = np.zeros((2, 2)); fill(x.T); return x
+def fill(x): x[0] = 1.:: x = [[0.], [0.]]; fill(x[1]); return x
+def fill(x): x[0] = 1.:: x = [[0.], [0.]]|for r in x:|    fill(r)|return x
+def fill(x): x[0] = 1.:: x = [[0.], [0.]]; [fill(r) for r in x]; return x
+def fill(x): x[0] = 1.:: x = [[0.], [0.]]; map(fill, x); return x
+def fill(x): x[0] = 1.:: x = np.zeros(2); g = fill; g(x); return x
+def fill(x): x[0] = 1.:: x = np.zeros(2); g = functools.partial(fill, x); g(); return x
+def fill(x): x[0] = 1.|def same(x): return x:: x = np.zeros(2); fill(same(x)); return x
+def bump(x):|    x += 1.|    return x:: x = np.zeros(2); y = bump(x); return x, y
+def bump(x):|    x += 1.|    return x:: x = np.zeros(2)|for _ in range(2):|    y = bump(x)|return y
+def bump(x):|    x += 1.|    return x:: rows = [np.zeros(2)]; ys = list(map(bump, rows)); return rows
+def bump(x):|    x += 1.|    return x:: x = np.zeros(2); return bump(x) + x
+def bump(x):|    x += 1.|    return x:: x = np.zeros(2); return [bump(x) for _ in range(2)]
+TABLE = [1.]|def push(xs): xs.append(1.):: push(TABLE); return TABLE
+:: def put(v): v.append(1.)|xs = []; put(xs); return xs
+:: put = lambda v: v.append(1.)|xs = []; put(xs); return xs
+def last(xs): return xs.pop():: xs = [1., 2.]; return [last(xs), last(xs)]
+def down(xs, n):|    if n > 0:|        xs.append(n)|        down(xs, n - 1):: xs = []; down(xs, 2); return xs
+def e(xs, n):|    if n > 0:|        o(xs, n - 1)|def o(xs, n):|    xs.append(n)|    e(xs, n - 1):: xs = []; e(xs, 3); return xs
+class A(NamedTuple):|    v: float|    def put(self, xs): xs.append(self.v):: xs = []; A(1.).put(xs); return xs
+def put(rows, row): rows.append(row):: row = [1.]; put([], row); row.append(2.); return row
+def rows(x): return [r for r in x]:: x = np.zeros((2, 2)); rs = rows(x); x[0, 1] = 5.; return rs
+def part(x): return x[1:]:: x = np.zeros(2); y = part(x); x[1] = 5.; return y
+def part(x):|    y = x[1:]|    return y:: x = np.zeros(2); y = part(x); x[1] = 5.; return y
+def pick(x, n):|    y = [0.]|    if n > 0:|        y = x|    return y:: x = [1.]; y = pick(x, 1); x.append(2.); return y
+def wrap(x): return [x]:: x = [1.]; y = wrap(x); x.append(2.); return y
+def keep(x):|    ys = []|    ys.append(x)|    return ys:: x = [1.]; y = keep(x); x.append(2.); return y
 """
 SAME = """
+def fill(x):|    x[0] = 1.|    return x:: return fill(np.zeros(2))
+def fill(x):|    x[0] = 1.|    return x:: x = np.zeros(2); return fill(x)
+def fill(x):|    x[0] = 1.|    return x:: x = np.zeros(2); x = fill(x); x[1] = 3.; return x
+def fill(x):|    x[0] = 1.|    return x:: x = np.zeros(2); y = fill(x.copy()); return x, y
+def fill(x):|    x = x.copy()|    x[0] = 1.|    return x:: x = np.zeros(2); y = fill(x); return x, y
+def step(x, dt):|    x += dt|    return x:: x = 1.; y = step(x, 2.); return x, y
+def step(x, dt):|    x += dt|    return x:: x = np.zeros(2)|for _ in range(3):|    x = step(x, 2.)|return x
+def step(x, dt):|    x += dt|    return x:: return [step(v, 1.) for v in [1., 2.]]
+def step(x):|    x += 1.|    return x:: return list(map(step, [1., 2.]))
+def made(n):|    xs = []|    for i in range(n):|        xs.append(i * 1.)|    return xs:: ys = made(3); ys.append(7.); return ys
+def mean(xs): return sum(xs) / len(xs):: xs = [1., 2.]; m = mean(xs); xs.append(m); return xs
+def f2(x, acc=None):|    if acc is None:|        acc = []|    return acc + [x]:: return f2(1.) + f2(2.)
+def fact(n, so_far):|    if n < 1.:|        return so_far|    return fact(n - 1., so_far + [n]):: return fact(3., [])
 from builtins import list as listed:: a = [1.]; b = listed(a); b.append(2.); return [a, b]
 from numpy import zeros as nil:: a = nil(2); a[0] = 1.; return a
 :: a = np.copy(np.zeros(2)); b = np.copy(a); b[0] = 1.; return [a, b]
@@ -58,6 +108,7 @@ def function(text: str) -> Any:
         "vlad": vlad,
         "functools": functools,
         "operator": operator,
+        "NamedTuple": NamedTuple,
         "__name__": "silent",
     }
     run(whole, f"silent{next(NUMBERS)}.py", names)

@@ -103,12 +103,23 @@ class Checks(Calls):
                 f"a change of {changed.id}, which belongs outside", node, "return the new value"
             )
         for had in sorted(self.inside.exchanged_with(changed.id)):
+            self.expect_no_default(had, node)
             sharing = self.inside.sharing(had, self.keeps_nothing_of)
             for one in sharing:
                 if not self.is_before(one, node, had):
                     continue
                 what = f"a change of {changed.id}, whose value line {self.span(one).line} shares"
                 raise self.refuse(what, node, "give it a value of its own by .copy()")
+
+    def expect_no_default(self, changed: str, node: ast.stmt) -> None:
+        """Raise VladError if the default of a parameter is changed, which Python keeps for the next call."""
+        if changed in self.inside.defaults and not self.is_made_before(node, changed):
+            hint = f"make the value inside: {changed}=None, and `if {changed} is None:`"
+            raise self.refuse(f"a change of {changed}, whose default all calls share", node, hint)
+
+    def is_made_before(self, node: ast.AST, changed: str) -> bool:
+        """Has a name surely a value of its own at a node?"""
+        return self._is_made_between((0, 0), start_of(node), changed, 1)
 
     def expect_own_parts(self, root: ast.Name, node: ast.stmt, depth: int, before: Syntax) -> Syntax:
         """Raise VladError if something else may see a part of a value that is changed at a depth. What is a parameter must be an

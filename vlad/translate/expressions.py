@@ -71,6 +71,10 @@ class Outside(Protocol):
     """What a translation asks of the session that will evaluate it."""
 
     in_use: InUse
+    effects: dict[int, Any]  # what is known of functions (effects.py), by id
+
+    def lines_of(self, function: types.FunctionType) -> list[str]:
+        """The lines of the file of a function, when it was defined."""
 
     def use(self, record: Record) -> None:
         """Note that a record is in use."""

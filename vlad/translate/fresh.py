@@ -27,11 +27,18 @@ _OF_NUMPY = frozenset(
 class Fresh:
     """object_of  the value of a name outside, or of an attribute of a module
     has_method  has a class in use an attribute of this name?
+    returns_own  is the result of a call of a function written in Python its own, or the value of the name that is given?
     """
 
-    def __init__(self, object_of: Callable[[ast.AST], Any], has_method: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        object_of: Callable[[ast.AST], Any],
+        has_method: Callable[[str], bool],
+        returns_own: Callable[[ast.Call, str | None], bool],
+    ) -> None:
         self.object_of = object_of
         self.has_method = has_method
+        self.returns_own = returns_own
 
     def is_call(self, node: ast.AST, *functions: Any) -> bool:
         """Is it a call of one of these functions?"""
@@ -50,13 +57,16 @@ class Fresh:
             case ast.Subscript(slice=index):  # of an array it is a view, which `keeps_part` notices
                 return has_slice(index)
             case ast.Call(func=function):
-                if self.is_call(value, dict, list, sorted) or self._makes_array(value):
+                if self.is_call(value, dict, list, sorted) or self.makes_array(value):
                     return True
                 is_method = isinstance(function, ast.Attribute) and function.attr == "copy"
-                return is_method and not self.has_method("copy")
+                if is_method and not self.has_method("copy"):
+                    return True
+                return self.returns_own(value, None)
         return False
 
-    def _makes_array(self, call: ast.Call) -> bool:
+    def makes_array(self, call: ast.Call) -> bool:
+        """Is it a function of NumPy's that makes an array?"""
         function = self.object_of(call.func)
         return is_of_numpy(function) and getattr(function, "__name__", "") in _OF_NUMPY
 
@@ -70,7 +80,7 @@ class Fresh:
             case ast.List(elts=items) | ast.Dict(values=items):
                 return all(self.makes_parts(item, depth - 1) for item in items)
             case ast.Call():
-                return self._makes_array(value)
+                return self.makes_array(value)
         return False
 
     def copied_from(self, node: ast.expr) -> Names:

@@ -7,7 +7,7 @@ known to leave it so shares it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from vlad.translate.fresh import GOING_THROUGH, VIEWS, Fresh, has_slice
 from vlad.translate.names import (
@@ -31,6 +31,7 @@ class Inside:
     """What is known of the function whose statements are translated.
 
     fresh      which expressions make values
+    defaults   the parameters whose defaults may change, as those of all calls are one value
     liveness   its live names
     places     for each name: the nodes that bind it
     loops      for each node in a loop: that loop and those around it
@@ -39,9 +40,10 @@ class Inside:
     changed_by_item  the names with an item that is assigned
     """
 
-    def __init__(self, node: Function, fresh: Fresh) -> None:
+    def __init__(self, node: Function, fresh: Fresh, defaults: Collection[str] = ()) -> None:
         body = body_of(node)
         self.fresh = fresh
+        self.defaults = defaults
         self.node = node
         self.body = body
         self.names = locals_of(node)
@@ -63,6 +65,10 @@ class Inside:
         ] = {}  # what `sharing` has found, as it goes through the whole function
         for statement in body:
             self._note(statement, (), statement)
+
+    def forget(self) -> None:
+        """What calls keep of their arguments is known better now."""
+        self._sharing.clear()
 
     def is_only_called(self, function: str) -> bool:
         """Is a function used in no other way than by calls?"""
@@ -287,7 +293,7 @@ class Inside:
             case (
                 ast.Assign(targets=[one], value=value) | ast.AnnAssign(target=one, value=ast.expr() as value)
             ) if one is node:
-                return self.fresh.makes(value)
+                return self.fresh.makes(value) or self._is_given_back(value, node.id)
             case ast.Tuple(elts=elements) as target:
                 if self._is_exchange(target):
                     return True
@@ -297,6 +303,10 @@ class Inside:
                     ):
                         return self.fresh.makes(values[[id(one) for one in elements].index(id(node))])
         return False
+
+    def _is_given_back(self, value: ast.AST, own: str) -> bool:
+        """Is a value the result of a call which is that of a name, or a new one?"""
+        return isinstance(value, ast.Call) and self.fresh.returns_own(value, own)
 
     def _is_read_only(self, node: ast.Name, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
         """Is a name read in a way that keeps nothing of its value?"""
@@ -324,8 +334,12 @@ class Inside:
             case ast.keyword():
                 return around.arg is None
             case ast.Call(func=function):
-                is_changed = at_function(around) is not None
-                return function is not node and (is_changed or keeps_nothing(around))
+                if function is node or at_function(around) is not None or keeps_nothing(around):
+                    return function is not node
+                match self.around.get(around):
+                    case ast.Assign(targets=[ast.Name(id=bound)]):
+                        return bound == node.id and self._is_given_back(around, bound)
+                return False
             case ast.Attribute(attr=name_) if name_ in VIEWS:
                 call = self.around[around]  # a view that is kept would see later changes
                 user = self.around.get(call)
