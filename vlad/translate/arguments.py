@@ -178,6 +178,16 @@ class Arguments(Records):
             bindings.append((none, form(span, "%py-no-more", items, items)))
 
 
+def takes(signature: inspect.Signature, count: int) -> bool:
+    """Does a function take so many arguments by place?"""
+    parameters = signature.parameters.values()
+    by_place = [one for one in parameters if one.kind in POSITIONAL]
+    is_any = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    needed = [one for one in by_place if one.default is one.empty]
+    others = [one for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
+    return len(needed) <= count and (is_any or count <= len(by_place)) and not others
+
+
 def signature_in_text(node: Function) -> inspect.Signature:
     """The signature of a nested function; the defaults are expressions."""
     own, parameters = node.args, []
