@@ -70,6 +70,26 @@ def part(x): return x[1:]:: x = np.zeros(2); y = part(x); x[1] = 5.; return y
 def part(x):|    y = x[1:]|    return y:: x = np.zeros(2); y = part(x); x[1] = 5.; return y
 def pick(x, n):|    y = [0.]|    if n > 0:|        y = x|    return y:: x = [1.]; y = pick(x, 1); x.append(2.); return y
 def wrap(x): return [x]:: x = [1.]; y = wrap(x); x.append(2.); return y
+:: x = [1.]; (y := x).append(2.); return x, y
+:: fs = []|for i in range(3):|    def g(): return i|    fs.append(g)|return [h() for h in fs]
+:: fs = []|for i in range(3):|    fs = fs + [lambda: i]|return [h() for h in fs]
+:: fs = {}|for i in range(3):|    fs[i] = lambda: i|return [h() for h in fs.values()]
+:: fs = []|for i in range(3):|    fs.append((i, lambda: i))|return [h() for _, h in fs]
+:: return {i: (lambda: i) for i in range(3)}[0]()
+:: n = 0.|def a():|    nonlocal n|    n += 1.|    return n|x = 1. if n > 5. else a()|return x, n
+:: n = 0.|def a():|    nonlocal n|    n += 1.|    return n|return [a() for _ in range(3)]
+:: n = 0.|def a():|    nonlocal n|    n += 1.|    return n|g = a; g(); return n
+:: n = 0.|def a():|    nonlocal n|    n += 1.|    return n|n += a(); return n
+:: n = [0.]; m = n|def a():|    nonlocal n|    n.append(1.)|a(); return n, m
+:: n = [0.]; k = [5.]|def a():|    nonlocal n|    n = k|a(); n.append(1.); return n, k
+:: d = {"a": [1.]}; x = d.setdefault("a", []); x.append(2.); return d
+:: d = {"a": [1.]}; x = d.setdefault("a", []); d["a"].append(2.); return d, x
+:: d = {}; x = [1.]; d.setdefault("a", x).append(2.); return x, d
+:: xs = [1., 2., 3.]; xs[::2] = [7.]; return xs
+:: x = np.ones(2); return math.atan2(x, 1.)
+:: x = np.ones(2); return math.sin(x)
+:: return max(*[1.])
+:: x = np.array([1., 2.]); x[x > 1] += np.array([1.]); return x
 def keep(x):|    ys = []|    ys.append(x)|    return ys:: x = [1.]; y = keep(x); x.append(2.); return y
 """
 SAME = """
@@ -85,6 +105,22 @@ def step(x):|    x += 1.|    return x:: return list(map(step, [1., 2.]))
 def made(n):|    xs = []|    for i in range(n):|        xs.append(i * 1.)|    return xs:: ys = made(3); ys.append(7.); return ys
 def mean(xs): return sum(xs) / len(xs):: xs = [1., 2.]; m = mean(xs); xs.append(m); return xs
 def f2(x, acc=None):|    if acc is None:|        acc = []|    return acc + [x]:: return f2(1.) + f2(2.)
+:: n = 0.|def inc(k):|    nonlocal n|    n += k|    return n|a = inc(2.)|b = inc(3.)|return a, b, n
+:: n = 0.|def inc():|    nonlocal n|    n += 1.|    return n|for i in range(3):|    inc()|return inc() + inc() * 10., n
+:: n = 0.|def a():|    nonlocal n|    n += 1.|    return n < 5.|while a():|    pass|return n
+:: n = 0.|def visit(k):|    nonlocal n|    n += k|    if k > 0.:|        visit(k - 1.)|visit(3.)|return n
+:: n = 0.|def a():|    nonlocal n|    def b():|        nonlocal n|        n += 1.|    b()|    n *= 2.|a(); a(); return n
+:: n = 0.|def inc():|    nonlocal n|    n += 1.|def peek():|    return n|inc(); x = peek(); inc(); return x, peek()
+:: n = 0.|def a(k=1., *more, z=0.):|    nonlocal n|    n += k + z + len(more)|a(); a(1., 2.); a(z=4.); a(*[1., 2.]); return n
+:: n = 0.|def a(x):|    nonlocal n|    if x > 0.:|        return 5.|    n = x|r = a(1.); q = a(-1.); return r, q, n
+:: d = {}|for w in ["a", "b", "a"]:|    d.setdefault(w, []).append(len(d))|return d.setdefault("z", 1.), d
+:: xs = [1., 2., 3.]; return max(*xs), min(*xs), max(0., *xs), max(*[[1., 5.], [2.]])
+:: xs = [1., 2., 3., 4.]; xs[::2] = [7., 8.]; xs[::-1] = xs; return xs
+:: x = np.array([1., -2., 3.]); x[x > 0] **= 0.5; x[x < 0] += 5.; return x
+:: x = np.array([1, 2, 3], dtype=int); x[x > 1] += 5; return x
+:: x = [1., 2.]|match x:|    case [a, *b]:|        b.append(a)|        return x, b
+:: x = 2.675; return f"{x:.2f} {x:8.1f} {-x:<8.0f}. {x:+.3f} {x:.1%} {x:08.3f} {x * 1000:,.2f} {'ab':>4} {3:03d} {x:.15f}"
+:: return math.sin(True), math.atan2(1., 2.), math.floor(2.5)
 def fact(n, so_far):|    if n < 1.:|        return so_far|    return fact(n - 1., so_far + [n]):: return fact(3., [])
 from builtins import list as listed:: a = [1.]; b = listed(a); b.append(2.); return [a, b]
 from numpy import zeros as nil:: a = nil(2); a[0] = 1.; return a

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from types import FunctionType
 from typing import Any
 
 from vlad.compile.emit.c_text import identifier
@@ -28,6 +27,7 @@ from vlad.python.derivatives import (
     ValueAndGradient,
     session_procedure,
 )
+from vlad.session import differentiating  # noqa: F401 - it takes plain functions
 from vlad.session.files import Path
 from vlad.session.programs import write_built
 
@@ -61,10 +61,6 @@ def build(
 
     Returns the written files. Raises VladError with the reason if that is impossible.
     """
-    if isinstance(f, FunctionType):
-        from vlad.session.default import function  # made with the default session, as `vlad.function(f)`
-
-        f = function(f)
     f = session_procedure(f, "built")
     output = os.fspath(path)
     session = f.session

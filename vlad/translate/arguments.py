@@ -35,6 +35,13 @@ class Arguments(Records):
             what = "`*` in this call" if isinstance(spread[0], ast.Starred) else "`**` in this call"
             raise self.refuse(what, spread[0], "write the arguments one by one")
 
+    def expect_by_place(self, node: ast.Call) -> None:
+        """Raise VladError if a call of a function of Python's has arguments by name."""
+        for keyword in node.keywords:
+            raise self.refuse(
+                f"{ast.unparse(node.func)} with arguments by name", keyword, "give them by place"
+            )
+
     def call_of(
         self, node: ast.Call, callee: Syntax, signature: inspect.Signature, default: Default, scope: Scope
     ) -> Syntax:

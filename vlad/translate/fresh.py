@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.translate.arrays import is_of_numpy
+from vlad.translate.desugar import Computed
 from vlad.translate.names import NOTHING, Names, read_in
 
 VIEWS = ("keys", "values", "items")  # of a dict
@@ -53,6 +54,8 @@ class Fresh:
             case ast.Dict() | ast.DictComp() | ast.List() | ast.ListComp():
                 return True
             case ast.BinOp() | ast.Constant() | ast.UnaryOp() | ast.Compare():
+                return True
+            case Computed():  # the rest of a list, or of a dict, in a pattern
                 return True
             case ast.Subscript(slice=index):  # of an array it is a view, which `keeps_part` notices
                 return has_slice(index)

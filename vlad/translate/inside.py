@@ -60,6 +60,8 @@ class Inside:
         self.loops: dict[ast.AST, tuple[ast.For | ast.While, ...]] = {}
         self.statements: dict[ast.AST, ast.stmt] = {}
         self.around: dict[ast.AST, ast.AST] = {}
+        self._starts: dict[ast.AST, int] = {}
+        self._ends: dict[ast.AST, int] = {}
         self._sharing: dict[
             str, list[ast.AST]
         ] = {}  # what `sharing` has found, as it goes through the whole function
@@ -77,6 +79,31 @@ class Inside:
             for statement in self.body
             for node in ast.walk(statement)
             if isinstance(node, ast.Name) and node.id == function and isinstance(node.ctx, ast.Load)
+        )
+
+    def is_stored(self, node: ast.AST) -> bool:
+        """May a value become part of a structure, or that of a name, as it is?"""
+        around = self.around.get(node)
+        while isinstance(around, ast.Tuple | ast.List | ast.Dict | ast.IfExp | ast.BoolOp | ast.Starred):
+            node, around = around, self.around.get(around)
+        match around:
+            case ast.Call(func=ast.Attribute(attr=method)):
+                return around.func is not node and method in CHANGING
+            case ast.Assign() | ast.AnnAssign() | ast.NamedExpr() | ast.AugAssign():
+                return True
+            case ast.ListComp() | ast.DictComp() | ast.comprehension() | ast.For() | ast.BinOp():
+                return True
+        return False
+
+    def is_stored_by_name(self, function: str) -> bool:
+        """The same of the value of a name."""
+        return any(
+            isinstance(node, ast.Name)
+            and node.id == function
+            and isinstance(node.ctx, ast.Load)
+            and self.is_stored(node)
+            for statement in self.body
+            for node in ast.walk(statement)
         )
 
     def is_called(self, variable: str) -> bool:
@@ -243,7 +270,9 @@ class Inside:
         match self.around[top]:
             case ast.Attribute(attr=method) as attribute:
                 call = self.around[attribute]
-                if method not in ("append", "insert", "extend"):
+                if method == "setdefault" and not isinstance(self.around.get(call), ast.Expr):
+                    return False
+                if method not in ("append", "insert", "extend", "setdefault"):
                     consumes = (
                         "pop",
                         "clear",
@@ -260,7 +289,10 @@ class Inside:
                 deeper = depth - count - (method != "extend")
                 return isinstance(call, ast.Call) and (
                     deeper < 1
-                    or all(self.fresh.makes_parts(one, deeper) for one in call.args[method == "insert" :])
+                    or all(
+                        self.fresh.makes_parts(one, deeper)
+                        for one in call.args[method in ("insert", "setdefault") :]
+                    )
                 )
             case ast.Compare() | ast.UnaryOp() | ast.FormattedValue() | ast.Return() | ast.Expr():
                 return True
@@ -294,6 +326,8 @@ class Inside:
                 ast.Assign(targets=[one], value=value) | ast.AnnAssign(target=one, value=ast.expr() as value)
             ) if one is node:
                 return self.fresh.makes(value) or self._is_given_back(value, node.id)
+            case ast.NamedExpr(target=one, value=value) if one is node:
+                return self.fresh.makes(value)
             case ast.Tuple(elts=elements) as target:
                 if self._is_exchange(target):
                     return True
@@ -369,12 +403,21 @@ class Inside:
                 return self._is_test(around)
         return False
 
+    def start(self, node: ast.AST) -> int:
+        """Its place in the order of evaluation, as the text has it; what stands for a part of it has the part's."""
+        return self._starts[node]
+
+    def end(self, node: ast.AST) -> int:
+        return self._ends[node]
+
     def _note(self, node: ast.AST, around: tuple[ast.For | ast.While, ...], statement: ast.stmt) -> None:
+        self._starts[node] = len(self._starts)
         self.loops[node], self.statements[node] = around, statement
         within = (*around, node) if isinstance(node, ast.For | ast.While) else around
         for child in ast.iter_child_nodes(node):
             self.around[child] = node
             self._note(child, within, child if isinstance(child, ast.stmt) else statement)
+        self._ends[node] = len(self._starts)
 
 
 def _changes_item(node: ast.AST) -> bool:
@@ -392,14 +435,6 @@ def _exchanged(node: ast.AST | None) -> set[str] | None:
             is_exchange = sorted(names[0]) == sorted(names[1]) and len(set(names[0])) == len(left)
             return set(names[0]) if is_exchange else None
     return None
-
-
-def start_of(node: ast.AST) -> tuple[int, int]:
-    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-
-
-def end_of(node: ast.AST) -> tuple[int, int]:
-    return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
 
 
 # Methods and attributes whose results have nothing of the value.

@@ -87,8 +87,21 @@ def locals_of(node: Function) -> Names:
 
 
 CHANGING = frozenset(
-    ("append", "update", "extend", "insert", "pop", "sort", "reverse", "clear", "remove", "fill")
+    (
+        "append",
+        "update",
+        "extend",
+        "insert",
+        "pop",
+        "sort",
+        "reverse",
+        "clear",
+        "remove",
+        "fill",
+        "setdefault",
+    )
 )
+TAKING = ("pop", "setdefault")  # those with a result
 
 
 def root_of(node: ast.AST) -> ast.Name | None:
@@ -99,10 +112,10 @@ def root_of(node: ast.AST) -> ast.Name | None:
 
 
 def is_pop(node: ast.expr) -> bool:
-    """Is it `xs.pop(…)`?"""
+    """Is it `xs.pop(…)`, or `d.setdefault(…)`?"""
     match node:
-        case ast.Call(func=ast.Attribute(attr="pop", value=value)):
-            return root_of(value) is not None
+        case ast.Call(func=ast.Attribute(attr=method, value=value)):
+            return method in TAKING and root_of(value) is not None
     return False
 
 
@@ -127,8 +140,8 @@ def changed_by(node: ast.AST) -> ast.Name | None:
             if at_function(call) is not None:
                 return root_of(call.args[0])
             return root_of(value) if method in CHANGING else None
-        case ast.Assign(value=ast.Call(func=ast.Attribute(attr="pop", value=value))):
-            return root_of(value)
+        case ast.Assign(value=ast.Call(func=ast.Attribute(attr=method, value=value))):
+            return root_of(value) if method in TAKING else None
     return None
 
 
@@ -139,8 +152,8 @@ def changes_part(node: ast.AST) -> bool:
             return True
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Subscript()))):
             return True
-        case ast.Assign(value=ast.Call(func=ast.Attribute(attr="pop", value=ast.Subscript()))):
-            return True
+        case ast.Assign(value=ast.Call(func=ast.Attribute(attr=method, value=ast.Subscript()))):
+            return method in TAKING
     return False
 
 
