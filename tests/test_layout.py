@@ -78,9 +78,9 @@ ROOMS = (
     ("vlad.compile.programs", "whole uses check observe build export"),
     (
         "vlad.translate",
-        "syntax source refusals reads names desugar numpy_table arrays known iterations inside expressions turns array_calls "
-        "subscripts module_calls dicts records arguments partials derivatives calls checks conditions changes statements "
-        "translation",
+        "syntax source refusals reads names nonlocals desugar numpy_table arrays known iterations fresh inside expressions "
+        "formats turns array_calls subscripts module_calls dicts records arguments partials derivatives calls checks effects "
+        "conditions changes statements translation",
     ),
     (
         "vlad.python",
@@ -90,7 +90,7 @@ ROOMS = (
     (
         "vlad.session",
         "library session_lock lifecycle asynchronous files calls suggestions top_level examples programs showing "
-        "namespace functions session default random own_derivatives checking building compiling",
+        "namespace functions session default differentiating random own_derivatives checking building compiling",
     ),
     ("vlad.manual", "public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),

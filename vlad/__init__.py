@@ -59,12 +59,12 @@ _HOMES = {
     "to_jax": "vlad.bridges.jax",
     "to_torch": "vlad.bridges.torch",
     "primitive": "vlad.python.stating",
-    "compile": "vlad.python.compiling",
+    "compile": "vlad.session.differentiating",
     "build": "vlad.session.building",
     **dict.fromkeys(("Checked", "CheckedLine", "check"), "vlad.session.checking"),
     **dict.fromkeys(("checkpointed", "custom_derivative", "stop_gradient"), "vlad.session.own_derivatives"),
     **dict.fromkeys(
-        ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"), "vlad.python.derivatives"
+        ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"), "vlad.session.differentiating"
     ),
 }
 

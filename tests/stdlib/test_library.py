@@ -45,7 +45,14 @@ def test_every_file_is_in_the_manual() -> None:
     library = the_library()
     files = {path.stem for path in (ROOT / "stdlib").glob("*.vlad")}
     public = {file for file in files if not all(map(is_internal, library.names_in(f"{file}.vlad")))}
-    own = {"python", "python-arrays", "python-changes", "python-modules", "python-structures"}
+    own = {
+        "python",
+        "python-arrays",
+        "python-changes",
+        "python-formats",
+        "python-modules",
+        "python-structures",
+    }
     assert public == set(LIBRARY) and files - public == own
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import math
 import sys
 from pathlib import Path
@@ -96,6 +97,39 @@ def test_structures_are_numbers_and_the_rest_is_fixed(names: dict[str, Any], tmp
         assert called(files, "shaped", [*numbers, *extra], 3) == [total, z, x]
     wanted = "shaped(double place_0_0, double place_0_1, double place_1, double weights_0, double weights_1, double *results);"
     assert wanted in (tmp_path / "shaped0.h").read_text()
+
+
+class Pair(NamedTuple):
+    left: float
+    right: list[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    by: float
+    label: str = "a"
+
+
+def test_numbers_in_dicts_and_records_are_parameters(tmp_path: Path) -> None:
+    names: dict[str, Any] = {}
+    text = (
+        "def f(p, q, s, k):\n"
+        "    return {'a': p['w'] * q.left + p[2][0] - p['tag y'], 'b': q.right[1] * s.by * k}\n\n\n"
+        "def g(p, x):\n    return p['w'] * x * x + p['b'][0]\n"
+    )
+    run(text, "records.py", names)
+    p, q, s = {"w": 2.0, 2: [3.0], "tag y": 5.0}, Pair(7.0, [11.0, 13.0]), Scale(17.0)
+    session = vlad.Session()
+    files = vlad.build(session.function(names["f"]), p, q, s, np.float64(19.0), path=tmp_path / "f.so")
+    wanted = "double p_w, double p_2_0, double p_tag_y, double q_left, double q_right_0, double q_right_1, double s_by, double k,"
+    assert wanted in Path(files[1]).read_text()
+    for shift in (0.0, 1.0):
+        numbers = [one + shift for one in (2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0)]
+        w, first, tag, left, _, second, by, k = numbers
+        assert called(files, "f", numbers, 2) == [w * left + first - tag, second * by * k]
+    g = session.function(names["g"])
+    files = vlad.build(vlad.grad(g, 0), {"w": 2.0, "b": [1.0]}, 3.0, path=tmp_path / "g.so")
+    assert called(files, "g_gradient", [2.0, 1.0, 4.0], 2) == [16.0, 1.0]
 
 
 def test_a_lambda_a_procedure_and_a_name(names: dict[str, Any], tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,9 +15,14 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from python_texts import run
 
 
+class Layer(NamedTuple):
+    w: float
+    b: list[float]
+
+
 def function_of(text: str, name: str = "f", session: vlad.Session | None = None) -> Any:
     """A function of a text, translated."""
-    names: dict[str, Any] = {"vlad": vlad, "np": np, "__name__": "checking"}
+    names: dict[str, Any] = {"vlad": vlad, "np": np, "Layer": Layer, "__name__": "checking"}
     run(text, "checked.py", names)
     return (session or vlad.Session()).function(names[name])
 
@@ -149,12 +154,16 @@ def order(f, n, x):
 def f(n, x):
     return order(lambda y: y ** 3, n, x)
 """
-    report = vlad.check(function_of(text), 2.0, 1.0)
+    assert vlad.check(function_of(text), 2.0, 1.0).compiled  # for this order
+    text = text.replace("def f(n, x):", "def f(orders, x):\n    n = orders[0]")
+    report = vlad.check(function_of(text), np.array([2.0]), 1.0)
+    with pytest.raises(vlad.VladError, match=str(report.reason)):
+        vlad.compile(function_of(text, session=vlad.Session(tier="compile")), np.array([2.0]), 1.0)
     assert not report.compiled and report.result == "not known"
     assert report.reason == "the order of its derivatives is not known before it runs"
     assert report.place == "checked.py:4:16" and report.hint is not None
     assert str(report).splitlines()[-2] == f"stays on tier 0: {report.reason}, at {report.place}"
-    assert function_of(text)(2.0, 1.0) == 6.0  # it runs all the same
+    assert function_of(text)(np.array([2.0]), 1.0) == 6.0  # it runs all the same
 
 
 def test_nothing_is_run() -> None:
@@ -176,3 +185,58 @@ def f(n):
     report = vlad.check(f, 5.0)
     assert report.result == "list[tuple[float, float | None]]"
     assert types(report)[4, "i"] == "float" and types(report)[6, "last"] == "float"
+
+
+def test_dicts_and_records_are_those_of_python() -> None:
+    text = """
+def f(p, x, k):
+    d = {"s": x, "l": p["layers"]}
+    d["t"] = {"a": x}
+    for one in p["layers"]:
+        x = x * one.w + one.b[0]
+    return Layer(x, [d["s"]]), {}
+"""
+    f = function_of(text)
+    report = vlad.check(f, {"layers": [Layer(1.0, [2.0])], 2: (3.0,)}, 1.0, "a")
+    assert (
+        report.parameters["p"]
+        == "dict[float | str, list[Layer(w: float, b: list[float] of 1)] of 1 | tuple[float]]"
+    )
+    shown = {one.name: one.type for one in report.lines}
+    assert shown["one"] == "Layer(w: float, b: list[float] of 1)"
+    assert shown["d"].startswith("{'s': float, 'l': list[Layer(") and shown["d"].endswith("of 1}")
+    assert report.result == "tuple[Layer(w: float, b: list[float] of 1), {}]"
+    assert vlad.check(function_of("def f(d):\n    return d['a'] * 2.0"), {"a": 1.0}).parameters == {
+        "d": "{'a': float}"
+    }
+
+
+@pytest.mark.any_compiler
+def test_what_compile_compiles_is_said_to_be_compiled() -> None:
+    text = """
+def f(n, x):
+    t = np.zeros(n)
+    t[0] = x
+    for i in range(1, n):
+        t[i] = t[i - 1] * x
+    return t[n - 1]
+
+def g(x):
+    total, xs = 0.0, []
+    while x < 100:
+        xs.append(x)
+        x = x * 2
+    return np.sum(np.array(xs))
+"""
+    session = vlad.Session(tier="compile")
+    for f, example in (
+        (function_of(text, "f", session), (4.0, 2.0)),
+        (function_of(text, "g", session), (3.0,)),
+    ):
+        for made in (
+            f,
+            vlad.grad(f, argnums=f.taken().count - 1),
+            vlad.hessian(f, argnums=f.taken().count - 1),
+        ):
+            vlad.compile(made, *example)
+            assert vlad.check(made, *example).compiled

@@ -114,6 +114,8 @@ REFUSED = [
     ("vlad.hessian(product)(a, 3.0)", "hessian by several", "argnums=0"),
     ("vlad.jvp(cube, a)", "this call", "tangents"),
     ("vlad.custom_derivative(cube)(a)", "this call", "reverse="),
+    ("vlad.custom_derivative(cube, forward=cube)(a)", "forward takes 2 arguments here, not (x)", "then their tangents"),
+    ("vlad.custom_derivative(cube, reverse=lambda x, s: x)(a)", "reverse takes 1 argument here, not (x, s)", "arguments"),
     ("list(map(vlad.grad, [cube]))", "vlad.grad as a value", "lambda"),
     ("[vlad.grad(g, argnums=1)(a, 2) for g in [lambda x, n: x * sum(x for _ in range(n))]]", "chosen", "lambda"),
     ("vlad.grad(lambda x, n: x * sum([x for _ in range(n)]), argnums=1)(a, 2)", "by a counter", "no derivative"),
@@ -274,3 +276,15 @@ def test_what_is_no_key_is_an_error() -> None:
     for key in (3, [1.0, 2.0], (1.0, 2.0, 3.0)):
         with pytest.raises(TypeError, match=r"vlad\.random\.key"):
             vlad.random.normal(key)  # type: ignore[arg-type]
+
+
+def test_rules_and_functions_that_do_not_fit_are_errors_at_once() -> None:
+    for f, rules in (
+        (lambda x: x, {"forward": lambda x: x}),
+        (lambda x, y: x, {"reverse": lambda x: x}),
+        (lambda x: x, {"forward": lambda x, dx, more: x}),
+        (lambda *x: x, {"forward": lambda x, dx: x}),
+        (lambda x, *, k=1.0: x, {"forward": lambda x, k, dx, dk: x}),
+    ):
+        with pytest.raises(ValueError, match="takes"):
+            vlad.custom_derivative(f, **rules)

@@ -6,7 +6,7 @@ compile/calling/policy.py decides what can be compiled, as for all procedures; h
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from vlad.compile.calling.policy import operands_of
 from vlad.data.errors import WrongOption
@@ -18,7 +18,7 @@ from vlad.python.derivatives import session_procedure
 def compile(f: P, *examples: Any, optimize: int | None = None, fast_math: bool | None = None) -> P:
     """Compile a procedure for arguments like the examples: the same structure, arrays of the same shapes and dtypes.
 
-    f          a procedure of a session, or a result of `vlad.grad` and the like
+    f          a procedure of a session, a Python function, or a result of `vlad.grad` and the like
     examples   the arguments of one call
     optimize   optimisation level of the C compiler, 0 to 3; by default the session's
     fast_math  whether it may reorder sums and products; by default the session's
@@ -27,7 +27,7 @@ def compile(f: P, *examples: Any, optimize: int | None = None, fast_math: bool |
     them. Raises VladError ("not-compiled") with the reason, now or on such a call, if that is impossible; WrongOption for an
     invalid option.
     """
-    session_procedure(f, "compiled")
+    f = cast("P", session_procedure(f, "compiled"))
     tiers = f.session.tiers
     if optimize not in (None, 0, 1, 2, 3):
         raise WrongOption("invalid-argument", f"optimize is one of 0, 1, 2, 3; not {optimize!r}")

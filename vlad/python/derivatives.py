@@ -11,7 +11,7 @@ its compiled code is found again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -379,6 +379,7 @@ def vjp(f: Procedure, *primals: Any) -> tuple[Any, Backpropagator]:
     """The value of `f` and its backpropagator: a procedure from a sensitivity of the value to the tuple of those of the
     arguments, or to the bare one for one argument. Raises VladError as `f` does.
     """
+    f = session_procedure(f)
     both = _derived(f, "vjp", Derived)
     apply, primals = both._apply, f.completed(primals, {})
     try:
@@ -408,11 +409,19 @@ def hvp(f: Procedure, primals: Any, tangents: Any) -> Any:
     return sensitivities[0] if len(points) == 1 else sensitivities
 
 
+# What makes procedures of plain Python functions: session/differentiating.py gives it.
+translated: Callable[[Any], Procedure] | None = None
+
+
 def session_procedure(f: Any, verb: str = "differentiated") -> Procedure:
-    """The argument as a procedure of a session. Raises VladError if it is none."""
+    """The argument as a procedure of a session, or a Python function as one of the process's session. Raises VladError if it is
+    neither.
+    """
     if isinstance(f, Procedure):
         return f
     of_python = isinstance(f, FunctionType)
+    if isinstance(f, FunctionType) and translated is not None:
+        return translated(f)
     raise VladError(
         "not-a-procedure",
         f"A procedure of a session is {verb}; this is a {type(f).__name__} of Python's",

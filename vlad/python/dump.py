@@ -77,12 +77,25 @@ def dumps(value: Any) -> str:
 
     Raises VladError if a part has no text: a Python object, or procedures of two sessions.
     """
-    session = session_of(value)
-    if session is None:
+    procedures = procedures_in(value)
+    if not procedures:
         with deep_recursion():
             return write_value(_value_of(value), None)
+    for one in procedures:
+        one.renewed()
+        refusal = one.refusal()
+        if refusal is not None:
+            raise refusal
+    session, of_python = procedures[0].session, {one._apply.is_of_python for one in procedures}
+    if len(of_python) > 1:
+        hint = "their arguments are converted in two ways: save them one by one"
+        raise _cannot_save("translated Python functions and other procedures together", hint)
     with session.limited(None), deep_recursion():
-        text: str = session.machine.guarded(lambda: write_value(_value_of(value), session))
+        text: str = session.machine.guarded(
+            lambda: _Writer(_Survey(_value_of(value), session), is_of_python=True in of_python).text(
+                _value_of(value)
+            )
+        )
         return text
 
 
@@ -93,15 +106,15 @@ def _value_of(value: Any) -> Value:
         raise _cannot_save(error.message, error.hint or "") from None
 
 
-def session_of(value: Any) -> Any:
-    """The session of the first procedure in a Python value; None if there is none."""
-    work = [value]
+def procedures_in(value: Any) -> list[Procedure]:
+    """The procedures in a Python value."""
+    found, work = [], [value]
     while work:
         item = work.pop()
         if isinstance(item, Procedure):
-            return item.session
+            found.append(item)
         work += reversed(parts_held(item))
-    return None
+    return found
 
 
 def plain_name(name: str) -> str:
@@ -335,12 +348,12 @@ def write_value(value: Value, session: Any, most_entries: float = math.inf) -> s
 class _Writer(Printer):
     """Entries in dependency order; only globals may be referred to before their entry."""
 
-    def __init__(self, reached: _Survey, most_entries: float) -> None:
+    def __init__(self, reached: _Survey, most_entries: float = math.inf, is_of_python: bool = False) -> None:
         super().__init__()
         self.reached = reached
         self.most_entries = most_entries
         self.taken |= RESERVED | reached.rows
-        self.entries: list[str] = []
+        self.entries: list[str] = ["(python)"] if is_of_python else []
         self.shared: dict[int, str] = {}  # names of values
         self.labelled: dict[Lambda, str] = {}
         self._labels: set[str] = set()

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -39,10 +40,12 @@ from vlad.core.nodes import (
 )
 from vlad.data.devices import CURRENT, current
 from vlad.data.errors import NoCounterpart, VladError
+from vlad.data.records import is_record, record_of
 from vlad.data.source import Source, Span
 from vlad.data.tensors import load_numpy, made
 from vlad.data.values import (
     NIL,
+    RECORDS,
     TRUE,
     UNSPECIFIED,
     ZERO,
@@ -50,6 +53,7 @@ from vlad.data.values import (
     Code,
     Global,
     String,
+    Symbol,
     Value,
     closure,
     list_of,
@@ -71,10 +75,12 @@ def loads(text: str, session: Any) -> Any:
     """
 
     def restored() -> Any:
-        value = read_value(text, session)
+        reader = _Reader(session, blank=False)
+        value = _read_by(reader, text)
         if not _is_tree(value):
             raise _wrong("a pair outside procedures is in two places", _beginning(text))
-        return to_python(value, session._calls)
+        calls = session._calls
+        return to_python(value, calls.of_python() if reader.is_of_python else calls)
 
     if not isinstance(text, str):
         raise NoCounterpart(
@@ -107,9 +113,13 @@ def read_value(text: str, session: Any, blank: bool = False) -> Value:
     """The value of a text, made in a session; tensors on the session's device. `blank`: it may have tensors without entries,
     which are zeros.
     """
-    before = CURRENT.set(session.machine.device)
+    return _read_by(_Reader(session, blank), text)
+
+
+def _read_by(reader: _Reader, text: str) -> Value:
+    before = CURRENT.set(reader.machine.device)
     try:
-        return _Reader(session, blank).text(text)
+        return reader.text(text)
     finally:
         CURRENT.reset(before)
 
@@ -139,6 +149,23 @@ def _head(syntax: Syntax) -> str:
     return ""
 
 
+def _expect_class(own: Symbol, syntax: Syntax) -> None:
+    """Raise VladError if a symbol is that of a class that is not imported: its instances could not be taken apart."""
+    module, _, path = own.name.removeprefix("%").rpartition(".")
+    if not own.name.startswith("%") or not module or own in RECORDS:
+        return
+    names = [path]
+    while module and module not in sys.modules:
+        module, _, first = module.rpartition(".")
+        names.insert(0, first)
+    kind: Any = sys.modules.get(module)
+    for one in names:
+        kind = getattr(kind, one, None)
+    if not isinstance(kind, type) or not is_record(kind) or record_of(kind).symbol is not own:
+        why = f"the class {own.name.removeprefix('%')} of Python's is not known here"
+        raise _wrong(why, syntax, "import its module before")
+
+
 def _word(syntax: Syntax, what: str) -> str:
     if not isinstance(syntax, Name):
         raise _wrong(f"{what} is a name", syntax)
@@ -158,6 +185,9 @@ class _Reader:
     def __init__(self, session: Any, blank: bool) -> None:
         self.session = session
         self.blank = blank
+        self.is_of_python = (
+            False  # are its procedures translated Python functions, whose arguments are converted for them?
+        )
         self.machine = session.machine
         self.family = session.machine.family()
         self.globals: dict[str, Global] = {}
@@ -209,6 +239,9 @@ class _Reader:
                 self._code(label, self._lambda(lambda_), entry)
             case "group":
                 self._group(entry)
+            case "python":
+                _items(entry, "the mark of Python functions", 1, 1)
+                self.is_of_python = True
             case _:
                 raise _wrong("an entry is a global, a value, a code or a group", entry)
 
@@ -490,6 +523,8 @@ class _Reader:
                 return (lambda parts: _zero(parts[0], syntax)), _items(syntax, "a zero", 2, 2)[1:]
             case "quote":
                 value: Value = symbol(_word(_items(syntax, "a symbol", 2, 2)[1], "a symbol"))
+                if self.is_of_python:
+                    _expect_class(value, syntax)
             case "tensor":
                 value = _tensor(syntax)
             case "blank" if self.blank:

@@ -12,8 +12,8 @@ from vlad.core.type_text import MOST_EQUAL, MOST_PARTS, TypeText, procedure_name
 from vlad.core.types import Cell, Type
 from vlad.core.types import found as cell_of
 from vlad.data.tensors import dtype_name
-from vlad.data.values import NIL, UNSPECIFIED, ZERO, Boolean, Role, String, Symbol
-from vlad.python.convert import NONE, TUPLE
+from vlad.data.values import NIL, RECORDS, UNSPECIFIED, ZERO, Boolean, Role, String, Symbol
+from vlad.python.convert import DICT, NONE, TUPLE
 
 FLOAT = "float"
 MOST_ALTERNATIVES = 4
@@ -42,6 +42,8 @@ class TypeWords(TypeText):
         found: list[Type] = []
         cells: list[Cell] = []
         work, ends = [self.types.canonical(type_)], False
+        if self._head(work[0]) is not None:
+            return None
         for one in work:  # grows during the loop
             if one.kind == "union":
                 cell = cell_of(one.of)
@@ -82,7 +84,49 @@ class TypeWords(TypeText):
             return self._text(type_.parts[0], depth)
         return f"function {procedure_name(type_.of)}"
 
+    def _head(self, type_: Type) -> Symbol | None:
+        """The symbol that the type of a dict or a record begins with; None for others."""
+        if type_.kind != "pair":
+            return None
+        first = self.types.canonical(type_.parts[0])
+        is_head = (
+            first.kind == "constant"
+            and type(first.of) is Symbol
+            and (first.of is DICT or first.of in RECORDS)
+        )
+        return first.of if is_head else None
+
+    def _record(self, head: Symbol, type_: Type, depth: int) -> str:
+        record, parts = RECORDS[head], []
+        for own in record.fields:
+            if type_.kind == "pair":
+                parts.append(f"{own}: {self._text(type_.parts[0], depth - 1)}")
+                type_ = self.types.canonical(type_.parts[1])
+        return f"{record.kind.__name__}({', '.join(parts)})"
+
+    def _dict(self, type_: Type, depth: int) -> str:
+        """`{'w': float}`; `dict[str, float]` if only a call knows the keys."""
+        pairs = [self.types.canonical(one) for one in self._elements(type_) or ()]
+        if any(pair.kind != "pair" for pair in pairs):
+            return "dict"
+        keys = [self.types.canonical(pair.parts[0]) for pair in pairs]
+        values = [self._text(pair.parts[1], depth - 1) for pair in pairs]
+        if self._ends_in_union(type_) or any(key.kind != "constant" for key in keys):
+            kinds = alternatives([self._key(key, depth) for key in keys])
+            return f"dict[{kinds}, {alternatives(values)}]" if pairs else "dict"
+        texts = [_constant_key(key) for key in keys]
+        return "{" + _counted([f"{key}: {value}" for key, value in zip(texts, values, strict=True)]) + "}"
+
+    def _key(self, type_: Type, depth: int) -> str:
+        return (
+            "str" if type_.kind == "constant" and type(type_.of) is Symbol else self._text(type_, depth - 1)
+        )
+
     def _sequence(self, type_: Type, depth: int) -> str:
+        head = self._head(type_)
+        if head is not None:
+            rest = self.types.canonical(type_.parts[1])
+            return self._dict(rest, depth) if head is DICT else self._record(head, rest, depth)
         elements = self._elements(type_)
         if elements is not None:
             text = self._list(elements, depth)
@@ -137,6 +181,13 @@ def _counted(parts: list[str]) -> str:
         count = len(list(equal))
         shown += [f"{text} ×{count}"] if count > MOST_EQUAL else [text] * count
     return ", ".join([*shown[:MOST_PARTS], "…"] if len(shown) > MOST_PARTS else shown)
+
+
+def _constant_key(type_: Type) -> str:
+    value = type_.of
+    if type(value) is Symbol:
+        return repr(value.name)
+    return repr(int(value)) if type(value) is float and value.is_integer() else _of_constant(type_)
 
 
 def _of_constant(type_: Type) -> str:

@@ -7,7 +7,8 @@ In: a procedure, or a translated Python function, and the arguments of a call.  
 from __future__ import annotations
 
 import os
-from types import FunctionType
+import re
+from collections.abc import Iterable
 from typing import Any
 
 from vlad.compile.emit.c_text import identifier
@@ -17,7 +18,7 @@ from vlad.data.errors import VladError, WrongOption
 from vlad.data.source import Source
 from vlad.data.tensors import is_array
 from vlad.data.values import Value
-from vlad.python.convert import Procedure, from_python, tuple_of
+from vlad.python.convert import Procedure, from_python, head_of, parts_of, tuple_of
 from vlad.python.derivatives import (
     Derived,
     Gradient,
@@ -26,6 +27,7 @@ from vlad.python.derivatives import (
     ValueAndGradient,
     session_procedure,
 )
+from vlad.session import differentiating  # noqa: F401 - it takes plain functions
 from vlad.session.files import Path
 from vlad.session.programs import write_built
 
@@ -50,8 +52,8 @@ def build(
 
     f            a translated Python function (`vlad.function`), a procedure of a session, or a result of `vlad.grad` and its kin
     example      the arguments of a call. Each number in them becomes a parameter of type double: `x` is `x`, a list `xs` of two
-                 is `xs_0` and `xs_1`. Whatever is no number keeps the value that it has here. A parameter with a default may be
-                 left out: it is a parameter in C all the same
+                 is `xs_0` and `xs_1`, a dict `p` with a key `w` is `p_w`. Whatever is no number keeps the value that it has
+                 here. A parameter with a default may be left out: it is a parameter in C all the same
     path         the library; the header has the same name with the suffix `.h`
     name         that of the function in C; by default the procedure's, with `_gradient` and the like
     derivatives  also export its derivatives, forward (`_jvp`) and reverse (`_vjp`)
@@ -59,10 +61,6 @@ def build(
 
     Returns the written files. Raises VladError with the reason if that is impossible.
     """
-    if isinstance(f, FunctionType):
-        from vlad.session.default import function  # made with the default session, as `vlad.function(f)`
-
-        f = function(f)
     f = session_procedure(f, "built")
     output = os.fspath(path)
     session = f.session
@@ -104,14 +102,16 @@ class _Names:
 
 def _expression(value: Any, name: str, names: _Names, values: list[Value], f: Procedure) -> str:
     """An argument as an expression of the language, made of parameters."""
-    if is_array(value):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)  # of NumPy's numbers, some are
+    if is_array(value) and not is_number:
         raise VladError(
             "not-exported",
             f"`{f.__name__}` cannot be exported: its argument {name} is an array",
             f.place(),
             hint="a function of a library takes numbers: pass a list of a few, and make the array in the function",
         )
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    given = from_python(value, f._apply)
+    if is_number:
         if len(names.given) == MOST_NUMBERS:
             raise VladError(
                 "not-exported",
@@ -119,15 +119,43 @@ def _expression(value: Any, name: str, names: _Names, values: list[Value], f: Pr
                 f.place(),
             )
         return names.add(name)
-    if type(value) in (list, tuple) and value:
-        parts = [_expression(part, f"{name}_{index}", names, values, f) for index, part in enumerate(value)]
-        if type(value) is list:
-            return f"(list {' '.join(parts)})"
-        return f"(cons* {' '.join(parts)}{_TUPLE_END if f._apply.is_of_python or len(parts) == 1 else ''})"
-    values.append(from_python(value, f._apply))
-    return f"c{len(values) - 1}"
+    parts = _parts(value)
+    if not parts:
+        values.append(given)
+        return f"c{len(values) - 1}"
+    own = [_expression(part, f"{name}_{_OTHERS.sub('_', key)}", names, values, f) for key, part in parts]
+
+    def constant(value: Value) -> str:
+        values.append(value)
+        return f"c{len(values) - 1}"
+
+    is_of_python = f._apply.is_of_python
+    if isinstance(value, dict):
+        pairs = parts_of(given[1] if is_of_python else given, len(own) + 1)[:-1]
+        own = [f"(cons {constant(pair[0])} {part})" for pair, part in zip(pairs, own, strict=True)]
+    if isinstance(value, list | dict):
+        made = f"(list {' '.join(own)})"
+    elif isinstance(value, tuple) or not is_of_python:
+        made = f"(cons* {' '.join(own)}{_TUPLE_END if is_of_python or len(own) == 1 else ''})"
+    else:
+        made = f"(list {' '.join(own)})"
+    return f"(cons {constant(given[0])} {made})" if is_of_python and head_of(given) is not None else made
 
 
+def _parts(value: Any) -> list[tuple[str, Any]]:
+    """The parts of an argument, with their names."""
+    if isinstance(value, dict):
+        return [(str(key), part) for key, part in value.items()]
+    if isinstance(value, list | tuple) and not hasattr(type(value), "_fields"):
+        return [(str(index), part) for index, part in enumerate(value)]
+    names: Iterable[str] = (
+        *getattr(type(value), "_fields", ()),
+        *getattr(type(value), "__dataclass_fields__", ()),
+    )
+    return [(name, getattr(value, name)) for name in names]
+
+
+_OTHERS = re.compile(r"[^A-Za-z0-9]+")  # than characters of names in C
 _TUPLE_END = " '%tuple"
 
 

@@ -32,7 +32,15 @@ class Calls:
         self.guards: Sequence[Guard] = ()
         # derivatives.py's: procedures, and those made from them
         self.derived: dict[Any, tuple[Value, Value]] = {}
+        self._of_python: Calls | None = None
         self._host: Any = None  # host.Host, made with the first procedure of a Python function
+
+    def of_python(self) -> Calls:
+        """The same for translated Python functions that were saved."""
+        if self._of_python is None:
+            self._of_python = Calls(self.session, self.unpickled)
+            self._of_python.is_of_python = True
+        return self._of_python
 
     def procedure(self, function: Callable[..., Any]) -> Value:
         """A Python function, or a primitive made of one, as a procedure of the session."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any
 
 from vlad.compile.programs.observe import Observation, observe
@@ -29,6 +28,7 @@ from vlad.python.derivatives import (
 )
 from vlad.python.functions import Function
 from vlad.python.type_words import FLOAT, TypeWords, alternatives
+from vlad.session import differentiating  # noqa: F401 - it takes plain functions
 from vlad.translate.source import Node, Text
 
 NEVER = "never returns"
@@ -110,10 +110,6 @@ def check(f: Any, *example: Any) -> Checked:
 
     Returns a `Checked`. Raises VladError if the function cannot be translated, or takes another number of arguments.
     """
-    if isinstance(f, FunctionType):
-        from vlad.session.default import function  # made with the default session, as `vlad.function(f)`
-
-        f = function(f)
     f = session_procedure(f, "checked")
     of = f
     while isinstance(of, Derived):

@@ -160,6 +160,7 @@ class Functions:
         self._done: dict[LinkedFunction, Translation | None] = {}
         self._current: LinkedFunction | None = None
         self.in_use: InUse = {}
+        self.effects: dict[int, Any] = {}
 
     def function(self, f: Any, options: Options | None = None) -> Function[..., Any]:
         """A Python function as a procedure."""
@@ -182,6 +183,10 @@ class Functions:
         return found
 
     # What a translation asks (expressions.Outside).
+
+    def lines_of(self, function: FunctionType) -> list[str]:
+        linked = self._linked.get((id(function), id(None)))
+        return (linked.lines if linked is not None else None) or lines_of(function)
 
     def use(self, record: Record) -> None:
         use(record, self.in_use)

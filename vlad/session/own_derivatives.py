@@ -17,6 +17,8 @@ from typing import Any, TypeVar, cast, overload
 from vlad.data.errors import WrongOption
 from vlad.python.functions import Function, Parameters, Result, python_function
 from vlad.session.default import function
+from vlad.translate.arguments import POSITIONAL
+from vlad.translate.derivatives import wrong_rule
 
 Value = TypeVar("Value")
 _serial = itertools.count(1)
@@ -46,7 +48,7 @@ def custom_derivative(f: Any = None, *, forward: Any = None, reverse: Any = None
     tangents. `reverse` takes the arguments, and returns the tuple of the result and a function from its sensitivity to that of
     the argument, or to the tuple of those of several. One of them is enough. The rules are translated functions, too, so there
     are higher derivatives; they are not checked. Usable as a decorator: `@vlad.custom_derivative(forward=rule)`. Raises
-    WrongOption if there is no rule, or if f or a rule is no function written in Python.
+    WrongOption if there is no rule, if one takes another number of arguments, or if f or a rule is no function written in Python.
     """
     if forward is None and reverse is None:
         raise WrongOption("invalid-argument", "custom_derivative takes a rule: forward= or reverse=")
@@ -55,6 +57,11 @@ def custom_derivative(f: Any = None, *, forward: Any = None, reverse: Any = None
     rules = {"forward": forward, "reverse": reverse}
     given = {key: _python(rule) for key, rule in rules.items() if rule is not None}
     text = ", ".join([f"{key}={key}_rule" for key in given])
+    count = len(inspect.signature(_python(f)).parameters)
+    for key, rule in given.items():
+        why = wrong_rule(key, inspect.signature(rule), count)
+        if why is not None:
+            raise WrongOption("invalid-argument", f"A rule of {_python(f).__name__}: {why[0]}", hint=why[1])
     names = {"custom_derivative": custom_derivative, **{f"{key}_rule": rule for key, rule in given.items()}}
     return _written(_python(f), f"custom_derivative(function, {text})", names)
 
@@ -76,6 +83,10 @@ def _python(f: Any) -> FunctionType:
 def _written(f: FunctionType, made: str, names: dict[str, Any]) -> Function[..., Any]:
     """The procedure of a function with the parameters of f that calls what an expression makes of it."""
     parameters = inspect.signature(f).parameters
+    for one in parameters.values():
+        if one.kind not in POSITIONAL:
+            message = f"{f.__name__}{inspect.signature(f)} takes more than arguments by place"
+            raise WrongOption("invalid-argument", message, hint="write its parameters one by one")
     own = f.__name__ if f.__name__.isidentifier() else "function_"
     given = ", ".join(parameters)
     text = f"def {own}({given}):\n    return {made}({given})\n"

@@ -35,6 +35,13 @@ class Arguments(Records):
             what = "`*` in this call" if isinstance(spread[0], ast.Starred) else "`**` in this call"
             raise self.refuse(what, spread[0], "write the arguments one by one")
 
+    def expect_by_place(self, node: ast.Call) -> None:
+        """Raise VladError if a call of a function of Python's has arguments by name."""
+        for keyword in node.keywords:
+            raise self.refuse(
+                f"{ast.unparse(node.func)} with arguments by name", keyword, "give them by place"
+            )
+
     def call_of(
         self, node: ast.Call, callee: Syntax, signature: inspect.Signature, default: Default, scope: Scope
     ) -> Syntax:
@@ -176,6 +183,16 @@ class Arguments(Records):
         else:
             none = name(self.fresh("none"), span)
             bindings.append((none, form(span, "%py-no-more", items, items)))
+
+
+def takes(signature: inspect.Signature, count: int) -> bool:
+    """Does a function take so many arguments by place?"""
+    parameters = signature.parameters.values()
+    by_place = [one for one in parameters if one.kind in POSITIONAL]
+    is_any = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    needed = [one for one in by_place if one.default is one.empty]
+    others = [one for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
+    return len(needed) <= count and (is_any or count <= len(by_place)) and not others
 
 
 def signature_in_text(node: Function) -> inspect.Signature:

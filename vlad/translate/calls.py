@@ -24,14 +24,15 @@ from vlad.translate.array_calls import SYNTAX, method_call, row_call, row_value,
 from vlad.translate.arrays import is_array_type, is_of_numpy, methods, numpy_syntax
 from vlad.translate.derivatives import MAKERS, Derivatives
 from vlad.translate.dicts import DICT_METHODS
-from vlad.translate.expressions import OTHER, TYPES, Scope, signature_of
+from vlad.translate.expressions import OTHER, REAL, TYPES, Scope, signature_of
+from vlad.translate.formats import joined
 from vlad.translate.known import FOLDED, Known, instead_of, known, public_name
 from vlad.translate.module_calls import MODULES, chained_lists
 from vlad.translate.numpy_table import METHODS_REFUSED
 from vlad.translate.reads import MISSING
 from vlad.translate.records import Given
 from vlad.translate.subscripts import subscript
-from vlad.translate.syntax import empty_list, form, is_atom, literal, name
+from vlad.translate.syntax import empty_list, form, is_atom, literal, name, string
 
 
 class Calls(Derivatives):
@@ -39,6 +40,9 @@ class Calls(Derivatives):
 
     def _subscript(self, node: ast.Subscript, scope: Scope) -> Syntax:
         return subscript(self, node, scope)
+
+    def _joinedstr(self, node: ast.JoinedStr, scope: Scope) -> Syntax:
+        return joined(self, node, scope)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Syntax:
         found = static_number(self, node, scope)
@@ -81,7 +85,7 @@ class Calls(Derivatives):
         if isinstance(value, functools.partial):
             return self.partial_call(node, value, scope)
         is_known_python = signature_of(value) is not None or (isinstance(value, type) and is_record(value))
-        if not is_known_python:
+        if not is_known_python and value not in (min, max):
             self.expect_plain(node)
         if isinstance(value, types.BuiltinFunctionType | type):
             special = SPECIAL.get(value) or MODULES.get(value)
@@ -126,6 +130,13 @@ class Calls(Derivatives):
             raise self.refuse(what, keyword, "give them by place")
         if count in found.procedures:
             operands = [self.argument(one, scope) for one in node.args]
+            if found.takes_numbers:
+                kinds = [self.kind(one) for one in node.args]
+                text = string(found.name, span)
+                operands = [
+                    one if kind == REAL else form(span, "%py-number-only", one, text)
+                    for one, kind in zip(operands, kinds, strict=True)
+                ]
             return form(span, found.procedures[count], *operands)
         if found.name in FOLDED and count > 2:
             procedure = found.procedures[2]
@@ -228,6 +239,10 @@ def _of_items(
         found = known(x.object_of(node.func, scope))
         if len(node.args) != 1 or node.keywords or not isinstance(node.args[0], ast.GeneratorExp):
             assert found is not None
+            if procedure != "%py-sum" and any(isinstance(one, ast.Starred) for one in node.args):
+                x.expect_by_place(node)
+                items = x._spread(node.args, empty_list(x.span(node)), scope)
+                return form(x.span(node), procedure, form(x.span(node), "%py-arguments", items))
             return x.known_call(node, found, scope)
         span, generator = x.span(node), node.args[0]
         if start is None or step is None:

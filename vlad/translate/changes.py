@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.conditions import Conditions
-from vlad.translate.expressions import NONE, OTHER, Emit, Scope
-from vlad.translate.names import CHANGING, at_function, root_of
+from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Scope
+from vlad.translate.names import CHANGING, TAKING, at_function, root_of
 from vlad.translate.reads import MISSING
 from vlad.translate.syntax import form, is_atom, name, quoted
 
@@ -25,6 +25,7 @@ METHODS = {
     "extend": {1: "%py-extended-by"}, "insert": {2: "%py-inserted"}, "clear": {0: "%py-cleared"},
     "reverse": {0: "%py-turned"}, "remove": {1: "%py-removed"}, "sort": {0: "%py-sorted-in-place"}, "fill": {1: "%py-filled"},
     "pop": {0: "%py-popped-last", 1: "%py-popped", 2: "%py-popped-or"},
+    "setdefault": {1: "%py-settled", 2: "%py-settled-as"},
 }  # fmt: skip
 AT = {"add": "+", "subtract": "-", "multiply": "*", "maximum": "max", "minimum": "min"}
 
@@ -90,7 +91,11 @@ class Changes(Conditions):
         span = self.span(node)
         root, path = self._path(node.target, scope)
         kept: list[Syntax] = [name(self.fresh("index"), span) for _ in path]
-        old = self._part_at(root, kept, scope, span)
+        is_item = len(path) == 1
+        if is_item:
+            old: Syntax = form(span, "%py-old-item", self._part_at(root, [], scope, span), kept[0])
+        else:
+            old = self._part_at(root, kept, scope, span)
         # Python changes a list, or an array, in a list, which others may have
         if self.has_shared_parts(root, node, len(path) + 1):
             container = self._part_at(root, kept[:-1], scope, span)
@@ -98,8 +103,10 @@ class Changes(Conditions):
         elif self.is_given(root, node, len(path) + 1):
             old = form(span, "%py-unchanged-list", old)
         value = self.expression(node.value, scope)
+        if is_item and self.kind(node.value) != REAL:
+            value = form(span, "%py-mask-operand", self._part_at(root, [], scope, span), kept[0], value)
         new = self.binary(node.op, old, value, (OTHER, self.kind(node.value)), node)
-        after = self._with_part(root, kept, new, scope, node, len(path))
+        after = self._with_part(root, kept, new, scope, node, len(path), "%py-with-increased")
         bindings: list[tuple[Syntax, Syntax]] = list(zip(kept, path, strict=True))
         return self.bound(bindings, self._renamed(root, after, scope, rest, span), span)
 
@@ -154,7 +161,14 @@ class Changes(Conditions):
         return form(span, "%py-part-at", before, form(span, "list", *path))
 
     def _with_part(
-        self, root: ast.Name, path: list[Syntax], value: Syntax, scope: Scope, node: ast.stmt, depth: int
+        self,
+        root: ast.Name,
+        path: list[Syntax],
+        value: Syntax,
+        scope: Scope,
+        node: ast.stmt,
+        depth: int,
+        of_item: str = "%py-with-item",
     ) -> Syntax:
         """A value with a changed part. `depth`: to which the lists in it must be its own."""
         self.expect_unshared(root, node)
@@ -164,7 +178,7 @@ class Changes(Conditions):
         if not path:
             return value
         if len(path) == 1:
-            return form(self.span(node), "%py-with-item", before, path[0], value)
+            return form(self.span(node), of_item, before, path[0], value)
         return form(self.span(node), "%py-with-part", before, form(self.span(node), "list", *path), value)
 
     # Methods.
@@ -179,7 +193,7 @@ class Changes(Conditions):
         root = root_of(node.value.func.value)
         if root is None or self.object_of(root, scope) is not MISSING:
             return None
-        if node.value.func.attr == "pop":
+        if node.value.func.attr in TAKING:
             return self.pop([], node.value, scope, rest, node)
         return self._changed_by_method(node.value, node.value.func, scope, rest, node)
 

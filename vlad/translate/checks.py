@@ -12,16 +12,8 @@ from vlad.reader.parser import Syntax
 from vlad.translate.calls import Calls
 from vlad.translate.derivatives import OPERATORS
 from vlad.translate.expressions import Scope
-from vlad.translate.inside import (
-    OF_ITEMS,
-    Inside,
-    copied_from,
-    end_of,
-    gone_through,
-    makes,
-    makes_parts,
-    start_of,
-)
+from vlad.translate.fresh import OF_ITEMS
+from vlad.translate.inside import Inside
 from vlad.translate.known import known, public_name
 from vlad.translate.names import (
     Function,
@@ -49,20 +41,24 @@ class Checks(Calls):
         see the later value.
         """
         inside = self.inside
+        if isinstance(node, ast.Lambda) and inside.is_stored(node) and not self._is_named(node):
+            self.expect_not_kept("", node, is_stored=True)
         kept_as = node.name if isinstance(node, ast.FunctionDef) else self._kept_as(node)
         if kept_as is None:
             return
         is_only_called = bool(kept_as) and inside.is_only_called(kept_as)
         for captured in sorted(free_in(node) & inside.names):
             for place in inside.places.get(captured, ()):
-                is_later = end_of(node) < start_of(place) and not isinstance(place, ast.FunctionDef)
+                is_later = self.inside.end(node) <= self.inside.start(place) and not isinstance(
+                    place, ast.FunctionDef
+                )
                 is_used = not is_only_called or kept_as in inside.liveness.after[inside.statements[place]]
                 if is_later and is_used:
                     hint = f"line {self.span(place).line} assigns it afterwards: give one of the two another name"
                     raise self.refuse(f"a function that captures {captured} here", node, hint)
         around = inside.around.get(node)
         while isinstance(around, ast.expr) and not kept_as:
-            if isinstance(around, ast.ListComp | ast.GeneratorExp):
+            if isinstance(around, ast.ListComp | ast.GeneratorExp | ast.DictComp):
                 own = {one for generator in around.generators for one in targets(generator.target)} & free_in(
                     node
                 )
@@ -72,6 +68,13 @@ class Checks(Calls):
                     )
                     raise self.refuse("a function of a comprehension's variable that is kept", node, hint)
             around = inside.around.get(around)
+
+    def _is_named(self, node: ast.Lambda) -> bool:
+        """Is it the value of a name? What happens to that decides."""
+        match self.inside.around.get(node):
+            case ast.Assign(targets=[*several]):
+                return all(isinstance(one, ast.Name) for one in several)
+        return False
 
     def _kept_as(self, node: ast.Lambda) -> str | None:
         """The variable that has a lambda, or what a function makes of it; None if it is called at once, or by what it is given
@@ -111,12 +114,23 @@ class Checks(Calls):
                 f"a change of {changed.id}, which belongs outside", node, "return the new value"
             )
         for had in sorted(self.inside.exchanged_with(changed.id)):
+            self.expect_no_default(had, node)
             sharing = self.inside.sharing(had, self.keeps_nothing_of)
             for one in sharing:
                 if not self.is_before(one, node, had):
                     continue
                 what = f"a change of {changed.id}, whose value line {self.span(one).line} shares"
                 raise self.refuse(what, node, "give it a value of its own by .copy()")
+
+    def expect_no_default(self, changed: str, node: ast.stmt) -> None:
+        """Raise VladError if the default of a parameter is changed, which Python keeps for the next call."""
+        if changed in self.inside.defaults and not self.is_made_before(node, changed):
+            hint = f"make the value inside: {changed}=None, and `if {changed} is None:`"
+            raise self.refuse(f"a change of {changed}, whose default all calls share", node, hint)
+
+    def is_made_before(self, node: ast.AST, changed: str) -> bool:
+        """Has a name surely a value of its own at a node?"""
+        return self._is_made_between(-1, self.inside.start(node), changed, 1)
 
     def expect_own_parts(self, root: ast.Name, node: ast.stmt, depth: int, before: Syntax) -> Syntax:
         """Raise VladError if something else may see a part of a value that is changed at a depth. What is a parameter must be an
@@ -140,7 +154,7 @@ class Checks(Calls):
     def is_given(self, root: ast.Name, node: ast.stmt, depth: int) -> bool:
         """Is a value that of a parameter, and no statement has given the name a value of its own?"""
         return root.id in parameters(self.inside.node) and not self._is_made_between(
-            (0, 0), start_of(node), root.id, depth
+            -1, self.inside.start(node), root.id, depth
         )
 
     def keeps_nothing_of(self, call: ast.Call) -> bool:
@@ -149,8 +163,8 @@ class Checks(Calls):
             operator = self.object_of(call.func.func, Scope({}))
             return public_name(operator) in OPERATORS
         function = self.object_of(call.func, Scope({}))
-        if function in (min, max):
-            return len(call.args) == 1
+        if function in (min, max, sum):  # which may return an argument, and a sum of nothing its start
+            return len(call.args) == 1 and not call.keywords
         found = known(function)
         return function in OF_ITEMS or (found is not None and found.keeps_nothing)
 
@@ -158,34 +172,38 @@ class Checks(Calls):
         """May a node run before a change, on the value that is changed? In one loop it may, wherever they stand, unless each turn
         makes a new value first. Otherwise a new value may be made between them.
         """
-        if self._is_made_between(start_of(one), start_of(change), changed, depth):
+        if self._is_made_between(self.inside.start(one), self.inside.start(change), changed, depth):
             return False
         common = [
             loop for loop in self.inside.loops.get(one, ()) if loop in self.inside.loops.get(change, ())
         ]
-        if common and not self._is_renewed(common[-1], min(start_of(one), start_of(change)), changed):
+        if common and not self._is_renewed(
+            common[-1], min(self.inside.start(one), self.inside.start(change)), changed
+        ):
             return True
-        return start_of(one) < start_of(change)
+        return self.inside.start(one) < self.inside.start(change)
 
-    def _is_made_between(
-        self, first: tuple[int, int], last: tuple[int, int], changed: str, depth: int
-    ) -> bool:
+    def _is_made_between(self, first: int, last: int, changed: str, depth: int) -> bool:
         """Does a statement, in no loop and under no condition, give a name a value of its own, to a depth?"""
         for statement in self.inside.body:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=bound)], value=value) if bound == changed:
-                    if first < end_of(statement) and start_of(statement) < last and makes_parts(value, depth):
+                    if (
+                        first < self.inside.end(statement)
+                        and self.inside.start(statement) < last
+                        and self.inside.fresh.makes_parts(value, depth)
+                    ):
                         return True
         return False
 
-    def _is_renewed(self, loop: ast.For | ast.While, place: tuple[int, int], changed: str) -> bool:
+    def _is_renewed(self, loop: ast.For | ast.While, place: int, changed: str) -> bool:
         """Does each turn of a loop give a name a value of its own before a place?"""
         for statement in loop.body:
             match statement:
-                case ast.Assign(targets=[ast.Name(id=bound)], value=value) if bound == changed and makes(
-                    value
+                case ast.Assign(targets=[ast.Name(id=bound)], value=value) if (
+                    bound == changed and self.inside.fresh.makes(value)
                 ):
-                    return start_of(statement) < place
+                    return self.inside.start(statement) < place
         return False
 
     def expect_not_kept(self, bound: str, node: Function, is_stored: bool = False) -> None:
@@ -193,6 +211,7 @@ class Checks(Calls):
         values of the last turn.
         """
         own = self.inside
+        is_stored = is_stored or own.is_stored_by_name(bound)
         for loop in own.loops.get(node, ()):
             changing = set(bound_in([loop])) & free_in(node) - {bound}
             if changing and (
@@ -207,9 +226,11 @@ class Checks(Calls):
         """
         has_keys = False
         listed_ = (
-            set() if makes(node.iter) and not isinstance(node.iter, ast.List) else gone_through(node.iter)
+            set()
+            if self.inside.fresh.makes(node.iter) and not isinstance(node.iter, ast.List)
+            else self.inside.fresh.gone_through(node.iter)
         )
-        copied = copied_from(node.iter) - listed_
+        copied = self.inside.fresh.copied_from(node.iter) - listed_
         for one in nodes_in(node.body):
             changed = changed_by(one)
             if changed is not None and changed.id in copied and changes_part(one):

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
-from vlad.translate.checks import Checks
 from vlad.translate.desugar import Capture, Positional, lifted
+from vlad.translate.effects import Effects
 from vlad.translate.expressions import TYPES, Emit, Scope
 from vlad.translate.names import captured_in
 from vlad.translate.syntax import form, name, quoted
 
 
-class Conditions(Checks):
+class Conditions(Effects):
     """The part of a translation that is about such conditions."""
 
     def values(self, names: Sequence[str], scope: Scope, span: Span) -> list[Syntax]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Keyword, Syntax
-from vlad.translate.arguments import signature_in_text
+from vlad.translate.arguments import signature_in_text, takes
 from vlad.translate.expressions import Outside, Scope, signature_of
 from vlad.translate.names import Function, counters, parameters
 from vlad.translate.partials import Partials
@@ -137,7 +137,7 @@ class Derivatives(Partials):
                 raise self.refuse("this argnums", one, f"the function takes {', '.join(names)}")
             number = value % len(names)
             own = self.own_function(given, scope)
-            if own is not None and names[number] in counters(own):
+            if own is not None and names[number] in counters(own, lambda one: self.object_of(one, scope)):
                 hint = f"{names[number]} counts the turns of a loop: it has no derivative"
                 raise self.refuse("a derivative by a counter", one, hint)
             found.append(number)
@@ -264,11 +264,20 @@ class Derivatives(Partials):
         result: list[Syntax] = [self._function(node.args[0], scope)]
         bindings = []
         for rule in sorted(rules):
+            self._expect_rule(rule, named[rule], count, scope)
             own = name(self.fresh(rule), span)
             bindings.append((own, self.expression(named[rule], scope)))
             made = self._forward_rule if rule == "forward" else self._reverse_rule
             result += [Keyword(rule, span), made(own, count, span)]
         return self.bound(bindings, form(span, "with-derivative", *result), span)
+
+    def _expect_rule(self, rule: str, node: ast.expr, count: int, scope: Scope) -> None:
+        """Raise VladError if a rule takes another number of arguments."""
+        own = self.own_function(node, scope)
+        signature = signature_of(self.object_of(node, scope)) if own is None else signature_in_text(own)
+        why = None if signature is None else wrong_rule(rule, signature, count)
+        if why is not None:
+            raise self.refuse(f"this rule of custom_derivative: {why[0]}", node, why[1])
 
     def _forward_rule(self, rule: Syntax, count: int, span: Span) -> Syntax:
         points, tangents = self._variables("x", count, span), self._variables("dx", count, span)
@@ -289,6 +298,16 @@ class Derivatives(Partials):
         unpacked = form(span, "%py-unpacked", form(span, rule, *points), _number(2, span))
         body = self.let([(form(span, "list", value, back), unpacked)], pair, span)
         return form(span, "lambda", _list(points, span), body)
+
+
+def wrong_rule(rule: str, signature: inspect.Signature, count: int) -> tuple[str, str] | None:
+    """What is wrong with the parameters of a rule of a function with so many arguments, and a hint; None if nothing is."""
+    wanted = 2 * count if rule == "forward" else count
+    if takes(signature, wanted):
+        return None
+    plural = "s" if wanted > 1 else ""
+    hint = "the arguments of the function" + (", then their tangents" if rule == "forward" else "")
+    return f"{rule} takes {wanted} argument{plural} here, not {signature}", hint
 
 
 def _list(items: Sequence[Any], span: Span) -> Form:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.data.errors import VladError
-from vlad.translate.names import COMPREHENSIONS, Function, changed_by, is_pop, root_of
+from vlad.translate.names import CHANGING, COMPREHENSIONS, Function, changed_by, is_pop, root_of
+from vlad.translate.nonlocals import Passing, with_passing
 
 Refuse = Callable[[str, ast.AST, str], VladError]
 
@@ -68,6 +69,7 @@ def lifted(node: ast.expr, refuse: Refuse) -> tuple[list[ast.Assign], ast.expr]:
 def desugared(node: Function, refuse: Refuse) -> Function:
     """The tree of a function, which is changed."""
     if isinstance(node, ast.FunctionDef):
+        with_passing(node)
         _Desugaring(refuse, node).block(node.body)
     return node
 
@@ -82,6 +84,7 @@ class _Desugaring:
         """Replace statements by those that express them."""
         found: list[ast.stmt] = []
         for statement in statements:
+            found += self.settled(statement)
             self.name_pops(statement)
             if isinstance(statement, ast.Match):
                 found += self.match(statement)
@@ -124,6 +127,30 @@ class _Desugaring:
         else:
             setattr(statement, field, lifting.of(getattr(statement, field)))
         return list(lifting.found)
+
+    def settled(self, statement: ast.stmt) -> list[ast.stmt]:
+        """What stands before `d.setdefault(k, e).append(x)`, which becomes `d[k].append(x)`."""
+        match statement:
+            case ast.Expr(
+                value=ast.Call(
+                    func=ast.Attribute(
+                        value=ast.Call(
+                            func=ast.Attribute(attr="setdefault", value=ast.Name() as owner),
+                            args=[key, _],
+                        ) as call
+                    ) as method
+                )
+            ) if method.attr in CHANGING:
+                before: list[ast.stmt] = []
+                if not isinstance(key, ast.Constant | ast.Name):
+                    own = self.fresh()
+                    before.append(_at(ast.Assign([_name(own, key, ast.Store())], key), key))
+                    call.args[0] = key = _name(own, key)
+                read = _at(ast.Name(owner.id, ast.Load()), owner)
+                again = _name(key.id, key) if isinstance(key, ast.Name) else key
+                method.value = _at(ast.Subscript(read, again, ast.Load()), call)
+                return [*before, _at(ast.Expr(call), call)]
+        return []
 
     def name_pops(self, statement: ast.stmt) -> None:
         """Assign each `xs.pop()` within an expression to a name of its own."""
@@ -297,9 +324,12 @@ class _Lifting:
         self.refuse = refuse
         self.found: list[ast.Assign] = []
         self.read: set[str] = set()
+        self.has_called = False
 
     def of(self, node: Any) -> Any:
         match node:
+            case Passing():
+                return self.of_passing(node)
             case ast.NamedExpr(target=target, value=value) if not isinstance(node, Capture):
                 value = (
                     self.of_pop(value) if isinstance(value, ast.Call) and is_pop(value) else self.of(value)
@@ -331,7 +361,24 @@ class _Lifting:
                         value[:] = [self.of(one) for one in value]
                     elif isinstance(value, ast.AST):
                         setattr(node, field, self.of(value))
+                self.has_called |= isinstance(node, ast.Call)
         return node
+
+    def of_passing(self, node: Passing) -> ast.expr:
+        """The result of a call that assigns variables: they get their values where the call stands."""
+        read, has_called = set(self.read), self.has_called
+        node.call.args = [self.of(one) for one in node.call.args]
+        for keyword in node.call.keywords:
+            keyword.value = self.of(keyword.value)
+        if has_called or read & set(node.names):
+            what = f"a call of {ast.unparse(node.call.func)} here, as it changes {', '.join(node.names)}"
+            raise self.refuse(what, node, "call it in a statement of its own before")
+        self.read, self.has_called = read, False
+        own = f"passed.{len(self.found) + 1}"
+        targets: list[ast.expr] = [_name(one, node, ast.Store()) for one in (own, *node.names)]
+        target = _at(ast.Tuple(targets, ast.Store()), node)
+        self.found.append(_at(ast.Assign([target], node.call), node))
+        return _name(own, node)
 
     def of_pop(self, call: ast.Call) -> ast.Call:
         """What is changed is not read, but nothing may have read it before."""
@@ -347,7 +394,7 @@ class _Lifting:
 
 
 def _assigns(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.NamedExpr) for one in ast.walk(node))
+    return any(isinstance(one, ast.NamedExpr | Passing) for one in ast.walk(node))
 
 
 def _at(node: Any, place: ast.AST) -> Any:

@@ -28,6 +28,7 @@ from vlad.reader.parser import Form, Syntax
 from vlad.translate.desugar import Computed, Given, Tested
 from vlad.translate.known import Known, instead_of, known, public_name
 from vlad.translate.names import Function
+from vlad.translate.nonlocals import Passing
 from vlad.translate.numpy_table import ATTRIBUTES
 from vlad.translate.reads import MISSING, Read
 from vlad.translate.refusals import outside, refused
@@ -71,6 +72,10 @@ class Outside(Protocol):
     """What a translation asks of the session that will evaluate it."""
 
     in_use: InUse
+    effects: dict[int, Any]  # what is known of functions (effects.py), by id
+
+    def lines_of(self, function: types.FunctionType) -> list[str]:
+        """The lines of the file of a function, when it was defined."""
 
     def use(self, record: Record) -> None:
         """Note that a record is in use."""
@@ -284,6 +289,10 @@ class Expressions(ABC):
     def _namedexpr(self, node: ast.NamedExpr, scope: Scope) -> Syntax:
         raise self.refuse("`:=` here", node, "assign in a statement of its own before")
 
+    def _passing(self, node: Passing, scope: Scope) -> Syntax:
+        what = f"a call of {ast.unparse(node.call.func)} here, as it changes {', '.join(node.names)}"
+        raise self.refuse(what, node, "call it in a statement of its own before")
+
     def _tuple(self, node: ast.Tuple, scope: Scope) -> Syntax:
         span = self.span(node)
         if any(isinstance(one, ast.Starred) for one in node.elts):
@@ -458,21 +467,6 @@ class Expressions(ABC):
     @abstractmethod
     def procedure(self, node: Function, scope: Scope) -> Syntax:
         """A nested function."""
-
-    def _joinedstr(self, node: ast.JoinedStr, scope: Scope) -> Syntax:
-        parts: list[Syntax] = []
-        for value in node.values:
-            if isinstance(value, ast.FormattedValue):
-                if value.format_spec is not None:
-                    raise self.refuse(
-                        "a format in an f-string", node, "round the number, or format the result"
-                    )
-                writes = value.conversion == ord("r")
-                text = self.expression(value.value, scope)
-                parts.append(form(self.span(value), "%py-written" if writes else "%py-text", text))
-            else:
-                parts.append(self.expression(value, scope))
-        return form(self.span(node), "string-append", *parts) if parts else string("", self.span(node))
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Syntax:
         value = self.object_of(node, scope)

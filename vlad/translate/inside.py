@@ -7,15 +7,14 @@ known to leave it so shares it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
+from vlad.translate.fresh import GOING_THROUGH, VIEWS, Fresh, has_slice
 from vlad.translate.names import (
     CHANGING,
     COMPREHENSIONS,
-    NOTHING,
     Function,
     Liveness,
-    Names,
     at_function,
     body_of,
     bound_by,
@@ -31,6 +30,8 @@ from vlad.translate.names import (
 class Inside:
     """What is known of the function whose statements are translated.
 
+    fresh      which expressions make values
+    defaults   the parameters whose defaults may change, as those of all calls are one value
     liveness   its live names
     places     for each name: the nodes that bind it
     loops      for each node in a loop: that loop and those around it
@@ -39,8 +40,10 @@ class Inside:
     changed_by_item  the names with an item that is assigned
     """
 
-    def __init__(self, node: Function) -> None:
+    def __init__(self, node: Function, fresh: Fresh, defaults: Collection[str] = ()) -> None:
         body = body_of(node)
+        self.fresh = fresh
+        self.defaults = defaults
         self.node = node
         self.body = body
         self.names = locals_of(node)
@@ -57,11 +60,17 @@ class Inside:
         self.loops: dict[ast.AST, tuple[ast.For | ast.While, ...]] = {}
         self.statements: dict[ast.AST, ast.stmt] = {}
         self.around: dict[ast.AST, ast.AST] = {}
+        self._starts: dict[ast.AST, int] = {}
+        self._ends: dict[ast.AST, int] = {}
         self._sharing: dict[
             str, list[ast.AST]
         ] = {}  # what `sharing` has found, as it goes through the whole function
         for statement in body:
             self._note(statement, (), statement)
+
+    def forget(self) -> None:
+        """What calls keep of their arguments is known better now."""
+        self._sharing.clear()
 
     def is_only_called(self, function: str) -> bool:
         """Is a function used in no other way than by calls?"""
@@ -70,6 +79,31 @@ class Inside:
             for statement in self.body
             for node in ast.walk(statement)
             if isinstance(node, ast.Name) and node.id == function and isinstance(node.ctx, ast.Load)
+        )
+
+    def is_stored(self, node: ast.AST) -> bool:
+        """May a value become part of a structure, or that of a name, as it is?"""
+        around = self.around.get(node)
+        while isinstance(around, ast.Tuple | ast.List | ast.Dict | ast.IfExp | ast.BoolOp | ast.Starred):
+            node, around = around, self.around.get(around)
+        match around:
+            case ast.Call(func=ast.Attribute(attr=method)):
+                return around.func is not node and method in CHANGING
+            case ast.Assign() | ast.AnnAssign() | ast.NamedExpr() | ast.AugAssign():
+                return True
+            case ast.ListComp() | ast.DictComp() | ast.comprehension() | ast.For() | ast.BinOp():
+                return True
+        return False
+
+    def is_stored_by_name(self, function: str) -> bool:
+        """The same of the value of a name."""
+        return any(
+            isinstance(node, ast.Name)
+            and node.id == function
+            and isinstance(node.ctx, ast.Load)
+            and self.is_stored(node)
+            for statement in self.body
+            for node in ast.walk(statement)
         )
 
     def is_called(self, variable: str) -> bool:
@@ -121,7 +155,7 @@ class Inside:
         changes = root.id in self.changed_by_item
         match self.statements.get(node):
             case ast.Assign(targets=[ast.Name(id=bound)]) | ast.AnnAssign(target=ast.Name(id=bound)):
-                changes = changes or (bound in self.changed_by_item and _has_slice(node.slice))
+                changes = changes or (bound in self.changed_by_item and has_slice(node.slice))
         return changes and self._is_kept(node, keeps_nothing)
 
     def keeps_rows(self, node: ast.Name, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
@@ -133,9 +167,7 @@ class Inside:
                 return value is node and self._keeps_any(targets(target), self.around[node], keeps_nothing)
             case ast.Starred():
                 return True
-            case ast.Call(func=ast.Name(id=called)) as call:
-                if called not in ("list", "tuple", "sorted", "reversed", "zip", "enumerate"):
-                    return False
+            case ast.Call() as call if self.fresh.is_call(call, *GOING_THROUGH):
                 around = self.around.get(call)
                 if isinstance(around, ast.For) and self._is_changed_in(node, around):
                     return True
@@ -221,7 +253,7 @@ class Inside:
                     ast.Assign(targets=[one], value=value)
                     | ast.AnnAssign(target=one, value=ast.expr() as value)
                 ):
-                    return one is node and makes_parts(value, depth)
+                    return one is node and self.fresh.makes_parts(value, depth)
             return False
         count, top = 0, node
         while isinstance(around := self.around[top], ast.Subscript) and around.value is top:
@@ -231,14 +263,16 @@ class Inside:
         if isinstance(top, ast.Subscript) and not isinstance(top.ctx, ast.Load):
             match self.around[top]:
                 case ast.Assign(targets=[one], value=value) if one is top:
-                    return count >= depth or makes_parts(value, depth - count)
+                    return count >= depth or self.fresh.makes_parts(value, depth - count)
                 case ast.AugAssign(value=value):
-                    return count + 1 >= depth or makes_parts(value, depth - count)
+                    return count + 1 >= depth or self.fresh.makes_parts(value, depth - count)
             return count >= depth
         match self.around[top]:
             case ast.Attribute(attr=method) as attribute:
                 call = self.around[attribute]
-                if method not in ("append", "insert", "extend"):
+                if method == "setdefault" and not isinstance(self.around.get(call), ast.Expr):
+                    return False
+                if method not in ("append", "insert", "extend", "setdefault"):
                     consumes = (
                         "pop",
                         "clear",
@@ -254,7 +288,11 @@ class Inside:
                     return method in consumes or (method == "copy" and count >= depth - 1)
                 deeper = depth - count - (method != "extend")
                 return isinstance(call, ast.Call) and (
-                    deeper < 1 or all(makes_parts(one, deeper) for one in call.args[method == "insert" :])
+                    deeper < 1
+                    or all(
+                        self.fresh.makes_parts(one, deeper)
+                        for one in call.args[method in ("insert", "setdefault") :]
+                    )
                 )
             case ast.Compare() | ast.UnaryOp() | ast.FormattedValue() | ast.Return() | ast.Expr():
                 return True
@@ -269,8 +307,7 @@ class Inside:
     def _reads_items(
         self, call: ast.Call, count: int, depth: int, keeps_nothing: Callable[[ast.Call], bool]
     ) -> bool:
-        is_length = isinstance(call.func, ast.Name) and call.func.id == "len"
-        return keeps_nothing(call) and (count >= depth - 1 or is_length)
+        return keeps_nothing(call) and (count >= depth - 1 or self.fresh.is_call(call, len))
 
     def _is_in_function(self, node: ast.AST) -> bool:
         around = self.around.get(node)
@@ -288,7 +325,9 @@ class Inside:
             case (
                 ast.Assign(targets=[one], value=value) | ast.AnnAssign(target=one, value=ast.expr() as value)
             ) if one is node:
-                return makes(value)
+                return self.fresh.makes(value) or self._is_given_back(value, node.id)
+            case ast.NamedExpr(target=one, value=value) if one is node:
+                return self.fresh.makes(value)
             case ast.Tuple(elts=elements) as target:
                 if self._is_exchange(target):
                     return True
@@ -296,8 +335,12 @@ class Inside:
                     case ast.Assign(targets=[_], value=ast.Tuple(elts=values)) if len(values) == len(
                         elements
                     ):
-                        return makes(values[[id(one) for one in elements].index(id(node))])
+                        return self.fresh.makes(values[[id(one) for one in elements].index(id(node))])
         return False
+
+    def _is_given_back(self, value: ast.AST, own: str) -> bool:
+        """Is a value the result of a call which is that of a name, or a new one?"""
+        return isinstance(value, ast.Call) and self.fresh.returns_own(value, own)
 
     def _is_read_only(self, node: ast.Name, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
         """Is a name read in a way that keeps nothing of its value?"""
@@ -325,9 +368,13 @@ class Inside:
             case ast.keyword():
                 return around.arg is None
             case ast.Call(func=function):
-                is_changed = at_function(around) is not None
-                return function is not node and (is_changed or keeps_nothing(around))
-            case ast.Attribute(attr=name_) if name_ in _VIEWS:
+                if function is node or at_function(around) is not None or keeps_nothing(around):
+                    return function is not node
+                match self.around.get(around):
+                    case ast.Assign(targets=[ast.Name(id=bound)]):
+                        return bound == node.id and self._is_given_back(around, bound)
+                return False
+            case ast.Attribute(attr=name_) if name_ in VIEWS:
                 call = self.around[around]  # a view that is kept would see later changes
                 user = self.around.get(call)
                 if isinstance(user, ast.Call):
@@ -356,17 +403,21 @@ class Inside:
                 return self._is_test(around)
         return False
 
+    def start(self, node: ast.AST) -> int:
+        """Its place in the order of evaluation, as the text has it; what stands for a part of it has the part's."""
+        return self._starts[node]
+
+    def end(self, node: ast.AST) -> int:
+        return self._ends[node]
+
     def _note(self, node: ast.AST, around: tuple[ast.For | ast.While, ...], statement: ast.stmt) -> None:
+        self._starts[node] = len(self._starts)
         self.loops[node], self.statements[node] = around, statement
         within = (*around, node) if isinstance(node, ast.For | ast.While) else around
         for child in ast.iter_child_nodes(node):
             self.around[child] = node
             self._note(child, within, child if isinstance(child, ast.stmt) else statement)
-
-
-def _has_slice(index: ast.expr) -> bool:
-    items = index.elts if isinstance(index, ast.Tuple) else [index]
-    return any(isinstance(one, ast.Slice) for one in items)
+        self._ends[node] = len(self._starts)
 
 
 def _changes_item(node: ast.AST) -> bool:
@@ -386,104 +437,12 @@ def _exchanged(node: ast.AST | None) -> set[str] | None:
     return None
 
 
-def start_of(node: ast.AST) -> tuple[int, int]:
-    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-
-
-def end_of(node: ast.AST) -> tuple[int, int]:
-    return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
-
-
-def copied_from(node: ast.expr) -> Names:
-    """The names whose items a loop goes through in a list of its own: `xs[:]`, `list(xs)`."""
-    match node:
-        case ast.Name():
-            return frozenset({node.id})
-        case ast.Subscript(value=value, slice=ast.Slice()):
-            return copied_from(value)
-        case ast.Call(
-            func=ast.Name(id="list" | "tuple" | "sorted" | "reversed" | "enumerate" | "zip"), args=arguments
-        ):
-            return NOTHING.union(*[copied_from(one) for one in arguments])
-    return NOTHING
-
-
-def gone_through(node: ast.expr) -> Names:
-    """The names whose values a loop may go through: not those that `range`, an index or arithmetic only reads."""
-    match node:
-        case ast.Name():
-            return frozenset({node.id})
-        case (
-            ast.Call(func=ast.Name(id="range" | "list" | "sorted" | "len" | "sum" | "dict" | "tuple"))
-            | ast.BinOp()
-            | ast.ListComp()
-        ):
-            return NOTHING
-        case ast.Call(func=ast.Attribute(value=value, attr=method)) if method in _VIEWS:
-            return gone_through(value)
-        case ast.Call():
-            return NOTHING.union(*[gone_through(one) for one in node.args])
-        case ast.Tuple() | ast.List():
-            return NOTHING.union(*[gone_through(one) for one in node.elts])
-        case ast.Subscript(value=value, slice=index):
-            return NOTHING if isinstance(index, ast.Slice) else gone_through(value)
-    return read_in(node)
-
-
-_MAKERS = (
-    "array",
-    "zeros",
-    "ones",
-    "full",
-    "arange",
-    "linspace",
-    "eye",
-    "zeros_like",
-    "ones_like",
-    "empty",
-    "empty_like",
-    "full_like",
-)  # of NumPy
 # Methods and attributes whose results have nothing of the value.
 _READING = frozenset(
     """get copy sum mean max min shape size ndim index count argmax argmin any all std var prod tolist item dot round astype
     cumsum cumprod trace flatten argsort ptp dtype""".split()  # noqa: SIM905
 )
-_VIEWS = ("keys", "values", "items")  # of a dict
-OF_ITEMS = (print, isinstance, range, enumerate, zip, reversed, sum, any, all, sorted, list, tuple, str, dict)
 _NESTED = (ast.FunctionDef, ast.Lambda, *COMPREHENSIONS)
-
-
-def makes(value: ast.expr) -> bool:
-    """Does an expression make a value of its own?"""
-    match value:
-        case ast.Dict() | ast.DictComp() | ast.Call(func=ast.Name(id="dict")):
-            return True
-        case ast.List() | ast.ListComp() | ast.BinOp() | ast.Constant() | ast.UnaryOp() | ast.Compare():
-            return True
-        case ast.Call(func=ast.Attribute(attr="copy")):
-            return True
-        case ast.Subscript(slice=index):  # of an array it is a view, which `keeps_part` notices
-            return _has_slice(index)
-        case ast.Call(func=ast.Name(id="list" | "sorted")):
-            return True
-        case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name_)) if name_ in _MAKERS:
-            return True
-    return False
-
-
-def makes_parts(value: ast.expr, depth: int) -> bool:
-    """Does an expression make a list, or an array, all lists in which are its own down to a depth?"""
-    if depth == 1:
-        return makes(value)
-    match value:
-        case ast.ListComp(elt=item):
-            return makes_parts(item, depth - 1)
-        case ast.List(elts=items) | ast.Dict(values=items):
-            return all(makes_parts(item, depth - 1) for item in items)
-        case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name_)):
-            return name_ in _MAKERS or name_ == "deepcopy"
-    return False
 
 
 def _is_read_only_within(node: ast.AST, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
@@ -495,7 +454,7 @@ def _is_read_only_within(node: ast.AST, shared: str, keeps_nothing: Callable[[as
             if isinstance(one, ast.Name) and one.id == shared:
                 reads = isinstance(around, ast.Subscript | ast.comprehension | ast.BinOp | ast.Compare)
                 if isinstance(around, ast.Attribute):
-                    reads = around.attr == "get" or (around.attr in _VIEWS and around in views)
+                    reads = around.attr == "get" or (around.attr in VIEWS and around in views)
                 if not reads and not (
                     isinstance(around, ast.Call) and around.func is not one and keeps_nothing(around)
                 ):

@@ -24,6 +24,7 @@ class Known:
     is_number   are its results reals, or arrays of numbers?
     is_real     are they reals?
     row         of a function whose arguments are bound by names; there are no `procedures` then
+    takes_numbers  are its arguments numbers, and no arrays?
     as_value    the procedure that stands for it where it is a value, if there is one for one number of arguments only
     """
 
@@ -32,6 +33,7 @@ class Known:
     is_number: bool = True
     is_real: bool = False
     row: Row | None = None
+    takes_numbers: bool = False
 
     @property
     def keeps_nothing(self) -> bool:
@@ -71,6 +73,7 @@ _MATH_ROWS = """
 prod %py-product-from .iterable .start=1
 isclose %py-close? .a .b .rel_tol=1e-09 .abs_tol=0
 """
+_OF_ITERABLES = ("fsum", "dist", "sumprod")
 _MATH_BOOLEANS = {"isnan": {1: "nan?"}, "isinf": {1: "infinite?"}, "isfinite": {1: "finite?"}}
 _OPERATOR: dict[str, dict[int, str]] = {
     "add": {2: "%py-add"}, "sub": {2: "-"}, "mul": {2: "%py-multiply"}, "truediv": {2: "%py-divide"}, "neg": {1: "-"},
@@ -144,7 +147,10 @@ def _table() -> dict[Any, Known]:
             prefix = "" if module is builtins else f"{module.__name__}."
             is_real = is_number and (module is math or name in ("len", "int", "float"))
             if hasattr(module, name):  # not in each version of Python
-                found[getattr(module, name)] = Known(prefix + name, procedures, is_number, is_real)
+                takes_numbers = module is math and name not in _OF_ITERABLES
+                found[getattr(module, name)] = Known(
+                    prefix + name, procedures, is_number, is_real, takes_numbers=takes_numbers
+                )
     for name, row in rows_of(_MATH_ROWS, "math.").items():
         found[getattr(math, name)] = Known(row.name, {}, is_number=name == "prod", row=row)
     return found

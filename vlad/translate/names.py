@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 Function = ast.FunctionDef | ast.Lambda
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
@@ -29,12 +30,15 @@ def arguments_of(node: Function) -> list[ast.arg]:
     return [*own.posonlyargs, *own.args, *rest, *own.kwonlyargs, *named]
 
 
-def counters(node: Function) -> set[str]:
-    """The parameters that are given to `range` as they are, so they are whole numbers in Python."""
+def counters(node: Function, object_of: Callable[[ast.AST], Any]) -> set[str]:
+    """The parameters that are given to `range` as they are, so they are whole numbers in Python. `object_of`: the value of a name
+    outside.
+    """
+    own = locals_of(node)
     found = {
         one.id
         for call in ast.walk(node)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
+        if isinstance(call, ast.Call) and read_in(call.func).isdisjoint(own) and object_of(call.func) is range
         for one in call.args
         if isinstance(one, ast.Name)
     }
@@ -83,8 +87,21 @@ def locals_of(node: Function) -> Names:
 
 
 CHANGING = frozenset(
-    ("append", "update", "extend", "insert", "pop", "sort", "reverse", "clear", "remove", "fill")
+    (
+        "append",
+        "update",
+        "extend",
+        "insert",
+        "pop",
+        "sort",
+        "reverse",
+        "clear",
+        "remove",
+        "fill",
+        "setdefault",
+    )
 )
+TAKING = ("pop", "setdefault")  # those with a result
 
 
 def root_of(node: ast.AST) -> ast.Name | None:
@@ -95,10 +112,10 @@ def root_of(node: ast.AST) -> ast.Name | None:
 
 
 def is_pop(node: ast.expr) -> bool:
-    """Is it `xs.pop(…)`?"""
+    """Is it `xs.pop(…)`, or `d.setdefault(…)`?"""
     match node:
-        case ast.Call(func=ast.Attribute(attr="pop", value=value)):
-            return root_of(value) is not None
+        case ast.Call(func=ast.Attribute(attr=method, value=value)):
+            return method in TAKING and root_of(value) is not None
     return False
 
 
@@ -123,8 +140,8 @@ def changed_by(node: ast.AST) -> ast.Name | None:
             if at_function(call) is not None:
                 return root_of(call.args[0])
             return root_of(value) if method in CHANGING else None
-        case ast.Assign(value=ast.Call(func=ast.Attribute(attr="pop", value=value))):
-            return root_of(value)
+        case ast.Assign(value=ast.Call(func=ast.Attribute(attr=method, value=value))):
+            return root_of(value) if method in TAKING else None
     return None
 
 
@@ -135,8 +152,8 @@ def changes_part(node: ast.AST) -> bool:
             return True
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Subscript()))):
             return True
-        case ast.Assign(value=ast.Call(func=ast.Attribute(attr="pop", value=ast.Subscript()))):
-            return True
+        case ast.Assign(value=ast.Call(func=ast.Attribute(attr=method, value=ast.Subscript()))):
+            return method in TAKING
     return False
 
 

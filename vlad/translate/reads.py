@@ -27,3 +27,13 @@ class Read:
         if self.names is None:
             return self.cell, self.value
         return (self.names, self.key) if self.value is MISSING else (self.names, self.key, self.value)
+
+    def is_current(self) -> bool:
+        """Has the name still this value?"""
+        if self.cell is None:
+            assert self.names is not None
+            return self.names.get(self.key, MISSING) is self.value
+        try:
+            return self.cell.cell_contents is self.value
+        except ValueError:
+            return self.value is MISSING

@@ -18,7 +18,7 @@ OUTSIDE: dict[type[ast.AST], tuple[str, str]] = {
     ast.Global: ("`global`", "return the new value"),
     ast.Import: ("`import`", "import at the top of the file"),
     ast.ImportFrom: ("`import`", "import at the top of the file"),
-    ast.Nonlocal: ("`nonlocal`", "return the new value"),
+    ast.Nonlocal: ("this `nonlocal`", "only call the function, by its name, or return the new value"),
     ast.Try: ("`try`", "test before: errors end the call"),
     ast.With: ("`with`", "open files and locks outside of the function"),
     ast.Yield: ("`yield`", "return a list"),

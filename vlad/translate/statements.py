@@ -9,14 +9,18 @@ follows stands in tail position inside of it, so that `return`, `break` and `con
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FunctionType
 
 from vlad.data.source import Span
+from vlad.data.tensors import is_array
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.changes import Changes, Rest
 from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Outside, Scope
+from vlad.translate.fresh import Fresh
 from vlad.translate.inside import Inside
 from vlad.translate.iterations import listed
 from vlad.translate.names import (
@@ -50,6 +54,15 @@ class Exits:
     end: Emit
 
 
+def _changeable_defaults(function: FunctionType) -> frozenset[str]:
+    """The parameters of a function with a list, a dict or an array as default."""
+    return frozenset(
+        one.name
+        for one in inspect.signature(function).parameters.values()
+        if isinstance(one.default, list | dict) or is_array(one.default)
+    )
+
+
 class Statements(Changes):
     """The translation of one Python function: `procedure`."""
 
@@ -59,6 +72,12 @@ class Statements(Changes):
         self._locals: list[frozenset[str]] = [frozenset()]
         self._exits: list[Exits] = []
         self._appending = {}
+        self._in_progress, self._followed, self._effects_inside = {}, set(), {}
+        self._fresh_values = Fresh(
+            lambda node: self.object_of(node, Scope({})),
+            lambda name: bool(self.with_name(name)),
+            self.returns_own,
+        )
 
     @property
     def locals_(self) -> frozenset[str]:
@@ -77,6 +96,17 @@ class Statements(Changes):
 
     # Functions.
 
+    @contextmanager
+    def entered(self, node: Function) -> Iterator[Inside]:
+        own = Inside(node, self._fresh_values, () if self._inside else _changeable_defaults(self.function))
+        self._inside.append(own)
+        self._locals.append(self._locals[-1] | own.names)
+        try:
+            yield own
+        finally:
+            self._inside.pop()
+            self._locals.pop()
+
     def procedure(self, node: Function, scope: Scope) -> Syntax:
         """A function as a lambda, in the scope around it."""
         arguments, span = node.args, self.span(node)
@@ -87,19 +117,15 @@ class Statements(Changes):
                     raise self.refuse(
                         "this default inside", default, "a nested function has constants as defaults"
                     )
-        own = Inside(node)
         before = self.kinds, self._exits, self._appending
-        self._inside.append(own)
-        self._locals.append(self._locals[-1] | own.names)
-        self._exits, self._appending = [], {}
-        self.kinds = self._kinds(own)
-        names = []
-        for argument in arguments_of(node):
-            names.append(name(self.own_name(argument.arg), self.span(argument)))
-            scope = scope.bind(argument.arg, self.own_name(argument.arg))
-        body = self.block(own.body, scope, Rest(lambda _: quoted(NONE, span), is_small=True))
-        self._inside.pop()
-        self._locals.pop()
+        with self.entered(node) as own:
+            self._exits, self._appending = [], {}
+            self.kinds = self._kinds(own)
+            names = []
+            for argument in arguments_of(node):
+                names.append(name(self.own_name(argument.arg), self.span(argument)))
+                scope = scope.bind(argument.arg, self.own_name(argument.arg))
+            body = self.block(own.body, scope, Rest(lambda _: quoted(NONE, span), is_small=True))
         self.kinds, self._exits, self._appending = before
         return form(span, "lambda", Form(tuple(names), None, span), body)
 
@@ -316,6 +342,7 @@ class Statements(Changes):
         kinds = self.kind(reads), self.kind(node.value)
         left, right = self.variable(reads, scope), self.expression(node.value, scope)
         if kinds[0] != REAL and node.target.id in self.inside.names:
+            self.expect_no_default(node.target.id, node)
             shared = self.inside.sharing(node.target.id, self.keeps_nothing_of)
             if any(self.is_before(one, node, node.target.id) for one in shared):
                 left = form(span, "%py-own", left)

@@ -81,7 +81,7 @@ def translation(
         tuple(whole.captured),
         tuple(whole.reads.values()),
         span,
-        frozenset(counters(node)),
+        frozenset(counters(node, lambda one: whole.object_of(one, Scope({})))),
         tuple(whole.refusals),
     )
 

@@ -19,7 +19,7 @@ import zlib
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from vlad.compile.analysis.sizes import Shapes, Sizes, shapes_of, sizes_between
 from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
@@ -497,41 +497,64 @@ def compile_call(
     the operands whose shapes do not matter. `early`: a call waits for it, so that a long text need not be optimised; then there
     is a `later`. Raises Unbounded or Unavailable; NotKept if it must be in the cache (`only_kept`) and is not.
     """
+
+    def compiled(given: tuple[Value | Tree, ...], longest: int, sizes: Sizes) -> Compiled | Launched:
+        options = optimize, fast_math, zeros_distinct, sizes, only_kept, early and not is_narrow()
+        made = with_room(_compile, machine, f, given, longest, *options)
+        made.shapes = shapes_of(given)
+        return made
+
+    found, places = in_each_way(machine, f, operands, compiled, variants, fixed, trees, earlier, only_kept)
+    found.fixed = places
+    return found
+
+
+Made = TypeVar("Made")
+
+
+def in_each_way(
+    machine: Machine,
+    f: Value,
+    operands: tuple[Value, ...],
+    make: Callable[[tuple[Value | Tree, ...], int, Sizes], Made],
+    variants: int = 0,
+    fixed: Places = (),
+    trees: Container[int] = (),
+    earlier: Sequence[Shapes] = (),
+    only_kept: bool = False,
+) -> tuple[Made, Places]:
+    """What `make` returns for the operands of a call, the length up to which lists are unrolled, and the sizes; and the positions
+    of the numbers that had to be constants. Tries what it takes, in order, until nothing is unbounded; parameters as of
+    `compile_call`. Raises Unbounded.
+    """
     with deep_recursion():
         known: dict[int, int] = {}
         chains = [longest_chain(x, known) for index, x in enumerate(operands) if index not in trees]
         length = max(chains, default=0)
     *first, last = lengths(length, variants)
 
-    def compiled(places: Places, of_numbers: bool = False) -> Compiled | Launched:
+    def made(places: Places, of_numbers: bool = False) -> Made:
         given = tuple([Tree(x) if n in trees else x for n, x in enumerate(with_fixed(operands, places))])
         sizes = replace(sizes_between(earlier, given), of_numbers=of_numbers)
-        options = optimize, fast_math, zeros_distinct, sizes, only_kept, early and not is_narrow()
         for limit in first:
             with contextlib.suppress(Unbounded):
-                return with_shapes(given, with_room(_compile, machine, f, given, limit, *options))
-        return with_shapes(given, with_room(_compile, machine, f, given, last, *options))
-
-    def with_shapes(given: tuple[Value | Tree, ...], found: Compiled | Launched) -> Compiled | Launched:
-        found.shapes = shapes_of(given)
-        return found
+                return make(given, limit, sizes)
+        return make(given, last, sizes)
 
     if not set(fixed) <= set(whole_numbers(operands)):
         fixed = ()
     try:
-        found = compiled(fixed)
+        return made(fixed), fixed
     except Unbounded as unbounded:
         if not unbounded.for_number:
             raise
         fixed = _shaping(machine, f, operands, last, fixed, only_kept)
         try:
-            found = compiled(fixed, of_numbers=not fixed)
+            return made(fixed, of_numbers=not fixed), fixed
         except Unbounded:
             if fixed:
                 raise
             raise unbounded from None
-    found.fixed = fixed
-    return found
 
 
 def _shaping(

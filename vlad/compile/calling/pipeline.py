@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from vlad.compile.analysis.abstract_interpreter import Instance
 from vlad.compile.analysis.fixpoint import Analysis
@@ -50,7 +51,7 @@ def made(
     """The unit of the best attempt. `zeros_distinct`: as of `attempts` in analysis/strategy.py; `sizes`: of those operands whose
     lengths the code does not depend on. Raises Unbounded."""
 
-    def attempt(strategy: Strategy) -> tuple[Unit, Settled]:
+    def attempt(strategy: Strategy, own: Sizes) -> tuple[Unit, Settled]:
         unit = Unit(machine, code, environment, operands, strategy, own)
         if strategy.unroll and unit.text.count("\n") > MOST_UNROLLED_LINES:
             raise NotWorthwhile(TOO_LONG)
@@ -58,9 +59,22 @@ def made(
         unit.interface = replace(unit.interface, zeros_distinct=settled.zeros_distinct)
         return unit, settled
 
+    return best_with_sizes(attempt, longest, zeros_distinct, sizes)
+
+
+Made = TypeVar("Made")
+
+
+def best_with_sizes(
+    attempt: Callable[[Strategy, Sizes], tuple[Made, Settled]],
+    longest: int = LONGEST_CHAIN,
+    zeros_distinct: int | None = None,
+    sizes: Sizes | None = None,
+) -> Made:
+    """The result of the best attempt, with as many sizes as can be; parameters as of `made`. Raises Unbounded."""
     own = sizes or Sizes()
     try:
-        return best(attempt, longest, zeros_distinct=zeros_distinct)
+        return best(lambda strategy: attempt(strategy, own), longest, zeros_distinct=zeros_distinct)
     except Unbounded:
         fewer = own.with_lists
         if fewer is None:
@@ -69,7 +83,7 @@ def made(
         if resized.is_needed and any(size.is_late for size in resized.values):
             raise Unsettled(UNKNOWN_LENGTH, for_number=True) from None
         fewer = own.with_values(resized.values)
-    return made(machine, code, environment, operands, longest, zeros_distinct, fewer)
+    return best_with_sizes(attempt, longest, zeros_distinct, fewer)
 
 
 def settles(

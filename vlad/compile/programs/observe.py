@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.abstract_interpreter import Env, Result
 from vlad.compile.analysis.fixpoint import Analysis
+from vlad.compile.analysis.sizes import Sizes, sizes_in_unions
 from vlad.compile.analysis.specialize import Specializer
-from vlad.compile.analysis.strategy import Settled, Strategy, best, fit
-from vlad.compile.ir.refusals import GROWING, TO_BOUND, Unbounded, Unsettled
-from vlad.compile.passes.order import has_thin, improved
+from vlad.compile.analysis.strategy import Settled, Strategy, fit
+from vlad.compile.analysis.trees import Tree
+from vlad.compile.calling.executable import in_each_way
+from vlad.compile.calling.pipeline import MOST_UNROLLED_STATEMENTS, TOO_LONG, best_with_sizes
+from vlad.compile.ir.refusals import GROWING, TO_BOUND, NotWorthwhile, Unbounded, Unsettled
+from vlad.compile.passes.order import has_thin, improved, size
 from vlad.compile.programs.check import certain, endings, mistakes, why_never
 from vlad.control.frame_stack import with_room
+from vlad.core.extents import Resized
 from vlad.core.nodes import Binding, Call, WrittenName
 from vlad.core.types import Known, TooLarge, Type, Types
 from vlad.data.errors import VladError
@@ -98,15 +104,21 @@ def observe(
     environment = f[1 : 1 + len(code.environment)]
     latest: list[_Observing] = []
 
-    def attempt(strategy: Strategy) -> tuple[Observation, Settled]:
+    def attempt(
+        values: tuple[Value | Tree, ...], strategy: Strategy, sizes: Sizes
+    ) -> tuple[Observation, Settled]:
         analysis = _Observing(machine, strategy)
+        analysis.shapes = sizes.shapes
+        analysis.sizes = sizes if machine.device == "cpu" else None
         latest[:] = [analysis]
         found = Observation(analysis.types, [analysis.argument_type(one) for one in arguments])
-        given = tuple([analysis.argument_type(operand) for operand in operands])
+        given = tuple([analysis.argument_type(operand) for operand in values])
         fields = tuple([analysis.value(value).type for value in environment])
         try:
             with deep_recursion():
                 root = with_room(lambda: analysis.solve(code, fields, given))
+                if fixed := sizes_in_unions(analysis.types, root.operands):
+                    raise Resized({size: size.now for size in fixed})
                 specializer = Specializer(analysis)
                 program = specializer.entry(root, environment)
         except (TooLarge, RecursionError):
@@ -123,12 +135,17 @@ def observe(
             if not endless:
                 found.errors += certain(failures)
         settled = fit(program, analysis.types)
+        if strategy.unroll and size(program) > MOST_UNROLLED_STATEMENTS:
+            raise NotWorthwhile(TOO_LONG)
         if has_thin(program):
             improved(program, specializer.layout)
         return found, settled
 
-    try:
-        observation = best(attempt)
+    def observed(given: tuple[Value | Tree, ...], longest: int, sizes: Sizes) -> Observation:
+        return best_with_sizes(partial(attempt, given), longest, None, sizes)
+
+    try:  # as a call is compiled
+        observation, _ = in_each_way(machine, f, operands, observed)
     except Unbounded as unbounded:
         (analysis,) = latest
         observation = Observation(analysis.types, [analysis.argument_type(one) for one in arguments])

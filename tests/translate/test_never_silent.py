@@ -1,0 +1,184 @@
+"""What vlad cannot do as Python does it is an error at translation: never another result.
+
+Each text is a module with a function f of no arguments, compared with plain Python: it is refused, or has the same result.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import operator
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import vlad
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from python_texts import run
+
+NUMBERS = itertools.count()
+
+# Definitions and the lines of f, separated by `; ` and `|`, as in test_aliases.py. A first part before `::` stands outside of f.
+REFUSED = """
+def list(x): return x:: a = [1.]; b = list(a); b.append(2.); return a
+def sorted(x): return x:: a = [1.]; b = sorted(a); b.append(2.); return a
+def dict(x): return x:: a = {"a": 1.}; b = dict(a); b["b"] = 2.; return a
+def array(x): return x|class M:|    array = staticmethod(array):: a = np.zeros(2); b = M.array(a); b[0] = 2.; return a
+:: list = lambda x: x; a = [1.]; b = list(a); b.append(2.); return a
+:: def sorted(x): return x|a = [1.]; b = sorted(a); b.append(2.); return a
+:: a = [1.]; b = sum([], a); b.append(2.); return a
+def g(xss, start): return sum(xss, start):: a = [1.]; b = g([], a); b.append(2.); return a
+:: a = [1.]; s = 0.|for x in sum([], a):|    s += x|    if s < 5.:|        a.append(x)|return s
+def f2(x, acc=[]):|    acc.append(x)|    return acc:: return [f2(1.), f2(2.)]
+def f2(x, acc={}):|    acc["a"] = x|    return acc:: return f2(1.)
+def f2(x, acc=np.zeros(2)):|    acc += x|    return acc:: return f2(1.)
+def f2(x, *, acc=[]):|    acc.append(x)|    return sum(acc):: return f2(1.) + f2(2.)
+def push(xs, x): xs.append(x)|def f2(x, acc=[]):|    push(acc, x)|    return x:: return f2(1.)
+def fill(x): x[0] = 1.:: x = np.zeros(3); fill(x); return x
+def fill(x): x[0] = 1.|def fill2(y): fill(y):: x = np.zeros(3); fill2(x); return x
+def fill(x): x[0] = 1.:: x = np.zeros(3); fill(x=x); return x
+def fill(n, x): x[0] = n:: x = np.zeros(3); fill(*[1., x]); return x
+def fill(x): x[0] = 1.:: x = np.zeros((2, 2)); fill(x[1]); return x
+def fill(x): x[0] = 1.:: x = np.zeros((2, 2)); fill(x.T); return x
+def fill(x): x[0] = 1.:: x = [[0.], [0.]]; fill(x[1]); return x
+def fill(x): x[0] = 1.:: x = [[0.], [0.]]|for r in x:|    fill(r)|return x
+def fill(x): x[0] = 1.:: x = [[0.], [0.]]; [fill(r) for r in x]; return x
+def fill(x): x[0] = 1.:: x = [[0.], [0.]]; map(fill, x); return x
+def fill(x): x[0] = 1.:: x = np.zeros(2); g = fill; g(x); return x
+def fill(x): x[0] = 1.:: x = np.zeros(2); g = functools.partial(fill, x); g(); return x
+def fill(x): x[0] = 1.|def same(x): return x:: x = np.zeros(2); fill(same(x)); return x
+def bump(x):|    x += 1.|    return x:: x = np.zeros(2); y = bump(x); return x, y
+def bump(x):|    x += 1.|    return x:: x = np.zeros(2)|for _ in range(2):|    y = bump(x)|return y
+def bump(x):|    x += 1.|    return x:: rows = [np.zeros(2)]; ys = list(map(bump, rows)); return rows
+def bump(x):|    x += 1.|    return x:: x = np.zeros(2); return bump(x) + x
+def bump(x):|    x += 1.|    return x:: x = np.zeros(2); return [bump(x) for _ in range(2)]
+TABLE = [1.]|def push(xs): xs.append(1.):: push(TABLE); return TABLE
+:: def put(v): v.append(1.)|xs = []; put(xs); return xs
+:: put = lambda v: v.append(1.)|xs = []; put(xs); return xs
+def last(xs): return xs.pop():: xs = [1., 2.]; return [last(xs), last(xs)]
+def down(xs, n):|    if n > 0:|        xs.append(n)|        down(xs, n - 1):: xs = []; down(xs, 2); return xs
+def e(xs, n):|    if n > 0:|        o(xs, n - 1)|def o(xs, n):|    xs.append(n)|    e(xs, n - 1):: xs = []; e(xs, 3); return xs
+class A(NamedTuple):|    v: float|    def put(self, xs): xs.append(self.v):: xs = []; A(1.).put(xs); return xs
+def put(rows, row): rows.append(row):: row = [1.]; put([], row); row.append(2.); return row
+def rows(x): return [r for r in x]:: x = np.zeros((2, 2)); rs = rows(x); x[0, 1] = 5.; return rs
+def part(x): return x[1:]:: x = np.zeros(2); y = part(x); x[1] = 5.; return y
+def part(x):|    y = x[1:]|    return y:: x = np.zeros(2); y = part(x); x[1] = 5.; return y
+def pick(x, n):|    y = [0.]|    if n > 0:|        y = x|    return y:: x = [1.]; y = pick(x, 1); x.append(2.); return y
+def wrap(x): return [x]:: x = [1.]; y = wrap(x); x.append(2.); return y
+:: x = [1.]; (y := x).append(2.); return x, y
+:: fs = []|for i in range(3):|    def g(): return i|    fs.append(g)|return [h() for h in fs]
+:: fs = []|for i in range(3):|    fs = fs + [lambda: i]|return [h() for h in fs]
+:: fs = {}|for i in range(3):|    fs[i] = lambda: i|return [h() for h in fs.values()]
+:: fs = []|for i in range(3):|    fs.append((i, lambda: i))|return [h() for _, h in fs]
+:: return {i: (lambda: i) for i in range(3)}[0]()
+:: n = 0.|def a():|    nonlocal n|    n += 1.|    return n|x = 1. if n > 5. else a()|return x, n
+:: n = 0.|def a():|    nonlocal n|    n += 1.|    return n|return [a() for _ in range(3)]
+:: n = 0.|def a():|    nonlocal n|    n += 1.|    return n|g = a; g(); return n
+:: n = 0.|def a():|    nonlocal n|    n += 1.|    return n|n += a(); return n
+:: n = [0.]; m = n|def a():|    nonlocal n|    n.append(1.)|a(); return n, m
+:: n = [0.]; k = [5.]|def a():|    nonlocal n|    n = k|a(); n.append(1.); return n, k
+:: d = {"a": [1.]}; x = d.setdefault("a", []); x.append(2.); return d
+:: d = {"a": [1.]}; x = d.setdefault("a", []); d["a"].append(2.); return d, x
+:: d = {}; x = [1.]; d.setdefault("a", x).append(2.); return x, d
+:: xs = [1., 2., 3.]; xs[::2] = [7.]; return xs
+:: x = np.ones(2); return math.atan2(x, 1.)
+:: x = np.ones(2); return math.sin(x)
+:: return max(*[1.])
+:: x = np.array([1., 2.]); x[x > 1] += np.array([1.]); return x
+def keep(x):|    ys = []|    ys.append(x)|    return ys:: x = [1.]; y = keep(x); x.append(2.); return y
+"""
+SAME = """
+def fill(x):|    x[0] = 1.|    return x:: return fill(np.zeros(2))
+def fill(x):|    x[0] = 1.|    return x:: x = np.zeros(2); return fill(x)
+def fill(x):|    x[0] = 1.|    return x:: x = np.zeros(2); x = fill(x); x[1] = 3.; return x
+def fill(x):|    x[0] = 1.|    return x:: x = np.zeros(2); y = fill(x.copy()); return x, y
+def fill(x):|    x = x.copy()|    x[0] = 1.|    return x:: x = np.zeros(2); y = fill(x); return x, y
+def step(x, dt):|    x += dt|    return x:: x = 1.; y = step(x, 2.); return x, y
+def step(x, dt):|    x += dt|    return x:: x = np.zeros(2)|for _ in range(3):|    x = step(x, 2.)|return x
+def step(x, dt):|    x += dt|    return x:: return [step(v, 1.) for v in [1., 2.]]
+def step(x):|    x += 1.|    return x:: return list(map(step, [1., 2.]))
+def made(n):|    xs = []|    for i in range(n):|        xs.append(i * 1.)|    return xs:: ys = made(3); ys.append(7.); return ys
+def mean(xs): return sum(xs) / len(xs):: xs = [1., 2.]; m = mean(xs); xs.append(m); return xs
+def f2(x, acc=None):|    if acc is None:|        acc = []|    return acc + [x]:: return f2(1.) + f2(2.)
+:: n = 0.|def inc(k):|    nonlocal n|    n += k|    return n|a = inc(2.)|b = inc(3.)|return a, b, n
+:: n = 0.|def inc():|    nonlocal n|    n += 1.|    return n|for i in range(3):|    inc()|return inc() + inc() * 10., n
+:: n = 0.|def a():|    nonlocal n|    n += 1.|    return n < 5.|while a():|    pass|return n
+:: n = 0.|def visit(k):|    nonlocal n|    n += k|    if k > 0.:|        visit(k - 1.)|visit(3.)|return n
+:: n = 0.|def a():|    nonlocal n|    def b():|        nonlocal n|        n += 1.|    b()|    n *= 2.|a(); a(); return n
+:: n = 0.|def inc():|    nonlocal n|    n += 1.|def peek():|    return n|inc(); x = peek(); inc(); return x, peek()
+:: n = 0.|def a(k=1., *more, z=0.):|    nonlocal n|    n += k + z + len(more)|a(); a(1., 2.); a(z=4.); a(*[1., 2.]); return n
+:: n = 0.|def a(x):|    nonlocal n|    if x > 0.:|        return 5.|    n = x|r = a(1.); q = a(-1.); return r, q, n
+:: d = {}|for w in ["a", "b", "a"]:|    d.setdefault(w, []).append(len(d))|return d.setdefault("z", 1.), d
+:: xs = [1., 2., 3.]; return max(*xs), min(*xs), max(0., *xs), max(*[[1., 5.], [2.]])
+:: xs = [1., 2., 3., 4.]; xs[::2] = [7., 8.]; xs[::-1] = xs; return xs
+:: x = np.array([1., -2., 3.]); x[x > 0] **= 0.5; x[x < 0] += 5.; return x
+:: x = np.array([1, 2, 3], dtype=int); x[x > 1] += 5; return x
+:: x = [1., 2.]|match x:|    case [a, *b]:|        b.append(a)|        return x, b
+:: x = 2.675; return f"{x:.2f} {x:8.1f} {-x:<8.0f}. {x:+.3f} {x:.1%} {x:08.3f} {x * 1000:,.2f} {'ab':>4} {3:03d} {x:.15f}"
+:: return math.sin(True), math.atan2(1., 2.), math.floor(2.5)
+def fact(n, so_far):|    if n < 1.:|        return so_far|    return fact(n - 1., so_far + [n]):: return fact(3., [])
+from builtins import list as listed:: a = [1.]; b = listed(a); b.append(2.); return [a, b]
+from numpy import zeros as nil:: a = nil(2); a[0] = 1.; return a
+:: a = np.copy(np.zeros(2)); b = np.copy(a); b[0] = 1.; return [a, b]
+:: a = [1.]; b = sum([[1.], [2.]], [3.]); return [a, b]
+"""
+
+
+def function(text: str) -> Any:
+    outside, _, body = text.partition("::")
+    lines = body.strip().replace("; ", "|").split("|")
+    whole = (
+        outside.replace("|", "\n")
+        + "\ndef f():\n"
+        + "\n".join(["    " + one.rstrip() for one in lines])
+        + "\n"
+    )
+    names: dict[str, Any] = {
+        "np": np,
+        "math": math,
+        "vlad": vlad,
+        "functools": functools,
+        "operator": operator,
+        "NamedTuple": NamedTuple,
+        "__name__": "silent",
+    }
+    run(whole, f"silent{next(NUMBERS)}.py", names)
+    return names["f"]
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, list | tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return isinstance(b, dict) and list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
+    return bool(a == b)
+
+
+@pytest.fixture(scope="module")
+def session() -> vlad.Session:
+    return vlad.Session(tier="evaluate")
+
+
+def _cases(texts: str) -> list[str]:
+    return [one for one in texts.split("\n") if one]
+
+
+@pytest.mark.parametrize("text", _cases(REFUSED))
+def test_what_differs_from_python_is_refused(text: str, session: vlad.Session) -> None:
+    with pytest.raises(vlad.VladError) as caught:
+        session.function(function(text))()
+    assert caught.value.code in ("not-translated", "python-exception") and caught.value.span is not None
+
+
+@pytest.mark.parametrize("text", _cases(SAME))
+def test_the_result_is_that_of_python(text: str, session: vlad.Session) -> None:
+    expected = function(text)()
+    found = session.function(function(text))()
+    assert same(expected, found), (expected, found)

@@ -1,0 +1,481 @@
+"""What calls of Python functions do to their arguments: which they change in place, and which their results share.
+
+In: calls.  Out: errors where Python's caller would see a change, which here it does not: an argument that is changed must be a
+value of the caller's own that is not read again. What only may be an array, as x of `x += 1`, is tested when it runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from vlad.data.errors import VladError
+from vlad.reader.parser import Form, Syntax
+from vlad.translate.arguments import signature_in_text
+from vlad.translate.arrays import is_of_numpy
+from vlad.translate.checks import Checks
+from vlad.translate.desugar import Computed, desugared
+from vlad.translate.expressions import Scope
+from vlad.translate.inside import Inside
+from vlad.translate.known import known, public_name
+from vlad.translate.names import COMPREHENSIONS, Function, changed_by, nodes_in, parameters
+from vlad.translate.reads import MISSING, Read
+from vlad.translate.source import node_of
+from vlad.translate.syntax import form, name
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """changed   the parameters that a function changes in place, and whether it surely does: `x += 1` changes arrays only
+    returned  the parameters whose values its result may be; None if it may be another value that something has
+    kept      the parameters whose values something else may have afterwards
+    """
+
+    changed: Mapping[str, bool]
+    returned: frozenset[str] | None
+    kept: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """An effect of a function outside, and the names outside that decided it."""
+
+    function: FunctionType
+    effect: Effect
+    reads: tuple[tuple[str, Read], ...]
+
+
+# Methods whose results are numbers, or arrays of their own.
+NUMERIC = frozenset(
+    """copy sum mean max min argmax argmin any all std var prod dot round astype cumsum cumprod
+    trace""".split()  # noqa: SIM905
+)
+NOTHING_KNOWN = Effect({}, None, frozenset())
+
+
+class Effects(Checks):
+    """The part of a translation that is about effects of calls."""
+
+    _inside: list[Inside]
+    _in_progress: dict[int, Effect]  # what is assumed of the functions whose effects are being found
+    _followed: set[str]
+    _effects_inside: dict[Function, Effect]
+    _is_differentiated = False  # is a function the operand of a derivative, whose arguments are values?
+
+    def entered(self, node: Function) -> AbstractContextManager[Inside]:
+        """What is known of a function inside, as long as it is the innermost."""
+        raise NotImplementedError
+
+    # Effects.
+
+    def effects_of(self, call: ast.Call) -> list[tuple[Effect, inspect.Signature, int]]:
+        """The effects of the functions that a call may call, as far as they are written in Python; their signatures, and how many
+        parameters are given otherwise.
+        """
+        found: list[tuple[Effect, inspect.Signature, int]] = []
+        node = self._function_inside(call.func)
+        if node is not None:
+            return [(self._effect_inside(node), signature_in_text(node), 0)]
+        value = self.object_of(call.func, Scope({}))
+        if value is not MISSING:
+            before = len(value.args) if isinstance(value, functools.partial) else 0
+            function = written(value.func if isinstance(value, functools.partial) else value)
+            if function is not None:
+                before += inspect.ismethod(getattr(value, "python", value))
+                found.append((self._effect(function), inspect.signature(function), before))
+        elif isinstance(call.func, ast.Attribute):
+            for record in self.with_name(call.func.attr):
+                method = inspect.getattr_static(record.kind, call.func.attr, None)
+                function = written(method)
+                if function is not None:
+                    before = int(not isinstance(method, staticmethod))
+                    found.append((self._effect(function), inspect.signature(function), before))
+        return found
+
+    def _function_inside(self, called: ast.AST) -> Function | None:
+        """The function inside that is called; None if it is not known."""
+        if isinstance(called, ast.Lambda):
+            return called
+        if not isinstance(called, ast.Name):
+            return None
+        for inside in reversed(self._inside):
+            if called.id in inside.names:
+                places = inside.places.get(called.id, [])
+                if len(places) == 1 and called.id not in parameters(inside.node):
+                    (place,) = places
+                    if isinstance(place, ast.FunctionDef):
+                        return place
+                    statement = inside.statements.get(place)
+                    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda):
+                        return statement.value
+                return None
+        return None
+
+    def _effect(self, function: FunctionType) -> Effect:
+        """The effect of a function outside. A function that calls itself has the least one."""
+        decided = self.outside.effects.get(id(function))
+        if isinstance(decided, Decided) and all(read.is_current() for _, read in decided.reads):
+            self.reads.update(decided.reads)
+            return decided.effect
+        if id(function) in self._in_progress:
+            return self._in_progress[id(function)]
+        is_outermost = not self._in_progress
+        self._in_progress[id(function)] = Effect({}, frozenset(), frozenset())
+        try:
+            while True:
+                assumed = self._in_progress[id(function)]
+                effect, reads = self._found(function)
+                if effect == assumed:
+                    break
+                self._in_progress[id(function)] = effect
+        finally:
+            del self._in_progress[id(function)]
+        noted = tuple(
+            [(f"{key} of {function.__qualname__} {id(function)}", read) for key, read in reads.items()]
+        )
+        self.reads.update(noted)
+        if is_outermost:
+            self.outside.effects[id(function)] = Decided(function, effect, noted)
+        return effect
+
+    def _found(self, function: FunctionType) -> tuple[Effect, dict[str, Read]]:
+        other = self.another(function)
+        if other is None:
+            return NOTHING_KNOWN, {}
+        whole, node = other
+        whole._in_progress = self._in_progress
+        try:
+            return whole._effect_inside(desugared(node, whole.refuse)), whole.reads
+        except VladError:  # its translation raises it
+            return NOTHING_KNOWN, whole.reads
+
+    def another(self, function: FunctionType) -> tuple[Effects, Function] | None:
+        """The translation of another function, and its tree; None if its text is not known."""
+        try:
+            node, text = node_of(function, self.outside.lines_of(function))
+        except VladError:
+            return None
+        return type(self)(function, text, self.outside), node
+
+    def _effect_inside(self, node: Function) -> Effect:
+        """The effect of a function whose tree is known here."""
+        if id(node) in self._in_progress:
+            return self._in_progress[id(node)]
+        if node not in self._effects_inside:
+            is_outermost = not self._in_progress
+            effect = self._found_inside(node)
+            if not is_outermost:
+                return effect
+            self._effects_inside[node] = effect
+        return self._effects_inside[node]
+
+    def _found_inside(self, node: Function) -> Effect:
+        self._in_progress[id(node)] = Effect({}, frozenset(), frozenset())
+        try:
+            with self.entered(node) as own:
+                while True:
+                    effect = self._effect_of_body(node, own)
+                    if effect == self._in_progress[id(node)]:
+                        return effect
+                    self._in_progress[id(node)] = effect
+        finally:
+            del self._in_progress[id(node)]
+
+    def _effect_of_body(self, node: Function, own: Inside) -> Effect:
+        own.forget()
+        changed: dict[str, bool] = {}
+        given = set(parameters(node))
+        for place in nodes_in(own.body):
+            root = changed_by(place)
+            if root is not None:
+                self._note(changed, root.id, True, place, given)
+            elif isinstance(place, ast.AugAssign) and isinstance(place.target, ast.Name):
+                self._note(changed, place.target.id, False, place, given)
+            elif isinstance(place, ast.Call):
+                for argument, is_sure in self._changed_arguments(place):
+                    if isinstance(argument, ast.Name):
+                        self._note(changed, argument.id, is_sure, place, given)
+        kept: set[str] = set()
+        for one in given:
+            if any(not self._is_returned(at, own) for at in own.sharing(one, self.keeps_nothing_of)):
+                kept.add(one)
+        returns = [
+            one.value for one in nodes_in(own.body) if isinstance(one, ast.Return) and one.value is not None
+        ]
+        return Effect(changed, self._shared_by_all(returns, own, given), frozenset(kept))
+
+    def _note(
+        self, changed: dict[str, bool], own: str, is_sure: bool, node: ast.AST, given: set[str]
+    ) -> None:
+        for one in self.inside.exchanged_with(own) & given:
+            if not self.is_made_before(node, one):
+                changed[one] = changed.get(one, False) or is_sure
+
+    @staticmethod
+    def _is_returned(node: ast.AST, own: Inside) -> bool:
+        around = own.around.get(node)
+        while isinstance(around, ast.Tuple | ast.List | ast.Dict | ast.IfExp):
+            around = own.around.get(around)
+        return isinstance(around, ast.Return)
+
+    def _shared_by(self, value: ast.expr, own: Inside, given: set[str]) -> frozenset[str] | None:
+        """The parameters whose values a value may be, or have as a part; None if it may be another one that something has. A part
+        of an array is a view of it.
+        """
+        match value:
+            case (
+                ast.Tuple(elts=parts)
+                | ast.List(elts=parts)
+                | ast.BoolOp(values=parts)
+                | ast.Dict(values=parts)
+            ):
+                return self._shared_by_all(parts, own, given)
+            case ast.IfExp(body=yes, orelse=no):
+                return self._shared_by_all([yes, no], own, given)
+            case ast.ListComp(elt=item):
+                return self._shared_by(item, own, given)
+            case ast.BinOp() | ast.Constant() | ast.UnaryOp() | ast.Compare() | ast.JoinedStr():
+                return frozenset()
+            case ast.Name(id=variable) if variable in own.names:
+                return self._shared_by_name(variable, own, given)
+            case ast.Call(func=function):
+                if own.fresh.makes_array(value) or self._is_number(value):
+                    return frozenset()
+                if (
+                    isinstance(function, ast.Attribute)
+                    and function.attr in NUMERIC
+                    and not self.with_name(function.attr)
+                ):
+                    return frozenset()
+                return self._shared_by_call(value, own, given)
+        return None
+
+    def _is_number(self, call: ast.Call) -> bool:
+        found = known(self.object_of(call.func, Scope({})))
+        return found is not None and found.is_number and found.keeps_nothing
+
+    def _shared_by_all(
+        self, values: Sequence[ast.expr], own: Inside, given: set[str]
+    ) -> frozenset[str] | None:
+        result: frozenset[str] = frozenset()
+        for one in values:
+            found = self._shared_by(one, own, given)
+            if found is None:
+                return None
+            result |= found
+        return result
+
+    def _shared_by_name(self, variable: str, own: Inside, given: set[str]) -> frozenset[str] | None:
+        if variable in self._followed:  # by a loop: what else it is decides
+            return frozenset()
+        shared = own.sharing(variable, self.keeps_nothing_of)
+        if any(isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) for one in shared):
+            return None
+        if variable not in given and any(not self._is_returned(one, own) for one in shared):
+            return None
+        values: list[ast.expr] = []
+        for place in own.places.get(variable, ()):
+            match own.statements[place]:
+                case ast.Assign(value=value) | ast.AugAssign(value=value):
+                    values.append(value)
+                case ast.Expr(value=ast.Call(args=arguments)):
+                    values += arguments
+                case _:
+                    return None
+        self._followed.add(variable)
+        found = self._shared_by_all(values, own, given)
+        self._followed.discard(variable)
+        return None if found is None else found | ({variable} & given)
+
+    def _shared_by_call(self, call: ast.Call, own: Inside, given: set[str]) -> frozenset[str] | None:
+        effects = self.effects_of(call)
+        if not effects:
+            return None
+        result: set[str] = set()
+        for effect, signature, before in effects:
+            if effect.returned is None:
+                return None
+            for name_, argument in _bound(call, signature, before):
+                if name_ in effect.returned:
+                    found = self._shared_by(argument, own, given)
+                    if found is None:
+                        return None
+                    result |= found
+        return frozenset(result)
+
+    # What calls change.
+
+    def _changed_arguments(self, call: ast.Call) -> Iterator[tuple[ast.expr, bool]]:
+        """The arguments that a call changes in place, and whether it surely does."""
+        for effect, signature, before in self.effects_of(call):
+            for own, argument in _bound(call, signature, before):
+                if own in effect.changed:
+                    yield argument, effect.changed[own]
+
+    def keeps_nothing_of(self, call: ast.Call) -> bool:
+        if super().keeps_nothing_of(call):
+            return True
+        effects = self.effects_of(call)
+        return bool(effects) and all(not one.kept and one.returned == frozenset() for one, _, _ in effects)
+
+    def returns_own(self, call: ast.Call, given: str | None = None) -> bool:
+        """Is the result of a call a value that nothing else has, or that a name had which is given?"""
+        effects = self.effects_of(call)
+        for effect, signature, before in effects:
+            if effect.returned is None or effect.kept:
+                return False
+            for own, argument in _bound(call, signature, before):
+                is_given = isinstance(argument, ast.Name) and argument.id == given
+                if own in effect.returned and not (is_given or self.inside.fresh.makes(argument)):
+                    return False
+        return bool(effects)
+
+    def _call(self, node: ast.Call, scope: Scope) -> Syntax:
+        if self.object_of(node.func, scope) is functools.partial and node.args:
+            function = self._function_inside(node.args[0])
+            elsewhere = written(self.object_of(node.args[0], scope))
+            if function is not None:
+                self._expect_value(self._effect_inside(function), node.args[0])
+            elif elsewhere is not None:
+                self._expect_value(self._effect(elsewhere), node.args[0])
+        tested: set[int] = set()
+        for argument, is_sure in self._changed_arguments(node):
+            if self._is_unseen(argument, node):
+                continue
+            if is_sure:
+                what = (
+                    f"{ast.unparse(argument)} as an argument that {ast.unparse(node.func)} changes in place"
+                )
+                raise self.refuse(
+                    what, argument, "Python shows the change here: return the new value, or pass a .copy()"
+                )
+            tested.add(id(argument))
+        if not tested:
+            return super()._call(node, scope)
+
+        def guarded(one: ast.expr) -> ast.expr:
+            return (
+                ast.copy_location(Computed("%py-unchanged-argument", [one]), one)
+                if id(one) in tested
+                else one
+            )
+
+        keywords = [ast.copy_location(ast.keyword(one.arg, guarded(one.value)), one) for one in node.keywords]
+        call = ast.Call(node.func, [guarded(one) for one in node.args], keywords)
+        return super()._call(ast.copy_location(call, node), scope)
+
+    def _is_unseen(self, argument: ast.expr, call: ast.Call) -> bool:
+        """Does nothing see a change of an argument after a call?"""
+        if not isinstance(argument, ast.Name):
+            is_number = isinstance(argument, ast.Constant | ast.Compare)
+            is_made = self.inside.fresh.makes(argument) and not isinstance(argument, ast.Subscript)
+            return (
+                is_number or is_made or (isinstance(argument, ast.Call) and self.keeps_nothing_of(argument))
+            )
+        own, inside = argument.id, self.inside
+        statement = inside.statements.get(call)
+        if own not in inside.names or statement is None or self._is_repeated(call, statement):
+            return False
+        reads = [one for one in ast.walk(statement) if isinstance(one, ast.Name) and one.id == own]
+        if len([one for one in reads if isinstance(one.ctx, ast.Load)]) != 1:
+            return False
+        is_renamed = isinstance(statement, ast.Assign | ast.AnnAssign) and any(
+            isinstance(one.ctx, ast.Store) for one in reads
+        )
+        is_end = isinstance(statement, ast.Return | ast.Raise)
+        live = inside.liveness.after[statement]
+        if isinstance(statement, ast.While):
+            live |= inside.liveness.head[statement]
+        if own in live and not is_renamed and not is_end:
+            return False
+        if own in inside.defaults and not self.is_made_before(call, own):
+            return False
+        shared = [
+            one for had in inside.exchanged_with(own) for one in inside.sharing(had, self.keeps_nothing_of)
+        ]
+        return not any(self.is_before(one, statement, own) for one in shared if one is not argument)
+
+    def _is_repeated(self, node: ast.AST, statement: ast.stmt) -> bool:
+        """May a part of a statement be evaluated several times, or later?"""
+        around = self.inside.around.get(node)
+        while around is not None and around is not statement:
+            if isinstance(around, (ast.Lambda, *COMPREHENSIONS)):
+                return True
+            around = self.inside.around.get(around)
+        return False
+
+    # Functions as values.
+
+    def _name(self, node: ast.Name, scope: Scope) -> Syntax:
+        function = self._function_inside(node) if node.id in scope.names else None
+        if function is not None and not self._is_differentiated:
+            self._expect_value(self._effect_inside(function), node)
+        return super()._name(node, scope)
+
+    def constant_of(self, value: Any, key: str, node: ast.expr, is_called: bool = False) -> Syntax:
+        found = super().constant_of(value, key, node, is_called)
+        function = written(value.func if isinstance(value, functools.partial) else value)
+        if is_called or self._is_differentiated or function is None:
+            return found
+        effect = self._effect(function)
+        self._expect_value(effect, node)
+        changed = effect.changed
+        if not changed or isinstance(value, functools.partial):
+            return found
+        span, names = self.span(node), [self.fresh(one) for one in inspect.signature(function).parameters]
+        variables = [name(one, span) for one in names]
+        operands: list[Syntax] = [
+            form(span, "%py-unchanged-argument", own) if one in changed else own
+            for one, own in zip(inspect.signature(function).parameters, variables, strict=True)
+        ]
+        return form(span, "lambda", Form(tuple(variables), None, span), form(span, found, *operands))
+
+    def _expect_value(self, effect: Effect, node: ast.expr) -> None:
+        """Raise VladError if a function that is a value surely changes an argument."""
+        for own in [one for one, is_sure in effect.changed.items() if is_sure]:
+            what = f"{ast.unparse(node)}, which changes its argument {own} in place, as a value"
+            raise self.refuse(what, node, "Python's callers see the change: return a new value instead")
+
+    def _function(self, node: ast.expr, scope: Scope) -> Syntax:
+        before, self._is_differentiated = self._is_differentiated, True
+        found = super()._function(node, scope)
+        self._is_differentiated = before
+        return found
+
+
+def written(value: Any) -> FunctionType | None:
+    """The function written in Python that a value is, and that is translated in turn."""
+    function = getattr(value, "__func__", value)
+    function = getattr(function, "python", function)
+    if not isinstance(function, FunctionType) or known(function) is not None or is_of_numpy(function):
+        return None
+    return None if public_name(function) is not None or function is dataclasses.replace else function
+
+
+def _bound(call: ast.Call, signature: inspect.Signature, before: int) -> Iterator[tuple[str, ast.expr]]:
+    """The parameters that arguments are given to. `*items` are given to all that follow."""
+    by_place = [
+        one.name
+        for one in signature.parameters.values()
+        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ][before:]
+    for place, argument in enumerate(call.args):
+        if isinstance(argument, ast.Starred):
+            for own in by_place[place:]:
+                yield own, argument
+            break
+        if place < len(by_place):
+            yield by_place[place], argument
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            yield keyword.arg, keyword.value
+        else:
+            for own in signature.parameters:
+                yield own, keyword.value

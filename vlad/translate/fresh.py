@@ -1,0 +1,121 @@
+"""Which expressions make a value of their own, and which only go through one.
+
+In: expressions, and what their names mean: a function is known by itself, not by its name.  Out: answers for inside.py and
+checks.py, which decide what may be changed in place.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from vlad.translate.arrays import is_of_numpy
+from vlad.translate.desugar import Computed
+from vlad.translate.names import NOTHING, Names, read_in
+
+VIEWS = ("keys", "values", "items")  # of a dict
+# Functions that go through an iterable, or make one of its items.
+GOING_THROUGH: tuple[Any, ...] = (list, tuple, sorted, reversed, zip, enumerate)
+# Functions whose results have the items of their first argument at most.
+OF_ITEMS: tuple[Any, ...] = (*GOING_THROUGH, print, isinstance, range, sum, any, all, str, dict)
+_COPYING: tuple[Any, ...] = (range, list, sorted, len, dict, tuple)
+_OF_NUMPY = frozenset(
+    "array zeros ones full arange linspace eye zeros_like ones_like empty empty_like full_like copy".split()  # noqa: SIM905
+)
+
+
+class Fresh:
+    """object_of  the value of a name outside, or of an attribute of a module
+    has_method  has a class in use an attribute of this name?
+    returns_own  is the result of a call of a function written in Python its own, or the value of the name that is given?
+    """
+
+    def __init__(
+        self,
+        object_of: Callable[[ast.AST], Any],
+        has_method: Callable[[str], bool],
+        returns_own: Callable[[ast.Call, str | None], bool],
+    ) -> None:
+        self.object_of = object_of
+        self.has_method = has_method
+        self.returns_own = returns_own
+
+    def is_call(self, node: ast.AST, *functions: Any) -> bool:
+        """Is it a call of one of these functions?"""
+        if not isinstance(node, ast.Call):
+            return False
+        function = self.object_of(node.func)
+        return any(function is one for one in functions)
+
+    def makes(self, value: ast.expr) -> bool:
+        """Does an expression make a value of its own?"""
+        match value:
+            case ast.Dict() | ast.DictComp() | ast.List() | ast.ListComp():
+                return True
+            case ast.BinOp() | ast.Constant() | ast.UnaryOp() | ast.Compare():
+                return True
+            case Computed():  # the rest of a list, or of a dict, in a pattern
+                return True
+            case ast.Subscript(slice=index):  # of an array it is a view, which `keeps_part` notices
+                return has_slice(index)
+            case ast.Call(func=function):
+                if self.is_call(value, dict, list, sorted) or self.makes_array(value):
+                    return True
+                is_method = isinstance(function, ast.Attribute) and function.attr == "copy"
+                if is_method and not self.has_method("copy"):
+                    return True
+                return self.returns_own(value, None)
+        return False
+
+    def makes_array(self, call: ast.Call) -> bool:
+        """Is it a function of NumPy's that makes an array?"""
+        function = self.object_of(call.func)
+        return is_of_numpy(function) and getattr(function, "__name__", "") in _OF_NUMPY
+
+    def makes_parts(self, value: ast.expr, depth: int) -> bool:
+        """Does an expression make a list, or an array, all lists in which are its own down to a depth?"""
+        if depth == 1:
+            return self.makes(value)
+        match value:
+            case ast.ListComp(elt=item):
+                return self.makes_parts(item, depth - 1)
+            case ast.List(elts=items) | ast.Dict(values=items):
+                return all(self.makes_parts(item, depth - 1) for item in items)
+            case ast.Call():
+                return self.makes_array(value)
+        return False
+
+    def copied_from(self, node: ast.expr) -> Names:
+        """The names whose items a loop goes through in a list of its own: `xs[:]`, `list(xs)`."""
+        match node:
+            case ast.Name():
+                return frozenset({node.id})
+            case ast.Subscript(value=value, slice=ast.Slice()):
+                return self.copied_from(value)
+            case ast.Call(args=arguments) if self.is_call(node, *GOING_THROUGH):
+                return NOTHING.union(*[self.copied_from(one) for one in arguments])
+        return NOTHING
+
+    def gone_through(self, node: ast.expr) -> Names:
+        """The names whose values a loop may go through: not those that `range`, an index or arithmetic only reads."""
+        match node:
+            case ast.Name():
+                return frozenset({node.id})
+            case ast.BinOp() | ast.ListComp():
+                return NOTHING
+            case ast.Call(func=ast.Attribute(value=value, attr=method)) if method in VIEWS:
+                return self.gone_through(value)
+            case ast.Call(args=arguments):
+                is_copy = self.is_call(node, *_COPYING) or (self.is_call(node, sum) and len(arguments) == 1)
+                return NOTHING if is_copy else NOTHING.union(*[self.gone_through(one) for one in arguments])
+            case ast.Tuple() | ast.List():
+                return NOTHING.union(*[self.gone_through(one) for one in node.elts])
+            case ast.Subscript(value=value, slice=index):
+                return NOTHING if isinstance(index, ast.Slice) else self.gone_through(value)
+        return read_in(node)
+
+
+def has_slice(index: ast.expr) -> bool:
+    items = index.elts if isinstance(index, ast.Tuple) else [index]
+    return any(isinstance(one, ast.Slice) for one in items)

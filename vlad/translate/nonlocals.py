@@ -1,0 +1,141 @@
+"""`nonlocal`: a variable that a nested function assigns is passed to it, and comes back in its result.
+
+In: the tree of a function.  Out: the same tree, in which such a nested function takes the variables as its first arguments, and
+returns the tuple of its result and their values; a call is a `Passing`, which desugar.py takes out of its statement. Functions
+that only read such a variable take it, too. That needs all their calls: what is used as a value keeps its `nonlocal`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from vlad.translate.names import COMPREHENSIONS, falls, free_in, locals_of, nodes_in, within
+
+
+class Passing(ast.expr):
+    """A call of a function that assigns variables of this one."""
+
+    _fields = ("call",)
+
+    def __init__(self, call: ast.Call, names: Sequence[str]) -> None:
+        super().__init__()
+        self.call = call
+        self.names = names
+
+
+def with_passing(function: ast.FunctionDef) -> None:
+    """Change the tree of a function."""
+    inner = [one for one in nodes_in(function.body) if isinstance(one, ast.FunctionDef)]
+    for one in inner:
+        with_passing(one)
+    own = locals_of(function)
+    by_name = {one.name: one for one in inner}
+    if len(by_name) < len(inner) or not any(_declared(one) for one in inner):
+        return
+    changed = {one.name: set(_declared(one)) for one in inner}
+    calls = {one.name: {name for name in by_name if name in free_in(one)} for one in inner}
+    while True:  # what one calls, it changes
+        before = {name: set(names) for name, names in changed.items()}
+        for name, called in calls.items():
+            changed[name] = changed[name].union(*[changed[one] for one in called]) - (
+                locals_of(by_name[name]) - before[name]
+            )
+        if before == changed:
+            break
+    all_changed = set().union(*changed.values())
+    read = {one.name: (free_in(one) & all_changed) - changed[one.name] for one in inner}
+    while True:  # what one calls reads, it reads
+        more = {
+            name: read[name].union(*[read[one] for one in called]) - changed[name]
+            for name, called in calls.items()
+        }
+        if more == read:
+            break
+        read = more
+    passed = {name: sorted(changed[name] | read[name]) for name in by_name if changed[name] | read[name]}
+    if not all(_is_only_called(function, name) for name in passed):
+        return
+    for name, names in passed.items():
+        _take(by_name[name], sorted(changed[name]), names)
+    _Calls(passed, {name: sorted(changed[name]) for name in passed}).of_body(function)
+    outside = all_changed - own
+    if outside:  # they belong to a function around this one
+        function.body.insert(0, ast.copy_location(ast.Nonlocal(sorted(outside)), function.body[0]))
+
+
+def _declared(function: ast.FunctionDef) -> list[str]:
+    return [name for one in nodes_in(function.body) if isinstance(one, ast.Nonlocal) for name in one.names]
+
+
+def _is_only_called(function: ast.FunctionDef, name: str) -> bool:
+    called = {id(one.func) for one in ast.walk(function) if isinstance(one, ast.Call)}
+    return all(
+        id(one) in called for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name
+    ) and not any(_calls(one, name) for other in ast.walk(function) for one in _later(other))
+
+
+def _later(node: ast.AST) -> Iterator[ast.AST]:
+    """Parts that are evaluated several times, or later."""
+    if isinstance(node, ast.Lambda):
+        yield node.body
+    elif isinstance(node, COMPREHENSIONS):
+        yield node
+
+
+def _calls(node: ast.AST, name: str) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
+
+
+def _take(function: ast.FunctionDef, changed: list[str], names: list[str]) -> None:
+    """Give a function the variables as parameters, and return those that it changes."""
+    place = function.args.posonlyargs or function.args.args
+    place[:0] = [ast.copy_location(ast.arg(one), function) for one in names]
+    body = [one for one in function.body if not isinstance(one, ast.Nonlocal)]
+    function.body[:] = body or [ast.copy_location(ast.Pass(), function)]
+    for statement in nodes_in(function.body):
+        for field in ("body", "orelse"):
+            block = getattr(statement, field, None)
+            if isinstance(block, list) and not isinstance(statement, ast.FunctionDef):
+                block[:] = [one for one in block if not isinstance(one, ast.Nonlocal)] or (
+                    [ast.copy_location(ast.Pass(), statement)] if block else []
+                )
+    if not changed:
+        return
+    for one in nodes_in(function.body):
+        if isinstance(one, ast.Return):
+            one.value = _results(one.value, changed, one)
+    if falls(function.body):
+        last = function.body[-1]
+        function.body.append(ast.copy_location(ast.Return(_results(None, changed, last)), last))
+
+
+def _results(value: ast.expr | None, names: list[str], place: ast.AST) -> ast.expr:
+    first = value if value is not None else ast.copy_location(ast.Constant(None), place)
+    others = [ast.copy_location(ast.Name(one, ast.Load()), place) for one in names]
+    return ast.copy_location(ast.Tuple([first, *others], ast.Load()), place)
+
+
+class _Calls(ast.NodeTransformer):
+    """Gives the variables to all calls, also within the functions themselves."""
+
+    def __init__(self, passed: dict[str, list[str]], changed: dict[str, list[str]]) -> None:
+        self.passed = passed
+        self.changed = changed
+
+    def of_body(self, function: ast.FunctionDef) -> None:
+        function.body[:] = [self.visit(one) for one in function.body]
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        if not isinstance(node.func, ast.Name) or node.func.id not in self.passed:
+            return node
+        names = self.passed[node.func.id]
+        node.args[:0] = [ast.copy_location(ast.Name(one, ast.Load()), node) for one in names]
+        changed = self.changed[node.func.id]
+        return ast.copy_location(Passing(node, changed), node) if changed else node
+
+
+def has_passing(node: ast.AST) -> bool:
+    return any(isinstance(one, Passing) for one in within(node))
