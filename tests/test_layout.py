@@ -78,8 +78,9 @@ ROOMS = (
     ("vlad.compile.programs", "whole uses check observe build export"),
     (
         "vlad.translate",
-        "syntax source refusals reads names desugar numpy_table arrays known iterations inside expressions turns array_calls "
-        "subscripts module_calls dicts records arguments partials derivatives calls checks conditions changes statements "
+        "syntax source refusals reads names exchanges signatures desugar numpy_table arrays known iterations inside "
+        "expressions turns array_calls subscripts module_calls ordering sequence_methods dicts records arguments partials "
+        "derivatives calls checks conditions changes statements "
         "translation",
     ),
     (

@@ -14,10 +14,11 @@ from typing import Any
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Keyword, Syntax
 from vlad.translate.arguments import signature_in_text
-from vlad.translate.expressions import Outside, Scope, signature_of
+from vlad.translate.expressions import Outside, Scope
 from vlad.translate.names import Function, counters, parameters
 from vlad.translate.partials import Partials
 from vlad.translate.reads import MISSING
+from vlad.translate.signatures import signature_of
 from vlad.translate.source import Text
 from vlad.translate.syntax import form, literal, name
 
