@@ -197,9 +197,13 @@ class Derivatives(Partials):
             hint = "it takes a function, primals and tangents"
             raise self.refuse(f"this call of {ast.unparse(node.func)}", node, hint)
         function, *both = node.args
+        names = self.parameters_of(function, scope)
         packed = []
         for one in both:
             if isinstance(one, ast.Tuple):
+                if names is not None and len(one.elts) > len(names) > 0:
+                    hint = f"the function takes {', '.join(names)}; one argument that is a tuple is `(x,)`"
+                    raise self.refuse(f"this call of {ast.unparse(node.func)}", one, hint)
                 operands = self.operands(one.elts, scope)
                 packed.append(operands[0] if len(operands) == 1 else form(self.span(one), "cons*", *operands))
             else:

@@ -15,7 +15,7 @@ from typing import Any
 
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.expressions import NONE, Scope
-from vlad.translate.known import Known, known
+from vlad.translate.known import Known, known, public_name
 from vlad.translate.names import parameters
 from vlad.translate.signatures import has_defaults, is_flexible, signature_of
 from vlad.translate.syntax import form, literal, name, quoted
@@ -102,7 +102,8 @@ def called_with(x: Turns, node: ast.expr, count: int, scope: Scope) -> Syntax:
     if found is not None and len(found.procedures) > 1 and count in found.procedures:
         return name(found.procedures[count], x.span(node))
     own = (scope.known or {}).get(node.id) if isinstance(node, ast.Name) else None
-    if has_defaults(value) if own is None else is_flexible(own):
+    is_plain = own is None and public_name(value) is not None
+    if not is_plain and (has_defaults(value) if own is None else is_flexible(own)):
         return _lambda_of(x, node, count, scope)
     return x.expression(node, scope)
 
