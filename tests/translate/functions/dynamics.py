@@ -159,14 +159,14 @@ def projectile(v: float = 20.0, angle: float = 0.7) -> dict[str, float]:
 def bouncing_ball(h: float = 2.0) -> float:
     y, v, dt, bounces = h, 0.0, 0.01, 0
     trace = []
-    while bounces < 2 and len(trace) < 300:
+    while bounces < 1 and len(trace) < 80:
         v -= G * dt
         y += v * dt
         if y < 0:
             y, v = -y, -0.8 * v
             bounces += 1
         trace.append(y)
-    return max(trace[-50:]) + sum(trace) / len(trace)
+    return max(trace[-20:]) + sum(trace) / len(trace)
 
 
 def three_bodies(m: float = 2.0) -> float:
@@ -190,7 +190,7 @@ def heat_equation(alpha: float = 0.1) -> float:
 def heat_equation_in_numpy(alpha: float = 0.1) -> float:
     u = np.zeros(10)
     u[4:6] = 1.0
-    for _ in range(5):
+    for _ in range(3):
         new = u.copy()
         new[1:-1] = u[1:-1] + alpha * (u[2:] - 2 * u[1:-1] + u[:-2])
         u = new

@@ -128,7 +128,7 @@ def tridiagonal(x: float = 0.5) -> float:
 def jacobi(x: float = 0.5) -> float:
     a = [[4.0, x, 1.0], [x, 5.0, 1.0], [1.0, 1.0, 3.0]]
     b, sol = [1.0, 2.0, x], [0.0, 0.0, 0.0]
-    for _ in range(10):
+    for _ in range(4):
         sol = [(b[i] - sum(a[i][j] * sol[j] for j in range(3) if j != i)) / a[i][i] for i in range(3)]
     return sum(sol)
 
@@ -136,7 +136,7 @@ def jacobi(x: float = 0.5) -> float:
 def gauss_seidel(x: float = 0.5) -> float:
     a = [[4.0, x, 1.0], [x, 5.0, 1.0], [1.0, 1.0, 3.0]]
     b, sol = [1.0, 2.0, x], [0.0] * 3
-    for _ in range(5):
+    for _ in range(2):
         for i, row in enumerate(a):
             sol[i] = (b[i] - sum(aij * sol[j] for j, aij in enumerate(row) if j != i)) / row[i]
     return max(sol)

@@ -220,7 +220,8 @@ def a_missing_attribute(x: float = 2.0) -> float:
 
 
 def a_missing_method(x: float = 2.0) -> float:
-    return x.area()
+    shapes = [Circle(x), x]
+    return shapes[1].area()
 
 
 def an_attribute_of_another_class(x: float = 2.0) -> float:

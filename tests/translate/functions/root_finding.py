@@ -11,7 +11,7 @@ def bisection(c: float = 2.0) -> float:
         return x**3 - x - c
 
     lo, hi = 0.0, 4.0
-    while hi - lo > 1e-3:
+    while hi - lo > 0.1:
         mid = (lo + hi) / 2
         if f(lo) * f(mid) <= 0:
             hi = mid

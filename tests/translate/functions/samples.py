@@ -252,7 +252,7 @@ def black_scholes(s: float = 100.0, sigma: float = 0.2) -> float:
 
 
 def binomial_tree(s: float = 100.0, sigma: float = 0.2) -> float:
-    n, dt, k = 5, 0.1, 100.0
+    n, dt, k = 3, 0.1, 100.0
     u = math.exp(sigma * math.sqrt(dt))
     d = 1 / u
     p = (math.exp(0.03 * dt) - d) / (u - d)
