@@ -90,6 +90,12 @@ def vectors(x: float = 0.5) -> float:
     return (-c).norm() + a.dot(b)
 
 
+def records_and_arrays(x: float = 0.5) -> float:
+    """A method that both have, with arguments."""
+    a, b = Vec3(x, 2.0, 3.0), np.array([x, 2.0])
+    return a.dot(2 * a) + b.dot(b * 3) + b.dot(np.array([[x, 1.0], [2.0, 3.0]])).sum()
+
+
 def shapes(x: float = 0.5) -> float:
     return sum(shape.area() for shape in [Circle(x), Rectangle(x, 2.0), Rectangle.square(x)]) + Rectangle(x, x).area_of_half
 
