@@ -78,9 +78,9 @@ ROOMS = (
     ("vlad.compile.programs", "whole uses check observe build export"),
     (
         "vlad.translate",
-        "syntax source refusals reads names nonlocals desugar numpy_table arrays known iterations fresh inside expressions "
-        "formats turns array_calls subscripts module_calls dicts records arguments partials derivatives calls checks effects "
-        "conditions changes statements translation",
+        "syntax source refusals reads names nonlocals exchanges signatures desugar numpy_table arrays known iterations fresh "
+        "inside expressions formats turns array_calls subscripts module_calls ordering sequence_methods dicts records arguments "
+        "partials derivatives calls checks effects conditions changes statements translation",
     ),
     (
         "vlad.python",

@@ -113,6 +113,7 @@ REFUSED = [
     ("vlad.grad((product, cube)[0], argnums=0)(a, 3.0)", "of this function", "lambda"),
     ("vlad.hessian(product)(a, 3.0)", "hessian by several", "argnums=0"),
     ("vlad.jvp(cube, a)", "this call", "tangents"),
+    ("vlad.jvp(cube, (a, a), (1.0, 0.0))", "this call", "takes x"),
     ("vlad.custom_derivative(cube)(a)", "this call", "reverse="),
     ("vlad.custom_derivative(cube, forward=cube)(a)", "forward takes 2 arguments here, not (x)", "then their tangents"),
     ("vlad.custom_derivative(cube, reverse=lambda x, s: x)(a)", "reverse takes 1 argument here, not (x, s)", "arguments"),
@@ -145,6 +146,24 @@ def test_arguments_are_chosen_by_name_outside() -> None:
     with pytest.raises(vlad.VladError, match="counts the turns of a loop by steps"):
         vlad.grad(f, argnums=2)
     assert vlad.grad(f)(2.0, 3.0) == (9.0, 12.0, 0.0)  # silent where it is not asked for
+
+
+def test_directions_are_of_all_parameters() -> None:
+    """A default does not vary, several arguments are those of `*xs`, and no argument is taken for a part of another one."""
+    power = vlad.function(function_of("def f(x, n=2.0, *, word='a', c=(1.0, 2.0)):\n    return c[1] * x**n"))
+    assert vlad.jvp(power, 3.0, 1.0) == (18.0, 12.0)
+    assert vlad.jvp(power, (3.0, 3.0), (1.0, 0.0)) == (54.0, 54.0)
+    assert vlad.hvp(power, 3.0, 1.0)[0] == 4.0
+    several = vlad.function(function_of("def f(*xs):\n    return xs[0] * sum(xs)"))
+    assert vlad.jvp(several, 3.0, 1.0) == (9.0, 6.0)
+    assert vlad.jvp(several, (3.0, 4.0), (0.0, 1.0)) == (21.0, 3.0)
+    assert vlad.jvp(several, (np.array([1.0, 2.0]),), (np.ones(2),))[1].tolist() == [2.0, 4.0]
+    joined = vlad.function(function_of("def f(xs):\n    return np.concatenate(xs)"))
+    pair = (np.array([1.0, 2.0]), np.array([3.0]))
+    assert vlad.jvp(joined, (pair,), (pair,))[1].tolist() == [1.0, 2.0, 3.0]
+    for derivative in (vlad.jvp, vlad.hvp):
+        with pytest.raises(TypeError, match="positional argument"):
+            derivative(joined, pair, pair)
 
 
 @pytest.mark.any_compiler

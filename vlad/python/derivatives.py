@@ -403,7 +403,7 @@ def hvp(f: Procedure, primals: Any, tangents: Any) -> Any:
     as for `jvp`; the result is like that of `grad`. Raises VladError if they do not conform, or if `f` does not return a real.
     """
     along, points, directions = _along(f, "hvp", primals, tangents)
-    if type(primals) is float or is_array(primals):
+    if (type(primals) is float or is_array(primals)) and len(points) == 1 and points[0] is primals:
         return along(primals, tangents)
     sensitivities = _like_each(points, along.at(points, directions), along)
     return sensitivities[0] if len(points) == 1 else sensitivities
@@ -520,7 +520,26 @@ def _along(
             f"There are {len(points)} arguments and {len(directions)} tangents",
             hint="each argument has a tangent of its own structure",
         )
-    return _derived(f, operator, Along), points, directions
+    along = _derived(f, operator, Along)
+    if f.completed(points, {}) is points:
+        return along, points, directions
+    return along, f.completed(points, {}), _tangents(f, points, directions)
+
+
+def _tangents(f: Procedure, points: tuple[Any, ...], directions: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tangents of all parameters of a function: a default does not vary."""
+    places = [object() for _ in points]
+    of_places = dict(zip(map(id, places), directions, strict=True))
+    zero = f.session.library_value("zero")
+
+    def tangent(given: Any) -> Any:
+        if id(given) in of_places:
+            return of_places[id(given)]
+        if isinstance(given, tuple) and given and all(id(one) in of_places for one in given):  # of `*args`
+            return tuple([of_places[id(one)] for one in given])
+        return to_python(f._apply(zero, from_python(given, f._apply)), f._apply)
+
+    return tuple([tangent(given) for given in f.completed(tuple(places), {})])
 
 
 def _like_each(

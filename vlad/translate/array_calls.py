@@ -228,10 +228,13 @@ def several(x: Turns, nodes: Sequence[ast.expr], span: Span, scope: Scope) -> Sy
     return form(span, "list", *x.operands(nodes, scope))
 
 
+VARIADIC_METHODS = ("reshape", "transpose")
+
+
 def method_call(x: Turns, node: ast.Call, method: ast.Attribute, scope: Scope) -> Syntax | None:
     """A method of arrays that takes any number of arguments; None for another one."""
     span = x.span(node)
-    if method.attr not in ("reshape", "transpose") or any(one.arg != "order" for one in node.keywords):
+    if method.attr not in VARIADIC_METHODS or any(one.arg != "order" for one in node.keywords):
         return None
     for keyword in node.keywords:
         if not (isinstance(keyword.value, ast.Constant) and keyword.value.value == "C"):

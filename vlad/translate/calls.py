@@ -15,24 +15,35 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from vlad.data.errors import VladError
 from vlad.data.records import is_record
 from vlad.data.values import FALSE, TRUE
 from vlad.data.values import Value as Datum
 from vlad.reader.parser import Form, Name, Syntax
 from vlad.translate.arguments import signature_in_text
-from vlad.translate.array_calls import SYNTAX, method_call, row_call, row_value, static_number
+from vlad.translate.array_calls import (
+    SYNTAX,
+    VARIADIC_METHODS,
+    method_call,
+    row_call,
+    row_value,
+    static_number,
+)
 from vlad.translate.arrays import is_array_type, is_of_numpy, methods, numpy_syntax
 from vlad.translate.derivatives import MAKERS, Derivatives
 from vlad.translate.dicts import DICT_METHODS
-from vlad.translate.expressions import OTHER, REAL, TYPES, Scope, signature_of
+from vlad.translate.expressions import NONE, OTHER, REAL, TYPES, Scope
 from vlad.translate.formats import joined
-from vlad.translate.known import FOLDED, Known, instead_of, known, public_name
-from vlad.translate.module_calls import MODULES, chained_lists
+from vlad.translate.known import FOLDED, STARTS, Known, instead_of, known, public_name
+from vlad.translate.module_calls import MODULES, called_with, chained_lists
 from vlad.translate.numpy_table import METHODS_REFUSED
+from vlad.translate.ordering import extreme_call, sorted_call
 from vlad.translate.reads import MISSING
 from vlad.translate.records import Given
+from vlad.translate.sequence_methods import SEQUENCE_METHODS, methods_hint
+from vlad.translate.signatures import signature_of
 from vlad.translate.subscripts import subscript
-from vlad.translate.syntax import empty_list, form, is_atom, literal, name, string
+from vlad.translate.syntax import empty_list, form, is_atom, literal, name, quoted, string
 
 
 class Calls(Derivatives):
@@ -85,7 +96,10 @@ class Calls(Derivatives):
         if isinstance(value, functools.partial):
             return self.partial_call(node, value, scope)
         is_known_python = signature_of(value) is not None or (isinstance(value, type) and is_record(value))
-        if not is_known_python and value not in (min, max):
+        if not is_known_python and value not in (zip, min, max):
+            spread = self._spread_known(node, value, scope)
+            if spread is not None:
+                return spread
             self.expect_plain(node)
         if isinstance(value, types.BuiltinFunctionType | type):
             special = SPECIAL.get(value) or MODULES.get(value)
@@ -113,6 +127,20 @@ class Calls(Derivatives):
         return self.call_of(
             node, callee, signature, lambda one: self.value_of(one.default, one.name, node), scope
         )
+
+    def _spread_known(self, node: ast.Call, value: Any, scope: Scope) -> Syntax | None:
+        """`math.hypot(*xs)`: a call of one of Python's functions whose number of arguments is known only when it runs."""
+        found = known(value)
+        if found is None or node.keywords or not any(isinstance(one, ast.Starred) for one in node.args):
+            return None
+        span = self.span(node)
+        if found.name in STARTS:
+            items = self._spread(node.args, empty_list(span), scope)
+            start = literal(STARTS[found.name], span)
+            return form(span, "%py-reduce-from", found.procedures[2], items, start)
+        if found.row is not None or found.as_value is None:
+            return None
+        return form(span, "%py-apply", found.as_value, self._spread(node.args, empty_list(span), scope))
 
     def value_of(self, value: Any, key: str, node: ast.AST) -> Syntax:
         """A value that the text does not name, such as a default."""
@@ -151,26 +179,32 @@ class Calls(Derivatives):
         owner = self.object_of(method.value, scope)
         if owner is itertools.chain and method.attr == "from_iterable":
             return chained_lists(self, node, scope)
+        if owner is dict and method.attr == "fromkeys" and len(node.args) in (1, 2) and not node.keywords:
+            items, given = self.items(node.args[0], scope), self.operands(node.args[1:], scope)
+            return form(
+                self.span(node), "%py-dict-of-keys", items, *(given or [quoted(NONE, self.span(node))])
+            )
         if owner is not MISSING and type(owner).__name__ == "ufunc":
             hint = "there are np.sum, np.prod, np.cumsum, np.max, np.outer"
             raise self.refuse(f"`{ast.unparse(method)}`", node, hint)
         instead = instead_of(owner)
         if instead is not None:
             raise self.refuse(f"`{ast.unparse(method)}`", node, instead)
-        of_dicts = DICT_METHODS.get(method.attr, {}).get(len(node.args)) if not node.keywords else None
+        count = -1 if node.keywords else len(node.args)
+        of_dicts = DICT_METHODS.get(method.attr, {}).get(count)
+        of_sequences = SEQUENCE_METHODS.get(method.attr, {}).get(count)
         row = methods().get(method.attr)
+        is_of_arrays = row is not None or method.attr in VARIADIC_METHODS
 
         def other(x: Syntax, given: Given) -> Syntax:
             """The call for values that are no records."""
-            if of_dicts is not None:
-                return form(self.span(node), of_dicts, x, *given[0])
-            assert row is not None and isinstance(x, Name)
-            kept = self.fresh("array")
-            receiver = ast.copy_location(ast.Name(kept, ast.Load()), method.value)
-            return row_call(self, node, row, scope.bind(kept, x.symbol.name), receiver)
+            own = of_dicts or of_sequences
+            if own is not None:
+                return form(self.span(node), own, x, *given[0])
+            return self._array_method(node, method, scope, x, given)
 
-        is_plain = of_dicts is not None or (row is not None and not node.args and not node.keywords)
-        found = self.method_of_records(node, method, scope, other if is_plain else None)
+        has_others = of_dicts or of_sequences or is_of_arrays
+        found = self.method_of_records(node, method, scope, other if has_others else None)
         if found is not None:
             return found
         if of_dicts is not None:
@@ -178,14 +212,50 @@ class Calls(Derivatives):
             others = self.operands(node.args[1:], scope)
             return form(self.span(node), of_dicts, self.expression(method.value, scope), *keys, *others)
         self.expect_plain(node)
+        if of_sequences is not None:
+            given = [self.argument(one, scope) for one in node.args]
+            return form(self.span(node), of_sequences, self.expression(method.value, scope), *given)
         found = method_call(self, node, method, scope)
         if found is not None:
             return found
         if row is not None:
             return row_call(self, node, row, scope, method.value)
-        hint = METHODS_REFUSED.get(method.attr) or f"there are {', '.join(methods())}, reshape, transpose"
+        of_arrays = f"there are {', '.join(methods())}, reshape, transpose"
+        hint = METHODS_REFUSED.get(method.attr) or methods_hint(method.attr) or of_arrays
         error = self.refuse(f"the method {method.attr}", node, hint)
         return self.put_off(error, node, method, scope)
+
+    def _array_method(
+        self, node: ast.Call, method: ast.Attribute, scope: Scope, x: Syntax, given: Given
+    ) -> Syntax:
+        """A method of an array that classes have, too: the arguments are computed before."""
+
+        def kept(value: Syntax, otherwise: ast.expr) -> ast.expr:
+            nonlocal scope
+            is_plain = isinstance(otherwise, ast.Constant | ast.UnaryOp | ast.Name | ast.Attribute)
+            if not isinstance(value, Name) or is_plain:  # an option may be a constant only
+                return otherwise
+            python = self.fresh("given") + " "  # no name of Python's
+            scope = scope.bind(python, value.symbol.name)
+            return ast.copy_location(ast.Name(python, ast.Load()), otherwise)
+
+        array = self.fresh("array")
+        assert isinstance(x, Name)
+        scope = scope.bind(array, x.symbol.name)
+        receiver = ast.copy_location(ast.Name(array, ast.Load()), method.value)
+        own = ast.copy_location(ast.Attribute(receiver, method.attr, ast.Load()), method)
+        arguments = [kept(value, one) for value, one in zip(given[0], node.args, strict=True)]
+        named = [ast.keyword(one.arg, kept(given[1][str(one.arg)], one.value)) for one in node.keywords]
+        call, row = ast.copy_location(ast.Call(own, arguments, named), node), methods().get(method.attr)
+        try:
+            found = method_call(self, call, own, scope)
+            if found is None and row is not None:
+                found = row_call(self, call, row, scope, receiver)
+        except VladError as error:  # no call of an array's, so one of a record's
+            message = string(error.message, self.span(node))
+            return form(self.span(node), "%py-fails", string("TypeError", self.span(node)), message)
+        assert found is not None
+        return found
 
     def known_value(self, found: Known, node: ast.expr) -> Syntax:
         """A function of Python's as a value."""
@@ -273,24 +343,31 @@ def _tested(keyword: str, start: Datum) -> Callable[[Calls, ast.Call, Scope], Sy
     return call
 
 
-def _sorted(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
-    span = x.span(node)
-    named = {keyword.arg: keyword.value for keyword in node.keywords}
-    if len(node.args) != 1 or set(named) - {"key", "reverse"}:
-        raise x.refuse("this call of sorted", node, "it takes a list, `key` and `reverse`")
-    items = x.items(node.args[0], scope)
-    key = (
-        form(span, "%py-sorted-by", x.expression(named["key"], scope), items)
-        if "key" in named
-        else form(span, "%py-sorted", items)
-    )
-    if "reverse" not in named:
-        return key
-    if not (
-        isinstance(named["reverse"], ast.Constant) and named["reverse"].value is True and "key" not in named
-    ):
-        raise x.refuse("sorted with `reverse` here", named["reverse"], "reverse=True, without a key")
-    return form(span, "reverse", key)
+def _extreme(procedure: str) -> Callable[[Calls, ast.Call, Scope], Syntax]:
+    """`min` and `max`: by a key, of a generator, or of several values."""
+    plain = _of_items(procedure, None, None)
+    return lambda x, node, scope: (extreme_call if node.keywords else plain)(x, node, scope)
+
+
+def _map(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
+    """`map(f, xs)`, and of several iterables, which is that of their items side by side."""
+    if len(node.args) < 2 or node.keywords:
+        raise x.refuse("this call of map", node, "it takes a function and iterables")
+    span, (function, *given) = x.span(node), node.args
+    callee = called_with(x, function, len(given), scope)
+    items = [x.items(one, scope) for one in given]
+    if len(given) == 1:
+        return form(span, "%py-map", callee, *items)
+    return form(span, "%py-starmap", callee, form(span, "%py-zipped", form(span, "list", *items)))
+
+
+def _filter(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
+    if len(node.args) != 2 or node.keywords:
+        raise x.refuse("this call of filter", node, "it takes a function and an iterable")
+    test = node.args[0]
+    is_truth = isinstance(test, ast.Constant) and test.value is None
+    keeps = name("%py-true?", x.span(node)) if is_truth else called_with(x, test, 1, scope)
+    return form(x.span(node), "%py-filter", keeps, x.items(node.args[1], scope))
 
 
 def _as_list(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
@@ -336,11 +413,13 @@ SPECIAL: dict[Any, Callable[[Calls, ast.Call, Scope], Syntax]] = {
     isinstance: _isinstance,
     float: _float,
     sum: _of_items("%py-sum", 0.0, "%py-add"),
-    min: _of_items("%py-least", None, None),
-    max: _of_items("%py-greatest", None, None),
+    min: _extreme("%py-least"),
+    max: _extreme("%py-greatest"),
     any: _tested("or", FALSE),
     all: _tested("and", TRUE),
-    sorted: _sorted,
+    sorted: sorted_call,
+    map: _map,
+    filter: _filter,
     list: _as_list,
     tuple: _as_list,
     dict: Calls.made_dict,

@@ -17,8 +17,9 @@ from vlad.reader.parser import Form, Syntax
 from vlad.translate.conditions import Conditions
 from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Scope
 from vlad.translate.names import CHANGING, TAKING, at_function, root_of
+from vlad.translate.ordering import sorted_items
 from vlad.translate.reads import MISSING
-from vlad.translate.syntax import form, is_atom, name, quoted
+from vlad.translate.syntax import form, is_atom, name, quoted, string
 
 # The methods that change a list, a dict or an array: the procedures, by the number of arguments.
 METHODS = {
@@ -207,9 +208,9 @@ class Changes(Conditions):
             after = self._appended(call, root, path, before, scope)
         elif method.attr == "update":
             after = self.updated(call, before, scope)
-        elif method.attr == "sort" and (call.args or call.keywords):
-            hint = f"write {ast.unparse(method.value)} = sorted({ast.unparse(method.value)}, …)"
-            raise self.refuse("sort with arguments", call, hint)
+        elif method.attr == "sort" and call.keywords and not call.args:
+            items = form(span, "%py-list-only", before, string("sort", span))
+            after = sorted_items(self, items, call.keywords, call, scope)
         else:
             after = form(span, self._procedure(call, method), before, *self.operands(call.args, scope))
         return self._renamed(

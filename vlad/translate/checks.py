@@ -220,6 +220,14 @@ class Checks(Calls):
                 hint = f"in Python it sees the last value of {sorted(changing)[0]}: make it by a function of that"
                 raise self.refuse("a function of a loop's variables that is kept", node, hint)
 
+    def is_gone_through(self, variable: str, node: ast.stmt) -> bool:
+        """Does a loop around a statement go through the value of a variable?"""
+        around = self.inside.loops.get(node, ())
+        return any(
+            isinstance(loop, ast.For) and variable in self.inside.fresh.gone_through(loop.iter)
+            for loop in around
+        )
+
     def expect_steady(self, node: ast.For) -> bool:
         """Raise VladError if a loop changes the list that it goes through: Python's would go through the changed one. A loop may
         change the value of the key that a turn is about; if it does that to what must then be a dict, this is true.

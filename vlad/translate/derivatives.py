@@ -14,10 +14,11 @@ from typing import Any
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Keyword, Syntax
 from vlad.translate.arguments import signature_in_text, takes
-from vlad.translate.expressions import Outside, Scope, signature_of
+from vlad.translate.expressions import Outside, Scope
 from vlad.translate.names import Function, counters, parameters
 from vlad.translate.partials import Partials
 from vlad.translate.reads import MISSING
+from vlad.translate.signatures import signature_of
 from vlad.translate.source import Text
 from vlad.translate.syntax import form, literal, name
 
@@ -196,9 +197,13 @@ class Derivatives(Partials):
             hint = "it takes a function, primals and tangents"
             raise self.refuse(f"this call of {ast.unparse(node.func)}", node, hint)
         function, *both = node.args
+        names = self.parameters_of(function, scope)
         packed = []
         for one in both:
             if isinstance(one, ast.Tuple):
+                if names is not None and len(one.elts) > len(names) > 0:
+                    hint = f"the function takes {', '.join(names)}; one argument that is a tuple is `(x,)`"
+                    raise self.refuse(f"this call of {ast.unparse(node.func)}", one, hint)
                 operands = self.operands(one.elts, scope)
                 packed.append(operands[0] if len(operands) == 1 else form(self.span(one), "cons*", *operands))
             else:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-import inspect
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +31,7 @@ from vlad.translate.nonlocals import Passing
 from vlad.translate.numpy_table import ATTRIBUTES
 from vlad.translate.reads import MISSING, Read
 from vlad.translate.refusals import outside, refused
+from vlad.translate.signatures import has_defaults, is_flexible, static_part
 from vlad.translate.source import Text
 from vlad.translate.syntax import form, is_atom, let, literal, name, quoted, string
 
@@ -43,9 +43,10 @@ ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {  # the primitive, if i
     ast.FloorDiv: ("", "%py-quotient"), ast.Mod: ("", "%py-modulo"), ast.Pow: ("", "%py-power"),
     ast.MatMult: ("matmul", "matmul"),
 }  # fmt: skip
-# Of booleans, and arrays of them.
+# Of booleans, arrays of them, and whole numbers.
 BITS: dict[type[ast.operator], str] = {
-    ast.BitAnd: "%py-bit-and", ast.BitOr: "%py-bit-or", ast.BitXor: "%py-bit-xor",
+    ast.BitAnd: "%py-bit-and", ast.BitOr: "%py-bit-or", ast.BitXor: "%py-bit-xor", ast.LShift: "%py-shifted-left",
+    ast.RShift: "%py-shifted-right",
 }  # fmt: skip
 # The primitive of two reals; the library's procedure of any two values, and that whose result is a boolean, as it is tested.
 COMPARISONS: dict[type[ast.cmpop], tuple[str, str, str]] = {
@@ -64,6 +65,8 @@ TYPES = {
     dict: "%py-dict?",
 }
 
+
+_CACHED = type(functools.cache(id))  # what `functools.cache` and `lru_cache` make
 
 Emit = Callable[["Scope"], Syntax]
 
@@ -213,6 +216,9 @@ class Expressions(ABC):
         instead = instead_of(value)
         if instead is not None:
             raise self.refuse(f"`{ast.unparse(node)}`", node, instead)
+        if isinstance(value, _CACHED):
+            hint = f"fill a table, or call {ast.unparse(node)}.__wrapped__, which computes each result anew"
+            raise self.refuse(f"the cache of {ast.unparse(node)}", node, hint)
         if isinstance(value, types.ModuleType):
             raise self.refuse(f"the module {key} as a value", node, "name what is in it")
         if not is_called and has_defaults(value):
@@ -302,7 +308,7 @@ class Expressions(ABC):
     def tuple_of(self, items: Sequence[Syntax], span: Span) -> Syntax:
         return form(span, "cons*", *items, quoted(END, span)) if items else quoted(END, span)
 
-    def _list(self, node: ast.List, scope: Scope) -> Syntax:
+    def _list(self, node: ast.List | ast.Set, scope: Scope) -> Syntax:
         span = self.span(node)
         if any(isinstance(one, ast.Starred) for one in node.elts):
             return self._spread(node.elts, form(span, "quote", Form((), None, span)), scope)
@@ -315,7 +321,11 @@ class Expressions(ABC):
         parts: list[tuple[str, Syntax, Span]] = []
         for node in nodes:
             span, is_spread = self.span(node), isinstance(node, ast.Starred)
-            value = self.expression(node.value if isinstance(node, ast.Starred) else node, scope)
+            value = (
+                self.argument(node.value, scope)
+                if isinstance(node, ast.Starred)
+                else self.expression(node, scope)
+            )
             kept = name(self.fresh("item"), span)
             bindings.append((kept, form(span, "%py-items", value) if is_spread else value))
             parts.append(("%py-joined" if is_spread else "cons", kept, span))
@@ -324,17 +334,23 @@ class Expressions(ABC):
         return self.bound(bindings, result, self.span(nodes[0]))
 
     def _binop(self, node: ast.BinOp, scope: Scope) -> Syntax:
-        left, right = self.expression(node.left, scope), self.expression(node.right, scope)
+        left, right = [self.operand(one, node.op, scope) for one in (node.left, node.right)]
         return self.binary(node.op, left, right, (self.kind(node.left), self.kind(node.right)), node)
+
+    def operand(self, node: ast.expr, operator: ast.operator, scope: Scope) -> Syntax:
+        """An operand, which is a number if it is a truth: `x * (y > 0)`."""
+        value = self.expression(node, scope)
+        is_truth = isinstance(node, ast.Compare) or self.is_boolean(node)
+        return (
+            form(self.span(node), "%py-number", value) if is_truth and type(operator) in ARITHMETIC else value
+        )
 
     def binary(
         self, operator: ast.operator, left: Syntax, right: Syntax, kinds: tuple[int, int], node: ast.AST
     ) -> Syntax:
         """An operator applied to operands of these kinds."""
-        if type(operator) in BITS and REAL not in kinds:
+        if type(operator) in BITS:
             return form(self.span(node), BITS[type(operator)], left, right)
-        if type(operator) not in ARITHMETIC:
-            raise self.refuse("operators on bits", node, "numbers are doubles")
         primitive, procedure = ARITHMETIC[type(operator)]
         # the sum of a number is one; a product of a number may repeat a list
         is_certain = (max if isinstance(operator, ast.Add) else min)(kinds) > OTHER
@@ -344,14 +360,12 @@ class Expressions(ABC):
         span = self.span(node)
         if isinstance(node.op, ast.Not):
             return form(span, "not", self.test(node.operand, scope))
-        if isinstance(node.op, ast.Invert) and self.kind(node.operand) != REAL:
-            return form(span, "%py-bit-not", self.expression(node.operand, scope))
         if isinstance(node.op, ast.Invert):
-            raise self.refuse("operators on bits", node, "numbers are doubles")
+            return form(span, "%py-bit-not", self.expression(node.operand, scope))
         if isinstance(node.operand, ast.Constant) and type(node.operand.value) in (int, float):
             self._constant(node.operand, scope)  # which refuses what is too large
             return literal(float(ast.literal_eval(node)), span)
-        operand = self.expression(node.operand, scope)
+        operand = self.operand(node.operand, ast.Sub(), scope)
         if isinstance(node.op, ast.USub):
             return (
                 self.negated(operand, span) if self.kind(node.operand) == OTHER else form(span, "-", operand)
@@ -405,7 +419,14 @@ class Expressions(ABC):
         values: list[Syntax] = []
         bindings: list[tuple[Syntax, Syntax]] = []
         for number, one in enumerate(nodes):
-            value = self.expression(one, scope)
+            is_set = (
+                number > 0
+                and isinstance(node.ops[number - 1], ast.In | ast.NotIn)
+                and isinstance(one, ast.Set)
+            )
+            value = (
+                self._list(one, scope) if is_set and isinstance(one, ast.Set) else self.expression(one, scope)
+            )
             if 0 < number < len(node.ops) and not is_atom(value):  # it is compared twice
                 kept = name(self.fresh("value"), span)
                 bindings.append((kept, value))
@@ -480,6 +501,10 @@ class Expressions(ABC):
         return form(self.span(node), procedure, self.expression(node.value, scope))
 
     @abstractmethod
+    def argument(self, node: ast.expr, scope: Scope) -> Syntax:
+        """What consumes an iterable at once is given: a generator is a list then (turns.py)."""
+
+    @abstractmethod
     def index(self, node: ast.expr, scope: Scope) -> Syntax:
         """An index, or a key."""
 
@@ -537,47 +562,3 @@ class Expressions(ABC):
                     return OTHER
                 return REAL if found.is_real else ARRAY
         return OTHER
-
-
-def is_of_class(value: Any) -> bool:
-    """Is it a class method, of a class?"""
-    is_method = isinstance(value, types.MethodType) and isinstance(value.__self__, type)
-    return is_method and isinstance(value.__func__, types.FunctionType)
-
-
-def is_flexible(node: Function) -> bool:
-    """Has a function parameters that a call may leave out, or more?"""
-    own = node.args
-    return bool(own.defaults or own.kwonlyargs or own.vararg or own.kwarg)
-
-
-def static_part(kind: type, attribute: str) -> Any:
-    """An attribute of a class: a function or data; MISSING if it has none."""
-    found = inspect.getattr_static(kind, attribute, MISSING)
-    if isinstance(found, staticmethod):
-        return found.__func__
-    if isinstance(found, classmethod):
-        return types.MethodType(found.__func__, kind)
-    is_plain = (
-        isinstance(found, types.FunctionType) or hasattr(found, "python") or not hasattr(found, "__get__")
-    )
-    return found if is_plain else MISSING
-
-
-def has_defaults(value: Any) -> bool:
-    """Does a call of a Python function, by place, leave something out?"""
-    signature = signature_of(value)
-    if signature is None:
-        return False
-    return any(
-        one.default is not one.empty or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL, one.VAR_KEYWORD)
-        for one in signature.parameters.values()
-    )
-
-
-def signature_of(value: Any) -> inspect.Signature | None:
-    """The signature of a Python function that is translated in turn."""
-    function = getattr(value, "python", value)
-    if not isinstance(function, types.FunctionType) and not is_of_class(function):
-        return None
-    return inspect.signature(function)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Sequence
 
+from vlad.translate.exchanges import exchanged, permuted
 from vlad.translate.fresh import GOING_THROUGH, VIEWS, Fresh, has_slice
 from vlad.translate.names import (
     CHANGING,
@@ -23,6 +24,7 @@ from vlad.translate.names import (
     nodes_in,
     read_in,
     root_of,
+    target_of_items,
     targets,
 )
 
@@ -123,24 +125,44 @@ class Inside:
         for node in nodes_in(self.body):
             if isinstance(node, ast.Name) and node.id == shared:
                 is_bound = isinstance(node.ctx, ast.Store)
+                is_old = not is_bound and self._renews(self.statements[node], shared)
+                if is_old:  # the value before, which is not changed afterwards
+                    continue
                 if not (self._is_fresh(node) if is_bound else self._is_read_only(node, keeps_nothing)):
                     found.append(node)
             elif isinstance(node, _NESTED) and shared in read_in(node):
-                is_read_only = isinstance(node, COMPREHENSIONS) and _is_read_only_within(
-                    node, shared, keeps_nothing
-                )
+                is_over = isinstance(node, COMPREHENSIONS) or self._is_key(node, keeps_nothing)
+                is_read_only = is_over and _is_read_only_within(node, shared, keeps_nothing)
                 if not is_read_only:
                     found.append(node)
         return found
 
+    def _renews(self, statement: ast.stmt, shared: str) -> bool:
+        """Does an assignment give a name a value of its own?"""
+        match statement:
+            case ast.Assign(targets=[ast.Name() as target]):
+                return target.id == shared and self._is_fresh(target)
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple()):
+                own = [one for one in targets if isinstance(one, ast.Name) and one.id == shared]
+                return len(own) == 1 and self._is_fresh(own[0]) and exchanged(statement) is None
+        return False
+
+    def _is_key(self, node: ast.AST, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+        """Is a function the key of `sorted`, `min` or `max`, which keep neither it nor what it returns?"""
+        keyword = self.around.get(node)
+        if not isinstance(node, ast.Lambda) or not isinstance(keyword, ast.keyword) or keyword.arg != "key":
+            return False
+        call = self.around.get(keyword)
+        return isinstance(call, ast.Call) and keeps_nothing(call)
+
     def _is_exchange(self, node: ast.Tuple) -> bool:
         """Is it a side of `a, b = b, a`?"""
-        return _exchanged(self.around.get(node)) is not None
+        return exchanged(self.around.get(node)) is not None
 
     def exchanged_with(self, changed: str) -> set[str]:
         """The names that may have had the value of a name, by `a, b = b, a`: itself, and others."""
         found = {changed}
-        groups = [group for one in nodes_in(self.body) if (group := _exchanged(one)) is not None]
+        groups = [group for one in nodes_in(self.body) if (group := exchanged(one)) is not None]
         for _ in groups:
             for group in groups:
                 if found & group:
@@ -201,6 +223,8 @@ class Inside:
                 return True
             case ast.IfExp(test=test):
                 return test is not node
+            case ast.BoolOp() as chosen:
+                return not self._is_test(chosen)
             case (
                 ast.Tuple()
                 | ast.List()
@@ -258,8 +282,11 @@ class Inside:
         count, top = 0, node
         while isinstance(around := self.around[top], ast.Subscript) and around.value is top:
             count, top = count + 1, around  # type: ignore[assignment]  # an expression, as before
-        if self._is_in_function(node):
+        if self._is_in_function(node, keeps_nothing):
             return False
+        side = self.around[top]
+        if isinstance(side, ast.Tuple) and permuted(self.around.get(side)):
+            return True
         if isinstance(top, ast.Subscript) and not isinstance(top.ctx, ast.Load):
             match self.around[top]:
                 case ast.Assign(targets=[one], value=value) if one is top:
@@ -296,7 +323,15 @@ class Inside:
                 )
             case ast.Compare() | ast.UnaryOp() | ast.FormattedValue() | ast.Return() | ast.Expr():
                 return True
-            case ast.BinOp() | ast.For() | ast.comprehension():
+            case ast.For() | ast.comprehension():
+                return count >= depth - 1 or (
+                    count == depth - 2 and self._leaves_turns(top, self.around[top], keeps_nothing)
+                )
+            case ast.Call(func=ast.Name(id="zip" | "enumerate" | "reversed")) as call if (
+                count == depth - 2 and self._leaves_turns(top, call, keeps_nothing)
+            ):
+                return True
+            case ast.BinOp():
                 return count >= depth - 1
             case ast.Call() as call:
                 return count >= depth or (
@@ -304,15 +339,25 @@ class Inside:
                 )
         return count >= depth
 
+    def _leaves_turns(self, top: ast.AST, around: ast.AST, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+        """Do the turns of a loop keep none of the items that it goes through?"""
+        path = [top]
+        while isinstance(around, ast.Call):
+            path.append(around)
+            around = self.around[around]
+        if not isinstance(around, ast.For | ast.comprehension) or around.iter is not path[-1]:
+            return False
+        return not self._keeps_any(targets(target_of_items(path, around.target)), around, keeps_nothing)
+
     def _reads_items(
         self, call: ast.Call, count: int, depth: int, keeps_nothing: Callable[[ast.Call], bool]
     ) -> bool:
         return keeps_nothing(call) and (count >= depth - 1 or self.fresh.is_call(call, len))
 
-    def _is_in_function(self, node: ast.AST) -> bool:
+    def _is_in_function(self, node: ast.AST, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
         around = self.around.get(node)
         while around is not None:
-            if isinstance(around, ast.FunctionDef | ast.Lambda):
+            if isinstance(around, ast.FunctionDef | ast.Lambda) and not self._is_key(around, keeps_nothing):
                 return True
             around = self.around.get(around)
         return False
@@ -425,16 +470,6 @@ def _changes_item(node: ast.AST) -> bool:
     if isinstance(node, ast.AugAssign):
         return isinstance(node.target, ast.Name)
     return isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load)
-
-
-def _exchanged(node: ast.AST | None) -> set[str] | None:
-    """The names that change places in `a, b = b, a`; None if it is another statement."""
-    match node:
-        case ast.Assign(targets=[ast.Tuple(elts=left)], value=ast.Tuple(elts=right)):
-            names = [[one.id for one in side if isinstance(one, ast.Name)] for side in (left, right)]
-            is_exchange = sorted(names[0]) == sorted(names[1]) and len(set(names[0])) == len(left)
-            return set(names[0]) if is_exchange else None
-    return None
 
 
 # Methods and attributes whose results have nothing of the value.

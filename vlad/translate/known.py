@@ -82,7 +82,9 @@ _OPERATOR: dict[str, dict[int, str]] = {
 }  # fmt: skip
 _OPERATOR_OTHERS = {
     "and_": {2: "%py-bit-and"}, "or_": {2: "%py-bit-or"}, "xor": {2: "%py-bit-xor"}, "inv": {1: "%py-bit-not"},
-    "invert": {1: "%py-bit-not"}, "truth": {1: "%py-true?"}, "contains": {2: "%py-contains?"}, "countOf": {2: "%py-count-of"},
+    "invert": {1: "%py-bit-not"}, "lshift": {2: "%py-shifted-left"},
+    "rshift": {2: "%py-shifted-right"}, "truth": {1: "%py-true?"}, "contains": {2: "%py-contains?"},
+    "countOf": {2: "%py-count-of"},
     "indexOf": {2: "%py-index-of"}, "concat": {2: "%py-concatenated"},
     "eq": {2: "%py-equal?"}, "ne": {2: "%py-unequal?"}, "lt": {2: "%py-less?"}, "le": {2: "%py-at-most?"},
     "gt": {2: "%py-greater?"}, "ge": {2: "%py-at-least?"}, "getitem": {2: "%py-index"}, "not_": {1: "%py-not"},
@@ -101,6 +103,8 @@ _BUILTIN_OTHERS = {
 }  # fmt: skip
 # Functions of two or more: of the first two, then of that and the third …
 FOLDED = ("min", "max", "math.gcd", "math.lcm", "math.hypot")
+# Of those, what a function of any number of arguments returns for none.
+STARTS = {"math.gcd": 0.0, "math.lcm": 1.0, "math.hypot": 0.0}
 
 _BITS = "numbers are doubles: `//`, `%` and `**` with powers of 2"
 _IN_PLACE = "values are not changed: the operator without i"
@@ -110,8 +114,7 @@ _DECORATOR = "decorate the function outside"
 _REFUSED: dict[Any, dict[str, str]] = {
     math: {_BITS: "frexp nextafter ulp", "`x * y + z`, which is rounded twice": "fma"},
     operator: {
-        _BITS: "lshift rshift ilshift irshift",
-        _IN_PLACE: "iadd iand iconcat ifloordiv imatmul imod imul ior ipow isub itruediv ixor",
+        _IN_PLACE: "iadd iand iconcat ifloordiv imatmul imod imul ilshift ior irshift ipow isub itruediv ixor",
         _METHOD: "attrgetter methodcaller call",
         "values have no identity: operator.eq": "is_ is_not",
         "assign to the entry: `x[i] = …`": "setitem delitem",

@@ -14,9 +14,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.reader.parser import Form, Syntax
-from vlad.translate.expressions import NONE, Scope, signature_of
-from vlad.translate.known import Known, known
+from vlad.translate.expressions import NONE, Scope
+from vlad.translate.known import Known, known, public_name
 from vlad.translate.names import parameters
+from vlad.translate.signatures import has_defaults, is_flexible, signature_of
 from vlad.translate.syntax import form, literal, name, quoted
 from vlad.translate.turns import Turns
 
@@ -94,12 +95,30 @@ def _zip_longest(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
     return form(span, "%py-zip-longest", _several(x, node, scope), fill)
 
 
-def _of_two(x: Turns, node: ast.expr, scope: Scope) -> Syntax:
-    """A function that is called with two arguments, as `max`, which may have another number of them."""
-    found = known(x.object_of(node, scope))
-    if found is not None and len(found.procedures) > 1 and 2 in found.procedures:
-        return name(found.procedures[2], x.span(node))
+def called_with(x: Turns, node: ast.expr, count: int, scope: Scope) -> Syntax:
+    """A function that is called with so many arguments, as `max`, which may have another number of them."""
+    value = x.object_of(node, scope)
+    found = known(value)
+    if found is not None and len(found.procedures) > 1 and count in found.procedures:
+        return name(found.procedures[count], x.span(node))
+    own = (scope.known or {}).get(node.id) if isinstance(node, ast.Name) else None
+    is_plain = own is None and public_name(value) is not None
+    if not is_plain and (has_defaults(value) if own is None else is_flexible(own)):
+        return _lambda_of(x, node, count, scope)
     return x.expression(node, scope)
+
+
+def _lambda_of(x: Turns, function: ast.expr, count: int, scope: Scope) -> Syntax:
+    """A lambda of so many arguments that calls a function of more."""
+    span = x.span(function)
+    variables: list[Syntax] = []
+    keys = [f"argument {number}" for number in range(count)]  # no names of Python's
+    for key in keys:
+        own = x.fresh("argument")
+        variables.append(name(own, span))
+        scope = scope.bind(key, own)
+    call = ast.copy_location(ast.Call(function, [_variable(function, key) for key in keys], []), function)
+    return form(span, "lambda", Form(tuple(variables), None, span), x.expression(call, scope))
 
 
 def _reduce(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
@@ -107,7 +126,7 @@ def _reduce(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
     span, count = x.span(node), len(node.args)
     if count not in (2, 3):
         raise _wrong(x, node, "a function, an iterable and a start")
-    function, items = _of_two(x, node.args[0], scope), x.items(node.args[1], scope)
+    function, items = called_with(x, node.args[0], 2, scope), x.items(node.args[1], scope)
     if count == 2:
         return form(span, "%py-reduce", function, items)
     return form(span, "%py-reduce-from", function, items, x.expression(node.args[2], scope))
@@ -121,7 +140,7 @@ def _accumulate(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
     span = x.span(node)
     items = x.items(node.args[0], scope)
     is_added = function is None or (isinstance(function, ast.Constant) and function.value is None)
-    combine = name("%py-add", span) if is_added or function is None else _of_two(x, function, scope)
+    combine = name("%py-add", span) if is_added or function is None else called_with(x, function, 2, scope)
     if "initial" in named:
         items = form(span, "cons", x.expression(named["initial"], scope), form(span, "%py-as-list", items))
     return form(span, "%py-accumulate", items, combine)

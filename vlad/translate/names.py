@@ -86,6 +86,17 @@ def locals_of(node: Function) -> Names:
     return frozenset([*parameters(node), *named])
 
 
+def target_of_items(path: Sequence[ast.AST], target: ast.expr) -> ast.expr:
+    """What gets the items of a value: of the target of a loop over `zip(…, enumerate(value), …)`. `path`: the value, and the
+    calls around it.
+    """
+    for argument, call in zip(path[-2::-1], path[:0:-1], strict=True):
+        if isinstance(target, ast.Tuple) and isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            places = {"zip": [id(one) for one in call.args].index(id(argument)), "enumerate": 1}
+            target = target.elts[places[call.func.id]] if call.func.id in places else target
+    return target
+
+
 CHANGING = frozenset(
     (
         "append",

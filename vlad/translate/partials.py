@@ -12,9 +12,10 @@ from typing import Any
 
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.arguments import POSITIONAL, Arguments, signature_in_text
-from vlad.translate.expressions import Scope, signature_of
+from vlad.translate.expressions import Scope
 from vlad.translate.module_calls import partial_of_known
 from vlad.translate.records import Given
+from vlad.translate.signatures import signature_of
 from vlad.translate.syntax import form, is_atom, name
 
 

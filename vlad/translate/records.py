@@ -31,10 +31,11 @@ from vlad.data.records import (
 from vlad.data.source import Span
 from vlad.reader.parser import Syntax
 from vlad.translate.dicts import DICT, Dicts, is_view
-from vlad.translate.expressions import END, OTHER, Outside, Scope, signature_of, static_part
+from vlad.translate.expressions import END, OTHER, Outside, Scope
 from vlad.translate.iterations import Iteration
 from vlad.translate.numpy_table import ATTRIBUTES
 from vlad.translate.reads import MISSING, Read
+from vlad.translate.signatures import signature_of, static_part
 from vlad.translate.syntax import empty_list, form, is_atom, name, quoted, string
 
 BINARY: dict[type[ast.operator], str] = {

@@ -276,7 +276,9 @@ class Statements(Changes):
             scope = scope.bind(first.id, own).knowing(first.id, value)
             pair = Form((name(own, span), self.procedure(value, scope)), None, span)
             return form(span, "letrec", Form((pair,), None, span), rest.emit(scope))
-        bindings, within = self.turn_bindings(first, self.expression(value, scope), scope)
+        consumes = isinstance(first, ast.Tuple | ast.List)
+        given_ = self.argument(value, scope) if consumes else self.expression(value, scope)
+        bindings, within = self.turn_bindings(first, given_, scope)
         for other in others:
             given = bindings[0][0]
             more, within = self.turn_bindings(other, given, within)
@@ -340,12 +342,16 @@ class Statements(Changes):
             raise self.refuse("this target", node, "assign to names")
         reads = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         kinds = self.kind(reads), self.kind(node.value)
-        left, right = self.variable(reads, scope), self.expression(node.value, scope)
+        left, right = self.variable(reads, scope), self.operand(node.value, node.op, scope)
         if kinds[0] != REAL and node.target.id in self.inside.names:
             self.expect_no_default(node.target.id, node)
+        is_shared = node.target.id not in self.inside.names
+        if kinds[0] != REAL and not is_shared:
             shared = self.inside.sharing(node.target.id, self.keeps_nothing_of)
-            if any(self.is_before(one, node, node.target.id) for one in shared):
+            is_shared = any(self.is_before(one, node, node.target.id) for one in shared)
+            if is_shared:
                 left = form(span, "%py-own", left)
+            is_shared = is_shared or self.is_gone_through(node.target.id, node)
         if isinstance(node.op, ast.Add) and max(kinds) == OTHER:
             value: Syntax = self.operated(
                 node.op,
@@ -353,7 +359,9 @@ class Statements(Changes):
                 right,
                 kinds,
                 node,
-                lambda left, right: form(span, "%py-increased", left, right),
+                lambda left, right: form(
+                    span, "%py-increased" if is_shared else "%py-extended-or-added", left, right
+                ),
             )
         else:
             if isinstance(node.op, ast.Mult) and kinds[0] == OTHER:

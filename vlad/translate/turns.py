@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
@@ -14,7 +15,7 @@ from vlad.translate.expressions import Expressions, Scope
 from vlad.translate.iterations import Iteration, Value, counted, listed, numbered, side_by_side
 from vlad.translate.names import captured_in, targets
 from vlad.translate.reads import MISSING
-from vlad.translate.syntax import form, literal, name
+from vlad.translate.syntax import empty_list, form, literal, name
 
 
 class Turns(Expressions):
@@ -178,12 +179,41 @@ class Turns(Expressions):
             if is_plain and value is enumerate and node.args and len(starts) <= 1:
                 start = self.expression(starts[0], scope) if starts else literal(0.0, span)
                 return numbered(self.iteration(node.args[0], scope), start, span, self.fresh)
-            if is_plain and value is zip and node.args:
-                return side_by_side([self.iteration(one, scope) for one in node.args])
+            if value is zip and node.args:
+                found = self._zip(node, scope)
+                if found is not None:
+                    return found
             raise self.refuse(f"this call of {ast.unparse(node.func)}", node, "write its arguments by place")
         if isinstance(node, ast.Call) and value is reversed and len(node.args) == 1 and not node.keywords:
             return listed(form(span, "%py-reversed", self.items(node.args[0], scope)), span, self.fresh)
         return listed(self.items(node, scope), span, self.fresh)
+
+    def _zip(self, node: ast.Call, scope: Scope) -> Iteration | None:
+        """`zip(a, b)`, `zip(*rows)`, `zip(a, b, strict=True)`; None for another call."""
+        span, strict = self.span(node), False
+        match node.keywords:
+            case []:
+                pass
+            case [ast.keyword(arg="strict", value=ast.Constant(value=bool() as strict))]:
+                pass
+            case _:
+                return None
+        if any(isinstance(one, ast.Starred) for one in node.args):
+            if strict:
+                return None
+            rows = self._spread(node.args, empty_list(span), scope)
+            return listed(form(span, "%py-zipped", rows), span, self.fresh)
+        if not strict:
+            return side_by_side([self.iteration(one, scope) for one in node.args])
+        first, bindings = name(self.fresh("items"), span), []
+        bindings.append((first.symbol.name, form(span, "%py-items", self.items(node.args[0], scope))))
+        parts = [listed(first, span, self.fresh)]
+        for one in node.args[1:]:
+            own = self.fresh("items")
+            bindings.append((own, form(span, "%py-as-many", self.items(one, scope), first)))
+            parts.append(listed(name(own, span), span, self.fresh))
+        together = side_by_side(parts)
+        return replace(together, around=(*bindings, *together.around))
 
     def items(self, node: ast.expr, scope: Scope) -> Syntax:
         """What a loop goes through, as a list or a tuple."""

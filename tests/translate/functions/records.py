@@ -220,11 +220,12 @@ def a_missing_attribute(x: float = 2.0) -> float:
 
 
 def a_missing_method(x: float = 2.0) -> float:
-    return x.area()
+    shapes = [Circle(x), x]
+    return shapes[1].area()
 
 
 def an_attribute_of_another_class(x: float = 2.0) -> float:
-    return Circle(x).width
+    return [Rectangle(x), Circle(x)][1].width
 
 
 def a_tree(depth: int = 4, x: float = 0.5) -> float:
