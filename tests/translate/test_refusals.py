@@ -179,14 +179,14 @@ REFUSED = [
     (
         "def f(x, xs):\n    t = [[x], [x]]\n    t[0], t[1] = t[1], t[1]\n    t[0].append(x)\n    return t",
         "t[0].append(x)",
-        "line 3 shares",
-        "copy",
+        "parts line 3 shares",
+        "own",
     ),
     (
         "def f(x, xs):\n    t = [[x], [x]]\n    best = max(t, [x], key=lambda u: t[0])\n    t[0].append(x)\n    return best",
         "t[0].append(x)",
-        "parts line 3 shares",
-        "own",
+        "line 3 shares",
+        "copy",
     ),
     (
         "def f(x, xs):\n    ys = [x]\n    zs, ys = ys, xs\n    ys.append(x)\n    return zs",

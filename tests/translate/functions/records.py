@@ -225,7 +225,7 @@ def a_missing_method(x: float = 2.0) -> float:
 
 
 def an_attribute_of_another_class(x: float = 2.0) -> float:
-    return [Rectangle(x), Circle(x)][1].width
+    return [Rectangle(width=x), Circle(x)][1].width
 
 
 def a_tree(depth: int = 4, x: float = 0.5) -> float:
