@@ -80,7 +80,7 @@ ROOMS = (
         "vlad.translate",
         "syntax source refusals reads names nonlocals exchanges signatures desugar numpy_table arrays known iterations fresh "
         "inside expressions formats turns array_calls subscripts module_calls ordering sequence_methods dicts records arguments "
-        "partials derivatives calls checks effects conditions changes statements translation",
+        "partials derivatives calls checks effects conditions changes packing statements translation",
     ),
     (
         "vlad.python",

@@ -46,7 +46,8 @@ def test_every_file_is_in_the_manual() -> None:
     files = {path.stem for path in (ROOT / "stdlib").glob("*.vlad")}
     public = {file for file in files if not all(map(is_internal, library.names_in(f"{file}.vlad")))}
     own = {
-        f"python-{one}" for one in ("arrays", "changes", "formats", "modules", "sequences", "structures")
+        f"python-{one}"
+        for one in ("arrays", "changes", "formats", "modules", "packing", "sequences", "structures")
     } | {"python"}
     assert public == set(LIBRARY) and files - public == own
 

@@ -94,7 +94,7 @@ class Changes(Conditions):
         kept: list[Syntax] = [name(self.fresh("index"), span) for _ in path]
         is_item = len(path) == 1
         if is_item:
-            old: Syntax = form(span, "%py-old-item", self._part_at(root, [], scope, span), kept[0])
+            old = self.old_item(root, kept[0], scope, span)
         else:
             old = self._part_at(root, kept, scope, span)
         # Python changes a list, or an array, in a list, which others may have
@@ -179,8 +179,18 @@ class Changes(Conditions):
         if not path:
             return value
         if len(path) == 1:
-            return form(self.span(node), of_item, before, path[0], value)
+            return self.with_item(of_item, root, before, path[0], value, self.span(node))
         return form(self.span(node), "%py-with-part", before, form(self.span(node), "list", *path), value)
+
+    def old_item(self, root: ast.Name, indices: Syntax, scope: Scope, span: Span) -> Syntax:
+        """The item that `x[i] += e` changes."""
+        return form(span, "%py-old-item", self._part_at(root, [], scope, span), indices)
+
+    def with_item(
+        self, procedure: str, root: ast.Name, before: Syntax, indices: Syntax, value: Syntax, span: Span
+    ) -> Syntax:
+        """The value of a name with another item."""
+        return form(span, procedure, before, indices, value)
 
     # Methods.
 

@@ -164,7 +164,7 @@ class Checks(Calls):
             return public_name(operator) in OPERATORS
         function = self.object_of(call.func, Scope({}))
         if function in (min, max, sum):  # which may return an argument, and a sum of nothing its start
-            return len(call.args) == 1 and not call.keywords
+            return len(call.args) == 1 and all(one.arg == "key" for one in call.keywords)
         found = known(function)
         return function in OF_ITEMS or (found is not None and found.keeps_nothing)
 

@@ -18,7 +18,7 @@ from types import FunctionType
 from vlad.data.source import Span
 from vlad.data.tensors import is_array
 from vlad.reader.parser import Form, Syntax
-from vlad.translate.changes import Changes, Rest
+from vlad.translate.changes import Rest
 from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Outside, Scope
 from vlad.translate.fresh import Fresh
 from vlad.translate.inside import Inside
@@ -41,6 +41,7 @@ from vlad.translate.names import (
     parameters,
     reads_otherwise,
 )
+from vlad.translate.packing import Packing
 from vlad.translate.refusals import outside
 from vlad.translate.source import Text
 from vlad.translate.syntax import form, name, quoted, string
@@ -63,7 +64,7 @@ def _changeable_defaults(function: FunctionType) -> frozenset[str]:
     )
 
 
-class Statements(Changes):
+class Statements(Packing):
     """The translation of one Python function: `procedure`."""
 
     def __init__(self, function: FunctionType, text: Text, outside_: Outside) -> None:
@@ -71,7 +72,7 @@ class Statements(Changes):
         self._inside: list[Inside] = []
         self._locals: list[frozenset[str]] = [frozenset()]
         self._exits: list[Exits] = []
-        self._appending = {}
+        self._appending, self._packing = {}, {}
         self._in_progress, self._followed, self._effects_inside = {}, set(), {}
         self._fresh_values = Fresh(
             lambda node: self.object_of(node, Scope({})),
@@ -117,16 +118,16 @@ class Statements(Changes):
                     raise self.refuse(
                         "this default inside", default, "a nested function has constants as defaults"
                     )
-        before = self.kinds, self._exits, self._appending
+        before = self.kinds, self._exits, self._appending, self._packing
         with self.entered(node) as own:
-            self._exits, self._appending = [], {}
+            self._exits, self._appending, self._packing = [], {}, {}
             self.kinds = self._kinds(own)
             names = []
             for argument in arguments_of(node):
                 names.append(name(self.own_name(argument.arg), self.span(argument)))
                 scope = scope.bind(argument.arg, self.own_name(argument.arg))
             body = self.block(own.body, scope, Rest(lambda _: quoted(NONE, span), is_small=True))
-        self.kinds, self._exits, self._appending = before
+        self.kinds, self._exits, self._appending, self._packing = before
         return form(span, "lambda", Form(tuple(names), None, span), body)
 
     def _kinds(self, own: Inside) -> dict[str, int]:
@@ -465,6 +466,12 @@ class Statements(Changes):
     # Loops.
 
     def _do_while(self, node: ast.While, scope: Scope, rest: Rest) -> Syntax:
+        return self.packed_loop(node, scope, rest, lambda scope, rest: self._while(node, scope, rest))
+
+    def _do_for(self, node: ast.For, scope: Scope, rest: Rest) -> Syntax:
+        return self.packed_loop(node, scope, rest, lambda scope, rest: self._for(node, scope, rest))
+
+    def _while(self, node: ast.While, scope: Scope, rest: Rest) -> Syntax:
         def turns(within: Scope, end: Emit, again: Emit) -> Syntax:
             turn = self.block(node.body, within, Rest(again, is_small=True))
             if isinstance(node.test, ast.Constant) and node.test.value:
@@ -475,7 +482,7 @@ class Statements(Changes):
 
         return self._looped(node, scope, rest, [], turns, lambda steps: [])
 
-    def _do_for(self, node: ast.For, scope: Scope, rest: Rest) -> Syntax:
+    def _for(self, node: ast.For, scope: Scope, rest: Rest) -> Syntax:
         span = self.span(node)
         if self.expect_steady(node):
             keys = form(span, "%py-items", form(span, "%py-changing", self.expression(node.iter, scope)))
