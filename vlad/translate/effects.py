@@ -379,7 +379,7 @@ class Effects(Checks):
         """Do the operators of the records in use return records, or values of their own?"""
         return all(
             self._returns_records(one)
-            for own in self._operators(*OPERATORS)
+            for own in self._operators(*set(OPERATORS) - {"__call__"})
             if (one := written(own)) is not None
         )
 
@@ -400,11 +400,16 @@ class Effects(Checks):
             return False
         whole, node = other
         returned = [one.value for one in nodes_in(body_of(node)) if isinstance(one, ast.Return)]
-        return all(
-            isinstance(one, ast.BinOp | ast.Constant | ast.UnaryOp | ast.Compare | None)
-            or (isinstance(one, ast.Call) and isinstance(whole.object_of(one.func, Scope({})), type))
-            for one in returned
-        )
+        return all(whole._is_made_by_operator(one) for one in returned)
+
+    def _is_made_by_operator(self, value: ast.expr | None) -> bool:
+        """Is what a method of an operator returns a record, or a value of its own?"""
+        match value:
+            case ast.Call(func=function):
+                return isinstance(self.object_of(function, Scope({})), type) or self._is_number(value)
+            case ast.IfExp(body=yes, orelse=no):
+                return self._is_made_by_operator(yes) and self._is_made_by_operator(no)
+        return isinstance(value, ast.BinOp | ast.Constant | ast.UnaryOp | ast.Compare | None)
 
     def keeps_nothing_of(self, call: ast.Call) -> bool:
         if super().keeps_nothing_of(call):
