@@ -10,13 +10,14 @@ import ast
 import dataclasses
 import functools
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
 from vlad.data.errors import VladError
+from vlad.data.records import OPERATED, OPERATORS
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.arguments import signature_in_text
 from vlad.translate.arrays import is_of_numpy
@@ -25,7 +26,7 @@ from vlad.translate.desugar import Computed, desugared
 from vlad.translate.expressions import Scope
 from vlad.translate.inside import Inside
 from vlad.translate.known import known, public_name
-from vlad.translate.names import COMPREHENSIONS, Function, changed_by, nodes_in, parameters
+from vlad.translate.names import COMPREHENSIONS, Function, body_of, changed_by, nodes_in, parameters
 from vlad.translate.reads import MISSING, Read
 from vlad.translate.source import node_of
 from vlad.translate.syntax import form, name
@@ -58,13 +59,48 @@ NUMERIC = frozenset(
     trace""".split()  # noqa: SIM905
 )
 NOTHING_KNOWN = Effect({}, None, frozenset())
+LEAST = Effect({}, frozenset(), frozenset())
+
+
+class Progress:
+    """The effects of functions that call each other, which are found in rounds: each once a round.
+
+    found    the effects, as far as they are known
+    reads    the names outside that decide them
+    is_cut   was one needed in this round before it was found? Then another round follows, as long as one `changes`
+    """
+
+    def __init__(self) -> None:
+        self.found: dict[int, Effect] = {}
+        self.functions: dict[int, FunctionType] = {}
+        self.reads: dict[str, Read] = {}
+        self.again()
+
+    def again(self) -> None:
+        self.is_cut = self.changes = False
+        self._begun: set[int] = set()
+        self._ended: set[int] = set()
+
+    def effect(self, key: int, find: Callable[[], Effect], function: FunctionType) -> Effect:
+        if key in self._begun:
+            self.is_cut |= key not in self._ended
+            return self.found.get(key, LEAST)
+        self._begun.add(key)
+        effect = find()
+        self._ended.add(key)
+        self.changes |= effect != self.found.get(key)
+        self.found[key], self.functions[key] = effect, function
+        return effect
 
 
 class Effects(Checks):
     """The part of a translation that is about effects of calls."""
 
     _inside: list[Inside]
-    _in_progress: dict[int, Effect]  # what is assumed of the functions whose effects are being found
+    _decided: dict[int, Effect]  # of functions outside
+    _returning: dict[int, bool]  # of methods of operators: do they return records?
+    _progress: Progress | None
+    _in_progress: dict[int, Effect]  # what is assumed of functions inside whose effects are being found
     _followed: set[str]
     _effects_inside: dict[Function, Effect]
     _is_differentiated = False  # is a function the operand of a derivative, whose arguments are values?
@@ -119,42 +155,45 @@ class Effects(Checks):
         return None
 
     def _effect(self, function: FunctionType) -> Effect:
-        """The effect of a function outside. A function that calls itself has the least one."""
-        decided = self.outside.effects.get(id(function))
-        if isinstance(decided, Decided) and all(read.is_current() for _, read in decided.reads):
-            self.reads.update(decided.reads)
-            return decided.effect
-        if id(function) in self._in_progress:
-            return self._in_progress[id(function)]
-        is_outermost = not self._in_progress
-        self._in_progress[id(function)] = Effect({}, frozenset(), frozenset())
-        try:
-            while True:
-                assumed = self._in_progress[id(function)]
-                effect, reads = self._found(function)
-                if effect == assumed:
-                    break
-                self._in_progress[id(function)] = effect
-        finally:
-            del self._in_progress[id(function)]
-        noted = tuple(
-            [(f"{key} of {function.__qualname__} {id(function)}", read) for key, read in reads.items()]
-        )
-        self.reads.update(noted)
-        if is_outermost:
-            self.outside.effects[id(function)] = Decided(function, effect, noted)
-        return effect
+        """The effect of a function outside: the least solution, as functions may call each other."""
+        key = id(function)
+        if key in self._decided:
+            return self._decided[key]
+        if self._progress is not None:
+            return self._progress.effect(key, lambda: self._found(function), function)
+        decided = self.outside.effects.get(key)
+        if not isinstance(decided, Decided) or not all(read.is_current() for _, read in decided.reads):
+            self._progress = progress = Progress()
+            try:
+                while True:
+                    progress.effect(key, lambda: self._found(function), function)
+                    if not (progress.is_cut and progress.changes):
+                        break
+                    progress.again()
+            finally:
+                self._progress = None
+            reads = tuple(progress.reads.items())
+            for one, of in progress.functions.items():
+                self.outside.effects[one] = Decided(of, progress.found[one], reads)
+            decided = self.outside.effects[key]
+        self.reads.update(decided.reads)
+        self._decided[key] = decided.effect
+        return self._decided[key]
 
-    def _found(self, function: FunctionType) -> tuple[Effect, dict[str, Read]]:
+    def _found(self, function: FunctionType) -> Effect:
         other = self.another(function)
         if other is None:
-            return NOTHING_KNOWN, {}
+            return NOTHING_KNOWN
         whole, node = other
-        whole._in_progress = self._in_progress
+        whole._progress = self._progress
+        assert self._progress is not None
         try:
-            return whole._effect_inside(desugared(node, whole.refuse)), whole.reads
+            return whole._effect_inside(desugared(node, whole.refuse))
         except VladError:  # its translation raises it
-            return NOTHING_KNOWN, whole.reads
+            return NOTHING_KNOWN
+        finally:
+            own = f" of {function.__qualname__} {id(function)}"
+            self._progress.reads.update({key + own: read for key, read in whole.reads.items()})
 
     def another(self, function: FunctionType) -> tuple[Effects, Function] | None:
         """The translation of another function, and its tree; None if its text is not known."""
@@ -177,7 +216,7 @@ class Effects(Checks):
         return self._effects_inside[node]
 
     def _found_inside(self, node: Function) -> Effect:
-        self._in_progress[id(node)] = Effect({}, frozenset(), frozenset())
+        self._in_progress[id(node)] = LEAST
         try:
             with self.entered(node) as own:
                 while True:
@@ -295,47 +334,97 @@ class Effects(Checks):
         return None if found is None else found | ({variable} & given)
 
     def _shared_by_call(self, call: ast.Call, own: Inside, given: set[str]) -> frozenset[str] | None:
-        effects = self.effects_of(call)
-        if not effects:
-            return None
-        result: set[str] = set()
+        results = self._results(call)
+        return None if results is None else self._shared_by_all(results, own, given)
+
+    def _results(self, call: ast.Call) -> list[ast.expr] | None:
+        """The arguments of a call that its result may be, or have as a part; None if that is not known: the method of a value may
+        be another one, and a default belongs to all calls.
+        """
+        effects = [] if self._is_method(call) else self.effects_of(call)
+        found: list[ast.expr] = []
         for effect, signature, before in effects:
             if effect.returned is None:
                 return None
-            for name_, argument in _bound(call, signature, before):
-                if name_ in effect.returned:
-                    found = self._shared_by(argument, own, given)
-                    if found is None:
-                        return None
-                    result |= found
-        return frozenset(result)
+            given = list(_bound(call, signature, before))
+            if not effect.returned <= {own for own, _ in given}:
+                return None
+            found += [argument for own, argument in given if own in effect.returned]
+        return found if effects else None
+
+    def _is_method(self, call: ast.Call) -> bool:
+        return isinstance(call.func, ast.Attribute) and self.object_of(call.func, Scope({})) is MISSING
 
     # What calls change.
 
     def _changed_arguments(self, call: ast.Call) -> Iterator[tuple[ast.expr, bool]]:
         """The arguments that a call changes in place, and whether it surely does."""
-        for effect, signature, before in self.effects_of(call):
+        for effect, signature, before in self.effects_of(call) or self._effects_of_records(call):
             for own, argument in _bound(call, signature, before):
                 if own in effect.changed:
                     yield argument, effect.changed[own]
 
+    def _effects_of_records(self, call: ast.Call) -> list[tuple[Effect, inspect.Signature, int]]:
+        """Those of calls of records, one of which a value may be."""
+        if self.object_of(call.func, Scope({})) is not MISSING or isinstance(call.func, ast.Attribute):
+            return []
+        found = [written(one) for one in self._operators("__call__")]
+        return [(self._effect(one), inspect.signature(one), 1) for one in found if one is not None]
+
+    def _operators(self, *names: str) -> list[Any]:
+        records = self.with_name(OPERATED)
+        return [inspect.getattr_static(record.kind, one, None) for record in records for one in names]
+
+    def operators_make(self) -> bool:
+        """Do the operators of the records in use return records, or values of their own?"""
+        return all(
+            self._returns_records(one)
+            for own in self._operators(*set(OPERATORS) - {"__call__"})
+            if (one := written(own)) is not None
+        )
+
+    def may_share(self, method: str) -> bool:
+        """May a method of the records in use return a value that something else has?"""
+        found = [written(inspect.getattr_static(one.kind, method, None)) for one in self.with_name(method)]
+        return any(one is None or not self._returns_records(one) for one in found)
+
+    def _returns_records(self, function: FunctionType) -> bool:
+        found = self._returning.get(id(function))
+        if found is None:
+            found = self._returning[id(function)] = self._find_returned(function)
+        return found
+
+    def _find_returned(self, function: FunctionType) -> bool:
+        other = self.another(function)
+        if other is None:
+            return False
+        whole, node = other
+        returned = [one.value for one in nodes_in(body_of(node)) if isinstance(one, ast.Return)]
+        return all(whole._is_made_by_operator(one) for one in returned)
+
+    def _is_made_by_operator(self, value: ast.expr | None) -> bool:
+        """Is what a method of an operator returns a record, or a value of its own?"""
+        match value:
+            case ast.Call(func=function):
+                return isinstance(self.object_of(function, Scope({})), type) or self._is_number(value)
+            case ast.IfExp(body=yes, orelse=no):
+                return self._is_made_by_operator(yes) and self._is_made_by_operator(no)
+        return isinstance(value, ast.BinOp | ast.Constant | ast.UnaryOp | ast.Compare | None)
+
     def keeps_nothing_of(self, call: ast.Call) -> bool:
         if super().keeps_nothing_of(call):
             return True
-        effects = self.effects_of(call)
+        effects = [] if self._is_method(call) else self.effects_of(call)
         return bool(effects) and all(not one.kept and one.returned == frozenset() for one, _, _ in effects)
 
     def returns_own(self, call: ast.Call, given: str | None = None) -> bool:
         """Is the result of a call a value that nothing else has, or that a name had which is given?"""
-        effects = self.effects_of(call)
-        for effect, signature, before in effects:
-            if effect.returned is None or effect.kept:
-                return False
-            for own, argument in _bound(call, signature, before):
-                is_given = isinstance(argument, ast.Name) and argument.id == given
-                if own in effect.returned and not (is_given or self.inside.fresh.makes(argument)):
-                    return False
-        return bool(effects)
+        results = self._results(call)
+        if results is None or any(effect.kept for effect, _, _ in self.effects_of(call)):
+            return False
+        return all(
+            (isinstance(one, ast.Name) and one.id == given) or self.inside.fresh.makes(one) for one in results
+        )
 
     def _call(self, node: ast.Call, scope: Scope) -> Syntax:
         if self.object_of(node.func, scope) is functools.partial and node.args:

@@ -27,18 +27,21 @@ _OF_NUMPY = frozenset(
 
 class Fresh:
     """object_of  the value of a name outside, or of an attribute of a module
-    has_method  has a class in use an attribute of this name?
+    may_share  may a method of this name of a class in use return what something else has?
+    operators_make  do the operators that classes in use define make their results?
     returns_own  is the result of a call of a function written in Python its own, or the value of the name that is given?
     """
 
     def __init__(
         self,
         object_of: Callable[[ast.AST], Any],
-        has_method: Callable[[str], bool],
+        may_share: Callable[[str], bool],
         returns_own: Callable[[ast.Call, str | None], bool],
+        operators_make: Callable[[], bool],
     ) -> None:
+        self.operators_make = operators_make
         self.object_of = object_of
-        self.has_method = has_method
+        self.may_share = may_share
         self.returns_own = returns_own
 
     def is_call(self, node: ast.AST, *functions: Any) -> bool:
@@ -53,8 +56,10 @@ class Fresh:
         match value:
             case ast.Dict() | ast.DictComp() | ast.List() | ast.ListComp():
                 return True
-            case ast.BinOp() | ast.Constant() | ast.UnaryOp() | ast.Compare():
+            case ast.Constant() | ast.Compare():
                 return True
+            case ast.BinOp() | ast.UnaryOp():
+                return self.operators_make()
             case Computed():  # the rest of a list, or of a dict, in a pattern
                 return True
             case ast.Subscript(slice=index):  # of an array it is a view, which `keeps_part` notices
@@ -63,7 +68,7 @@ class Fresh:
                 if self.is_call(value, dict, list, sorted) or self.makes_array(value):
                     return True
                 is_method = isinstance(function, ast.Attribute) and function.attr == "copy"
-                if is_method and not self.has_method("copy"):
+                if is_method and not self.may_share("copy"):
                     return True
                 return self.returns_own(value, None)
         return False

@@ -73,11 +73,13 @@ class Statements(Packing):
         self._locals: list[frozenset[str]] = [frozenset()]
         self._exits: list[Exits] = []
         self._appending, self._packing = {}, {}
+        self._decided, self._returning, self._progress = {}, {}, None
         self._in_progress, self._followed, self._effects_inside = {}, set(), {}
         self._fresh_values = Fresh(
             lambda node: self.object_of(node, Scope({})),
-            lambda name: bool(self.with_name(name)),
+            self.may_share,
             self.returns_own,
+            self.operators_make,
         )
 
     @property
