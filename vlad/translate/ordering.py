@@ -12,7 +12,7 @@ from vlad.reader.parser import Syntax
 from vlad.translate.expressions import Scope
 from vlad.translate.known import known
 from vlad.translate.module_calls import called_with
-from vlad.translate.syntax import form, name
+from vlad.translate.syntax import empty_list, form, name
 from vlad.translate.turns import Turns
 
 
@@ -61,11 +61,17 @@ def extreme_call(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
             raise x.refuse(f"{found.name} with the argument {keyword.arg} by name", keyword, hint)
     if not node.args:
         raise x.refuse(f"{found.name} with 0 arguments", node, "it takes a list, or several values")
-    is_several = len(node.args) > 1
+    is_spread = any(isinstance(one, ast.Starred) for one in node.args)
+    is_several = len(node.args) > 1 or is_spread
     if is_several and "default" in named:
         raise x.refuse(f"{found.name} of several values with a default", node, "they have a least")
     given = [] if _is_none(named.get("key")) else [called_with(x, named["key"], 1, scope)]
-    items = form(span, "list", *x.operands(node.args, scope)) if is_several else x.items(node.args[0], scope)
+    if is_spread:
+        items = x._spread(node.args, empty_list(span), scope)
+    elif is_several:
+        items = form(span, "list", *x.operands(node.args, scope))
+    else:
+        items = x.items(node.args[0], scope)
     if "default" in named:
         items = form(span, "%py-items-or", items, x.expression(named["default"], scope))
     return form(span, found.procedures[1] + "-by" * len(given), *given, items)
