@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import sampled_from
 
 import vlad
-from vlad.compile.calling import executable, policy, preemption
+from vlad.compile.calling import compilation, policy, preemption
 from vlad.compile.calling.background import BACKGROUND, SWITCH_INTERVAL, Abandoned
 from vlad.compile.calling.compiling_process import PROCESS
 from vlad.compile.calling.costs import Costs
@@ -311,7 +311,7 @@ def test_an_evaluation_waits_less_for_the_compiler(
         raise Unbounded("it is only asked how long turns are")
 
     BACKGROUND.wait_until_idle()
-    monkeypatch.setattr(executable, "compile_call", compile_call)
+    monkeypatch.setattr(compilation, "compile_call", compile_call)
     monkeypatch.setattr(policy, "A_MOMENT", 0.0)
     monkeypatch.setattr(debug, "rungs", debug.rungs - {debug.TRACEBACKS})
     usual = sys.getswitchinterval()

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import vlad
-from vlad.compile.calling import background, compiling_process, pipeline, policy
+from vlad.compile.calling import background, compiling_process, notifier, pipeline, policy
 from vlad.compile.calling.background import BACKGROUND, Superseded
 from vlad.compile.calling.compiling_process import PROCESS, CompilingProcess
 from vlad.compile.native import cache
@@ -189,7 +189,7 @@ def test_a_process_that_ends_is_replaced_or_reported(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that was without work ended on purpose; one that is killed may be again."""
-    monkeypatch.setattr(policy, "_warned", set())
+    monkeypatch.setattr(notifier, "_warned", set())
     idle = "import vlad.session.compiling as c; c.IDLE_SECONDS = 0.2; "
     monkeypatch.setattr(compiling_process, "MAIN", idle + compiling_process.MAIN)
     with vlad.Session(tier="auto") as session:

@@ -1,7 +1,7 @@
 """The background compiler: one thread for all sessions of a process, which compiles calls that take long.
 
 In: jobs, each from the thread that makes the call.  Out: nothing; the job's `poll` does the work, and returns the seconds until
-the next poll, or None for none. Called by policy.py.
+the next poll, or None for none. Called by policy.py and variant_compiler.py.
 
 Most of the work is done by another process (compiling_process.py), for which the thread waits. While it works itself, the
 interpreter's switch interval is shorter. An evaluation of arrays releases the lock in each larger operation,

@@ -1,8 +1,8 @@
 """The process that compiles for this one, and takes nothing of Python's lock: from this side.
 
 In: a call as a text, with what compiling it depends on.  Out: the entries of the cache that it makes, from which the call is
-compiled here without analysis or C compiler. session/compiling.py is the other side. Called by policy.py, in the compiler's
-thread.
+compiled here without analysis or C compiler. session/compiling.py is the other side. Called by
+variant_compiler.py, in the compiler's thread.
 
 The process is a fresh interpreter: a copy of this one (`fork`) would have locks of threads that it does not have. It is started
 with the first call, serves all sessions, and ends when it has had no work for a while, or when the pipe to it is closed, as at

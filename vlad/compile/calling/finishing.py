@@ -1,7 +1,8 @@
 """Optimised code for a procedure that runs already: made beside its calls, and used from the next one on.
 
 In: a variant whose C text was too long to be optimised before its first call (executable.Later).  Out: nothing; the variant is
-replaced. A job of the compiler's thread (background.py), which waits for the C compiler. policy.py adds it.
+replaced. A job of the compiler's thread (background.py), which waits for the C compiler. variant_compiler.py
+adds it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Owner(Protocol):
-    """The object that has the variants (policy.Tiers)."""
+    """The object that has the variants (variant_compiler.VariantCompiler)."""
 
     machine: Machine
     closed: bool

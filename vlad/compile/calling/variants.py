@@ -1,7 +1,7 @@
 """A procedure called from outside, and its compiled variants.
 
 In: a procedure, and one after the other its compiled variants.  Out: `Entry`, which keeps them, the reason if there are none, and
-the procedure's cost so far. Made by policy.py.
+the procedure's cost so far. Made by entry_table.py.
 """
 
 from __future__ import annotations
