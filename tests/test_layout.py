@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = (
     (
         "vlad.control",
-        "debug standard_streams regular_files async_exceptions frame_stack budget safe_import native_interrupts "
+        "debug surroundings standard_streams regular_files async_exceptions frame_stack budget safe_import native_interrupts "
         "gil_yield",
     ),
     ("vlad.data", "source values records tensors write errors raised devices"),

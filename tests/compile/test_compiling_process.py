@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from slow_compiler import is_alive, slow_compiler
 
 import vlad
 from vlad.compile.calling import background, compiling_process, notifier, pipeline, policy
@@ -222,8 +223,12 @@ class Waiting:
     """A job for the compiler's thread."""
 
     def __init__(self, due: float, once: bool = True, worth: float = 0.0) -> None:
-        self.tiers, self.thread = None, threading.get_ident()
-        self.due, self.once, self.worth = due, once, worth
+        self.tiers, self.thread, self.entry = None, threading.get_ident(), None
+        self.due, self.once, self.worth, self.heat = due, once, worth, 0.0
+        self.surroundings = None
+
+    def is_needed(self) -> bool:
+        return True
 
     def poll(self) -> float | None:
         raise NotImplementedError
@@ -275,35 +280,6 @@ def test_a_later_request_ends_the_work_on_an_earlier_one(
         assert second.compiled is not None
         until(lambda: not is_alive(int(pids[0])))
         assert PROCESS._process is not None and int(pids[1]) == PROCESS._process.pid
-
-
-def slow_compiler(folder: Path) -> str:
-    """A compiler that does not end before a file exists, except for the module that Python's calls use. Another file then has
-    its process, and that which waits for it.
-    """
-    path = folder / "slow-cc"
-    path.write_text(
-        f"""#!/bin/bash
-case "$1" in --version|-v) exec cc "$1";; esac
-for word; do case "$word" in *.c) text="$word";; esac; done
-if [ ! -e {folder}/go-on ] && ! grep -q PyObject "$text"; then
-  echo mess > "$TMPDIR/mess.s"
-  echo $$ $PPID > {folder}/begun.tmp; mv {folder}/begun.tmp {folder}/begun
-  sleep 600
-fi
-exec cc "$@"
-"""
-    )
-    path.chmod(0o755)
-    return str(path)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 ENDINGS = {

@@ -42,6 +42,10 @@ class EntryTable(Notifier):
             entry = self.entries[key] = self._new_entry(f, options)
         return entry
 
+    def is_current(self, entry: Entry) -> bool:
+        """Whether calls still use an entry."""
+        return any(other is entry for other in list(self.entries.values()))
+
     def _new_entry(self, f: Value, options: Options | None = None) -> Entry:
         return Entry(f, options or (self.optimize, self.fast_math))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from vlad.compile.calling.variants import Entry
 from vlad.compile.ir.refusals import Unavailable
+from vlad.control.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from vlad.compile.calling.executable import Compiled, Later
@@ -35,17 +36,22 @@ class Finishing:
     once = False
     worth = 0.0
     due = 0.0  # at once
+    heat = 0.0
 
     def __init__(self, tiers: Owner, entry: Entry, quick: Compiled, later: Later) -> None:
         self.tiers = tiers
         self.entry = entry
         self.quick = quick
         self.later = later
+        self.surroundings: Surroundings | None = Surroundings()
 
     @property
     def thread(self) -> int:
         """The thread that it is for: any, so that a forked child, which has a copy of the variant, finishes that as well."""
         return threading.get_ident()
+
+    def is_needed(self) -> bool:
+        return True
 
     def poll(self) -> None:
         """In the compiler's thread: make the code, and replace the variant."""

@@ -7,9 +7,11 @@ own `apply`.
     compile    each call first, for the types of its operands; a call that cannot be compiled runs on tier 0, and `notify` is
                called with the place and the reason, once for each (notices.py). Where the C compiler would take long, the call
                runs code that is not optimised, until other code is made beside it (finishing.py); with the same results
-    auto       a call starts on tier 0. If it runs longer than A_MOMENT, it is compiled meanwhile, in another process where
-               that is possible, and restarts, compiled, as soon as that is done: code is pure, so the result is the same.
-               If an earlier run of the program was faster compiled, the call starts compiled (costs.py)
+    auto       a call starts on tier 0. Once the calls of its procedure have taken A_MOMENT in all, it is compiled meanwhile, in
+               another process where that is possible, and restarts, compiled, as soon as that is done: code is pure, so the
+               result is the same. If it ends before, it is compiled for later calls, provided that its procedure was that hot
+               when it began: the call that comes to A_MOMENT may be the last one. If an earlier run of the program was
+               faster compiled, the call starts compiled (costs.py)
 
 A call runs on one tier from beginning to end. A program that cannot be compiled as a whole stays on tier 0, including the
 procedures that take most of its time. Changing tiers within a call was tried, and is observable: sums differ in the last bit, so
@@ -49,7 +51,9 @@ if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
 POLICIES = ("auto", "compile", "evaluate")
-A_MOMENT = 0.1  # seconds on tier 0, before a call is compiled. To begin costs 20 ms, and nothing is compiled within 200
+# Seconds that calls of a procedure take on tier 0 before it is compiled. To begin costs 20 ms, and nothing is compiled within 200
+A_MOMENT = 0.1
+END_SECONDS = 0.1  # for the end of work in the compiler's thread, before it is asked for again
 LONGER = 1.5  # times as long as in an earlier run, for which compiling was in vain
 LEAST_SECONDS = 0.1  # of a call whose cost is remembered
 MOST_TEXTS = 16
@@ -69,6 +73,7 @@ class Tiers(VariantRunner):
         self.policy = "evaluate" if machine.metered else policy
         self._is_overruled = machine.metered and policy == "compile"  # and is notice due of that?
         self.job: Job | None = None  # the outermost call, while it runs on tier 0 and may be taken over
+        self.waiting: dict[int, Any] = {}  # jobs for later calls (background.py)
         self._costs: Costs | None = None
         self._texts: list[str] = []  # that were read before it was made
         self._depth = 0
@@ -96,6 +101,8 @@ class Tiers(VariantRunner):
         """Change the policy, between two evaluations."""
         self.chosen = policy  # `policy` differs while it is paused
         self._follow(policy)
+        if policy != "auto":
+            self.waiting.clear()
         if policy != "evaluate":
             self.keep_effects()
 
@@ -265,8 +272,8 @@ class Tiers(VariantRunner):
     def close(self) -> None:
         """Discard everything for good, including work in the compiler's thread."""
         self.closed = True
-        BACKGROUND.remove_all(self)
-        while not BACKGROUND.wait_until_idle(self, A_MOMENT):
+        BACKGROUND.cancel(self)
+        while not BACKGROUND.wait_until_idle(self, END_SECONDS):
             from vlad.compile.native import toolchain
 
             thread = BACKGROUND.thread_compiling_for(self)
@@ -276,6 +283,7 @@ class Tiers(VariantRunner):
                     from vlad.compile.calling.compiling_process import PROCESS
 
                     PROCESS.end()
+            BACKGROUND.cancel(self)
         self.forget()
 
     def is_compiling_here(self) -> bool:
@@ -294,16 +302,17 @@ class Tiers(VariantRunner):
         """On tier 0, while the compiler may take over. `cost`: in an earlier run."""
         begun, effects = time.monotonic(), self._effects.at
         handled = sys.exception()  # the exception that the caller is handling, which does not propagate
-        waiting = A_MOMENT if entry.seconds <= A_MOMENT else 0.0
-        worth = 0.0
+        waiting, worth = max(0.0, A_MOMENT - entry.seconds), 0.0
         if cost is not None:
             waiting, worth = (LONGER if cost.is_wasted else 0.0) * cost.evaluated, cost.evaluated
-        job = Job(self, entry, operands, self.machine.steps[0], begun + waiting, once, worth)
+        job = Job(self, entry, operands, self.machine.steps[0], begun + waiting, once, worth, begun)
+        is_for_later = False
         try:
             try:
                 self.job = job
                 BACKGROUND.add(job)
                 result = self.machine.apply(f, argument, job)
+                is_for_later = not once and waiting == 0.0
             except LimitExceeded:
                 BACKGROUND.abandon(job)  # its time is used up
                 raise
@@ -314,7 +323,7 @@ class Tiers(VariantRunner):
                 late: KeyboardInterrupt | None = None
                 while self.job is job:
                     try:
-                        self._finish(job)
+                        self._finish(job, is_for_later)
                     except AsyncException:
                         continue
                     except KeyboardInterrupt as interrupt:
@@ -357,9 +366,13 @@ class Tiers(VariantRunner):
             is_refused=entry.reason is not None and not entry.lacks_room,
         )
 
-    def _finish(self, job: Job) -> None:
-        """Release a job."""
+    def _finish(self, job: Job, is_for_later: bool) -> None:
+        """Release a job, or let it wait for later calls."""
         job.withdraw()
+        if is_for_later and job.compiled is None:
+            job.entry.last = time.monotonic()
+            job.is_for_later = True
+            BACKGROUND.keep(job)
         BACKGROUND.remove(job)
         self.job = None
 

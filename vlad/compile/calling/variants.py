@@ -25,7 +25,7 @@ class Entry:
     __slots__ = (
         "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks", "fixed",
         "misses", "lasts", "zeros_distinct", "trees", "unsized", "refusal",
-        "lacks_room",
+        "lacks_room", "last",
     )  # fmt: skip
 
     def __init__(self, f: Value, options: Options) -> None:
@@ -45,7 +45,8 @@ class Entry:
         self.trees: set[int] = set()  # the operands that are trees, of another shape in each call
         self.unsized = 0  # calls for which code for all lengths was sought in vain
         self.disagrees = False  # did tier 0 contradict compiled code?
-        self.seconds = 0.0
+        self.seconds = 0.0  # on tier 0, in all calls
+        self.last = 0.0  # when a call on tier 0 has ended, by time.monotonic()
         self.cells: set[Global] = set()
         # Python's callables, by id, which call machine code directly
         self.callables: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
