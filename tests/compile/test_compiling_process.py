@@ -22,7 +22,7 @@ import vlad
 from vlad.compile.calling import background, compiling_process, notifier, pipeline, policy
 from vlad.compile.calling.background import BACKGROUND, Superseded
 from vlad.compile.calling.compiling_process import PROCESS, CompilingProcess
-from vlad.compile.native import cache
+from vlad.compile.native import cache, toolchain
 from vlad.data.errors import VladError
 from vlad.python.dump import write_value
 from vlad.python.load import read_value
@@ -369,3 +369,50 @@ def test_carried_entries_are_found_in_their_thread_only(tmp_path: Path) -> None:
     with cache.carried({}) as entries:
         assert cache.lookup("other", cache.CALL) == b"stored" and entries == {"other.call": b"stored"}
     assert tempfile.gettempdir()
+
+
+@pytest.mark.parametrize(
+    "text, is_kept",
+    [("(lambda (x) (sin x))", True), ("(lambda (x) (string->symbol (number->string x)))", False)],
+)
+def test_what_no_call_waits_for_is_not_loaded(
+    text: str, is_kept: bool, made_here: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The result is of use in a later run only, which finds it in the cache."""
+    with vlad.Session(tier="auto") as session:
+        f = session.eval(text)
+        job = _job(session, f, (2.0,), once=True)
+        session.tiers.costs.note(f.value, evaluated=1.0)
+        loaded: list[str] = []
+        monkeypatch.setattr(toolchain, "_loaded", lambda path, digest: loaded.append(path))
+        made_here.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(BACKGROUND, "_at_work", job)  # and its call is not in progress
+            assert job.poll() is None and job.compiled is None
+        cost = session.tiers.costs.of(f.value)
+        assert cost is not None and (cost.is_kept, cost.is_refused) == (is_kept, not is_kept)
+        assert loaded == made_here == [] and not session.tiers.entry(f.value).variants
+        assert is_kept == any(entry.name.endswith(cache.LIBRARY) for entry in cache.entries())
+
+
+def test_the_compiler_is_imported_when_the_other_process_has_replied(tmp_path: Path) -> None:
+    """A short program may end before that."""
+    program = f"""
+        import sys, vlad
+        from vlad.compile.calling.compiling_process import PROCESS
+        from vlad.compile.calling.background import Superseded
+        from vlad.python.convert import from_python
+
+        def compiled(*operands):
+            print("vlad.compile.calling.compilation" in sys.modules)
+            raise Superseded
+
+        PROCESS.compiled = compiled
+        session = vlad.Session(tier="auto")
+        f = session.eval({LOOP!r}).value
+        session.tiers.compile(session.tiers.entry(f), (from_python(2.0),), apart=True)
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"

@@ -41,7 +41,11 @@ class Abandoned(BaseException):
 
 
 class Superseded(Exception):
-    """The work is of no use any more, and other work waits."""
+    """The work is of no use any more. `is_made`: is its result in the cache?"""
+
+    def __init__(self, is_made: bool = False) -> None:
+        super().__init__()
+        self.is_made = is_made
 
 
 class Owner(Protocol):
@@ -60,9 +64,8 @@ class Job(Protocol):
     due: float  # when to poll next, by time.monotonic()
     once: bool  # is its result of no use after the call, except in a later run of the program?
     worth: float  # the seconds that it may save, if they are known
-    surroundings: (
-        Surroundings | None
-    )  # in which it was asked for; None: those of the process, while its call is in progress
+    # in which it was asked for; None: those of the process, while its call is in progress
+    surroundings: Surroundings | None
 
     @property
     def heat(self) -> float:
@@ -120,9 +123,9 @@ class BackgroundCompiler:
                 waiting.pop(coldest, None)
             if job.surroundings is None:
                 job.surroundings = Surroundings()
-            waiting[key] = job
             if all(owner() is not job.tiers for owner in self._owners):
                 self._owners.append(weakref.ref(job.tiers))
+            waiting[key] = job  # last: where this is interrupted, it is repeated
             self._changed.notify()
 
     def cancel(self, tiers: Any) -> None:
@@ -164,6 +167,12 @@ class BackgroundCompiler:
                 is_better = any(other.heat > HOTTER * job.heat for other in due)
             if is_better:
                 raise Superseded
+
+    def is_awaited(self) -> bool:
+        """In its thread: is the result of the work of use to a call in progress, or to a later one?"""
+        with self._lock:
+            job = self._at_work
+            return job is None or not job.once or job in self._jobs
 
     def wait_until_idle(self, tiers: Any = None, seconds: float | None = None) -> bool:
         """Wait until there is no work for calls that have ended (of one session); False if that takes longer."""

@@ -302,9 +302,11 @@ class Tiers(VariantRunner):
         """On tier 0, while the compiler may take over. `cost`: in an earlier run."""
         begun, effects = time.monotonic(), self._effects.at
         handled = sys.exception()  # the exception that the caller is handling, which does not propagate
-        waiting, worth = max(0.0, A_MOMENT - entry.seconds), 0.0
+        worth = 0.0
         if cost is not None:
-            waiting, worth = (LONGER if cost.is_wasted else 0.0) * cost.evaluated, cost.evaluated
+            worth = cost.evaluated
+            entry.patience = LONGER * worth if cost.is_wasted else 0.0
+        waiting = max(0.0, (A_MOMENT if entry.patience is None else entry.patience) - entry.seconds)
         job = Job(self, entry, operands, self.machine.steps[0], begun + waiting, once, worth, begun)
         is_for_later = False
         try:

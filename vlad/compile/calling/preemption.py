@@ -114,15 +114,21 @@ class Job:
                 )
             if self.compiled is None:
                 if not self.entry.lacks_room:
-                    self.tiers.costs.update(self.entry.f, is_refused=self.entry.reason is not None)
+                    self._note(is_refused=self.entry.reason is not None, is_kept=self.entry.is_made)
                 return None
-            if not self.is_for_later:
-                self.tiers.costs.update(self.entry.f, is_kept=True)
+            self._note(is_refused=False, is_kept=True)
         if self.is_for_later:
-            self.tiers.costs.note(self.entry.f, evaluated=self.entry.seconds, is_kept=True)
             return None
         # repeated: an exception that is raised in a finalizer is lost
         return AGAIN_SECONDS if self.request_switch() else NOT_BEGUN_SECONDS
+
+    def _note(self, **found: bool) -> None:
+        """Note the outcome for later runs: of a long call, which notes its seconds itself, or of all calls of a procedure."""
+        costs = self.tiers.costs
+        if self.is_for_later:
+            costs.note(self.entry.f, evaluated=self.entry.seconds, **found)
+        else:
+            costs.update(self.entry.f, **found)
 
     def _made_meanwhile(self) -> Any:
         """A variant that fits, compiled for an earlier call since this one began."""

@@ -18,6 +18,7 @@ from vlad.compile.calling.entry_table import EntryTable
 from vlad.compile.calling.notifier import warn_once
 from vlad.compile.calling.variants import Entry
 from vlad.compile.ir.refusals import NoCompiler, Rejected, Unavailable, Unbounded
+from vlad.compile.native.cache_folder import is_off
 from vlad.control import debug
 from vlad.control.budget import NoTime, budget, has_limited_addresses
 from vlad.control.safe_import import import_safely, package_of
@@ -59,7 +60,7 @@ class VariantCompiler(EntryTable):
         self._note_trees(entry, operands)
         entry.lasts = True
         entry.place = entry.refusal = None
-        entry.lacks_room = False
+        entry.lacks_room = entry.is_made = False
         optimize, fast_math = entry.options
         options = {
             "optimize": optimize,
@@ -79,7 +80,8 @@ class VariantCompiler(EntryTable):
             entry.misses += unbounded.for_number
             entry.lasts = not unbounded.for_number or entry.misses >= MOST_MISSES
             return None
-        except Superseded:
+        except Superseded as superseded:
+            entry.is_made = superseded.is_made
             return None
         except ModuleNotFoundError as missing:
             if missing.name is not None and missing.name.startswith("vlad"):
@@ -172,10 +174,9 @@ class VariantCompiler(EntryTable):
         self, f: Value, operands: tuple[Value, ...], options: dict[str, Any], apart: bool, only_kept: bool
     ) -> Any:
         """What `compile_call` returns; None if it is to be in the cache and is not."""
-        import_safely(
-            "vlad.compile.calling.compilation", COMPILER_ADDRESSES
-        )  # 25 ms, only when something is compiled
         entries = self._compiled_apart(f, operands, options) if apart else {}
+        # 25 ms, only when something is compiled, and not before the other process has replied: the call may have ended then
+        import_safely("vlad.compile.calling.compilation", COMPILER_ADDRESSES)
         from vlad.compile.calling.code_cache import NotKept
         from vlad.compile.calling.compilation import compile_call
         from vlad.compile.native import cache
@@ -208,7 +209,9 @@ class VariantCompiler(EntryTable):
             return {}
         if reply.is_out_of_room:
             raise NoTime
-        if reply.entries:  # they have the reason, too, if it was refused
+        if not BACKGROUND.is_awaited() and reply.unbounded is None and reply.unavailable is None:
+            raise Superseded(is_made=bool(reply.entries) and not is_off())
+        if reply.entries and BACKGROUND.is_awaited():  # they have the reason, too, if it was refused
             return reply.entries
         if reply.unavailable is not None:
             raise Unavailable(reply.unavailable)
