@@ -367,3 +367,21 @@ def test_a_limit_on_time_holds_for_what_is_compiled_later(at_once: None, gate: G
         gate.open.set()
         until(lambda: BACKGROUND._at_work is None and not BACKGROUND.waiting(session.tiers))
         assert len(gate.begun) == 1 and entry_of(session, g).reason is None
+
+
+def test_work_that_is_abandoned_repeatedly_goes_on_with_the_next(at_once: None, gate: Gate) -> None:
+    """Wherever the exceptions arrive: in the work, after it, or between two jobs."""
+    with vlad.Session(tier="auto") as other:
+        for _ in range(20):
+            with vlad.Session(tier="auto") as session:
+                f = session.eval(LOOP)
+                begun = len(gate.begun)
+                f(10.0)
+                until(lambda begun=begun: len(gate.begun) > begun)
+                for _ in range(3):
+                    BACKGROUND.cancel(session.tiers)
+        gate.open.set()
+        g = other.eval(LOOP)
+        g(10.0)
+        until(lambda: entry_of(other, g).variants)
+        assert BACKGROUND._thread is not None and BACKGROUND._thread.is_alive()

@@ -94,9 +94,9 @@ class BackgroundCompiler:
             if self._is_stopped:
                 return
             self._jobs.add(job)
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 masked(self._start)
-            self._changed.notify()
+            self._changed.notify_all()  # an exception may have left what looks like a waiting thread
 
     def _start(self) -> None:
         self._thread = threading.Thread(target=self._work, daemon=True, name="vlad-compiler")
@@ -126,7 +126,7 @@ class BackgroundCompiler:
             if all(owner() is not job.tiers for owner in self._owners):
                 self._owners.append(weakref.ref(job.tiers))
             waiting[key] = job  # last: where this is interrupted, it is repeated
-            self._changed.notify()
+            self._changed.notify_all()  # an exception may have left what looks like a waiting thread
 
     def cancel(self, tiers: Any) -> None:
         """End all work for a session."""
@@ -209,11 +209,14 @@ class BackgroundCompiler:
             self.add(next(iter(self._jobs)))
 
     def _work(self) -> None:
+        """Abandoned may arrive after the job is done, and another one at the jump back to the beginning of a loop."""
         while True:
-            with contextlib.suppress(Abandoned):  # it may arrive after the job is done
+            with contextlib.suppress(Abandoned):
                 while True:
-                    self._finished()
-                    self._poll(self._next())
+                    with contextlib.suppress(Abandoned):
+                        while True:
+                            self._finished()
+                            self._poll(self._next())
 
     def _finished(self) -> None:
         self._restore_interval()
