@@ -203,8 +203,24 @@ def test_a_procedure_that_is_not_called_any_more_is_not_compiled(
             until(lambda: gate.begun)
         g(10.0)
         gate.open.set()
-        until(lambda: BACKGROUND._at_work is None and not BACKGROUND.waiting(session.tiers))
+        assert BACKGROUND.wait_until_idle()
     assert len(gate.begun) == 1
+
+
+def test_who_waits_for_the_end_of_work_learns_that_there_is_none(
+    at_once: None, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where what waited is not needed any more."""
+    gate.open.set()
+    with vlad.Session(tier="auto") as session:
+        f = session.eval(LOOP)
+        until(lambda: f(10.0) and entry_of(session, f).variants)
+        assert BACKGROUND.wait_until_idle()
+        job = preemption.Job(session.tiers, entry_of(session, f), (10.0,), 0, 0.0)
+        job.is_for_later = True
+        monkeypatch.setattr(preemption.Job, "is_needed", lambda job: time.sleep(0.1))
+        BACKGROUND.keep(job)
+        assert BACKGROUND.wait_until_idle()
 
 
 def test_the_other_process_stops_with_the_session(

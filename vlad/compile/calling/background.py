@@ -250,6 +250,7 @@ class BackgroundCompiler:
             found.tiers.waiting.pop(id(found.entry), None)
             if found.is_needed():
                 return found
+            self._changed.notify_all()
         self._owners = []
         return None
 
