@@ -4,6 +4,7 @@ it gives up. Counted, never timed."""
 from __future__ import annotations
 
 import gc
+import math
 import os
 import threading
 import time
@@ -401,3 +402,18 @@ def test_work_that_is_abandoned_repeatedly_goes_on_with_the_next(at_once: None, 
         g(10.0)
         until(lambda: entry_of(other, g).variants)
         assert BACKGROUND._thread is not None and BACKGROUND._thread.is_alive()
+
+
+def test_a_call_that_is_never_due_does_not_end_the_thread() -> None:
+    """No wait is that long."""
+    polled = threading.Event()
+    never, now = Asked(0.0, is_over=False), Asked(0.0, is_over=False)
+    never.due = math.inf
+    now.poll = polled.set  # type: ignore[method-assign]
+    BACKGROUND.add(never)  # type: ignore[arg-type]
+    try:
+        until(lambda: BACKGROUND._changed._waiters)  # type: ignore[attr-defined]
+        BACKGROUND.add(now)  # type: ignore[arg-type]
+        until(polled.is_set)
+    finally:
+        BACKGROUND.remove(never)  # type: ignore[arg-type]

@@ -239,7 +239,7 @@ class BackgroundCompiler:
                         job.surroundings = Surroundings()
                     self._at_work = job
                     return job
-                self._changed.wait(remaining)
+                self._changed.wait(None if remaining is None else min(remaining, threading.TIMEOUT_MAX))
 
     def _hottest(self) -> Job | None:
         """The job that waits whose procedure is the hottest, which does not wait any longer."""
