@@ -11,7 +11,8 @@ The programs: all examples, and benchmarks/programs/compile/. The columns, in se
     compile      the same compiled, cold and warm
     auto         the same by default, cold and warm
     cold, warm   `auto`, divided by the better of the two tiers
-    processor    seconds of processor time of `auto` beyond tier 0's, the C compiler's included: cold and warm
+    processor    the same of processor time, which depends less on other work: of `auto` that of its own process, as the process
+                 that compiles beside it takes none of its time where there are two processors; of the tiers with the C compiler
 """
 
 from __future__ import annotations
@@ -40,11 +41,13 @@ class Figure:
     """The least of several runs."""
 
     wall: float = math.inf
-    processor: float = math.inf
+    own: float = math.inf  # processor time of the process
+    all: float = math.inf  # with that of the processes for which it waits
 
     def add(self, other: Figure) -> None:
         self.wall = min(self.wall, other.wall)
-        self.processor = min(self.processor, other.processor)
+        self.own = min(self.own, other.own)
+        self.all = min(self.all, other.all)
 
 
 def programs() -> Iterator[tuple[str, Path]]:
@@ -62,9 +65,12 @@ def run(path: Path, tier: str, cache: str) -> Figure:
         [sys.executable, "-m", "vlad", str(path)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL, env=environment, cwd=ROOT,
     )  # fmt: skip
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0  # it is reaped
-    return Figure(time.perf_counter() - begin, usage.ru_utime + usage.ru_stime)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    wall = time.perf_counter() - begin
+    words = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    process.wait()
+    own, children = [sum(map(int, words[at : at + 2])) / os.sysconf("SC_CLK_TCK") for at in (11, 13)]
+    return Figure(wall, own, own + children)
 
 
 def figures(path: Path, times: int) -> dict[str, Figure]:
@@ -85,21 +91,22 @@ def figures(path: Path, times: int) -> dict[str, Figure]:
     return found
 
 
-def row(name: str, found: dict[str, Figure]) -> tuple[str, float, float]:
+STATES = ("cold", "warm")
+
+
+def row(name: str, found: dict[str, Figure]) -> tuple[str, list[float]]:
+    """A line of the table, and its ratios: of wall time and of processor time."""
     evaluate = found["evaluate"]
-    ratios = [
-        found[f"auto {state}"].wall / min(evaluate.wall, found[f"compile {state}"].wall)
-        for state in ("cold", "warm")
-    ]
-    walls = [found[key].wall for key in ("compile cold", "compile warm", "auto cold", "auto warm")]
-    more = [found[f"auto {state}"].processor - evaluate.processor for state in ("cold", "warm")]
-    cells = [
-        f"{evaluate.wall:.2f}",
-        *[f"{wall:.2f}" for wall in walls],
-        *[f"{ratio:.2f}" for ratio in ratios],
-    ]
-    cells += [f"{seconds:+.2f}" for seconds in more]
-    return f"| {name} | {' | '.join(cells)} |", ratios[0], ratios[1]
+    ratios = []
+    for state in STATES:
+        auto, compiled = found[f"auto {state}"], found[f"compile {state}"]
+        ratios.append(auto.wall / min(evaluate.wall, compiled.wall))
+    for state in STATES:
+        auto, compiled = found[f"auto {state}"], found[f"compile {state}"]
+        ratios.append(auto.own / min(evaluate.own, compiled.all))
+    keys = ("evaluate", "compile cold", "compile warm", "auto cold", "auto warm")
+    figures = [*[found[key].wall for key in keys], *ratios]
+    return f"| {name} | {' | '.join([f'{figure:.2f}' for figure in figures])} |", ratios
 
 
 def main() -> None:
@@ -113,19 +120,20 @@ def main() -> None:
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     print("\n".join(lines), flush=True)
-    ratios: list[tuple[float, float]] = []
+    ratios: list[list[float]] = []
     for name, path in programs():
         if options.names and not any(part in name for part in options.names):
             continue
-        line, *found = row(name, figures(path, options.times))
+        line, found = row(name, figures(path, options.times))
         print(line, flush=True)
         lines.append(line)
-        ratios.append((found[0], found[1]))
-    cold, warm = zip(*ratios, strict=True)
-    summary = (
-        f"{len(ratios)} programs. `auto`, divided by the better tier: cold, median {statistics.median(cold):.2f}, "
-        f"at most {max(cold):.2f}; warm, median {statistics.median(warm):.2f}, at most {max(warm):.2f}."
-    )
+        ratios.append(found)
+    names = ("wall time, cold", "warm", "processor time, cold", "warm")
+    parts = [
+        f"{name}, median {statistics.median(column):.2f}, at most {max(column):.2f}"
+        for name, column in zip(names, zip(*ratios, strict=True), strict=True)
+    ]
+    summary = f"{len(ratios)} programs. `auto`, divided by the better tier: {'; '.join(parts)}."
     print(f"\n{summary}")
     if options.write:
         text = (__doc__ or "").partition("\n\n")[2]

@@ -31,7 +31,7 @@ session.eval('''(define (f x)
     (if (> y 0) (exp (* x y)) (/ y (+ 1 x)))))
 (define (g x) ((derivative-R f) x))''')
 begun = time.perf_counter()
-import vlad.compile.calling.executable, vlad.compile.calling.pipeline
+import vlad.compile.calling.compilation, vlad.compile.calling.pipeline
 loaded = time.perf_counter()
 answer = session["g"](0.5)
 print(loaded - begun, time.perf_counter() - loaded)

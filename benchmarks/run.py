@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from vlad import Session, __version__  # noqa: E402
-from vlad.compile.calling.executable import compile_call  # noqa: E402
+from vlad.compile.calling.compilation import compile_call  # noqa: E402
 from vlad.compile.native.abi import ffi  # noqa: E402
 from vlad.data.errors import LimitExceeded  # noqa: E402
 from vlad.evaluate.limits import Limits  # noqa: E402

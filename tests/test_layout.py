@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = (
     (
         "vlad.control",
-        "debug standard_streams regular_files async_exceptions frame_stack budget safe_import native_interrupts "
+        "debug surroundings standard_streams regular_files async_exceptions frame_stack budget safe_import native_interrupts "
         "gil_yield",
     ),
     ("vlad.data", "source values records tensors write errors raised devices"),
@@ -72,8 +72,9 @@ ROOMS = (
     ),
     (
         "vlad.compile.calling",
-        "cache_key interface marshal fast_call pipeline executable background compiling_process costs variants "
-        "preemption effects notices finishing policy",
+        "cache_key interface marshal fast_call pipeline outside libraries executable code_cache compilation background "
+        "compiling_process costs variants preemption effects notices finishing notifier entry_table variant_compiler "
+        "variant_runner stages policy",
     ),
     ("vlad.compile.programs", "whole uses check observe build export"),
     (

@@ -17,7 +17,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from vlad import __version__
-from vlad.compile.calling.policy import nothing_compiled
+from vlad.compile.calling.notifier import nothing_compiled
 from vlad.control.safe_import import package_of
 from vlad.control.standard_streams import discard, read_line, same_everywhere, write_message
 from vlad.data.errors import VladError

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import vlad
-from vlad.compile.calling.executable import compile_call
+from vlad.compile.calling.compilation import compile_call
 from vlad.compile.calling.pipeline import Unit
 from vlad.compile.ir.program import Box, Compute, Return, statements
 from vlad.compile.ir.refusals import Unbounded

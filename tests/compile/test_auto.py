@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import sampled_from
 
 import vlad
-from vlad.compile.calling import executable, policy, preemption
+from vlad.compile.calling import compilation, policy, preemption
 from vlad.compile.calling.background import BACKGROUND, SWITCH_INTERVAL, Abandoned
 from vlad.compile.calling.compiling_process import PROCESS
 from vlad.compile.calling.costs import Costs
@@ -86,6 +86,12 @@ def alike(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+@pytest.fixture
+def no_earlier_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """From which it would be known that there is no code for a call."""
+    monkeypatch.setenv("VLAD_CACHE_DIR", str(tmp_path / "cache"))
+
+
 @settings(max_examples=15, deadline=None)
 @given(functions(2), sampled_from(MODES), sampled_from([-1.0, 5.0, 30.0]))
 def test_random_programs_that_are_overtaken(text: str, mode: str, bad: float) -> None:
@@ -108,6 +114,7 @@ def test_random_programs_that_are_overtaken(text: str, mode: str, bad: float) ->
     assert "|" in expected[2][1]
 
 
+@pytest.mark.usefixtures("no_earlier_run")
 def test_uncompiled_calls_return_the_same_to_the_last_bit() -> None:
     """The procedure that takes all of the time could be compiled by itself. But then the result, which depends on the last bit of
     a sum, would depend on timing.
@@ -129,6 +136,7 @@ def test_uncompiled_calls_return_the_same_to_the_last_bit() -> None:
     assert session.tiers.entries[id(f.value)].reason is not None
 
 
+@pytest.mark.usefixtures("no_earlier_run")
 def test_what_is_handed_through_stays_the_same() -> None:
     """A pair that a procedure returns unchanged keeps its identity, however often it is called."""
     text = f"""{UNSTEADY}
@@ -311,7 +319,7 @@ def test_an_evaluation_waits_less_for_the_compiler(
         raise Unbounded("it is only asked how long turns are")
 
     BACKGROUND.wait_until_idle()
-    monkeypatch.setattr(executable, "compile_call", compile_call)
+    monkeypatch.setattr(compilation, "compile_call", compile_call)
     monkeypatch.setattr(policy, "A_MOMENT", 0.0)
     monkeypatch.setattr(debug, "rungs", debug.rungs - {debug.TRACEBACKS})
     usual = sys.getswitchinterval()

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from slow_compiler import is_alive, slow_compiler
 
 import vlad
-from vlad.compile.calling import background, compiling_process, pipeline, policy
+from vlad.compile.calling import background, compiling_process, notifier, pipeline, policy
 from vlad.compile.calling.background import BACKGROUND, Superseded
 from vlad.compile.calling.compiling_process import PROCESS, CompilingProcess
-from vlad.compile.native import cache
+from vlad.compile.native import cache, toolchain
 from vlad.data.errors import VladError
 from vlad.python.dump import write_value
 from vlad.python.load import read_value
@@ -189,7 +190,7 @@ def test_a_process_that_ends_is_replaced_or_reported(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that was without work ended on purpose; one that is killed may be again."""
-    monkeypatch.setattr(policy, "_warned", set())
+    monkeypatch.setattr(notifier, "_warned", set())
     idle = "import vlad.session.compiling as c; c.IDLE_SECONDS = 0.2; "
     monkeypatch.setattr(compiling_process, "MAIN", idle + compiling_process.MAIN)
     with vlad.Session(tier="auto") as session:
@@ -222,8 +223,12 @@ class Waiting:
     """A job for the compiler's thread."""
 
     def __init__(self, due: float, once: bool = True, worth: float = 0.0) -> None:
-        self.tiers, self.thread = None, threading.get_ident()
-        self.due, self.once, self.worth = due, once, worth
+        self.tiers, self.thread, self.entry = None, threading.get_ident(), None
+        self.due, self.once, self.worth, self.heat = due, once, worth, 0.0
+        self.surroundings = None
+
+    def is_needed(self) -> bool:
+        return True
 
     def poll(self) -> float | None:
         raise NotImplementedError
@@ -275,35 +280,6 @@ def test_a_later_request_ends_the_work_on_an_earlier_one(
         assert second.compiled is not None
         until(lambda: not is_alive(int(pids[0])))
         assert PROCESS._process is not None and int(pids[1]) == PROCESS._process.pid
-
-
-def slow_compiler(folder: Path) -> str:
-    """A compiler that does not end before a file exists, except for the module that Python's calls use. Another file then has
-    its process, and that which waits for it.
-    """
-    path = folder / "slow-cc"
-    path.write_text(
-        f"""#!/bin/bash
-case "$1" in --version|-v) exec cc "$1";; esac
-for word; do case "$word" in *.c) text="$word";; esac; done
-if [ ! -e {folder}/go-on ] && ! grep -q PyObject "$text"; then
-  echo mess > "$TMPDIR/mess.s"
-  echo $$ $PPID > {folder}/begun.tmp; mv {folder}/begun.tmp {folder}/begun
-  sleep 600
-fi
-exec cc "$@"
-"""
-    )
-    path.chmod(0o755)
-    return str(path)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 ENDINGS = {
@@ -393,3 +369,50 @@ def test_carried_entries_are_found_in_their_thread_only(tmp_path: Path) -> None:
     with cache.carried({}) as entries:
         assert cache.lookup("other", cache.CALL) == b"stored" and entries == {"other.call": b"stored"}
     assert tempfile.gettempdir()
+
+
+@pytest.mark.parametrize(
+    "text, is_kept",
+    [("(lambda (x) (sin x))", True), ("(lambda (x) (string->symbol (number->string x)))", False)],
+)
+def test_what_no_call_waits_for_is_not_loaded(
+    text: str, is_kept: bool, made_here: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The result is of use in a later run only, which finds it in the cache."""
+    with vlad.Session(tier="auto") as session:
+        f = session.eval(text)
+        job = _job(session, f, (2.0,), once=True)
+        session.tiers.costs.note(f.value, evaluated=1.0)
+        loaded: list[str] = []
+        monkeypatch.setattr(toolchain, "_loaded", lambda path, digest: loaded.append(path))
+        made_here.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(BACKGROUND, "_at_work", job)  # and its call is not in progress
+            assert job.poll() is None and job.compiled is None
+        cost = session.tiers.costs.of(f.value)
+        assert cost is not None and (cost.is_kept, cost.is_refused) == (is_kept, not is_kept)
+        assert loaded == made_here == [] and not session.tiers.entry(f.value).variants
+        assert is_kept == any(entry.name.endswith(cache.LIBRARY) for entry in cache.entries())
+
+
+def test_the_compiler_is_imported_when_the_other_process_has_replied(tmp_path: Path) -> None:
+    """A short program may end before that."""
+    program = f"""
+        import sys, vlad
+        from vlad.compile.calling.compiling_process import PROCESS
+        from vlad.compile.calling.background import Superseded
+        from vlad.python.convert import from_python
+
+        def compiled(*operands):
+            print("vlad.compile.calling.compilation" in sys.modules)
+            raise Superseded
+
+        PROCESS.compiled = compiled
+        session = vlad.Session(tier="auto")
+        f = session.eval({LOOP!r}).value
+        session.tiers.compile(session.tiers.entry(f), (from_python(2.0),), apart=True)
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"

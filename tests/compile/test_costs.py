@@ -179,3 +179,37 @@ def test_without_a_cache_nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) 
 )
 def test_what_pays(cost: Cost, pays: bool, is_wasted: bool) -> None:
     assert (cost.pays, cost.is_wasted) == (pays, is_wasted)
+
+
+HOT = "(lambda (n) (let loop ((i 0) (x 0.5)) (if (< i n) (loop (+ i 1) (sin (+ x i))) x)))"
+REFUSED = "(lambda (n) (begin (string->symbol (number->string n)) n))"
+
+
+def hot(session: Noted, text: str) -> Any:
+    """A procedure of the program whose calls have taken long together, once the compiler is done with it."""
+    f = session.eval(text)
+    session.session.tiers.entry(f.value).seconds = 10.0
+    f(10.0)
+    BACKGROUND.wait_until_idle()
+    return session.session.tiers.costs.of(f.value)
+
+
+def test_a_procedure_of_many_short_calls_is_remembered() -> None:
+    with Noted() as session:
+        cost = hot(session, HOT)
+        assert cost.evaluated >= 10.0 and cost.is_kept and cost.pays
+    with Noted() as session:
+        f = session.eval(HOT)
+        session.starts.clear()
+        assert f(10.0) == f(10.0) and session.starts == ["kept"]
+
+
+def test_one_that_cannot_be_compiled_is_remembered_for_all_calls() -> None:
+    with Noted() as session:
+        cost = hot(session, REFUSED)
+        assert cost.evaluated >= 10.0 and cost.is_refused and cost.is_wasted
+    with Noted() as session:
+        f = session.eval(REFUSED)
+        for _ in range(3):
+            f(10.0)
+            assert session.due > 10.0

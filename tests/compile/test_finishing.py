@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile.calling import executable, pipeline, policy
+from vlad.compile.calling import compilation, libraries, notifier, pipeline, variant_compiler
 from vlad.compile.calling.background import BACKGROUND
 from vlad.compile.calling.policy import operands_of
 from vlad.compile.ir.refusals import Unavailable
@@ -71,8 +71,8 @@ def finish() -> None:
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Each text is long, and none is in the cache."""
-    monkeypatch.setattr(executable, "LONG_TEXT", 0)
-    monkeypatch.setattr(executable, "_without_quick", set())
+    monkeypatch.setattr(compilation, "LONG_TEXT", 0)
+    monkeypatch.setattr(libraries, "_without_quick", set())
     monkeypatch.setenv("VLAD_CACHE_DIR", str(tmp_path / "cache"))
 
 
@@ -195,7 +195,7 @@ def test_other_code_is_optimised_before_the_call(kind: str, gate: Gate) -> None:
 def test_code_of_usual_length_is_optimised_before_the_call(
     gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executable, "LONG_TEXT", 400_000)
+    monkeypatch.setattr(compilation, "LONG_TEXT", 400_000)
     assert session_of("(define (f x) (+ x (sin x)))")["f"](0.0) == 0 and gate.made == [2]
 
 
@@ -221,7 +221,7 @@ def test_code_made_beside_an_evaluation_is_optimised(gate: Gate) -> None:
 
 
 def test_limited_addresses(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "has_limited_addresses", lambda: True)
+    monkeypatch.setattr(variant_compiler, "has_limited_addresses", lambda: True)
     assert session_of("(define (f x) (+ x (sin x)))")["f"](0.0) == 0 and gate.made == [2]
 
 
@@ -319,10 +319,10 @@ def test_a_session_that_waits_for_better_code_is_closed_at_once(
 def test_a_program_that_waits_for_better_code_ends_at_once(fresh: None, tmp_path: Path) -> None:
     program = textwrap.dedent("""
         import vlad
-        from vlad.compile.calling import executable
+        from vlad.compile.calling import compilation
         from vlad.compile.native import toolchain
         import time
-        executable.LONG_TEXT = 0
+        compilation.LONG_TEXT = 0
         session = vlad.Session(tier="compile")
         session.eval("(define (f x) (+ x (sin x)))")
         print(session["f"](0.0))
@@ -372,7 +372,7 @@ def test_a_compiler_that_has_to_optimise(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_a_compiler_that_cannot_optimise(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(policy, "_warned", set())
+    monkeypatch.setattr(notifier, "_warned", set())
     monkeypatch.setenv("VLAD_CC", compiler(tmp_path, slow="exit 1"))
     text = "(define (f x) (+ x (sin x)))"
     for _ in range(2):  # the second session finds the first one's library

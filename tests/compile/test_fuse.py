@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import vlad
-from vlad.compile.calling.executable import compile_call
+from vlad.compile.calling.compilation import compile_call
 from vlad.compile.calling.pipeline import Unit
 from vlad.compile.ir.program import Program
 from vlad.compile.ir.rewriting import callees

@@ -11,7 +11,7 @@ import pytest
 from vlad import Session
 from vlad.compile.calling import pipeline
 from vlad.compile.calling.cache_key import Nameless, identity
-from vlad.compile.calling.executable import compile_call
+from vlad.compile.calling.compilation import compile_call
 from vlad.compile.calling.interface import read_interface
 from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.native import cache

@@ -15,7 +15,7 @@ import pytest
 from commands import command
 
 import vlad
-from vlad.compile.calling import executable, pipeline
+from vlad.compile.calling import compilation, pipeline
 from vlad.compile.native import cache, toolchain
 
 pytestmark = pytest.mark.any_compiler
@@ -403,9 +403,9 @@ class TestRejected:
         self, rejecting: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def nameless(*_: object, **__: object) -> object:
-            raise executable.Nameless
+            raise compilation.Nameless
 
-        monkeypatch.setattr(executable, "identity", nameless)
+        monkeypatch.setattr(compilation, "identity", nameless)
         assert noticed(DIFFICULT) == noticed(DIFFICULT) and runs(rejecting) == 1
 
 

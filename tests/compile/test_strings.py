@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vlad
-from vlad.compile.calling.executable import compile_call
+from vlad.compile.calling.compilation import compile_call
 from vlad.core.types import LONGEST_CHAIN
 from vlad.python.convert import from_python
 

@@ -10,7 +10,7 @@ from agreement import A, Q, V, W, agree, same
 
 import vlad
 from vlad import VladError
-from vlad.compile.calling.executable import compile_call
+from vlad.compile.calling.compilation import compile_call
 from vlad.compile.ir.matrix_products import FEWEST
 from vlad.compile.native.blas import product
 from vlad.data.tensors import Tensor, same_numbers

@@ -22,9 +22,9 @@ from hypothesis import example, given, settings
 from hypothesis.strategies import floats, integers
 
 import vlad
-from vlad.compile.calling import executable, policy, preemption
+from vlad.compile.calling import compilation, notifier, policy, preemption
 from vlad.compile.calling.background import BACKGROUND
-from vlad.compile.calling.executable import compile_call
+from vlad.compile.calling.compilation import compile_call
 from vlad.compile.ir.refusals import MOST_VARIANTS, Mismatch, Unbounded
 from vlad.data.errors import LimitExceeded
 from vlad.data.values import TRUE
@@ -492,7 +492,7 @@ class TestPolicy:
         """A global's value that the compiler has read may be out of date when it is done."""
         session = vlad.Session(tier="compile")
         session.eval("(define scale 2) (define (f x) (* scale x))")
-        compiling = executable.compile_call
+        compiling = compilation.compile_call
         redefining = ["(define scale 10)"]
 
         def meanwhile(*operands: Any, **more: Any) -> Any:
@@ -501,7 +501,7 @@ class TestPolicy:
                 session.eval(redefining.pop())
             return made
 
-        monkeypatch.setattr(executable, "compile_call", meanwhile)
+        monkeypatch.setattr(compilation, "compile_call", meanwhile)
         assert session["f"](3.0) == 30.0
         assert session["f"](3.0) == 30.0
 
@@ -576,7 +576,7 @@ class TestPolicy:
             awaited.wait(60)
             return compile_call(*operands, **columns)
 
-        monkeypatch.setattr(executable, "compile_call", slowly)
+        monkeypatch.setattr(compilation, "compile_call", slowly)
         turns = 1000.0
         while not begun.is_set():
             f(1.0, turns)
@@ -667,7 +667,7 @@ class TestPolicy:
         assert [notice.message for notice in notices] == [
             "Nothing is compiled: `/nowhere/cc` cannot be run: No such file or directory"
         ]
-        policy._warned.clear()
+        notifier._warned.clear()
         f = vlad.Session(tier="auto").eval("(lambda (x) (* x x))")
         for _ in range(2):
             with pytest.raises(vlad.VladError, match="cannot be compiled: `/nowhere/cc` cannot be run"):

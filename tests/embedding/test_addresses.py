@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import vlad
-from vlad.compile.calling import policy
+from vlad.compile.calling import policy, variant_compiler
 from vlad.compile.native import reserve
 from vlad.compile.native.abi import ARENA_SIZE, STACK_SIZE
 
@@ -43,7 +43,8 @@ def test_a_process_of_few_addresses(megabytes: int, tier: str) -> None:
 
 
 def test_calls_are_compiled_before_they_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "has_limited_addresses", lambda: True)
+    for module in (policy, variant_compiler):
+        monkeypatch.setattr(module, "has_limited_addresses", lambda: True)
     monkeypatch.setattr(policy, "A_MOMENT", 1e-9)
     monkeypatch.setattr(policy.BACKGROUND, "add", lambda job: pytest.fail("compiles beside an evaluation"))
     session = vlad.Session(tier="auto")

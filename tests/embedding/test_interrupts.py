@@ -21,7 +21,15 @@ from vlad.evaluate.limits import evaluating
 from vlad.expand.expander import Expander
 
 # modules in which a definition takes place
-PLACES = ("top_level.py", "namespace.py", "policy.py", "variants.py", "scope.py", "machine.py")
+PLACES = (
+    "top_level.py",
+    "namespace.py",
+    "policy.py",
+    "entry_table.py",
+    "variants.py",
+    "scope.py",
+    "machine.py",
+)
 
 
 def check_points(code: CodeType) -> set[int]:
@@ -140,7 +148,8 @@ def test_evaluations_that_are_interrupted_at_random_moments() -> None:
 
 EVALUATING = (
     "session.py", "top_level.py", "calls.py", "session_lock.py", "limits.py", "machine.py", "entries.py", "policy.py",
-    "preemption.py", "background.py", "effects.py", "executable.py", "marshal.py", "native_interrupts.py",
+    "entry_table.py", "variant_compiler.py", "variant_runner.py", "preemption.py", "background.py", "effects.py",
+    "compilation.py", "code_cache.py", "executable.py", "marshal.py", "native_interrupts.py",
 )  # fmt: skip
 ACTS: dict[str, Callable[[vlad.Session], object]] = {
     "text": lambda session: session.eval("(f 3)"),

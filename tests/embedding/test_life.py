@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile.calling import policy
+from vlad.compile.calling import notifier
 
 TIERS = ("evaluate", "auto", "compile")
 DEFINITIONS = """
@@ -223,7 +223,8 @@ def test_the_compiler_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_pat
     compiler.chmod(0o755)
     monkeypatch.setenv("VLAD_CC", str(compiler))
     monkeypatch.setenv("VLAD_CACHE", "off")
-    monkeypatch.setattr(policy, "warn_once", lambda message: pytest.fail(message))
+    monkeypatch.setattr(notifier, "_warned", set())
+    monkeypatch.setattr(notifier, "write_message", lambda message: pytest.fail(message))
     session = session_of("auto")
     while not (tmp_path / "pid").exists():
         session.eval("(turns 1000000)")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile.calling.executable import outside_of
+from vlad.compile.calling.outside import outside_of
 from vlad.compile.native.abi import ffi
 from vlad.evaluate import limits
 from vlad.evaluate.limits import Interrupted, out_of_time

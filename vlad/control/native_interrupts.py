@@ -1,7 +1,7 @@
 """Ctrl-C while compiled code runs.
 
 In: a function that stops a call in C (`vlad_stop`, in runtime.c).  Out: a context in which SIGINT calls it. Used around calls of
-compiled code, by policy.py, fast_call.py and c_extension.c.
+compiled code, by variant_runner.py, fast_call.py and c_extension.c.
 
 Python runs a handler only when the call has returned. But its handler in C writes the number of the signal to a file descriptor
 at once (signal.set_wakeup_fd); a thread reads that, and stops the calls. A descriptor that was set before, such as that of an

@@ -15,8 +15,9 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import IO, Any, NoReturn
 
+from vlad.compile.calling.code_cache import NotKept
+from vlad.compile.calling.compilation import compile_call
 from vlad.compile.calling.compiling_process import Reply, Request, receive, send
-from vlad.compile.calling.executable import NotKept, compile_call
 from vlad.compile.ir.refusals import Unavailable, Unbounded
 from vlad.compile.native import cache, toolchain
 from vlad.control import debug

@@ -1,7 +1,8 @@
 """Operands that are trees: calls with trees of different shapes share one recursive type, and so one compiled variant.
 
 In: an operand.  Out: whether it is a tree; a mark that its shape does not matter. The first variant of a procedure is for one
-shape, which is faster, and right for structures of parameters; policy.py marks an operand that has another shape in a later call.
+shape, which is faster, and right for structures of parameters; variant_compiler.py marks an operand
+that has another shape in a later call.
 """
 
 from __future__ import annotations

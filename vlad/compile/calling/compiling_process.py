@@ -1,8 +1,8 @@
 """The process that compiles for this one, and takes nothing of Python's lock: from this side.
 
 In: a call as a text, with what compiling it depends on.  Out: the entries of the cache that it makes, from which the call is
-compiled here without analysis or C compiler. session/compiling.py is the other side. Called by policy.py, in the compiler's
-thread.
+compiled here without analysis or C compiler. session/compiling.py is the other side. Called by
+variant_compiler.py, in the compiler's thread.
 
 The process is a fresh interpreter: a copy of this one (`fork`) would have locks of threads that it does not have. It is started
 with the first call, serves all sessions, and ends when it has had no work for a while, or when the pipe to it is closed, as at
@@ -27,10 +27,11 @@ from contextlib import suppress
 from functools import partial
 from typing import IO, Any, NamedTuple
 
-from vlad.compile.calling.background import Superseded
+from vlad.compile.calling.background import BACKGROUND, Superseded
 from vlad.compile.ir.refusals import Unavailable
 from vlad.control import debug
 from vlad.control.async_exceptions import masked
+from vlad.control.surroundings import Surroundings
 
 MAIN = "import sys; sys.path[:] = sys.argv[1:]; from vlad.session.compiling import main; main()"
 LOOK_SECONDS = 0.02  # between two chances to abandon the work
@@ -86,9 +87,6 @@ def receive(stream: IO[bytes]) -> Any:
     return marshal.loads(data)
 
 
-Surroundings = tuple[dict[str, str], str | None]  # the environment and the working folder
-
-
 class CompilingProcess:
     """The process, started on demand. `compiled` is called by one thread at a time, `end` by any."""
 
@@ -135,6 +133,7 @@ class CompilingProcess:
 
     def leave(self) -> None:
         """At the end of the program: the same, but wait a moment only. The process ends in any case, since the pipe is closed."""
+        BACKGROUND.stop()  # it would start another one
         with self._lock:
             process, self._process = self._process, None
         if process is not None:
@@ -150,7 +149,7 @@ class CompilingProcess:
             process.returncode = 0  # so that it is not waited for
 
     def _is_started(self) -> bool:
-        surroundings = dict(os.environ), _working_folder()
+        surroundings = Surroundings()
         with self._lock:
             if self._process is not None and self._surroundings == surroundings:
                 return True
@@ -158,16 +157,21 @@ class CompilingProcess:
         if self._is_impossible or not _is_python(sys.executable):
             return False
         self._surroundings = surroundings
-        masked(self._start)  # an exception between start and assignment would leave the process running
+        masked(
+            partial(self._start, surroundings)
+        )  # an exception between start and assignment would leave the process running
         return not self._is_impossible
 
-    def _start(self) -> None:
+    def _start(self, surroundings: Surroundings) -> None:
+        folder = surroundings.folder
+        if folder is not None and not os.path.isdir(folder):  # it was removed since
+            folder = None
         command = [sys.executable, *(["-I"] if sys.flags.isolated else []), "-c", MAIN, *sys.path]
         with self._lock:
             try:
                 self._process = subprocess.Popen(
                     command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                    start_new_session=True,
+                    start_new_session=True, env=surroundings.environment, cwd=folder,
                 )  # fmt: skip
             except OSError:
                 self._is_impossible = True
@@ -204,13 +208,6 @@ class CompilingProcess:
         masked(lambda: _ended(process))
         if process.returncode != 0:
             raise Unavailable(HAS_ENDED)
-
-
-def _working_folder() -> str | None:
-    try:
-        return os.getcwd()
-    except OSError:  # it was removed
-        return None
 
 
 def _is_python(path: str | None) -> bool:

@@ -2,7 +2,7 @@
 
 In: the functions by which the machine writes and reads.  Out: the same, counted. An evaluation that runs again skips the effects
 of the first run: nothing is printed twice, and input that was read is taken from memory. So each effect happens once, in order.
-Called by policy.py.
+Called by policy.py and variant_runner.py.
 """
 
 from __future__ import annotations

@@ -1,44 +1,30 @@
 """A compiled procedure as a callable: its limits, its statuses and their meaning, and its origin.
 
-In: a procedure and operands.  Out: `Compiled`, from the cache if the same call was compiled before, else from the
-compiler, which is imported only then. policy.py decides what is compiled, and when. An error of the program is `Failed`: tier 0
-then runs the call again, and raises the error.
-
-The C compiler takes seconds for a long text. If a call waits for such code, it gets the library that the same compiler makes
-without optimising, in a third of the time, and `Later` makes the other one (finishing.py). Both give the same results, since the
-code is plain (c_unit.py), and the toolchain keeps the C compiler from computing what the C library computes. (tcc would take
-hundredths of a second, but rounds the results of constants twice, and takes no calls of more than 512 arguments.)
+In: the interface of compiled code and its library.  Out: `Compiled`, or `Launched` for a GPU, called with operands. Made by
+compilation.py. An error of the program is `Failed`: tier 0 then runs the call again, and raises the error.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import weakref
-import zlib
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from vlad.compile.analysis.sizes import Shapes, Sizes, shapes_of, sizes_between
-from vlad.compile.analysis.static_operands import Places, needed, whole_numbers, with_fixed
-from vlad.compile.analysis.strategy import DUE_TO_ZEROS, Strategy, lengths, with_and_without_unrolling
-from vlad.compile.analysis.trees import Tree
-from vlad.compile.calling.cache_key import Identity, Nameless, identity
+from vlad.compile.analysis.strategy import DUE_TO_ZEROS
 from vlad.compile.calling.fast_call import Quick, is_fixed, quick, structure_of_operands
-from vlad.compile.calling.interface import Interface, Unwritable, read_interface
+from vlad.compile.calling.interface import Interface
+from vlad.compile.calling.libraries import built
 from vlad.compile.calling.marshal import Crossing, is_tensor_of
+from vlad.compile.calling.outside import outside_of
 from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import (
     Failed,
     Mismatch,
     Narrow,
     NotYet,
-    Rejected,
     Replaced,
     TooNested,
-    Unavailable,
     Unbounded,
     Unsupported,
 )
@@ -54,95 +40,21 @@ from vlad.compile.native.abi import (
 )
 from vlad.compile.native.reserve import is_narrow
 from vlad.control.budget import has_room, room
-from vlad.control.frame_stack import with_room
 from vlad.control.safe_import import import_safely
 from vlad.core.types import Layout, Type, is_tensor
-from vlad.data.devices import device_named
 from vlad.data.errors import LimitExceeded, VladError
 from vlad.data.tensors import Tensor, entries, entries_there, namespace
-from vlad.data.values import Global, Value, look
-from vlad.evaluate.limits import deep_recursion, out_of_fuel, out_of_memory, too_deep
-from vlad.primitives.control import read_real
+from vlad.data.values import Global, Value
+from vlad.evaluate.limits import out_of_fuel, out_of_memory, too_deep
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
 UNLIMITED = 1 << 60  # steps
-# what entries of the cache lead to that are not of this version
-FOREIGN = (ValueError, KeyError, TypeError, IndexError, zlib.error)
-
-
-class NotKept(Exception):
-    """The cache does not have a call that must come from there. `has_key`: whether it could have it."""
-
-    def __init__(self, has_key: bool) -> None:
-        super().__init__()
-        self.has_key = has_key
-
-
-LONGEST_CHARACTER = 4  # bytes of UTF-8
-LONG_TEXT = 400_000  # characters of C, for which gcc takes a second
 LEAST_ROOM = 24 << 20  # bytes, the minimum for collecting a loop
 BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack, for a limit of depth
 # bytes of the stack for a frame of each function, not optimised: more than a text of 20 MB has
 FRAMES = 1 << 26
-
-
-class Outside:
-    """External effects of compiled code, performed by the machine. An exception there ends the call, and is raised again."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = weakref.ref(machine)  # weak, as `_outsides` must not keep it alive; callers do
-        self.error: BaseException | None = None
-        # neither C nor its own callbacks keep this alive: callers do, and it is freed with the machine
-        own: Callable[[], Any] = weakref.ref(self)
-
-        def failed(_: type[BaseException], error: BaseException, __: object) -> None:
-            """An exception that arrives before `_write` or `_read` can catch it, as a limit's may: cffi would drop it."""
-            own().error = error
-
-        self.write = ffi.callback(
-            "int(char const *, long)",
-            lambda text, length: own()._write(text, length),
-            error=1,
-            onerror=failed,
-        )
-        self.read = ffi.callback("int(double *)", lambda real: own()._read(real), error=1, onerror=failed)
-
-    def _machine(self) -> Any:
-        machine = self.machine()
-        assert machine is not None
-        return machine
-
-    def _write(self, text: Any, length: int) -> int:
-        """Write a text. Without one, check that `length` bytes may be written. Returns 1 after an exception."""
-        try:
-            if text == ffi.NULL:
-                self._machine().watch.expects(length // LONGEST_CHARACTER)
-                return 0
-            self._machine().write(ffi.buffer(text, length)[:].decode("utf-8", "surrogatepass"))
-        except BaseException as error:  # any exception must not pass through C frames
-            self.error = error
-            return 1
-        return 0
-
-    def _read(self, real: Any) -> int:
-        try:
-            real[0] = read_real(self._machine())
-        except BaseException as error:
-            self.error = error
-            return 1
-        return 0
-
-
-_outsides: weakref.WeakKeyDictionary[Any, Outside] = weakref.WeakKeyDictionary()
-
-
-def outside_of(machine: Machine) -> Outside:
-    outside = _outsides.get(machine)
-    if outside is None:
-        outside = _outsides[machine] = Outside(machine)
-    return outside
 
 
 class Compiled(Crossing):
@@ -450,7 +362,7 @@ class Later(NamedTuple):
 
     def compiled(self, machine: Machine, quick: Compiled) -> Compiled:
         """The code that replaces `quick`. Raises Unavailable."""
-        library = _built(self.text, self.options)
+        library = built(self.text, self.options)
         key, _ = toolchain.address(self.text, **self.options)
         cache.discard(self.quick)
         cache.discard(key, cache.TEXT)
@@ -475,305 +387,3 @@ def failure(status: int, interface: Interface) -> BaseException:
     if status == OUT_OF_MEMORY:
         return LimitExceeded("out-of-memory", "The evaluation needs more memory than there is")
     return KeyboardInterrupt()
-
-
-def compile_call(
-    machine: Machine,
-    f: Value,
-    operands: tuple[Value, ...],
-    optimize: int = 2,
-    fast_math: bool = False,
-    variants: int = 0,
-    fixed: Places = (),
-    zeros_distinct: int | None = None,
-    trees: Container[int] = (),
-    earlier: Sequence[Shapes] = (),
-    only_kept: bool = False,
-    early: bool = False,
-) -> Compiled | Launched:
-    """Compile a procedure for operands like these, when it has `variants` variants already. `earlier`: the shapes for which it
-    was compiled; lengths that differ from them become sizes. `fixed`: the positions of numbers
-    that had to be constants in operands of the same form. `zeros_distinct`: as of `attempts` in analysis/strategy.py. `trees`:
-    the operands whose shapes do not matter. `early`: a call waits for it, so that a long text need not be optimised; then there
-    is a `later`. Raises Unbounded or Unavailable; NotKept if it must be in the cache (`only_kept`) and is not.
-    """
-
-    def compiled(given: tuple[Value | Tree, ...], longest: int, sizes: Sizes) -> Compiled | Launched:
-        options = optimize, fast_math, zeros_distinct, sizes, only_kept, early and not is_narrow()
-        made = with_room(_compile, machine, f, given, longest, *options)
-        made.shapes = shapes_of(given)
-        return made
-
-    found, places = in_each_way(machine, f, operands, compiled, variants, fixed, trees, earlier, only_kept)
-    found.fixed = places
-    return found
-
-
-Made = TypeVar("Made")
-
-
-def in_each_way(
-    machine: Machine,
-    f: Value,
-    operands: tuple[Value, ...],
-    make: Callable[[tuple[Value | Tree, ...], int, Sizes], Made],
-    variants: int = 0,
-    fixed: Places = (),
-    trees: Container[int] = (),
-    earlier: Sequence[Shapes] = (),
-    only_kept: bool = False,
-) -> tuple[Made, Places]:
-    """What `make` returns for the operands of a call, the length up to which lists are unrolled, and the sizes; and the positions
-    of the numbers that had to be constants. Tries what it takes, in order, until nothing is unbounded; parameters as of
-    `compile_call`. Raises Unbounded.
-    """
-    with deep_recursion():
-        known: dict[int, int] = {}
-        chains = [longest_chain(x, known) for index, x in enumerate(operands) if index not in trees]
-        length = max(chains, default=0)
-    *first, last = lengths(length, variants)
-
-    def made(places: Places, of_numbers: bool = False) -> Made:
-        given = tuple([Tree(x) if n in trees else x for n, x in enumerate(with_fixed(operands, places))])
-        sizes = replace(sizes_between(earlier, given), of_numbers=of_numbers)
-        for limit in first:
-            with contextlib.suppress(Unbounded):
-                return make(given, limit, sizes)
-        return make(given, last, sizes)
-
-    if not set(fixed) <= set(whole_numbers(operands)):
-        fixed = ()
-    try:
-        return made(fixed), fixed
-    except Unbounded as unbounded:
-        if not unbounded.for_number:
-            raise
-        fixed = _shaping(machine, f, operands, last, fixed, only_kept)
-        try:
-            return made(fixed, of_numbers=not fixed), fixed
-        except Unbounded:
-            if fixed:
-                raise
-            raise unbounded from None
-
-
-def _shaping(
-    machine: Machine, f: Value, operands: tuple[Value, ...], longest: int, but: Places, only_kept: bool
-) -> Places:
-    """The positions of numbers that must be constants for shapes to be known, if that suffices; not those in `but`.
-    Raises NotKept."""
-    places = whole_numbers(operands)
-    if not places:
-        return ()
-    key: str | None = None
-    with contextlib.suppress(Nameless):
-        if cache.is_used():
-            # with the actual numbers: one is a length, and another may be too large
-            known = with_fixed(operands, places)
-            key = identity(machine, f, known, longest, "shaping", machine.device).digest
-    kept = None if key is None else cache.lookup(key, cache.CALL)
-    if kept is not None:
-        found = tuple(json.loads(kept))
-    elif only_kept:
-        raise NotKept(key is not None)
-    else:
-        settles = import_safely("vlad.compile.calling.pipeline").settles
-        environment = f[1 : 1 + len(f[0].environment)]
-
-        def is_enough(places: Places, strategy: Strategy) -> bool:
-            given = with_fixed(operands, places)
-            return bool(with_room(settles, machine, f[0], environment, given, strategy))
-
-        found = ()
-        for strategy in with_and_without_unrolling(longest):
-            if is_enough(places, strategy):
-                found = needed(places, partial(is_enough, strategy=strategy))
-                break
-        if key is not None:
-            cache.store(key, json.dumps(found).encode(), cache.CALL)
-    return found if found != but else ()
-
-
-def longest_chain(value: Value, known: dict[int, int]) -> int:
-    """The length of the longest chain of pairs or captured values in a value. `known`: lengths found before."""
-    given, length, longest = value, 0, 0
-    if id(given) in known:
-        return known[id(given)]
-    while True:
-        value = look(value)
-        if type(value) is not tuple or len(value) <= 1:
-            known[id(given)] = longest = max(length, longest)
-            return longest
-        width = 1 if len(value) == 2 else len(value[0].environment)
-        for part in value[len(value) != 2 : width]:
-            if type(part) is not float:
-                longest = max(longest, longest_chain(part, known))
-        value = value[width]
-        length += 1
-
-
-def _compile(
-    machine: Machine,
-    f: Value,
-    operands: tuple[Value | Tree, ...],
-    longest: int,
-    optimize: int,
-    fast_math: bool,
-    zeros_distinct: int | None,
-    sizes: Sizes,
-    only_kept: bool,
-    early: bool,
-) -> Compiled | Launched:
-    call: Identity | None = None
-    if cache.is_used():
-        with contextlib.suppress(Nameless):
-            more = (
-                str(optimize),
-                str(fast_math),
-                str(zeros_distinct),
-                str(machine.counting),
-                machine.device,
-                toolchain.signature(),
-            )
-            call = identity(machine, f, operands, longest, *more, str(sizes.of_numbers), shapes=sizes.shapes)
-            kept = _kept(machine, call, early)
-            if kept is not None:
-                return kept
-    if only_kept:
-        raise NotKept(call is not None)
-    # 13 ms, only for a call that is not cached
-    made = import_safely("vlad.compile.calling.pipeline").made
-    try:
-        unit = made(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest, zeros_distinct, sizes)
-    except Unbounded as unbounded:
-        if call is not None:
-            _store_refusal(call, unbounded)
-        raise
-    if unit.cuda is not None:
-        xp = device_named(machine.device).xp
-        kernels = import_safely("vlad.compile.emit.cuda_unit").loaded(unit.cuda, xp)
-        return Launched(unit.interface, unit.cells, kernels, xp)
-    is_long = unit.is_plain and len(unit.text) >= LONG_TEXT and optimize > 0 and not fast_math
-    options: dict[str, Any] = {"optimize": optimize, "fast_math": fast_math, "repeatable": is_long}
-    key, digest = toolchain.address(unit.text, **options)
-    library = _quickly_built(unit.text, key, digest) if early and is_long else None
-    later = None
-    if library is not None:
-        later = Later(unit.text, options, toolchain.address(unit.text, **QUICKLY)[0])
-    else:
-        try:
-            library = _built(unit.text, options)
-        except Rejected as rejected:
-            if call is not None:
-                cache.store(call.digest, _rejection(rejected), cache.CALL)
-            raise
-    numbers = {} if call is None else {id(tensor): number for number, tensor in enumerate(call.tensors)}
-    if call is not None and all(id(tensor) in numbers for tensor in unit.given):
-        with contextlib.suppress(Unwritable):
-            found = {
-                "library": key,
-                "digest": digest,
-                "interface": unit.interface.text(),
-                "given": [numbers[id(tensor)] for tensor in unit.given],
-            }
-            if later is not None:  # for the next process, if this one ends before the other library is made
-                found |= {"options": options, "quick": later.quick}
-                cache.store(key, zlib.compress(unit.text.encode(), 1), cache.TEXT)
-            cache.store(call.digest, json.dumps(found).encode(), cache.CALL)
-    compiled = Compiled(machine, unit.interface, unit.cells, library, unit.given)
-    if later is not None:
-        compiled.improve(later)
-    return compiled
-
-
-QUICKLY: dict[str, Any] = {"optimize": 0, "repeatable": True}
-_without_quick: set[toolchain.Compiler] = set()  # those that failed so
-
-
-def _quickly_built(text: str, key: str, digest: str) -> Any:
-    """The library of a text that is not optimised; None if the C compiler does not make it faster than the other, which has the
-    given key, or cannot. That is remembered: the other one then has the reason, or does without."""
-    compiler = toolchain.find_compiler()
-    if compiler.kind == "tcc" or compiler in _without_quick or cache.has(key):
-        return None
-    try:
-        return toolchain.build(text, **QUICKLY)
-    except Unavailable:
-        _without_quick.add(compiler)
-        return None
-
-
-def _built(text: str, options: dict[str, Any]) -> Any:
-    """The library of a text. Raises Unavailable; Rejected if the C compiler rejects the text, or did in an earlier process."""
-    key, _ = toolchain.address(text, **options)
-    _raise_if_rejected(key)
-    try:
-        return toolchain.build(text, **options)
-    except Rejected as rejected:
-        cache.store(key, _rejection(rejected), cache.REJECTED)
-        raise
-
-
-def _rejection(rejected: Rejected) -> bytes:
-    return json.dumps({"rejected": str(rejected), "seconds": toolchain.COMPILE_SECONDS}).encode()
-
-
-def _store_refusal(call: Identity, unbounded: Unbounded) -> None:
-    """Remember why a call is not compiled, so that later processes need not analyse it again."""
-    entry = {
-        "unbounded": unbounded.reason,
-        "for_number": unbounded.for_number,
-        "hint": unbounded.hint,
-        "place": call.written_place(unbounded.span),
-    }
-    cache.store(call.digest, json.dumps(entry).encode(), cache.CALL)
-
-
-def _raise_if_rejected(key: str) -> None:
-    """Raise Rejected if the C compiler has rejected the text with this key before, under the same limit."""
-    data = cache.lookup(key, cache.REJECTED)
-    if data is not None:
-        with contextlib.suppress(*FOREIGN):
-            _raise_if(json.loads(data))
-
-
-def _raise_if(entry: Any) -> None:
-    """Raise Rejected if that is what an entry of the cache says, and its limit was not shorter than it is now."""
-    if "rejected" in entry and entry["seconds"] >= toolchain.COMPILE_SECONDS:
-        raise Rejected(entry["rejected"])
-
-
-def _kept(machine: Machine, call: Identity, early: bool) -> Compiled | None:
-    """The result of an earlier process for the same call; None if there is none. `early`: as of `compile_call`. Raises Unbounded
-    or Rejected if that process did, under the same limit."""
-    data = cache.lookup(call.digest, cache.CALL)
-    if data is None:
-        return None
-    try:
-        entry = json.loads(data)
-        if "unbounded" in entry:
-            unbounded = Unbounded(entry["unbounded"], for_number=entry["for_number"], hint=entry["hint"])
-            unbounded.span, unbounded.within = call.read_place(entry["place"])
-            raise unbounded
-        _raise_if(entry)
-        library = toolchain.loaded(entry["library"], entry["digest"])
-        later = None
-        if library is None and early and "quick" in entry:
-            later = _kept_for_later(entry)
-            library = None if later is None else toolchain.loaded(later.quick, entry["digest"])
-        if library is None:
-            return None
-        given = [call.tensors[number] for number in entry["given"]]
-        interface = read_interface(entry["interface"])
-    except FOREIGN:
-        return None
-    compiled = Compiled(machine, interface, call.cells, library, given)
-    if later is not None:
-        compiled.improve(later)
-    return compiled
-
-
-def _kept_for_later(entry: Any) -> Later | None:
-    """What an earlier process, which ended too soon, left to do for a call; None if the C text is not kept."""
-    text = cache.lookup(entry["library"], cache.TEXT)
-    return None if text is None else Later(zlib.decompress(text).decode(), entry["options"], entry["quick"])

@@ -4,8 +4,8 @@ In: a compiled procedure whose operands are reals and tensors, or lists, tuples 
 operand that determines a shape (static_operands.py) must be the same number.
 Out: `Quick`, which Python's `Procedure` tries first. Its `leaves` returns NotImplemented for any other arguments, and for errors:
 then the general path converts the arguments, selects a variant and raises errors. Only that path enforces limits of time and
-memory (policy.py checks them). Calls go through C, in c_extension.py, or, without it, through Python code generated here. The
-interpreter's lock is released during calls, except short ones. Python code passes reals and tensors only.
+memory (entry_table.py checks them). Calls go through C, in c_extension.py, or, without it, through Python code generated here.
+The interpreter's lock is released during calls, except short ones. Python code passes reals and tensors only.
 """
 
 from __future__ import annotations

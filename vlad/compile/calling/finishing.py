@@ -1,7 +1,8 @@
 """Optimised code for a procedure that runs already: made beside its calls, and used from the next one on.
 
 In: a variant whose C text was too long to be optimised before its first call (executable.Later).  Out: nothing; the variant is
-replaced. A job of the compiler's thread (background.py), which waits for the C compiler. policy.py adds it.
+replaced. A job of the compiler's thread (background.py), which waits for the C compiler. variant_compiler.py
+adds it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from vlad.compile.calling.variants import Entry
 from vlad.compile.ir.refusals import Unavailable
+from vlad.control.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from vlad.compile.calling.executable import Compiled, Later
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Owner(Protocol):
-    """The object that has the variants (policy.Tiers)."""
+    """The object that has the variants (variant_compiler.VariantCompiler)."""
 
     machine: Machine
     closed: bool
@@ -34,17 +36,22 @@ class Finishing:
     once = False
     worth = 0.0
     due = 0.0  # at once
+    heat = 0.0
 
     def __init__(self, tiers: Owner, entry: Entry, quick: Compiled, later: Later) -> None:
         self.tiers = tiers
         self.entry = entry
         self.quick = quick
         self.later = later
+        self.surroundings: Surroundings | None = Surroundings()
 
     @property
     def thread(self) -> int:
         """The thread that it is for: any, so that a forked child, which has a copy of the variant, finishes that as well."""
         return threading.get_ident()
+
+    def is_needed(self) -> bool:
+        return True
 
     def poll(self) -> None:
         """In the compiler's thread: make the code, and replace the variant."""

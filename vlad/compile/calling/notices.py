@@ -1,7 +1,7 @@
 """Notices of what runs on tier 0 although it was to be compiled: what, where, why, and the way out.
 
-In: a reason.  Out: a notice, an error that is displayed and not raised; by default as a Python warning. Called by policy.py,
-where everything is to be compiled, and by session/programs.py for `vlad check`. Imported on first use.
+In: a reason.  Out: a notice, an error that is displayed and not raised; by default as a Python warning. Called by
+notifier.py, where everything is to be compiled, and by session/programs.py for `vlad check`. Imported on first use.
 """
 
 from __future__ import annotations

@@ -10,13 +10,17 @@ bytecode: programs that call Python functions with effects are not compiled, so 
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
+import time
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from vlad.compile.calling.background import STILL_CALLED_SECONDS
 from vlad.compile.calling.variants import Entry
 from vlad.control.async_exceptions import probe_after, probe_main_thread, withdraw_probe
 from vlad.control.budget import budget, using_budget
+from vlad.control.surroundings import Surroundings
 from vlad.data.errors import LimitExceeded
 from vlad.data.values import Value
 from vlad.evaluate.limits import AGAIN_SECONDS, AsyncException
@@ -39,6 +43,9 @@ class Runner(Protocol):
     machine: Machine
     lock: threading.RLock
     job: Job | None
+    waiting: dict[int, Any]
+
+    def is_current(self, entry: Entry) -> bool: ...
 
     @property
     def costs(self) -> Costs: ...
@@ -51,7 +58,7 @@ class Job:
 
     __slots__ = (
         "tiers", "entry", "operands", "known", "thread", "due", "once", "worth", "steps", "active", "acting", "switching",
-        "compiled", "budget", "nesting", "is_probed",
+        "compiled", "budget", "nesting", "is_probed", "begun", "is_for_later", "surroundings",
     )  # fmt: skip
 
     def __init__(
@@ -63,6 +70,7 @@ class Job:
         due: float,
         once: bool = False,
         worth: float = 0.0,
+        begun: float = math.inf,
     ) -> None:
         self.tiers = tiers
         self.entry = entry
@@ -80,9 +88,25 @@ class Job:
         self.compiled: Any = None
         self.budget = budget()  # compiling it counts towards its limits
         self.nesting: object = None
+        self.begun = begun
+        self.is_for_later = False  # has its call ended, so that it is compiled for later ones?
+        self.surroundings: Surroundings | None = None
+
+    @property
+    def heat(self) -> float:
+        """The seconds that calls of its procedure have taken, with this one."""
+        elapsed = 0.0 if self.is_for_later else max(0.0, time.monotonic() - self.begun)
+        return self.entry.seconds + elapsed
+
+    def is_needed(self) -> bool:
+        """Is the procedure to be compiled for later calls still?"""
+        entry, now = self.entry, time.monotonic()
+        is_open = not entry.variants[self.known :] and (entry.reason is None or not entry.lasts)
+        is_called = now - entry.last <= STILL_CALLED_SECONDS
+        return is_open and is_called and now < self.budget.end and self.tiers.is_current(entry)
 
     def poll(self) -> float | None:
-        """In the compiler's thread, after the call has run for a moment: compile it, and switch."""
+        """In the compiler's thread, after the call has run for a moment, or when it has ended: compile it, and switch."""
         if self.compiled is None:
             with using_budget(self.budget):
                 self.compiled = self._made_meanwhile() or self.tiers.compile(
@@ -90,11 +114,21 @@ class Job:
                 )
             if self.compiled is None:
                 if not self.entry.lacks_room:
-                    self.tiers.costs.update(self.entry.f, is_refused=self.entry.reason is not None)
+                    self._note(is_refused=self.entry.reason is not None, is_kept=self.entry.is_made)
                 return None
-            self.tiers.costs.update(self.entry.f, is_kept=True)
+            self._note(is_refused=False, is_kept=True)
+        if self.is_for_later:
+            return None
         # repeated: an exception that is raised in a finalizer is lost
         return AGAIN_SECONDS if self.request_switch() else NOT_BEGUN_SECONDS
+
+    def _note(self, **found: bool) -> None:
+        """Note the outcome for later runs: of a long call, which notes its seconds itself, or of all calls of a procedure."""
+        costs = self.tiers.costs
+        if self.is_for_later:
+            costs.note(self.entry.f, evaluated=self.entry.seconds, **found)
+        else:
+            costs.update(self.entry.f, **found)
 
     def _made_meanwhile(self) -> Any:
         """A variant that fits, compiled for an earlier call since this one began."""

@@ -1,7 +1,7 @@
 """A procedure called from outside, and its compiled variants.
 
 In: a procedure, and one after the other its compiled variants.  Out: `Entry`, which keeps them, the reason if there are none, and
-the procedure's cost so far. Made by policy.py.
+the procedure's cost so far. Made by entry_table.py.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Entry:
     __slots__ = (
         "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks", "fixed",
         "misses", "lasts", "zeros_distinct", "trees", "unsized", "refusal",
-        "lacks_room",
+        "lacks_room", "is_made", "last", "patience",
     )  # fmt: skip
 
     def __init__(self, f: Value, options: Options) -> None:
@@ -40,12 +40,17 @@ class Entry:
         self.place: Span | None = None  # and the place;
         self.refusal: Unbounded | None = None  # with both, if that is a property of the procedure
         self.lacks_room = False  # or did memory or time not suffice, this time?
+        self.is_made = False  # or is its code in the cache, and not loaded, as no call waited for it?
         # what the known zero stays distinct from (analysis/strategy.py): from more after operands did not fit
         self.zeros_distinct = FROM_NOTHING
         self.trees: set[int] = set()  # the operands that are trees, of another shape in each call
         self.unsized = 0  # calls for which code for all lengths was sought in vain
         self.disagrees = False  # did tier 0 contradict compiled code?
-        self.seconds = 0.0
+        self.seconds = 0.0  # on tier 0, in all calls
+        self.patience: float | None = (
+            None  # after how many of them it is compiled, if an earlier run decides that
+        )
+        self.last = 0.0  # when a call on tier 0 has ended, by time.monotonic()
         self.cells: set[Global] = set()
         # Python's callables, by id, which call machine code directly
         self.callables: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()

@@ -28,6 +28,7 @@ from vlad.compile.native.cache_folder import COSTS, is_off
 from vlad.compile.native.cache_folder import folder as folder
 from vlad.control.async_exceptions import masked
 from vlad.control.regular_files import open_regular
+from vlad.control.surroundings import setting
 
 MAGIC = b"\nvlad-unit-1 "
 TRAILER = len(MAGIC) + 64
@@ -160,7 +161,7 @@ def discard(key: str, suffix: str = LIBRARY) -> None:
 
 def _limit() -> float:
     try:
-        return float(os.environ.get("VLAD_CACHE_SIZE", DEFAULT_MEGABYTES)) * 1e6
+        return float(setting("VLAD_CACHE_SIZE") or DEFAULT_MEGABYTES) * 1e6
     except ValueError:
         return DEFAULT_MEGABYTES * 1e6
 

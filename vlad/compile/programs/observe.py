@@ -17,7 +17,7 @@ from vlad.compile.analysis.sizes import Sizes, sizes_in_unions
 from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.analysis.strategy import Settled, Strategy, fit
 from vlad.compile.analysis.trees import Tree
-from vlad.compile.calling.executable import in_each_way
+from vlad.compile.calling.compilation import in_each_way
 from vlad.compile.calling.pipeline import MOST_UNROLLED_STATEMENTS, TOO_LONG, best_with_sizes
 from vlad.compile.ir.refusals import GROWING, TO_BOUND, NotWorthwhile, Unbounded, Unsettled
 from vlad.compile.passes.order import has_thin, improved, size
