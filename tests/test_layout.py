@@ -72,7 +72,7 @@ ROOMS = (
     ),
     (
         "vlad.compile.calling",
-        "cache_key interface marshal fast_call pipeline executable background compiling_process costs variants "
+        "cache_key interface marshal structures fast_call pipeline executable background compiling_process costs variants "
         "preemption effects notices finishing policy",
     ),
     ("vlad.compile.programs", "whole uses check observe build export"),
@@ -112,6 +112,7 @@ FOREIGN = {
         "vlad.data.tensors",
         "vlad.data.devices",
         "vlad.compile.calling.fast_call",
+        "vlad.compile.calling.structures",
         "vlad.compile.native.blas",
         "vlad.compile.native.vectors",
         "vlad.bridges.arrays",

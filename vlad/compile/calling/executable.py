@@ -26,9 +26,10 @@ from vlad.compile.analysis.static_operands import Places, needed, whole_numbers,
 from vlad.compile.analysis.strategy import DUE_TO_ZEROS, Strategy, lengths, with_and_without_unrolling
 from vlad.compile.analysis.trees import Tree
 from vlad.compile.calling.cache_key import Identity, Nameless, identity
-from vlad.compile.calling.fast_call import Quick, is_fixed, quick, structure_of_operands
+from vlad.compile.calling.fast_call import Quick, quick
 from vlad.compile.calling.interface import Interface, Unwritable, read_interface
 from vlad.compile.calling.marshal import Crossing, is_tensor_of
+from vlad.compile.calling.structures import passed_numbers
 from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import (
     Failed,
@@ -214,8 +215,7 @@ class Compiled(Crossing):
         self.handle = handle
         self.stop: Callable[[], object] | None = _stopper(handle) if interface.stops else None
         self.entry: Any = None  # from reals and entries of tensors to a real, without state
-        taken = structure_of_operands(interface)
-        arguments = None if taken is None else [type_ for type_ in taken.leaves if not is_fixed(type_)]
+        arguments = passed_numbers(interface.layout.types, interface.operands)
         result = interface.result
         # machine code also returns a real for a pair with one constant half
         is_real = result is not None and interface.layout.types.canonical(result).kind == "real"
