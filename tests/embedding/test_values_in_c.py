@@ -275,6 +275,23 @@ def test_numbers_of_other_types_count_as_elsewhere(sessions: tuple[vlad.Session,
             assert repr(found) == repr(expected), given
 
 
+@in_c
+def test_scalars_of_numpy_cross_in_c() -> None:
+    session = vlad.Session(tier="compile")
+    squared, total, flagged = [session.function(f) for f in (lambda x: x * x, squares, first_and_flag)]
+    for x in (2.0, np.float64(2.0), np.float32(2.0), np.int64(2), np.uint8(2)):
+        for _ in range(3):
+            assert squared(x) == 4.0 and total([x, 1.0]) == 5.0 and vlad.grad(total)([x, 1.0]) == [4.0, 2.0]
+        slope = vlad.grad(squared)
+        for call in (lambda x=x: squared(x), lambda x=x: total([x, 1.0]), lambda x=x, slope=slope: slope(x)):
+            call()
+            assert calls_of_package(call) == []
+    for flag in (np.bool_(True), np.bool_(False)):
+        for _ in range(3):
+            assert flagged(2.0, flag) == (4.0 if flag else -2.0)
+        assert calls_of_package(lambda flag=flag: flagged(2.0, flag)) == []
+
+
 def test_keys_and_fields_are_those_of_the_call(sessions: tuple[vlad.Session, vlad.Session]) -> None:
     def listed(d: Any) -> Any:
         return [(k, d[k]) for k in d], d["a"]

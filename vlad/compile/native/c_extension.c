@@ -32,6 +32,7 @@ typedef struct {
   int volatile *stopped;       /* and the variable that it sets */
   struct node *nodes, *given, *form; /* the types of the arguments, by the tuple rule, and of the result, among all nodes */
   Py_ssize_t node_count;
+  int is_plain;                /* is it a short call from parts of known lengths to a real? */
   int is_flat, is_row;         /* may each argument be a part? is the result a part, or a list or a tuple of parts? */
   Py_ssize_t arity;            /* the number of parameters */
   Py_ssize_t given_words;      /* the number of words of the operands */
@@ -273,6 +274,23 @@ static PyObject *formed(struct reading *from, Call *call, int how, PyObject *by,
   return whole;
 }
 
+/* A call from parts of known lengths to a real: what the general case needs takes as long as such a call. */
+static PyObject *called_plainly(Call *call, PyObject *const *arguments) {
+  union word words[call->given_words + 1];
+  struct writing to;
+  to.word = words;
+  to.keeps = 0;
+  for (Py_ssize_t i = 0; i < call->operands; i++)
+    if (put_leaf(&to, &call->parts[i], arguments[i]) != 1) Py_RETURN_NOTIMPLEMENTED;
+  if (PyList_GET_SIZE(call->busy)) Py_RETURN_NOTIMPLEMENTED;
+  for (Py_ssize_t i = 0; i < call->given_words; i++) call->words[i] = words[i];
+  int status = status_of(call, 1);
+  double result = call->results[0].d;
+  if (call->rest) call->rest();
+  if (status) Py_RETURN_NOTIMPLEMENTED;
+  return PyFloat_FromDouble(result);
+}
+
 /* The result of a call, where `by` selects arguments for a gradient; NotImplemented if the arguments are others, or the general path has to raise an error. */
 static PyObject *called(Call *call, PyObject *const *arguments, Py_ssize_t count, int how, PyObject *by, int of_python) {
   struct scratch scratch;
@@ -281,7 +299,14 @@ static PyObject *called(Call *call, PyObject *const *arguments, Py_ssize_t count
   struct writing to = {&scratch, words, NULL, 1, 0, of_python};
   PyObject *leaves[8], *result = NULL;
   char choices[64];
-  struct reading from = {.scratch = &scratch, .leaves = leaves, .room = 8, .choices = choices, .choice_room = 64, .of_python = of_python};
+  struct reading from; /* an initializer would clear all of it, which costs as much as a short call */
+  from.scratch = &scratch;
+  from.leaves = leaves;
+  from.choices = choices;
+  from.count = from.choice_count = from.depth = 0;
+  from.room = 8;
+  from.choice_room = sizeof choices;
+  from.of_python = of_python;
   int is_taken = put_arguments(call, &to, arguments, count);
   if (is_taken == 1) is_taken = call_with(call, &to, words, &from);
   if (is_taken == 1) result = formed(&from, call, how, by, arguments, count);
@@ -381,6 +406,7 @@ static PyObject *new_call(PyObject *unused, PyObject *from) {
     Py_DECREF(call);
     return NULL;
   }
+  call->is_plain = is_flat && !call->measure && !acquire && call->form->kind == LEAF && call->form->part.kind == REAL;
   return (PyObject *)call;
 }
 
@@ -448,6 +474,7 @@ static PyObject *by_quick(PyObject *self, PyObject *quick, PyObject *const *argu
   PyObject *leaves = PyTuple_GET_ITEM(quick, 0);
   if (Py_TYPE(leaves) == &Call_Type) {
     Call *call = (Call *)leaves;
+    if (!reshapes && call->is_plain && count == call->operands) return called_plainly(call, arguments);
     if (!reshapes) return called(call, arguments, count, WHOLE, NULL, is_of_python(self));
     if (reshapes >= LIKE_ARGUMENTS) {
       PyObject *by = PyObject_GetAttr(self, name), *result = NULL;

@@ -84,6 +84,22 @@ static inline void *allocated(struct scratch *scratch, size_t bytes) {
   return at;
 }
 
+/* Is it a scalar of NumPy's, other than float64, which is a float? NumPy need not have been imported yet. */
+static int is_scalar(PyObject *x) {
+  if (PyType_HasFeature(Py_TYPE(x), Py_TPFLAGS_HEAPTYPE) || strncmp(Py_TYPE(x)->tp_name, "numpy.", 6)) return 0;
+  if (!PyArray_API && _import_array() < 0) return PyErr_Clear(), 0;
+  return PyArray_IsScalar(x, Integer) || PyArray_IsScalar(x, Float) || PyArray_IsScalar(x, Bool);
+}
+
+static int as_real_of_numpy(PyObject *x, double *real) {
+  if (!is_scalar(x) || PyArray_IsScalar(x, Bool)) return 0;
+  PyObject *found = PyNumber_Float(x);
+  if (!found) return PyErr_Clear(), 0;
+  *real = PyFloat_AS_DOUBLE(found);
+  Py_DECREF(found);
+  return 1;
+}
+
 /* Is it a real, as in convert.py? Subclasses of float are excluded if defined in Python, since they may override the conversion; NumPy's
    float64 is included. */
 static inline int as_real(PyObject *x, double *real) {
@@ -91,7 +107,7 @@ static inline int as_real(PyObject *x, double *real) {
     *real = PyFloat_AS_DOUBLE(x);
     return 1;
   }
-  if (!PyLong_CheckExact(x)) return 0;
+  if (!PyLong_CheckExact(x)) return as_real_of_numpy(x, real);
   *real = PyLong_AsDouble(x);
   if (*real != -1.0 || !PyErr_Occurred()) return 1;
   PyErr_Clear(); /* too large for a real: the general path raises the error */
@@ -156,8 +172,8 @@ static inline int put_leaf(struct writing *to, struct part *part, PyObject *x) {
   case REAL:
     return as_real(x, &to->word++->d);
   case BOOLEAN:
-    if (x != Py_True && x != Py_False) return 0;
-    to->word++->i = x == Py_True;
+    if (x != Py_True && x != Py_False && !(is_scalar(x) && PyArray_IsScalar(x, Bool))) return 0;
+    to->word++->i = PyObject_IsTrue(x);
     return 1;
   case OBJECT:
     return x == part->object;
@@ -341,8 +357,13 @@ static int put_structure(struct writing *to, struct node *node, PyObject *x) {
   return is_put;
 }
 
+/* Has it no parts? */
+static inline int is_number(PyObject *x) {
+  return PyFloat_Check(x) || PyLong_Check(x) || (PyArray_API && Py_TYPE(x) == &PyArray_Type) || is_scalar(x);
+}
+
 static int put(struct writing *to, struct node *node, PyObject *x) {
-  if (PyFloat_Check(x) || PyLong_Check(x) || (PyArray_API && Py_TYPE(x) == &PyArray_Type)) return put_number(to, node, x);
+  if (is_number(x)) return put_number(to, node, x);
   if (to->depth == MOST_DEPTH) return 0;
   to->depth++;
   Py_INCREF(x);
@@ -656,7 +677,7 @@ static PyObject *like_structure(struct reading *from, struct node *node, PyObjec
 /* A sensitivity of a Python value, as a value of the same structure (`like` of convert.py). */
 static PyObject *like(struct reading *from, struct node *node, PyObject *model) {
   node = resolved(from, node);
-  if (PyFloat_Check(model) || PyLong_Check(model) || (PyArray_API && Py_TYPE(model) == &PyArray_Type)) return built_of(from, node);
+  if (is_number(model)) return built_of(from, node);
   if (from->depth == MOST_DEPTH) return NULL;
   from->depth++;
   PyObject *whole = like_structure(from, node, model);
