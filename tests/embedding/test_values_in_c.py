@@ -429,6 +429,15 @@ def test_a_list_of_another_length_within_a_dict_is_compiled() -> None:
         assert function(*given) == pytest.approx(of_layers(*given))
 
 
+def test_a_structure_of_constants_is_not_taken_for_another_one() -> None:
+    """In a list of mixed elements it has no words, so that only its type tells what it is."""
+    same = vlad.Session(tier="compile").function(lambda x: x)
+    for element in ({}, (True, 1.0), {"a": None}, (), {"b": None}, {"a": 1.0}, [None], {}):
+        given = [*[1.0] * 200, element, 2.0]
+        for _ in range(2):
+            assert same(given) == given
+
+
 def test_values_that_are_nested_deeply_take_the_general_path(
     sessions: tuple[vlad.Session, vlad.Session],
 ) -> None:
