@@ -1,8 +1,9 @@
 """The cost of calls between Python and vlad: `python benchmarks/border.py [--write]`.
 
-Calls of compiled procedures and of their gradients, of procedures on the evaluator, of Python functions by programs, and
-construction of sessions: the smallest mean of many batches. For an array of 10^6 entries it also reports the growth of the
-process's memory while it is passed, and while it is returned. Writes BORDER.md.
+Calls of compiled procedures and of their gradients, of translated Python functions with structured arguments and of their
+gradients, of procedures on the evaluator, of Python functions by programs, and construction of sessions: the smallest mean of
+many batches. For an array of 10^6 entries it also reports the growth of the process's memory while it is passed, and while it is
+returned. Writes BORDER.md.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
@@ -34,6 +36,111 @@ DEFINITIONS = """
 (define (call-with-array n a) (let loop ((i 0) (a a)) (if (= i n) a (loop (+ i 1) (python-array a)))))
 """
 LOOPS = 1000
+
+
+class Layer(NamedTuple):
+    w: float
+    b: float
+    c: float
+
+
+@dataclass(frozen=True)
+class Spring:
+    k: float
+    l: float  # noqa: E741
+    m: float
+
+
+def of_number(x: Any) -> Any:
+    return math.sin(x) * x
+
+
+def of_defaults(x: Any, scale: Any = 2.0) -> Any:
+    return x * scale
+
+
+def of_list(xs: Any) -> Any:
+    total = 0.0
+    for x in xs:
+        total = total + x * x
+    return total
+
+
+def of_first(xs: Any) -> Any:
+    return xs[0] * xs[0]
+
+
+def of_rows(rows: Any) -> Any:
+    total = 0.0
+    for row in rows:
+        for x in row:
+            total = total + x * x
+    return total
+
+
+def of_dict(d: Any) -> Any:
+    return d["a"] * d["b"] + d["c"]
+
+
+def of_arrays(d: Any) -> Any:
+    return (d["w"] * d["x"]).sum() + d["b"].sum()
+
+
+def of_layer(p: Layer) -> Any:
+    return p.w * p.b + p.c
+
+
+def of_spring(s: Spring) -> Any:
+    return s.k * s.l + s.m
+
+
+def of_array(a: Any) -> Any:
+    return (a * a).sum()
+
+
+def same(x: Any) -> Any:
+    return x
+
+
+def function_rows() -> Iterator[tuple[str, float, float | None]]:
+    """Label, nanoseconds of a call, and of its gradient. Lists of up to 128 elements become as many numbers, unless calls with
+    lists of other lengths came before (`any length`).
+    """
+    import numpy
+
+    import vlad
+
+    session, a = vlad.Session(tier="compile"), numpy.arange(3.0)
+    numbers = {"a": 1.0, "b": 2.0, "c": 3.0}
+    calls: list[tuple[str, Callable[..., Any], Any, list[Any]]] = [
+        ("a number", of_number, 0.5, []),
+        ("a number, and a default", of_defaults, 0.5, []),
+        ("a list of 2", of_list, [0.5] * 2, []),
+        ("a list of 5", of_list, [0.5] * 5, []),
+        ("a list of 100", of_list, [0.5] * 100, []),
+        ("a list of 100, any length", of_list, [0.5] * 100, [[0.5] * n for n in (10, 20, 200, 300)]),
+        ("a list of 1,000", of_list, [0.5] * 1000, []),
+        ("a list of 1,000, of which one is read", of_first, [0.5] * 1000, []),
+        ("a list of 1,000, returned", same, [0.5] * 1000, []),
+        ("a tuple of 3", of_list, (1.0, 2.0, 3.0), []),
+        ("a list of 3 lists of 3", of_rows, [[1.0, 2.0, 3.0]] * 3, []),
+        ("a list of 100 tuples of 3", of_rows, [(1.0, 2.0, 3.0)] * 100, []),
+        ("a dict of 3 numbers", of_dict, numbers, []),
+        ("a dict of 3 numbers, returned", same, numbers, []),
+        ("a dict of 3 arrays of 3", of_arrays, {"w": a, "x": a, "b": a}, []),
+        ("a named tuple of 3", of_layer, Layer(1.0, 2.0, 3.0), []),
+        ("a frozen dataclass of 3", of_spring, Spring(1.0, 2.0, 3.0), []),
+        ("an array of 3", of_array, a, []),
+    ]
+    for name, f, argument, before in calls:
+        other = vlad.Session(tier="compile") if before or f is of_list else session
+        function = other.function(f)
+        found: list[float] = []
+        for made in (function, vlad.grad(function)) if f is not same else (function,):
+            for given in [*before, argument, argument, argument]:
+                made(given)
+            found.append(nanoseconds(lambda made=made, argument=argument: made(argument)))
+        yield name, found[0], found[1] if f is not same else None
 
 
 def nanoseconds(call: Callable[[], Any]) -> float:
@@ -128,6 +235,11 @@ def growth() -> tuple[float, float]:
 def report() -> str:
     lines = ["# The cost of calls between Python and vlad", "", "| call | ns | at most |", "|---|---|---|"]
     lines += [f"| {name} | {found:,.0f} | {aim} |" for name, found, aim in rows()]
+    lines += ["", "| a translated Python function of | ns | its gradient, ns |", "|---|---|---|"]
+    lines += [
+        f"| {name} | {value:,.0f} | {'' if slope is None else f'{slope:,.0f}'} |"
+        for name, value, slope in function_rows()
+    ]
     evaluator, compiled = growth()
     lines += [
         "",

@@ -72,7 +72,7 @@ ROOMS = (
     ),
     (
         "vlad.compile.calling",
-        "cache_key interface marshal fast_call pipeline outside libraries executable code_cache compilation background "
+        "cache_key interface marshal structures fast_call pipeline outside libraries executable code_cache compilation background "
         "compiling_process costs variants preemption effects notices finishing notifier entry_table variant_compiler "
         "variant_runner stages policy",
     ),
@@ -113,6 +113,7 @@ FOREIGN = {
         "vlad.data.tensors",
         "vlad.data.devices",
         "vlad.compile.calling.fast_call",
+        "vlad.compile.calling.structures",
         "vlad.compile.native.blas",
         "vlad.compile.native.vectors",
         "vlad.bridges.arrays",

@@ -12,6 +12,8 @@ from typing import Any
 
 from vlad.data.values import RECORDS, Symbol, symbol
 
+# In translated Python functions: None; the end of a tuple; the beginning of a dict.
+NONE, TUPLE, DICT = symbol("%none"), symbol("%tuple"), symbol("%dict")
 EVERY, OPERATED = "", "+"  # the keys in `InUse` of all records, and of those that define operators
 
 

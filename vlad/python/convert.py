@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import NoCounterpart, VladError
+from vlad.data.records import DICT, NONE, TUPLE
 from vlad.data.source import Span
 from vlad.data.tensors import SORT, Tensor, frozen, is_array, made
 from vlad.data.values import (
@@ -109,10 +110,15 @@ class Apply(Protocol):
 
 
 P = TypeVar("P", bound="Procedure")
-# In translated Python functions: None; the end of a tuple; the beginning of a dict.
-NONE, TUPLE, DICT = symbol("%none"), symbol("%tuple"), symbol("%dict")
 # Kinds of number, as Python and NumPy call them.
 OF_PYTHON = {"float": "float64", "int": "int64", "bool": "boolean"}
+
+
+# What determines the results of procedures, as in c_extension.c: machine code alone; `_shaped`; that or `_restructured`; or the
+# structure of the arguments, for a gradient, or a value and a gradient.
+PLAIN, RESHAPES, RESTRUCTURES, LIKE_ARGUMENTS, VALUE_LIKE_ARGUMENTS = range(5)
+# Of a translated Python function: the names of the parameters, None for those given by place; their defaults; what is none.
+Places = tuple[tuple[str | None, ...], tuple[Any, ...], Any]
 
 
 class Procedure:
@@ -122,10 +128,9 @@ class Procedure:
     compiled, or raises an error with the reason (compiling.py).
     """
 
-    __slots__ = ("_apply", "guards", "options", "quicks", "value", "__weakref__")
+    __slots__ = ("_apply", "guards", "options", "places", "quicks", "value", "__weakref__")
 
-    reshapes = False  # does the result depend on more than the type of its leaves?
-    restructures = False  # is it determined by the leaves, the structure of the result, and the arguments?
+    reshapes = PLAIN  # what determines the result, beside machine code
 
     def __init__(self, value: Value, apply: Apply, options: Options | None = None) -> None:
         self.value = value
@@ -135,6 +140,7 @@ class Procedure:
         self.quicks: Sequence[Any] = ()
         # of translated Python functions: the names outside, which must have the values of when they were translated
         self.guards: Sequence[Guard] = apply.guards
+        self.places: Places | None = None
 
     @property
     def session(self) -> Any:
@@ -270,9 +276,9 @@ class Procedure:
         """
         raise NotImplementedError
 
-    def _restructured(self, leaves: tuple[Any, ...], form: bytes, arguments: tuple[Any, ...]) -> Any:
-        """The result for arguments with a structure, from the leaves of the language's value, of that structure
-        (c_extension.c). Called only if `restructures` is set.
+    def _restructured(self, value: Value, arguments: tuple[Any, ...]) -> Any:
+        """The result for arguments with a structure, from the value of the language. Called only if `reshapes` is at least
+        `RESTRUCTURES`.
         """
         raise NotImplementedError
 
@@ -370,9 +376,9 @@ def _by_c() -> None:
 
     def install(kind: Any) -> None:
         if kind is Procedure or "reshapes" in vars(kind):
-            like, slots = vars(type)["__call__"], vars(Procedure)
-            how = kind.reshapes, kind.restructures, _record
-            kind.__call__ = in_c.method(kind, like, slots["quicks"], slots["guards"], *how)
+            like = vars(type)["__call__"]
+            slots = [vars(Procedure)[name] for name in ("quicks", "guards", "places")]
+            kind.__call__ = in_c.method(kind, like, *slots, kind.reshapes, _record, _copied, Tensor)
 
     kinds: list[Any] = [Procedure]
     for kind in kinds:
@@ -653,11 +659,11 @@ def like(model: Any, value: Value, apply: Apply, leaf: Leaf | None = None) -> An
 
 def _like(model: Any, value: Value, leaf: Leaf) -> Any:
     end: Value = TUPLE if isinstance(model, tuple) else None  # what its parts may end with
+    head: Symbol | None = None  # which a dict or a record of a translated function begins with
     if not isinstance(model, list) and parts_held(model):
         seen = look(value)
-        if (
-            head_of(seen) is not None
-        ):  # the symbol that a dict or a record of a translated function begins with
+        head = head_of(seen)
+        if head is not None:
             value, end = seen[1], TUPLE if isinstance(model, tuple) else NIL
     if isinstance(model, list):
         parts = []
@@ -675,14 +681,19 @@ def _like(model: Any, value: Value, leaf: Leaf) -> Any:
         parts = _like_each(model, value, leaf, end)
         return model._make(parts) if hasattr(model, "_make") else tuple(parts)
     if hasattr(type(model), "__dataclass_fields__"):
-        fields = _fields(model)
-        from copy import copy
-
-        record = copy(model)
-        for name, part in zip(fields, _like_each(tuple(fields.values()), value, leaf, end), strict=True):
-            object.__setattr__(record, name, part)  # works for a frozen one, too
-        return record
+        parts = _like_each(tuple(_fields(model).values()), value, leaf, end)
+        return _copied(model, parts) if head is None else headed(head, (), parts)
     return leaf(model, value)
+
+
+def _copied(model: Any, parts: Sequence[Any]) -> Any:
+    """A copy of a dataclass, with other values for its fields."""
+    from copy import copy
+
+    record = copy(model)
+    for name, part in zip(_names_of_fields(type(model)), parts, strict=True):
+        object.__setattr__(record, name, part)  # works for a frozen one, too
+    return record
 
 
 def _like_each(models: tuple[Any, ...], value: Value, leaf: Leaf, end: Value) -> list[Any]:

@@ -17,14 +17,16 @@ from typing import Any, TypeVar
 
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import VladError
+from vlad.data.records import DICT, TUPLE
 from vlad.data.source import Span, in_stdlib
 from vlad.data.tensors import Tensor, is_array
 from vlad.data.values import NIL, Value, is_pair, look
 from vlad.expand.arity import Signature
 from vlad.messages.hints import attribute_to
 from vlad.python.convert import (
-    DICT,
-    TUPLE,
+    LIKE_ARGUMENTS,
+    RESTRUCTURES,
+    VALUE_LIKE_ARGUMENTS,
     Leaf,
     Procedure,
     from_python,
@@ -61,6 +63,7 @@ class Derived(Procedure):
     def __init__(self, value: Value, of: Procedure, noun: str, options: Options | None = None) -> None:
         super().__init__(value, of._apply, options)
         self.of = of
+        self.places = of.places
         self.noun = noun
         # the operator and the text that made it of `of`, and the value that this had
         self.recipe: tuple[str, str] | None = None
@@ -153,7 +156,7 @@ class Gradient(Derived):
 
     __slots__ = ("by",)
 
-    reshapes = restructures = True
+    reshapes = LIKE_ARGUMENTS
 
     def __init__(
         self, value: Value, of: Procedure, noun: str, options: Options | None = None, by: Chosen = None
@@ -175,10 +178,8 @@ class Gradient(Derived):
         """A result of the language in the structure of the arguments."""
         return self._sensitivities(arguments, value)
 
-    def _restructured(self, leaves: tuple[Any, ...], form: bytes, arguments: tuple[Any, ...]) -> Any:
-        from vlad.compile.calling.fast_call import value_of  # which has been imported to make the call
-
-        return self._like_arguments(value_of(form, leaves), arguments)
+    def _restructured(self, value: Value, arguments: tuple[Any, ...]) -> Any:
+        return self._like_arguments(value, arguments)
 
     def _sensitivities(self, arguments: tuple[Any, ...], value: Value, leaf: Leaf | None = None) -> Any:
         return Gradient._shaped(self, _like_each(self._chosen(arguments), value, self, leaf))
@@ -203,6 +204,8 @@ class ValueAndGradient(Gradient):
 
     __slots__ = ()
 
+    reshapes = VALUE_LIKE_ARGUMENTS
+
     def _like_arguments(self, value: Value, arguments: tuple[Any, ...]) -> Any:
         value, gradient = parts_of(value, 2)
         return to_python(value, self._apply), self._sensitivities(arguments, gradient)
@@ -216,6 +219,10 @@ class Along(Derived):
     """A procedure's directional derivative: of a point and a direction."""
 
     __slots__ = ()
+
+    def __init__(self, value: Value, of: Procedure, noun: str, options: Options | None = None) -> None:
+        super().__init__(value, of, noun, options)
+        self.places = None  # its arguments are not those of the procedure
 
     def taken(self) -> Signature:
         return Signature(self.__name__, "(x v)", ("x", "v"), False)
@@ -248,6 +255,8 @@ class Jacobian(Gradient):
     """The pair of the value and its derivatives, of which Python gets the second."""
 
     __slots__ = ()
+
+    reshapes = RESTRUCTURES
 
     def _like_arguments(self, value: Value, arguments: tuple[Any, ...]) -> Any:
         value, rows = parts_of(value, 2)
@@ -290,6 +299,8 @@ class Hessian(Gradient):
     """The gradient of a gradient: each number of the arguments is replaced by a value with their structure."""
 
     __slots__ = ()
+
+    reshapes = RESTRUCTURES
 
     def _like_arguments(self, value: Value, arguments: tuple[Any, ...]) -> Any:
         def row(model: Any, part: Value) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Mapping
+from sys import intern
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
@@ -16,7 +17,7 @@ from vlad.compile.calling.variants import Options
 from vlad.data.errors import NoCounterpart, VladError, WrongOption
 from vlad.data.values import Value
 from vlad.expand.arity import Signature
-from vlad.python.convert import Apply, Procedure
+from vlad.python.convert import Apply, Places, Procedure
 from vlad.translate.source import Node, Text
 
 Parameters = ParamSpec("Parameters")
@@ -52,7 +53,7 @@ class Function(Procedure, Generic[Parameters, Result]):
     text    the translation, as text of the language
     """
 
-    __slots__ = ("python", "_defaults", "_linked", "_python_signature", "_seen", "__dict__")
+    __slots__ = ("python", "_linked", "_python_signature", "_seen", "__dict__")
 
     python: Any  # the function; `FunctionType` would be taken for a method
 
@@ -62,10 +63,10 @@ class Function(Procedure, Generic[Parameters, Result]):
         self._linked = linked
         self._apply = linked.apply
         self._python_signature = inspect.signature(python)
-        self._defaults = _defaults(self._python_signature)
         self._seen: Value = None  # the procedure to whose machine code calls may go
         self.quicks = ()
         self.guards = linked.apply.guards
+        self.places = _places(self._python_signature)
         self.__module__ = python.__module__
         self.__qualname__ = python.__qualname__
         self.__wrapped__ = python
@@ -100,7 +101,7 @@ class Function(Procedure, Generic[Parameters, Result]):
 
     @property
     def takes_places(self) -> bool:
-        return self._defaults is not None
+        return self.places is not None
 
     def _otherwise(self, *arguments: Any) -> Any:
         arguments = self.completed(arguments, {})
@@ -117,8 +118,8 @@ class Function(Procedure, Generic[Parameters, Result]):
         not fit.
         """
         count = len(arguments)
-        if not named and self._defaults is not None and len(self._defaults) >= count:
-            missing = self._defaults[count:]
+        if not named and self.places is not None and len(self.places[1]) >= count:
+            missing = self.places[1][count:]
             if inspect.Parameter.empty not in missing:
                 return arguments + missing if missing else arguments
         try:
@@ -178,12 +179,13 @@ class Function(Procedure, Generic[Parameters, Result]):
         return found is self
 
 
-def _defaults(signature: inspect.Signature) -> tuple[Any, ...] | None:
-    """The defaults of the parameters, or `empty`; None if not each argument is given by place."""
+def _places(signature: inspect.Signature) -> Places | None:
+    """The parameters, for c_extension.c; None if not each argument is given by place."""
     parameters = signature.parameters.values()
     if any(one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in parameters):
         return None
-    return tuple([parameter.default for parameter in parameters])
+    names = [None if one.kind is one.POSITIONAL_ONLY else intern(one.name) for one in parameters]
+    return tuple(names), tuple([one.default for one in parameters]), inspect.Parameter.empty
 
 
 def python_function(f: Any) -> FunctionType:

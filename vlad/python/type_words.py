@@ -11,9 +11,9 @@ from itertools import groupby
 from vlad.core.type_text import MOST_EQUAL, MOST_PARTS, TypeText, procedure_name
 from vlad.core.types import Cell, Type
 from vlad.core.types import found as cell_of
+from vlad.data.records import DICT, NONE, TUPLE
 from vlad.data.tensors import dtype_name
 from vlad.data.values import NIL, RECORDS, UNSPECIFIED, ZERO, Boolean, Role, String, Symbol
-from vlad.python.convert import DICT, NONE, TUPLE
 
 FLOAT = "float"
 MOST_ALTERNATIVES = 4

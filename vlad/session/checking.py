@@ -14,10 +14,11 @@ from typing import Any
 from vlad.compile.programs.observe import Observation, observe
 from vlad.core.types import Type, Types
 from vlad.data.errors import VladError
+from vlad.data.records import TUPLE
 from vlad.data.source import Source, Span, in_library
 from vlad.data.values import NIL
 from vlad.python.compiling import example_operands
-from vlad.python.convert import TUPLE, Procedure, from_python
+from vlad.python.convert import Procedure, from_python
 from vlad.python.derivatives import (
     Derived,
     Gradient,

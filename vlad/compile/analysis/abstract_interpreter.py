@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from vlad.compile.analysis.sizes import Sizes
 from vlad.compile.analysis.static_operands import Fixed
-from vlad.compile.analysis.trees import Tree, nodes, shares_much
+from vlad.compile.analysis.trees import Tree, keys_of_chain, nodes, shares_much
 from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import NOT_COMPILED, UNKNOWN_LENGTH, Unbounded, Unsettled
 from vlad.core.extents import MOST_LISTED, AnExtent, Extent, at_most, real_of
@@ -364,13 +364,14 @@ class AbstractInterpreter:
         types = self.types
         result = self._type_of_atom(value, general)
         if len(spine) > (self.longest if general else self.longest_known):
+            keys = keys_of_chain(look(given)) if general else 0
             union = types.union(result)
-            for code, parts in reversed(spine):
+            for code, parts in reversed(spine[keys:]):
                 whole = (*parts, union)
                 types.join_both(union, types.pair(*whole) if code is None else types.closure(code, whole))
                 union = types.canonical(union)
-            known[id(given)] = union
-            return union
+            known[id(given)] = result = union
+            spine = spine[:keys]
         for code, parts in reversed(spine):
             whole = (*parts, result)
             result = types.pair(*whole) if code is None else types.closure(code, whole)

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from vlad.data.values import NIL, Value, is_pair, is_procedure, look
+from vlad.data.records import DICT
+from vlad.data.values import NIL, RECORDS, Symbol, Value, is_pair, is_procedure, look
 
 FEWEST_LEVELS = 4  # of lists in lists: a structure of fewer levels may be an array
 MOST_VISITS = 100  # of a part, on average, by what visits a part once for each path to it
@@ -67,10 +68,19 @@ def shares_much(value: Value) -> bool:
     return sizes[id(look(value))] > MOST_VISITS * len(sizes)
 
 
+def keys_of_chain(value: Value) -> int:
+    """The number of first pairs that are no part of a list, however long it is: dicts, items of dicts and records begin with a
+    symbol."""
+    return int(is_pair(value) and type(look(value[0])) is Symbol)
+
+
 def is_tree(value: Value) -> bool:
-    """Has a list both lists and atoms as elements, or are there many levels?"""
+    """Has a list both lists and atoms as elements, or are there many levels? Nothing with a dict or a record in it is a tree: one
+    type of all parts would not tell the symbols in these from structures."""
+    is_mixed = False
     for elements, end, level in nodes(value):
         parts = elements if end is NIL else [*elements, end]
-        if level >= FEWEST_LEVELS or len({is_pair(part) for part in parts}) > 1:
-            return True
-    return False
+        if any(part is DICT or part in RECORDS for part in parts if type(part) is Symbol):
+            return False
+        is_mixed |= level >= FEWEST_LEVELS or len({is_pair(part) for part in parts}) > 1
+    return is_mixed

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vlad.compile.analysis.static_operands import MOST_WRITTEN, Fixed
-from vlad.compile.analysis.trees import Tree, nodes
+from vlad.compile.analysis.trees import Tree, keys_of_chain, nodes
 from vlad.control.budget import expect_bytes
 from vlad.core.extents import AnExtent
 from vlad.core.nodes import (
@@ -210,7 +210,8 @@ def _kind(walk: _Walk, value: Value | Tree, longest: int, known: dict[int, str])
     else:
         end = _atom(value)
     if len(parts) > longest:
-        parts = ["chain", *dict.fromkeys(reversed(parts))]
+        keys = keys_of_chain(look(whole))
+        parts = [*parts[:keys], "chain", *dict.fromkeys(reversed(parts[keys:]))]
     kind = " ".join([*parts, end])
     if len(kind) > MOST_WORDS:
         raise Nameless

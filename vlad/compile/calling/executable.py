@@ -12,11 +12,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vlad.compile.analysis.strategy import DUE_TO_ZEROS
-from vlad.compile.calling.fast_call import Quick, is_fixed, quick, structure_of_operands
+from vlad.compile.calling.fast_call import Quick, quick
 from vlad.compile.calling.interface import Interface
 from vlad.compile.calling.libraries import built
 from vlad.compile.calling.marshal import Crossing, is_tensor_of
 from vlad.compile.calling.outside import outside_of
+from vlad.compile.calling.structures import passed_numbers
 from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import (
     Failed,
@@ -126,8 +127,7 @@ class Compiled(Crossing):
         self.handle = handle
         self.stop: Callable[[], object] | None = _stopper(handle) if interface.stops else None
         self.entry: Any = None  # from reals and entries of tensors to a real, without state
-        taken = structure_of_operands(interface)
-        arguments = None if taken is None else [type_ for type_ in taken.leaves if not is_fixed(type_)]
+        arguments = passed_numbers(interface.layout.types, interface.operands)
         result = interface.result
         # machine code also returns a real for a pair with one constant half
         is_real = result is not None and interface.layout.types.canonical(result).kind == "real"

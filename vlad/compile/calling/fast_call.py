@@ -1,7 +1,7 @@
 """The fast path: arrays and floats of Python directly to machine code, and back.
 
-In: a compiled procedure whose operands are reals and tensors, or lists, tuples and dataclasses of them, and so is its result. An
-operand that determines a shape (static_operands.py) must be the same number.
+In: a compiled procedure whose operands and result consist of what structures.py describes. An operand that determines a shape
+(static_operands.py) must be the same number.
 Out: `Quick`, which Python's `Procedure` tries first. Its `leaves` returns NotImplemented for any other arguments, and for errors:
 then the general path converts the arguments, selects a variant and raises errors. Only that path enforces limits of time and
 memory (entry_table.py checks them). Calls go through C, in c_extension.py, or, without it, through Python code generated here.
@@ -10,22 +10,18 @@ The interpreter's lock is released during calls, except short ones. Python code 
 
 from __future__ import annotations
 
+import functools
 import itertools
-import math
 import struct
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from vlad.compile.calling.interface import Interface
+from vlad.compile.calling.structures import Foreign, Structure, Structures, is_constant, is_fixed, is_number
 from vlad.compile.native.abi import ffi
-from vlad.compile.native.c_extension import CONSTANT, EMPTY, LEAF, LENGTH, NOWHERE, PAIR, REAL, TENSOR, border
+from vlad.compile.native.c_extension import NOWHERE, border
 from vlad.control.native_interrupts import Interruptible
-from vlad.core.extents import Extent
 from vlad.core.loop_nests import SIZES
 from vlad.core.types import Type, is_tensor
-from vlad.data.tensors import Tensor
-from vlad.data.values import NIL, Value
 
 Leaves = Callable[[tuple[Any, ...]], Any]
 # Limits of calls through C: entries of the operands, the result and the largest array between; parts of both.
@@ -44,18 +40,24 @@ def quick(compiled: Any, words: Any, results: Any) -> Quick | None:
     interface = compiled.interface
     if interface.acts or interface.words.counts or interface.result is None or interface.is_late:
         return None
-    types = interface.layout.types
-    given, result = structure_of_operands(interface), structure(types, interface.result)
-    if given is None or result is None or not result.leaves:
+    structures = Structures(interface.layout, interface.extents)
+    try:
+        given, result = structures.arguments(interface.operands), structures.value(interface.result)
+    except Foreign:
         return None
     in_c = border() if len(given.leaves) + len(result.leaves) <= MOST_PARTS else None
     if in_c is not None:
-        leaves = in_c.call(*_described(compiled, words, results, given, result))
-    elif given.is_flat and result.is_row and not interface.sizes:
+        leaves = in_c.call(*_described(compiled, words, results, structures, given, result))
+    elif (
+        given.is_flat
+        and result.is_row
+        and not interface.sizes
+        and are_numbers((*given.leaves, *result.leaves))
+    ):
         leaves = _Writer(compiled, words, results, given.leaves, result.leaves).leaves()
     else:
         return None
-    return Quick(leaves, partial(built, result.form))
+    return Quick(leaves, list if result.is_list else _in_pairs)
 
 
 def _ends_soon(compiled: Any, types: Sequence[Type]) -> bool:
@@ -68,30 +70,27 @@ def _ends_soon(compiled: Any, types: Sequence[Type]) -> bool:
 
 
 def _described(
-    compiled: Any, words: Any, results: Any, given: Structure, result: Structure
+    compiled: Any, words: Any, results: Any, structures: Structures, given: Structure, result: Structure
 ) -> tuple[Any, ...]:
     """The description of a call for c_extension.c."""
     types, elements = given.leaves, result.leaves
     interface = compiled.interface
-    lengths = {extent: number for number, extent in enumerate(interface.extents)}
     measure = ffi.addressof(compiled.handle, "vlad_measure") if interface.sizes else ffi.NULL
     numbers = itertools.count()
     parts = []
     for type_ in elements:
-        if _is_constant(type_) or _is_length(type_):
-            parts.append(_operand(type_, lengths))
-        else:
-            number = next(numbers)
-            target = compiled.words.target(number)
-            parts.append((*_part(type_, lengths), number, NOWHERE if target is None else target))
+        is_passed = type_.kind != "constant"
+        target = compiled.words.target(next(numbers)) if is_passed else None
+        parts.append(structures.part(type_, NOWHERE if target is None else target))
     rest = ffi.NULL if compiled.rest is None else ffi.addressof(compiled.handle, "vlad_rest")
     addresses = [ffi.addressof(compiled.handle, "vlad_call"), rest, words, results]
     return (
         *[int(ffi.cast("long", address)) for address in addresses], compiled.busy,
-        given.form, result.form, given.is_flat, result.is_row,
-        tuple([_operand(type_, lengths) for type_ in types]), tuple(parts),
+        tuple(structures.nodes), given.node, result.node, given.is_flat, result.is_row,
+        len(interface.operands), len(interface.words.parameters),
+        tuple([structures.part(type_) for type_ in types]), tuple(parts),
         (compiled.handle, words, results, *compiled.held), () if _ends_soon(compiled, [*types, *elements]) else _turn(compiled),
-        int(ffi.cast("long", measure)), interface.sizes, len(lengths),
+        int(ffi.cast("long", measure)), interface.sizes, len(interface.extents),
     )  # fmt: skip
 
 
@@ -102,105 +101,14 @@ def _turn(compiled: Any) -> tuple[Any, ...]:
     return compiled.lock.acquire, compiled.lock.release, stop, stopped, Interruptible
 
 
-def _operand(type_: Type, lengths: Mapping[Extent, int]) -> tuple[Any, ...]:
-    if _is_length(type_):
-        return LENGTH, None, (-1 - lengths[type_.of],), NOWHERE, NOWHERE
-    what = (CONSTANT, type_.of, ()) if _is_constant(type_) else _part(type_, lengths)
-    return *what, NOWHERE, NOWHERE
+def are_numbers(types: Sequence[Type]) -> bool:
+    """Are all reals, tensors and numbers that are not passed?"""
+    return all(is_number(type_) or is_constant(type_) for type_ in types)
 
 
-def _part(type_: Type, lengths: Mapping[Extent, int]) -> tuple[Any, ...]:
-    """`lengths`: the numbers of the extents that are known only in a call."""
-    if not is_tensor(type_):
-        return REAL, None, ()
-    import numpy
-
-    shape = tuple([length if type(length) is int else -1 - lengths[length] for length in type_.of.shape])
-    return TENSOR, numpy.dtype(type_.of.kind), shape
-
-
-class Structure(NamedTuple):
-    """The structure of a value, as c_extension.c describes it, and the types of its reals, tensors and constants, in order."""
-
-    form: bytes
-    leaves: list[Type]
-
-    @property
-    def is_flat(self) -> bool:
-        """Is it (a . (b . c))?"""
-        return self.form == bytes([PAIR, LEAF] * (len(self.leaves) - 1) + [LEAF])
-
-    @property
-    def is_row(self) -> bool:
-        """Is it that, or a list, without structures in it?"""
-        return self.is_flat or self.form == bytes([PAIR, LEAF] * len(self.leaves) + [EMPTY])
-
-
-def structure(types: Any, type_: Type) -> Structure | None:
-    """That of a value of a type. None if it has other parts than numbers."""
-    form, leaves, work = bytearray(), list[Type](), [type_]
-    while work:
-        type_ = types.canonical(work.pop())
-        if type_.kind == "pair":
-            form.append(PAIR)
-            work += reversed(type_.parts)
-        elif type_.kind == "constant" and type_.of == ():
-            form.append(EMPTY)
-        elif _is_number(type_) or _is_constant(type_) or _is_length(type_):
-            form.append(LEAF)
-            leaves.append(type_)
-        else:
-            return None
-    return Structure(bytes(form), leaves)
-
-
-def structure_of_operands(interface: Interface) -> Structure | None:
-    """The structure of Python's arguments, if they consist of reals, tensors and fixed numbers."""
-    found: list[Structure] = []
-    for operand in interface.operands:
-        one = structure(interface.layout.types, operand)
-        if one is None:
-            return None
-        if not all(_is_number(type_) or is_fixed(type_) or _is_length(type_) for type_ in one.leaves):
-            return None
-        found.append(one)
-    *before, last = found
-    form = b"".join([*[bytes([PAIR]) + one.form for one in before], last.form])  # by the tuple rule
-    return Structure(form, [type_ for one in found for type_ in one.leaves])
-
-
-def built(form: bytes, leaves: Sequence[Any]) -> Any:
-    """A result of a structure in Python: lists, and tuples of two."""
-    found: list[Any] = []  # from the end to the beginning: a pair comes after its halves
-    left = list(leaves)
-    for kind in reversed(form):
-        if kind != PAIR:
-            found.append([] if kind == EMPTY else left.pop())
-            continue
-        first, rest = found.pop(), found.pop()
-        if type(rest) is list:
-            rest.insert(0, first)
-        found.append(rest if type(rest) is list else (first, rest))
-    return found[0]
-
-
-def value_of(form: bytes, leaves: Sequence[Any]) -> Value:
-    """The same as a value of the language."""
-    found: list[Value] = []
-    left = [x if type(x) is float else Tensor(x) for x in leaves]
-    for kind in reversed(form):
-        if kind == PAIR:
-            found.append((found.pop(), found.pop()))
-        else:
-            found.append(NIL if kind == EMPTY else left.pop())
-    return found[0]
-
-
-def is_fixed(type_: Type) -> bool:
-    """Is the operand a number that is not passed? Zeros of both signs are equal, and nan is equal to no number, so these are left
-    to the general path.
-    """
-    return _is_constant(type_) and type_.of != 0 and not math.isnan(type_.of)
+def _in_pairs(leaves: Sequence[Any]) -> Any:
+    """(a, (b, c))"""
+    return functools.reduce(lambda rest, leaf: (leaf, rest), reversed(leaves))
 
 
 class _Writer:
@@ -288,11 +196,11 @@ class _Writer:
         self.names["take"] = struct.Struct(f"{len(self.compiled.words.results)}d").unpack_from
         self.names.update(operand_bytes=ffi.buffer(self.words), result_bytes=ffi.buffer(self.results))
         before = [f"put({', '.join(['operand_bytes', '0', *self.operands])})"]
-        if not any(map(_is_constant, self.elements)):
+        if not any(map(is_constant, self.elements)):
             return before, ["return take(result_bytes)"]
         numbers = itertools.count()
         found = [
-            self._named("constant", type_.of) if _is_constant(type_) else f"found[{next(numbers)}]"
+            self._named("constant", type_.of) if is_constant(type_) else f"found[{next(numbers)}]"
             for type_ in self.elements
         ]
         return before, ["found = take(result_bytes)", f"return ({', '.join(found)},)"]
@@ -306,7 +214,7 @@ class _Writer:
             )
         number = 0  # of the word
         for type_ in self.elements:
-            if _is_constant(type_):
+            if is_constant(type_):
                 found.append(self._named("constant", type_.of))
                 continue
             result = self._named("result", self.results[number])
@@ -353,16 +261,3 @@ def _caller(compiled: Any) -> Callable[[Any, Any], int]:
             return call(words, results)
 
     return stoppable
-
-
-def _is_number(type_: Type) -> bool:
-    return bool(type_.kind == "real" or is_tensor(type_))
-
-
-def _is_length(type_: Type) -> bool:
-    """Is it a number that is an extent, which operands determine?"""
-    return type(type_.of) is Extent
-
-
-def _is_constant(type_: Type) -> bool:
-    return type_.kind == "constant" and type(type_.of) is float

@@ -209,6 +209,7 @@ class Crossing:
             value = look(value)
             member, member_type = self._member(value, union)
             if not member.boxed:
+                self._encode(value, member_type, [], kept)  # a pair has constants that its head does not tell
                 pointer = ffi.cast("void *", member.index + 1)
                 break
             last = self.types.canonical(member_type.parts[-1]) if member_type.parts else None

@@ -1,4 +1,4 @@
-/* Python's calls of machine code: from floats and arrays, and lists, tuples and dataclasses of them, to words, and back to objects.
+/* Python's calls of machine code: c_values.c, which is put before the types below, has the values that cross to words, and back.
    fast_call.py does the same in Python for floats and arrays, where this cannot be compiled. Short calls (fast_call.py decides which are)
    hold Python's lock (GIL), and create no object that Python's collector tracks between the first word that is written and the last one
    that is read: no other code accesses the words meanwhile. Longer calls take a separate lock, and release the GIL while they run. */
@@ -16,21 +16,7 @@
 #error "there is no lock that would keep the words together"
 #endif
 
-union word { double d; long i; void *p; };
-
-enum { CONSTANT, REAL, TENSOR, LENGTH }; /* kinds of parts, of the operands or of the result */
-enum { LEAST = 2 };               /* length that an axis of unknown length has */
-enum { PAIR, EMPTY, LEAF };       /* structures in preorder: a pair, followed by its halves; the empty list; a part */
-
-struct part {
-  int kind, rank;
-  PyObject *object;    /* a constant (a float for an operand), or a tensor's dtype */
-  npy_intp *shape;     /* -1 - n for the length with the number n, which is known only in a call; for a length that itself */
-  npy_intp *measured;  /* room for the shape in a call */
-  npy_intp bytes;      /* of the entries of a tensor of known shape */
-  Py_ssize_t number;   /* of its word among the results, */
-  Py_ssize_t target;   /* and of the word with the address at which to write its entries; -1: none */
-};
+#include "c_values.c"
 
 /* A compiled procedure. Called with the tuple of the arguments, it returns the tuple of the result's parts, or NotImplemented. */
 typedef struct {
@@ -44,8 +30,12 @@ typedef struct {
   PyObject *interruptible;     /* the class of native_interrupts.py */
   PyObject *stop;              /* a function that ends the call, from any thread; NULL if there is none, */
   int volatile *stopped;       /* and the variable that it sets */
-  PyObject *given, *form;      /* the structures of the arguments and of the result: bytes */
+  struct node *nodes, *given, *form; /* the types of the arguments, by the tuple rule, and of the result, among all nodes */
+  Py_ssize_t node_count;
+  int is_plain;                /* is it a short call from parts of known lengths to a real? */
   int is_flat, is_row;         /* may each argument be a part? is the result a part, or a list or a tuple of parts? */
+  Py_ssize_t arity;            /* the number of parameters */
+  Py_ssize_t given_words;      /* the number of words of the operands */
   int (*measure)(long const *, long *); /* from the sizes of a call to all lengths; returns UNSERVED …; NULL if all are known */
   Py_ssize_t sizes;    /* the number of lengths that axes of operands determine; they come first */
   long *lengths;       /* in this call */
@@ -57,20 +47,6 @@ static PyTypeObject Call_Type;
 
 static Py_ssize_t results_of(Call const *call) { return Py_SIZE(call) - call->operands; }
 
-/* Is it a real, as in convert.py? Subclasses of float are excluded if defined in Python, since they may override the conversion; NumPy's
-   float64 is included. */
-static int as_real(PyObject *x, double *real) {
-  if (PyFloat_CheckExact(x) || (PyFloat_Check(x) && !PyType_HasFeature(Py_TYPE(x), Py_TPFLAGS_HEAPTYPE))) {
-    *real = PyFloat_AS_DOUBLE(x);
-    return 1;
-  }
-  if (!PyLong_CheckExact(x)) return 0;
-  *real = PyLong_AsDouble(x);
-  if (*real != -1.0 || !PyErr_Occurred()) return 1;
-  PyErr_Clear(); /* too large for a real: the general path raises the error */
-  return 0;
-}
-
 /* The shape of a tensor in this call. */
 static inline npy_intp const *shape_of(Call const *call, struct part const *part) {
   if (!call->measure) return part->shape;
@@ -79,43 +55,17 @@ static inline npy_intp const *shape_of(Call const *call, struct part const *part
   return part->measured;
 }
 
-/* Is it an array of a dtype and rank, with contiguous entries in C order? */
-static inline int is_like(PyObject *x, struct part const *part) {
-  if (Py_TYPE(x) != &PyArray_Type) return 0;
-  PyArrayObject *array = (PyArrayObject *)x;
-  return (PyObject *)PyArray_DESCR(array) == part->object && PyArray_NDIM(array) == part->rank && PyArray_IS_C_CONTIGUOUS(array) &&
-         PyArray_ISALIGNED(array);
-}
-
-/* Is it such an array of a tensor's shape? */
-static inline int is_of(Call const *call, PyObject *x, struct part const *part) {
-  if (!is_like(x, part)) return 0;
-  npy_intp const *found = PyArray_DIMS((PyArrayObject *)x), *shape = shape_of(call, part);
-  for (int axis = 0; axis < part->rank; axis++)
-    if (found[axis] != shape[axis]) return 0;
-  return 1;
-}
-
-/* A number as a length; 0 if it is none. */
-static long as_length(PyObject *x) {
-  double real;
-  if (!as_real(x, &real) || !(LEAST <= real && real < 1L << 31)) return 0;
-  return real == (long)real ? (long)real : 0;
-}
-
 enum { UNSERVED, SHORT_CALL, LONG_CALL };
 
-/* Finds the lengths in this call, if not all are known. Whether operands have these lengths is not tested. */
-static int measure(Call *call, PyObject *const *arguments) {
+/* Finds the lengths in this call, if not all are known. Whether all operands have these lengths is not tested. */
+static int measure(Call *call, struct writing const *to) {
   for (Py_ssize_t i = 0; i < call->sizes; i++) call->lengths[i] = 0;
-  for (Py_ssize_t i = 0; i < call->operands; i++) {
-    struct part const *part = &call->parts[i];
-    if (part->kind == LENGTH && -1 - part->shape[0] < call->sizes) call->lengths[-1 - part->shape[0]] = as_length(arguments[i]);
-    if (part->kind != TENSOR) continue;
-    if (!is_like(arguments[i], part)) return UNSERVED;
-    for (int axis = 0; axis < part->rank; axis++) {
+  for (struct kept *kept = to->kept; kept; kept = kept->next) {
+    struct part const *part = kept->part;
+    if (part->kind == LENGTH && -1 - part->shape[0] < call->sizes) call->lengths[-1 - part->shape[0]] = as_length(kept->object);
+    for (int axis = 0; part->kind == TENSOR && axis < part->rank; axis++) {
       npy_intp number = -1 - part->shape[axis];
-      if (0 <= number && number < call->sizes) call->lengths[number] = PyArray_DIM((PyArrayObject *)arguments[i], axis);
+      if (0 <= number && number < call->sizes) call->lengths[number] = PyArray_DIM((PyArrayObject *)kept->object, axis);
     }
   }
   for (Py_ssize_t i = 0; i < call->sizes; i++)
@@ -123,76 +73,12 @@ static int measure(Call *call, PyObject *const *arguments) {
   return call->measure(call->lengths, call->lengths);
 }
 
-static PyObject *fields; /* a function from a dataclass to the tuple of its fields, and from other objects to None */
-
-/* The parts within arguments, in the order of the structure, with new references. `depth` is that of tuples and lists. `only_lists`: a
-   translated Python function distinguishes lists from tuples and records, whose ends and beginnings have symbols. */
-struct parts {
-  char const *at, *end;
-  PyObject **found;
-  int depth, only_lists;
-};
-enum { MOST_DEPTH = 200 };
-
-/* 1 if they are of the structure, 0 if not, -1 if an exception was raised. */
-static int add_parts(struct parts *parts, PyObject *x);
-
-/* Those of what is left of a list, from an index, or of arguments: by the tuple rule a pair of the first one and the others, or the only
-   one itself. The list may change meanwhile: to read the fields of a dataclass may execute Python code. */
-static int add_parts_of_rest(struct parts *parts, PyObject *list, PyObject *const *items, Py_ssize_t count) {
-  for (Py_ssize_t i = 0;; i++) {
-    if (list) count = PyList_GET_SIZE(list);
-    if (!list && i == count - 1) return add_parts(parts, items[i]);
-    if (parts->at == parts->end) return 0;
-    char kind = *parts->at++;
-    if (kind != PAIR) return kind == EMPTY && i == count;
-    if (i >= count) return 0;
-    int is_added = add_parts(parts, list ? PyList_GET_ITEM(list, i) : items[i]);
-    if (is_added != 1) return is_added;
-  }
-}
-
-static int add_parts(struct parts *parts, PyObject *x) {
-  PyTypeObject *kind = Py_TYPE(x);
-  int is_added = 0;
-  if (parts->depth++ == MOST_DEPTH) return 0;
-  Py_INCREF(x);
-  if (PyFloat_Check(x) || PyLong_Check(x) || (PyArray_API && kind == &PyArray_Type)) {
-    if (parts->at < parts->end && *parts->at++ == LEAF) *parts->found++ = Py_NewRef(x), is_added = 1;
-  } else if (PyList_Check(x) && kind->tp_iter == PyList_Type.tp_iter) {
-    is_added = add_parts_of_rest(parts, x, NULL, 0);
-  } else if (parts->only_lists) {
-    is_added = 0;
-  } else if (PyTuple_Check(x) && kind->tp_iter == PyTuple_Type.tp_iter) {
-    is_added = add_parts_of_rest(parts, NULL, ((PyTupleObject *)x)->ob_item, PyTuple_GET_SIZE(x));
-  } else {
-    PyObject *values = PyObject_CallOneArg(fields, x);
-    if (!values) is_added = -1;
-    else if (PyTuple_CheckExact(values))
-      is_added = add_parts_of_rest(parts, NULL, ((PyTupleObject *)values)->ob_item, PyTuple_GET_SIZE(values));
-    Py_XDECREF(values);
-  }
-  Py_DECREF(x);
-  parts->depth--;
-  return is_added;
-}
-
-static int put_operands(Call *call, PyObject *const *arguments) {
-  union word *word = call->words;
-  double real;
-  if (call->measure && !measure(call, arguments)) return 0;
-  for (Py_ssize_t i = 0; i < call->operands; i++) {
-    struct part const *part = &call->parts[i];
-    if (part->kind == REAL) {
-      if (!as_real(arguments[i], &word++->d)) return 0;
-    } else if (part->kind == CONSTANT) { /* it has no word; other values need other machine code */
-      if (!as_real(arguments[i], &real) || real != PyFloat_AS_DOUBLE(part->object)) return 0;
-    } else if (part->kind == LENGTH) {
-      if (as_length(arguments[i]) != call->lengths[-1 - part->shape[0]]) return 0;
-    } else {
-      if (!is_of(call, arguments[i], part)) return 0;
-      word++->p = PyArray_DATA((PyArrayObject *)arguments[i]);
-    }
+/* Have all operands the lengths in this call? */
+static int are_measured(Call *call, struct writing const *to) {
+  for (struct kept *kept = to->kept; kept; kept = kept->next) {
+    struct part const *part = kept->part;
+    if (part->kind == LENGTH && as_length(kept->object) != call->lengths[-1 - part->shape[0]]) return 0;
+    if (part->kind == TENSOR && !has_shape(kept->object, part, shape_of(call, part))) return 0;
   }
   return 1;
 }
@@ -201,78 +87,22 @@ static void release_all(PyObject **leaves, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; i++) Py_XDECREF(leaves[i]);
 }
 
-/* The arrays of the result; the call itself writes into some of them. */
-static int put_arrays(Call *call, PyObject **leaves) {
+/* The arrays among the parts of the result; the call itself writes into some of them. */
+static int make_arrays(Call *call, PyObject **made) {
   for (Py_ssize_t i = 0; i < results_of(call); i++) {
     struct part const *part = &call->parts[call->operands + i];
-    leaves[i] = NULL;
+    made[i] = NULL;
     if (part->kind != TENSOR) continue;
     Py_INCREF(part->object);
     PyArray_Descr *kind = (PyArray_Descr *)part->object;
-    leaves[i] = PyArray_NewFromDescr(&PyArray_Type, kind, part->rank, shape_of(call, part), NULL, NULL, 0, NULL);
-    if (!leaves[i]) {
-      release_all(leaves, i);
+    made[i] = PyArray_NewFromDescr(&PyArray_Type, kind, part->rank, shape_of(call, part), NULL, NULL, 0, NULL);
+    if (!made[i]) {
+      release_all(made, i);
       return 0;
     }
-    if (part->target >= 0) call->words[part->target].p = PyArray_DATA((PyArrayObject *)leaves[i]);
+    if (part->target >= 0) call->words[part->target].p = PyArray_DATA((PyArrayObject *)made[i]);
   }
   return 1;
-}
-
-static int take_leaves(Call *call, PyObject **leaves) {
-  for (Py_ssize_t i = 0; i < results_of(call); i++) {
-    struct part const *part = &call->parts[call->operands + i];
-    if (part->kind == TENSOR) {
-      PyArrayObject *array = (PyArrayObject *)leaves[i];
-      npy_intp bytes = call->measure ? PyArray_NBYTES(array) : part->bytes;
-      if (part->target < 0) memcpy(PyArray_DATA(array), call->results[part->number].p, bytes);
-      PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
-    } else {
-      leaves[i] = part->kind == REAL     ? PyFloat_FromDouble(call->results[part->number].d)
-                  : part->kind == LENGTH ? PyFloat_FromDouble((double)call->lengths[-1 - part->shape[0]])
-                                         : Py_NewRef(part->object);
-    }
-    if (!leaves[i]) {
-      release_all(leaves, results_of(call));
-      return 0;
-    }
-  }
-  return 1;
-}
-
-/* A value of a structure, from its parts: a list, or nested tuples of two. Both are advanced. */
-static PyObject *built(char const **at, PyObject ***leaves) {
-  if (**at == LEAF) return (*at)++, Py_NewRef(*(*leaves)++);
-  PyObject *list = PyList_New(0);
-  while (list && **at == PAIR) {
-    (*at)++;
-    PyObject *part = built(at, leaves);
-    if (!part || PyList_Append(list, part) < 0) Py_CLEAR(list);
-    Py_XDECREF(part);
-  }
-  if (!list) return NULL;
-  if (**at == EMPTY) return (*at)++, list;
-  PyObject *whole = built(at, leaves);
-  for (Py_ssize_t i = PyList_GET_SIZE(list); whole && i > 0; i--)
-    Py_SETREF(whole, PyTuple_Pack(2, PyList_GET_ITEM(list, i - 1), whole));
-  Py_DECREF(list);
-  return whole;
-}
-
-/* The result, or the tuple of its parts; steals references to these. */
-static PyObject *formed(Call *call, int is_whole, PyObject **leaves) {
-  Py_ssize_t count = results_of(call);
-  PyObject *whole;
-  if (is_whole) {
-    char const *at = PyBytes_AS_STRING(call->form);
-    if (*at == LEAF) return leaves[0];
-    PyObject **next = leaves;
-    whole = built(&at, &next);
-  } else if ((whole = PyTuple_New(count))) {
-    for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(whole, i, Py_NewRef(leaves[i]));
-  }
-  release_all(leaves, count);
-  return whole;
 }
 
 /* The call, with the GIL released. */
@@ -327,69 +157,163 @@ static int status_of(Call *call, int is_short) {
   return call->stop ? call_interruptibly(call) : call_without_gil(call);
 }
 
-/* The result, or the tuple of its parts; NotImplemented if the arguments are others, or the general path has to raise an error. */
-static PyObject *called_now(Call *call, PyObject *const *arguments, int is_whole, int is_short) {
+/* The call, and the leaves of its result: 1; 0 if the general path has to make it; -1 if an exception was raised. */
+static int call_now(Call *call, struct writing const *to, union word const *words, struct reading *from, int is_short) {
   Py_ssize_t results = results_of(call);
-  if (!put_operands(call, arguments)) Py_RETURN_NOTIMPLEMENTED;
-  PyObject *leaves[results];
-  if (!put_arrays(call, leaves)) return NULL;
-  int status = status_of(call, is_short);
+  if (call->measure && (!measure(call, to) || !are_measured(call, to))) return 0;
+  memcpy(call->words, words, call->given_words * sizeof *words);
+  PyObject *made[results + 1];
+  if (!make_arrays(call, made)) return -1;
+  int status = status_of(call, is_short), is_taken = status == RAISED ? -1 : 0;
   for (Py_ssize_t i = call->operands; i < Py_SIZE(call); i++)
     if (call->parts[i].target >= 0) call->words[call->parts[i].target].p = NULL;
-  if (status) {
-    if (call->rest) call->rest();
-    release_all(leaves, results);
-    if (status == RAISED) return NULL;
-    Py_RETURN_NOTIMPLEMENTED;
+  if (!status) {
+    from->word = call->results;
+    from->part = &call->parts[call->operands];
+    from->made = made;
+    from->lengths = call->lengths;
+    is_taken = take(from, call->form);
   }
-  int is_taken = take_leaves(call, leaves);
   if (call->rest) call->rest();
-  return is_taken ? formed(call, is_whole, leaves) : NULL;
+  release_all(made, results);
+  return is_taken;
 }
 
 /* The same for a longer call, under its lock, so that no other code accesses the words: other threads wait, and code that runs in this
    thread meanwhile, such as a finalizer or a signal handler, takes the general path. */
-static PyObject *called_in_turn(Call *call, PyObject *const *arguments, int is_whole) {
-  PyObject *result = NULL, *kind, *error, *traceback, *taken = PyObject_CallNoArgs(call->acquire);
-  if (!taken) return NULL; /* interrupted */
-  Py_DECREF(taken);
-  int is_first = !PyList_GET_SIZE(call->busy);
-  if (!is_first) result = Py_NewRef(Py_NotImplemented);
-  else if (PyList_Append(call->busy, call->acquire) == 0) result = called_now(call, arguments, is_whole, 0);
+static int call_in_turn(Call *call, struct writing const *to, union word const *words, struct reading *from) {
+  PyObject *kind, *error, *traceback, *acquired = PyObject_CallNoArgs(call->acquire);
+  if (!acquired) return -1; /* interrupted */
+  Py_DECREF(acquired);
+  int is_first = !PyList_GET_SIZE(call->busy), is_taken = 0;
+  if (is_first) is_taken = PyList_Append(call->busy, call->acquire) == 0 ? call_now(call, to, words, from, 0) : -1;
   PyErr_Fetch(&kind, &error, &traceback);
-  if (is_first && PyList_SetSlice(call->busy, 0, PY_SSIZE_T_MAX, NULL) < 0) Py_CLEAR(result);
+  if (is_first && PyList_SetSlice(call->busy, 0, PY_SSIZE_T_MAX, NULL) < 0) is_taken = -1;
   PyObject *given = PyObject_CallNoArgs(call->release);
-  if (!given) Py_CLEAR(result);
+  if (!given) is_taken = -1;
   else Py_DECREF(given);
   if (kind) PyErr_Restore(kind, error, traceback);
-  return result;
+  return is_taken;
 }
 
-static PyObject *called_with_parts(Call *call, PyObject *const *parts, int is_whole) {
+static int call_with(Call *call, struct writing const *to, union word const *words, struct reading *from) {
   int is_short = !call->acquire;
   if (call->measure && !PyList_GET_SIZE(call->busy)) {
-    int kind = measure(call, parts);
-    if (kind == UNSERVED) Py_RETURN_NOTIMPLEMENTED;
+    int kind = measure(call, to);
+    if (kind == UNSERVED) return 0;
     is_short = kind == SHORT_CALL;
   }
-  if (!is_short) return called_in_turn(call, parts, is_whole);
-  if (PyList_GET_SIZE(call->busy)) Py_RETURN_NOTIMPLEMENTED;
-  return called_now(call, parts, is_whole, 1);
+  if (!is_short) return call_in_turn(call, to, words, from);
+  return PyList_GET_SIZE(call->busy) ? 0 : call_now(call, to, words, from, 1);
 }
 
 /* Is each argument a part? */
 static int is_direct(Call *call, Py_ssize_t count) { return call->is_flat && count == call->operands; }
 
-static PyObject *called(Call *call, PyObject *const *arguments, Py_ssize_t count, int is_whole, int only_lists) {
-  if (is_direct(call, count)) return called_with_parts(call, arguments, is_whole);
-  PyObject *found[call->operands + 1];
-  char const *at = PyBytes_AS_STRING(call->given);
-  struct parts parts = {at, at + PyBytes_GET_SIZE(call->given), found, 0, only_lists};
-  int is_added = add_parts_of_rest(&parts, NULL, arguments, count);
-  PyObject *result = NULL;
-  if (is_added == 1 && parts.at == parts.end) result = called_with_parts(call, found, is_whole);
-  else if (is_added != -1) result = Py_NewRef(Py_NotImplemented);
-  release_all(found, parts.found - found);
+static int put_arguments(Call *call, struct writing *to, PyObject *const *arguments, Py_ssize_t count) {
+  if (!is_direct(call, count)) return put_items(to, call->given, NULL, arguments, count, BY_RULE);
+  to->keeps = call->measure != NULL;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    int is_put = put_leaf(to, &call->parts[i], arguments[i]);
+    if (is_put != 1) return is_put;
+  }
+  return 1;
+}
+
+/* What a call returns: the result; the tuple of its parts; the result as a value of the language; or, if it is a gradient, or a value with
+   a gradient, the result in the structure of the arguments. */
+enum { WHOLE, PARTS, VALUE, GRADIENT, VALUE_AND_GRADIENT };
+
+/* The sensitivities of the arguments that `by` of a gradient selects: all, one or a tuple of them. */
+static PyObject *gradient_of(struct reading *from, struct node *node, PyObject *by, PyObject *const *arguments, Py_ssize_t count) {
+  if (PyLong_Check(by)) {
+    Py_ssize_t index = PyLong_AsSsize_t(by);
+    return 0 <= index && index < count ? like(from, node, arguments[index]) : NULL;
+  }
+  Py_ssize_t chosen = by == Py_None ? count : PyTuple_Check(by) ? PyTuple_GET_SIZE(by) : 0;
+  if (!chosen) return NULL;
+  if (by == Py_None && count == 1) return like(from, node, arguments[0]);
+  PyObject *models[chosen];
+  for (Py_ssize_t i = 0; i < chosen; i++) {
+    Py_ssize_t index = by == Py_None ? i : PyLong_AsSsize_t(PyTuple_GET_ITEM(by, i));
+    if (!(0 <= index && index < count)) return NULL;
+    models[i] = arguments[index];
+  }
+  PyObject *parts = like_each(from, node, NULL, models, chosen, BY_RULE);
+  if (parts) Py_SETREF(parts, PyList_AsTuple(parts));
+  return parts;
+}
+
+static PyObject *differentiated(struct reading *from, Call *call, int how, PyObject *by, PyObject *const *arguments, Py_ssize_t count) {
+  struct node *node = call->form;
+  PyObject *value = NULL, *gradient;
+  if (how == VALUE_AND_GRADIENT) {
+    node = resolved(from, node);
+    if (node->kind == PAIR) value = built(from, node->first);
+    if (!value) return NULL;
+    node = node->rest;
+  }
+  gradient = gradient_of(from, node, by, arguments, count);
+  if (value && gradient) Py_SETREF(gradient, PyTuple_Pack(2, value, gradient));
+  Py_XDECREF(value);
+  return gradient;
+}
+
+static PyObject *formed(struct reading *from, Call *call, int how, PyObject *by, PyObject *const *arguments, Py_ssize_t count) {
+  PyObject *whole;
+  from->next = from->leaves;
+  from->next_choice = from->choices;
+  if (how == WHOLE) return built(from, call->form);
+  if (how == VALUE) return value_of(from, call->form);
+  if (how != PARTS) {
+    whole = differentiated(from, call, how, by, arguments, count);
+    return whole || PyErr_Occurred() ? whole : Py_NewRef(Py_NotImplemented); /* an argument has changed meanwhile */
+  }
+  if ((whole = PyTuple_New(from->count)))
+    for (Py_ssize_t i = 0; i < from->count; i++) PyTuple_SET_ITEM(whole, i, Py_NewRef(from->leaves[i]));
+  return whole;
+}
+
+/* A call from parts of known lengths to a real: what the general case needs takes as long as such a call. */
+static PyObject *called_plainly(Call *call, PyObject *const *arguments) {
+  union word words[call->given_words + 1];
+  struct writing to;
+  to.word = words;
+  to.keeps = 0;
+  for (Py_ssize_t i = 0; i < call->operands; i++)
+    if (put_leaf(&to, &call->parts[i], arguments[i]) != 1) Py_RETURN_NOTIMPLEMENTED;
+  if (PyList_GET_SIZE(call->busy)) Py_RETURN_NOTIMPLEMENTED;
+  for (Py_ssize_t i = 0; i < call->given_words; i++) call->words[i] = words[i];
+  int status = status_of(call, 1);
+  double result = call->results[0].d;
+  if (call->rest) call->rest();
+  if (status) Py_RETURN_NOTIMPLEMENTED;
+  return PyFloat_FromDouble(result);
+}
+
+/* The result of a call, where `by` selects arguments for a gradient; NotImplemented if the arguments are others, or the general path has to raise an error. */
+static PyObject *called(Call *call, PyObject *const *arguments, Py_ssize_t count, int how, PyObject *by, int of_python) {
+  struct scratch scratch;
+  union word words[call->given_words + 1];
+  open_scratch(&scratch);
+  struct writing to = {&scratch, words, NULL, 1, 0, of_python};
+  PyObject *leaves[8], *result = NULL;
+  char choices[64];
+  struct reading from; /* an initializer would clear all of it, which costs as much as a short call */
+  from.scratch = &scratch;
+  from.leaves = leaves;
+  from.choices = choices;
+  from.count = from.choice_count = from.depth = 0;
+  from.room = 8;
+  from.choice_room = sizeof choices;
+  from.of_python = of_python;
+  int is_taken = put_arguments(call, &to, arguments, count);
+  if (is_taken == 1) is_taken = call_with(call, &to, words, &from);
+  if (is_taken == 1) result = formed(&from, call, how, by, arguments, count);
+  else if (is_taken == 0) result = Py_NewRef(Py_NotImplemented);
+  release_all(from.leaves, from.count);
+  release_kept(&to);
+  close_scratch(&scratch);
   return result;
 }
 
@@ -398,16 +322,15 @@ static PyObject *call_leaves(PyObject *self, PyObject *arguments, PyObject *name
   if (names && PyDict_GET_SIZE(names)) return PyErr_Format(PyExc_TypeError, "arguments have no names here");
   if (!PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &packed)) return NULL;
   Call *call = (Call *)self;
-  if (!is_direct(call, PyTuple_GET_SIZE(packed))) Py_RETURN_NOTIMPLEMENTED;
-  return called(call, ((PyTupleObject *)packed)->ob_item, PyTuple_GET_SIZE(packed), 0, 0);
+  if (!is_direct(call, PyTuple_GET_SIZE(packed)) || !call->is_row) Py_RETURN_NOTIMPLEMENTED;
+  return called(call, ((PyTupleObject *)packed)->ob_item, PyTuple_GET_SIZE(packed), PARTS, NULL, 0);
 }
 
 static void call_freed(PyObject *self) {
   Call *call = (Call *)self;
-  for (Py_ssize_t i = 0; i < Py_SIZE(call); i++) {
-    Py_XDECREF(call->parts[i].object);
-    PyMem_Free(call->parts[i].shape);
-  }
+  for (Py_ssize_t i = 0; i < Py_SIZE(call); i++) free_part(&call->parts[i]);
+  for (Py_ssize_t i = 0; i < call->node_count; i++) free_node(&call->nodes[i]);
+  PyMem_Free(call->nodes);
   PyMem_Free(call->lengths);
   Py_XDECREF(call->kept);
   Py_XDECREF(call->busy);
@@ -415,8 +338,6 @@ static void call_freed(PyObject *self) {
   Py_XDECREF(call->release);
   Py_XDECREF(call->interruptible);
   Py_XDECREF(call->stop);
-  Py_XDECREF(call->given);
-  Py_XDECREF(call->form);
   Py_TYPE(self)->tp_free(self);
 }
 
@@ -430,35 +351,19 @@ static PyTypeObject Call_Type = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
 };
 
-/* A part from (kind, constant or dtype, shape, number, target). */
-static int read_part(PyObject *from, struct part *part) {
-  PyObject *shape, *object;
-  if (!PyArg_ParseTuple(from, "iOO!nn", &part->kind, &object, &PyTuple_Type, &shape, &part->number, &part->target)) return 0;
-  part->object = Py_NewRef(object);
-  part->rank = (int)PyTuple_GET_SIZE(shape);
-  part->shape = PyMem_Calloc(2 * part->rank + 1, sizeof(npy_intp));
-  if (!part->shape) return PyErr_NoMemory() != NULL;
-  part->measured = part->shape + part->rank;
-  if (part->kind == TENSOR && !PyArray_API && _import_array() < 0) return 0;
-  if (part->kind == TENSOR && !PyArray_DescrCheck(object)) return PyErr_Format(PyExc_TypeError, "a tensor has a dtype") != NULL;
-  if (part->kind == TENSOR) part->bytes = PyDataType_ELSIZE((PyArray_Descr *)object);
-  for (int i = 0; i < part->rank; i++) part->bytes *= part->shape[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
-  return !PyErr_Occurred();
-}
-
-/* A call from (address, rest, words, results, busy, the structures of the arguments and of the result, is_flat, is_row, operands, the
-   result's parts, kept, in turn, measure, sizes, lengths); addresses are numbers. `measure` is 0 if all lengths are known, `sizes` and
+/* A call from (address, rest, words, results, busy, nodes, the numbers of those of the arguments and of the result, is_flat, is_row, arity,
+   the number of the operands' words, operands, the result's parts, kept, in turn, measure, sizes, lengths); addresses are numbers. `measure` is 0 if all lengths are known, `sizes` and
    `lengths` are the numbers of those that are not. `in turn`:
    () for a short call; otherwise the methods that acquire and release its lock, the function that ends it (or None), the address of the
    variable that this sets, and the class of native_interrupts.py. */
 static PyObject *new_call(PyObject *unused, PyObject *from) {
   unsigned long long address, rest, words, results, measure, stopped = 0;
-  Py_ssize_t sizes, lengths;
-  PyObject *busy, *given, *form, *operands, *parts, *kept, *turn;
+  Py_ssize_t sizes, lengths, given, form, arity, given_words;
+  PyObject *busy, *nodes, *operands, *parts, *kept, *turn;
   PyObject *acquire = NULL, *release = NULL, *stop = Py_None, *interruptible = NULL;
   int is_flat, is_row;
-  if (!PyArg_ParseTuple(from, "KKKKO!SSppO!O!OO!Knn", &address, &rest, &words, &results, &PyList_Type, &busy, &given, &form, &is_flat,
-                        &is_row, &PyTuple_Type, &operands, &PyTuple_Type, &parts, &kept, &PyTuple_Type, &turn, &measure,
+  if (!PyArg_ParseTuple(from, "KKKKO!O!nnppnnO!O!OO!Knn", &address, &rest, &words, &results, &PyList_Type, &busy, &PyTuple_Type, &nodes,
+                        &given, &form, &is_flat, &is_row, &arity, &given_words, &PyTuple_Type, &operands, &PyTuple_Type, &parts, &kept, &PyTuple_Type, &turn, &measure,
                         &sizes, &lengths) ||
       (PyTuple_GET_SIZE(turn) && !PyArg_ParseTuple(turn, "OOOKO", &acquire, &release, &stop, &stopped, &interruptible)))
     return NULL;
@@ -476,31 +381,38 @@ static PyObject *new_call(PyObject *unused, PyObject *from) {
   call->interruptible = Py_XNewRef(interruptible);
   call->stop = stop == Py_None ? NULL : Py_NewRef(stop);
   call->stopped = (int volatile *)(uintptr_t)stopped;
-  call->given = Py_NewRef(given);
-  call->form = Py_NewRef(form);
+  call->arity = arity;
+  call->given_words = given_words;
   call->measure = (int (*)(long const *, long *))(uintptr_t)measure;
   call->sizes = sizes;
   call->lengths = PyMem_Calloc(lengths + 1, sizeof(long));
-  if (!call->lengths) {
+  call->nodes = PyMem_Calloc(PyTuple_GET_SIZE(nodes) + 1, sizeof *call->nodes);
+  if (!call->lengths || !call->nodes) {
     Py_DECREF(call);
     return PyErr_NoMemory();
   }
+  call->node_count = PyTuple_GET_SIZE(nodes);
+  call->given = numbered(call->nodes, call->node_count, given);
+  call->form = numbered(call->nodes, call->node_count, form);
+  int is_read = call->given && call->form;
+  for (Py_ssize_t i = 0; is_read && i < call->node_count; i++)
+    is_read = read_node(PyTuple_GET_ITEM(nodes, i), call->nodes, call->node_count, &call->nodes[i]);
   call->operands = count;
   call->is_flat = is_flat;
   call->is_row = is_row;
-  for (Py_ssize_t i = 0; i < all; i++) {
-    PyObject *part = i < count ? PyTuple_GET_ITEM(operands, i) : PyTuple_GET_ITEM(parts, i - count);
-    if (!read_part(part, &call->parts[i])) {
-      Py_DECREF(call);
-      return NULL;
-    }
+  for (Py_ssize_t i = 0; is_read && i < all; i++)
+    is_read = read_part(i < count ? PyTuple_GET_ITEM(operands, i) : PyTuple_GET_ITEM(parts, i - count), &call->parts[i]);
+  if (!is_read) {
+    Py_DECREF(call);
+    return NULL;
   }
+  call->is_plain = is_flat && !call->measure && !acquire && call->form->kind == LEAF && call->form->part.kind == REAL;
   return (PyObject *)call;
 }
 
 /* Python's procedures (convert.Procedure), whose attribute `quicks` is a sequence of (leaves, shape), as fast_call.Quick. */
 
-static Py_ssize_t quicks_at, guards_at;
+static Py_ssize_t quicks_at, guards_at, places_at;
 
 /* Do the names outside of a translated Python function have the values of when it was translated? `guards` is a list of
    (dictionary, name, value), (dictionary, name) for a name without value, or (a closure's cell, value). */
@@ -539,28 +451,41 @@ static PyObject *packed_from(PyObject *const *arguments, Py_ssize_t count) {
   return packed;
 }
 
-/* The same for arguments with a structure, by the method `_restructured`. */
+/* The same for arguments with a structure, by the method `_restructured`, from a value of the language. */
 static PyObject *restructured(PyObject *self, Call *call, PyObject *const *arguments, Py_ssize_t count) {
   static PyObject *name;
   if (!name && !(name = PyUnicode_InternFromString("_restructured"))) return NULL;
-  PyObject *leaves = called(call, arguments, count, 0, is_of_python(self)), *packed = NULL;
-  if (!leaves || leaves == Py_NotImplemented) return leaves;
+  PyObject *value = called(call, arguments, count, VALUE, NULL, is_of_python(self)), *packed = NULL;
+  if (!value || value == Py_NotImplemented) return value;
   PyObject *result = (packed = packed_from(arguments, count))
-                         ? PyObject_CallMethodObjArgs(self, name, leaves, call->form, packed, NULL) : NULL;
-  Py_DECREF(leaves);
+                         ? PyObject_CallMethodObjArgs(self, name, value, packed, NULL) : NULL;
+  Py_DECREF(value);
   Py_XDECREF(packed);
   return result;
 }
 
-enum { RESHAPES = 1, RESTRUCTURES = 2 }; /* flags of classes of procedures */
+/* What determines the result of a class of procedures: machine code alone; the method `_shaped`, from the parts of the result; that or the
+   method `_restructured`; or the structure of the arguments, of a gradient or a value with a gradient (convert.Procedure). */
+enum { PLAIN, RESHAPES, RESTRUCTURES, LIKE_ARGUMENTS, VALUE_LIKE_ARGUMENTS };
 
 static PyObject *by_quick(PyObject *self, PyObject *quick, PyObject *const *arguments, Py_ssize_t count, int reshapes) {
+  static PyObject *name;
+  if (!name && !(name = PyUnicode_InternFromString("by"))) return NULL;
   PyObject *leaves = PyTuple_GET_ITEM(quick, 0);
   if (Py_TYPE(leaves) == &Call_Type) {
     Call *call = (Call *)leaves;
-    if (!reshapes) return called(call, arguments, count, 1, is_of_python(self));
-    if (is_direct(call, count) && call->is_row) return reshaped(self, called(call, arguments, count, 0, is_of_python(self)));
-    if (reshapes & RESTRUCTURES) return restructured(self, call, arguments, count);
+    if (!reshapes && call->is_plain && count == call->operands) return called_plainly(call, arguments);
+    if (!reshapes) return called(call, arguments, count, WHOLE, NULL, is_of_python(self));
+    if (reshapes >= LIKE_ARGUMENTS) {
+      PyObject *by = PyObject_GetAttr(self, name), *result = NULL;
+      if (!by) return NULL;
+      int how = reshapes == LIKE_ARGUMENTS ? GRADIENT : VALUE_AND_GRADIENT, is_like = by == Py_None || count == call->arity;
+      if (is_like) result = called(call, arguments, count, how, by, is_of_python(self));
+      Py_DECREF(by);
+      if (is_like) return result;
+    }
+    if (is_direct(call, count) && call->is_row) return reshaped(self, called(call, arguments, count, PARTS, NULL, is_of_python(self)));
+    if (reshapes >= RESTRUCTURES) return restructured(self, call, arguments, count);
     Py_RETURN_NOTIMPLEMENTED;
   }
   PyObject *packed = packed_from(arguments, count);
@@ -593,45 +518,77 @@ static PyObject *call_method(PyObject *self, const char *name, PyObject *argumen
   return result;
 }
 
-static PyObject *call_procedure(PyObject *self, PyObject *arguments, PyObject *names, int reshapes) {
-  if (names && PyDict_GET_SIZE(names)) return call_method(self, "_by_name", arguments, names);
-  PyObject *quicks = *(PyObject **)((char *)self + quicks_at);
-  if (quicks && (PyList_Check(quicks) || PyTuple_Check(quicks)) && are_current(*(PyObject **)((char *)self + guards_at))) {
-    Py_INCREF(quicks); /* the attribute may change during the call */
-    PyObject *result = by_quicks(self, quicks, ((PyTupleObject *)arguments)->ob_item, PyTuple_GET_SIZE(arguments), reshapes);
-    Py_DECREF(quicks);
-    if (result != Py_NotImplemented) return result;
-    Py_DECREF(result);
+/* The arguments of a call in the order of the parameters, with defaults, borrowed; 0 if a method has to find them. `places` is (names,
+   defaults, what stands for no default) of a translated Python function. */
+static int complete(PyObject *places, PyObject *const *arguments, Py_ssize_t count, PyObject *named, PyObject **found) {
+  PyObject *parameters = PyTuple_GET_ITEM(places, 0), *defaults = PyTuple_GET_ITEM(places, 1), *empty = PyTuple_GET_ITEM(places, 2);
+  PyObject *name, *value;
+  Py_ssize_t all = PyTuple_GET_SIZE(defaults), at = 0, i;
+  for (i = 0; i < all; i++) found[i] = i < count ? arguments[i] : NULL;
+  while (named && PyDict_Next(named, &at, &name, &value)) {
+    for (i = count; i < all && PyTuple_GET_ITEM(parameters, i) != name; i++);
+    if (i == all || found[i]) return 0;
+    found[i] = value;
   }
-  return call_method(self, "_otherwise", arguments, NULL);
+  for (Py_ssize_t i = count; i < all; i++) {
+    if (!found[i]) found[i] = PyTuple_GET_ITEM(defaults, i);
+    if (found[i] == empty) return 0;
+  }
+  return 1;
 }
 
-static PyObject *call_plain(PyObject *self, PyObject *arguments, PyObject *names) {
-  return call_procedure(self, arguments, names, 0);
+static PyObject *call_procedure(PyObject *self, PyObject *packed, PyObject *named, int reshapes) {
+  PyObject *quicks = *(PyObject **)((char *)self + quicks_at), *places = *(PyObject **)((char *)self + places_at);
+  PyObject *const *arguments = ((PyTupleObject *)packed)->ob_item;
+  Py_ssize_t count = PyTuple_GET_SIZE(packed);
+  if (named && !PyDict_GET_SIZE(named)) named = NULL;
+  Py_ssize_t all = places && PyTuple_Check(places) ? PyTuple_GET_SIZE(PyTuple_GET_ITEM(places, 1)) : count;
+  int is_as_given = !named && count == all; /* the tuple rule is not Python's */
+  if (quicks && (PyList_Check(quicks) || PyTuple_Check(quicks)) && PySequence_Fast_GET_SIZE(quicks) && (is_as_given || all > count) &&
+      are_current(*(PyObject **)((char *)self + guards_at))) {
+    PyObject *found[is_as_given ? 1 : all];
+    if (is_as_given || complete(places, arguments, count, named, found)) {
+      Py_INCREF(quicks); /* the attributes may change during the call */
+      Py_XINCREF(places);
+      PyObject *result = by_quicks(self, quicks, is_as_given ? arguments : found, is_as_given ? count : all, reshapes);
+      Py_XDECREF(places);
+      Py_DECREF(quicks);
+      if (result != Py_NotImplemented) return result;
+      Py_DECREF(result);
+    }
+  }
+  return call_method(self, named ? "_by_name" : "_otherwise", packed, named);
 }
 
-static PyObject *call_reshaping(PyObject *self, PyObject *arguments, PyObject *names) {
-  return call_procedure(self, arguments, names, RESHAPES);
-}
+#define WAY(name, reshapes)                                                                                        \
+  static PyObject *name(PyObject *self, PyObject *packed, PyObject *named) {                                       \
+    return call_procedure(self, packed, named, reshapes);                                                          \
+  }
+WAY(call_plain, PLAIN)
+WAY(call_reshaping, RESHAPES)
+WAY(call_restructuring, RESTRUCTURES)
+WAY(call_like, LIKE_ARGUMENTS)
+WAY(call_value_like, VALUE_LIKE_ARGUMENTS)
 
-static PyObject *call_restructuring(PyObject *self, PyObject *arguments, PyObject *names) {
-  return call_procedure(self, arguments, names, RESHAPES | RESTRUCTURES);
-}
+static ternaryfunc const ways[] = {call_plain, call_reshaping, call_restructuring, call_like, call_value_like};
 
-/* The method `__call__` for a class of procedures, from (class, the descriptors of type's `__call__` and of the class's `quicks` and
-   `guards`, does it reshape?, and if arguments have a structure, too?, a function from a dataclass to the tuple of its fields).
-   It is a slot wrapper, as in classes written in C: a call finds it in the slot, and does not search for the method. */
+/* The method `__call__` for a class of procedures, from (class, the descriptors of type's `__call__` and of the class's `quicks`, `guards`
+   and `places`, what determines its results, and functions of convert.py: `fields`, `copied`, `tensor`). It is a slot wrapper, as in
+   classes written in C: a call finds it in the slot, and does not search for the method. */
 static PyObject *new_method(PyObject *unused, PyObject *from) {
-  PyObject *kind, *like, *slot, *guards, *fields_of;
-  int reshapes, restructures;
-  if (!PyArg_ParseTuple(from, "O!O!O!O!ppO", &PyType_Type, &kind, &PyWrapperDescr_Type, &like, &PyMemberDescr_Type, &slot,
-                        &PyMemberDescr_Type, &guards, &reshapes, &restructures, &fields_of))
+  PyObject *kind, *like, *slots[3], *fields_of, *copy_of, *tensor_of;
+  int reshapes;
+  if (!PyArg_ParseTuple(from, "O!O!O!O!O!iOOO", &PyType_Type, &kind, &PyWrapperDescr_Type, &like, &PyMemberDescr_Type, &slots[0],
+                        &PyMemberDescr_Type, &slots[1], &PyMemberDescr_Type, &slots[2], &reshapes, &fields_of, &copy_of, &tensor_of))
     return NULL;
-  quicks_at = ((PyMemberDescrObject *)slot)->d_member->offset;
-  guards_at = ((PyMemberDescrObject *)guards)->d_member->offset;
+  if (!(PLAIN <= reshapes && reshapes <= VALUE_LIKE_ARGUMENTS)) return PyErr_Format(PyExc_ValueError, "there is no such way");
+  quicks_at = ((PyMemberDescrObject *)slots[0])->d_member->offset;
+  guards_at = ((PyMemberDescrObject *)slots[1])->d_member->offset;
+  places_at = ((PyMemberDescrObject *)slots[2])->d_member->offset;
   Py_XSETREF(fields, Py_NewRef(fields_of));
-  ternaryfunc call = restructures ? call_restructuring : reshapes ? call_reshaping : call_plain;
-  return PyDescr_NewWrapper((PyTypeObject *)kind, ((PyWrapperDescrObject *)like)->d_base, (void *)call);
+  Py_XSETREF(copied, Py_NewRef(copy_of));
+  Py_XSETREF(tensor, Py_NewRef(tensor_of));
+  return PyDescr_NewWrapper((PyTypeObject *)kind, ((PyWrapperDescrObject *)like)->d_base, (void *)ways[reshapes]);
 }
 
 static PyMethodDef functions[] = {

@@ -1,4 +1,4 @@
-"""c_extension.c, compiled once per machine: calls machine code without Python code in between.
+"""c_extension.c, with c_values.c, compiled once per machine: calls machine code without Python code in between.
 
 In: nothing.  Out: a module of two functions, or None without Python's headers, or without a compiler that supports them:
 fast_call.py then does the same in Python.
@@ -19,16 +19,18 @@ from vlad.compile.ir.refusals import Unavailable
 from vlad.compile.native import cache, toolchain
 from vlad.compile.native.abi import ffi
 
-CONSTANT, REAL, TENSOR, LENGTH = range(4)  # as in c_extension.c
-PAIR, EMPTY, LEAF = range(3)
+CONSTANT, REAL, TENSOR, LENGTH, BOOLEAN, OBJECT, POINTER = range(7)  # as in c_values.c
+PAIR, ATOM, LEAF, UNION = range(4)
+MOST_MEMBERS = 127
 NOWHERE = -1
+VALUES = '#include "c_values.c"'
 
 
 @functools.cache
 def border() -> Any:
-    """The module: `call(address, rest, words, results, busy, given, form, is_flat, is_row, operands, parts, kept, turn, measure,
-    sizes, lengths)` calls machine code, whose parts are (kind, constant or dtype, shape, number, target), and
-    `method(class, like, quicks, guards, reshapes, restructures, fields)` makes classes of procedures call this way.
+    """The module: `call(address, rest, words, results, busy, nodes, given, form, is_flat, is_row, arity, given_words, operands,
+    parts, kept, turn, measure, sizes, lengths)` calls machine code, whose parts are (kind, constant or dtype, shape, target), and
+    `method(class, like, quicks, guards, places, reshapes, fields, copied, tensor)` makes classes of procedures call this way.
     """
     folders = _headers()
     if folders is None:
@@ -66,7 +68,10 @@ def _headers() -> list[str] | None:
 
 def _library(folders: list[str]) -> Any:
     """The loaded library, without running a compiler if it is cached. Raises Unavailable."""
-    text = f"/* {sys.version} */\n{(Path(__file__).parent / 'c_extension.c').read_text(encoding='utf-8')}"
+    whole, values = [
+        (Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("c_extension.c", "c_values.c")
+    ]
+    text = f"/* {sys.version} */\n{whole.replace(VALUES, values)}"
     key = hashlib.sha256("\0".join([text, *folders, toolchain.signature()]).encode()).hexdigest()
     known = cache.lookup(key, cache.CALL)
     if known is not None:
