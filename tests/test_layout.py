@@ -72,8 +72,8 @@ ROOMS = (
     ),
     (
         "vlad.compile.calling",
-        "cache_key interface marshal structures fast_call pipeline outside libraries executable code_cache compilation background "
-        "compiling_process costs variants preemption effects notices finishing notifier entry_table variant_compiler "
+        "cache_key interface marshal structures fast_call pipeline outside libraries executable code_cache compilation "
+        "background compiling_process costs variants preemption effects notices finishing notifier entry_table variant_compiler "
         "variant_runner stages policy",
     ),
     ("vlad.compile.programs", "whole uses check observe build export"),
