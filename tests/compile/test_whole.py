@@ -615,6 +615,16 @@ def test_stages_with_example_arguments(tmp_path: Path) -> None:
         assert part in done.stdout and done.returncode == 0 and done.stderr == ""
 
 
+def test_a_stage_with_an_extent_that_a_call_determines(tmp_path: Path) -> None:
+    text = """(define (count n) (let loop ((i 0) (l '())) (if (< i n) (loop (+ i 1) (cons i l)) l)))
+(define (last n) (let ((t (tensor (cons* 0 0 (count n))))) (tensor-ref t (+ n 1))))
+"""
+    (tmp_path / "it.vlad").write_text(text, encoding="utf-8")
+    words = "show", "it.vlad", "--stage", "first-order", "--name", "last", "--with", "1000"
+    done = command(*words, cwd=tmp_path)
+    assert "(extent n0)" in done.stdout and done.returncode == 0 and done.stderr == ""
+
+
 def test_wrong_uses_of_example_arguments(tmp_path: Path) -> None:
     (tmp_path / "it.vlad").write_text(SHAPES, encoding="utf-8")
     for words, message in (

@@ -166,7 +166,7 @@ class Tiers(VariantRunner):
         if not is_procedure(f):
             return self.machine.apply(f, argument)
         operands = operands_of(f[0], argument)
-        if operands is None:
+        if operands is None or (once and is_constant(self.machine.core_of(f[0]).body)):
             return self.machine.apply(f, argument)
         entry = self.entry(f)
         for compiled in list(entry.variants):
@@ -387,6 +387,11 @@ def is_straight(body: Body, table: Mapping[str, Primitive]) -> bool:
         if not is_known and type(rhs) not in STRAIGHT:
             return False
     return type(body.result) in STRAIGHT
+
+
+def is_constant(body: Body) -> bool:
+    """Whether a body returns data of the program's text, which may be large: there is nothing to compute."""
+    return not body.bindings and type(body.result) is Constant
 
 
 def operands_of(code: Code, argument: Value) -> tuple[Value, ...] | None:

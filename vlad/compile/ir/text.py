@@ -2,7 +2,8 @@
 
 In: a Program.  Out: a form for each union, each array's cell, each global and each function; the first function is the entry
 unless a form states another. Names are unique. A slot's kind is written where the slot is bound; for a parameter or result that
-is a pointer, its target. parse.py reads the text back, except for places in the source and the origins of functions.
+is a pointer, its target. parse.py reads the text back, except for places in the source, the origins of functions, and extents
+that only a call determines, `(extent n0)`.
 
     (union u0 (real d) (pair d u0))   the members of a union, with the kinds of their leaves
     (array a0 12)                     the entries of a tensor: 12 words
@@ -46,6 +47,7 @@ from vlad.compile.ir.program import (
     Yield,
     statements,
 )
+from vlad.core.extents import Extent
 from vlad.core.loop_nests import Access, Choice, Kernel, Output, Read, Routine, Step, Write
 from vlad.core.types import Cell
 from vlad.data.tensors import kind_name
@@ -286,6 +288,8 @@ class _Printer:
                 array = leaf.tensor.array
                 numbers = map(entry_text, array.reshape(-1)) if array.size <= MOST_ENTRIES else ["…"]
                 return f"(data {kind_name(array.dtype)} {_list(array.shape)} {' '.join(numbers)})"
+            case Extent():
+                return f"(extent {leaf})"
         raise AssertionError(leaf)
 
 
