@@ -14,6 +14,7 @@ import pytest
 import vlad
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
+from amounts import THOROUGH
 from python_texts import run
 
 NUMBERS = itertools.count()
@@ -181,6 +182,106 @@ for i in range(n):
     if i == 1: ys = [7.] * n
     ys[i] = ys[i] + 1.
 return ys
+---
+ys = [xs[0]]
+for i in range(1, n): ys.append(0.5 * ys[-1] + ys[i - 1] * xs[i])
+return ys
+---
+ys = list(xs)
+while len(ys) < 9: ys.append(0.5 * ys[-1] + 0.25 * ys[-2])
+return ys
+---
+ys = []
+for x in xs:
+    if not ys or x > ys[-1]: ys.append(x)
+return ys
+---
+stack = [1.]
+for x in xs:
+    stack.append(x)
+    a = stack.pop()
+    b = stack.pop()
+    stack.append(a + 2. * b)
+    stack.append(a)
+return stack
+---
+stack, total = list(xs), 0.
+while stack:
+    x = stack.pop()
+    total += x * len(stack)
+    if x > 1.5: stack.append(x - 1.)
+return [total, stack]
+---
+ys = [0.]
+for x in xs:
+    for k in range(2): ys.append(ys[-1] + x)
+    ys.append(x)
+return ys
+---
+ys, zs = [1.], []
+for x in xs:
+    ys.append(x * ys[0])
+    for k in range(len(ys)): zs.append(ys[k])
+return [ys, zs, len(zs)]
+---
+ys = [xs[0]]
+for x in xs:
+    if x > 2.5: return ys
+    ys.append(x + sum(ys) + ys[0])
+else:
+    ys.append(100.)
+return ys
+---
+ys = [0.]
+for x in xs:
+    if x < 0.: continue
+    ys.append(ys[-1] + x)
+    if len(ys) > 3: break
+return [ys, ys[-2:], ys[0]]
+---
+ys = [(0, 1.)]
+for i in range(n): ys.append((i, ys[-1][1] * 2., "x"))
+return ys
+---
+ys = [[1.]]
+for i in range(n): ys.append([ys[-1][0] + xs[i], 1.])
+return ys
+---
+ys = [None, True]
+for i in range(n): ys.append(ys[-1])
+return ys
+---
+ys = [1.]
+for x in xs:
+    ys.append(x)
+    zs = [y * 2. for y in ys] + ys[1:]
+return [ys, zs]
+---
+ys = [1.]
+for x in xs:
+    ys.append(x)
+    ys[0] = ys[0] + ys[-1]
+return ys
+---
+ys = [1.]
+for x in xs:
+    ys.append(x + ys[-1])
+    ys = ys + [0.5]
+return ys
+---
+ys = list(xs)
+i = 0
+while i < len(ys):
+    if ys[i] > 2.2: ys.append(ys[i] - 1.)
+    i += 1
+return ys
+---
+steps, pairs = [xs[0]], [[0., xs[0]]]
+for i in range(n):
+    last = pairs[-1]
+    pairs.append([last[0] + 0.1 * last[1], last[1] - 0.1 * last[0]])
+    steps.append(pairs[-1][0] + steps[-1])
+return steps
 """
 BODIES = TEXT.split("---\n")
 RAISING = [
@@ -189,6 +290,10 @@ RAISING = [
     ("s = 0.\nfor i in range(n): s += xs[-1 - i - n]\nreturn s", IndexError),
     ("s = 0.\nfor i in range(n): s += xs[0.5 * i]\nreturn s", TypeError),
     ("return [xs[i] for i in range(n + 1)]", IndexError),
+    ("ys = [1.]\nfor x in xs:\n    ys.append(ys[-3])\nreturn ys", IndexError),
+    ("ys = [1.]\nfor x in xs:\n    ys.append(ys[2])\nreturn ys", IndexError),
+    ("ys = []\nfor x in xs:\n    y = ys.pop()\nreturn ys", IndexError),
+    ("a = np.zeros(3)\nfor x in xs:\n    a.append(a[0])\nreturn a", AttributeError),
 ]
 
 
@@ -215,11 +320,12 @@ def same(a: Any, b: Any) -> bool:
     return not isinstance(a, bool) and a == pytest.approx(b, rel=1e-12)
 
 
+@pytest.mark.any_compiler
 @pytest.mark.parametrize("tier", ["evaluate", "compile"])
 def test_items_are_those_of_python(tier: str) -> None:
     session = vlad.Session(tier=tier)
     wrong = []
-    for body in BODIES:
+    for body in BODIES if THOROUGH or tier == "evaluate" else BODIES[::4]:
         python = made(body)
         f = session.function(python)
         for xs in ([0.5, 2.0, -1.0, 3.0], [1.5, 0.25]):
@@ -268,6 +374,9 @@ LINEAR = [
     "ys = [1.] * n\nfor i in range(1, n): ys[i] = 0.5 * ys[i - 1] + xs[i]\nreturn ys[-1]",
     "s = 0.\nfor i in range(n): s += xs[i] * xs[n - 1 - i]\nreturn s",
     "return sum([xs[i] * xs[n - 1 - i] for i in range(n)])",
+    "ys = [1.]\nfor i in range(1, n): ys.append(0.5 * ys[-1] + xs[i] * ys[i - 1])\nreturn ys[-1]",
+    "ys = [1., 1.]\nwhile len(ys) < n:\n    ys.append(0.5 * ys[-1] + 0.4 * ys[-2])\nreturn ys[-1]",
+    "stack, s = list(xs), 0.\nwhile stack:\n    s += stack.pop()\nreturn s",
     "ys, i = list(xs), 0\nwhile i < len(ys):\n    ys[i] += 1.\n    i += 1\nreturn ys[i - 1]",
 ]
 

@@ -245,9 +245,21 @@ class Changes(Conditions):
         if isinstance(item, ast.Lambda):
             self.expect_not_kept(root.id, item, is_stored=True)
         value = self.expression(item, scope)
-        if root.id in self._appending and not path:
-            return form(self.span(call), "cons", value, before)
-        return form(self.span(call), "%py-appended", before, value)
+        if path:
+            return form(self.span(call), "%py-appended", before, value)
+        return self.added(root, before, value, self.span(call))
+
+    def added(self, root: ast.Name, before: Syntax, value: Syntax, span: Span) -> Syntax:
+        """The value of a name with one more item."""
+        if root.id in self._appending:
+            return form(span, "cons", value, before)
+        return form(span, "%py-appended", before, value)
+
+    def popped(
+        self, procedure: str, root: ast.Name, before: Syntax, keys: list[Syntax], span: Span
+    ) -> Syntax:
+        """The pair of an item and the rest of a value."""
+        return form(span, procedure, before, *keys)
 
     def pop(
         self, targets: Sequence[ast.expr], call: ast.Call, scope: Scope, rest: Rest, node: ast.stmt
@@ -258,12 +270,10 @@ class Changes(Conditions):
         root, path = self._path(call.func.value, scope, is_part=True)
         procedure = self._procedure(call, call.func)
         keys = [self.index(one, scope) for one in call.args[:1]]
-        both = form(
-            span,
-            procedure,
-            self._part_at(root, path, scope, span),
-            *keys,
-            *self.operands(call.args[1:], scope),
+        keys += self.operands(call.args[1:], scope)
+        before = self._part_at(root, path, scope, span)
+        both = (
+            form(span, procedure, before, *keys) if path else self.popped(procedure, root, before, keys, span)
         )
         popped, after = name(self.fresh("popped"), span), name(self.fresh("rest"), span)
         changed = self._with_part(root, path, after, scope, node, len(path) + 1)

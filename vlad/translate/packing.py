@@ -1,9 +1,10 @@
-"""Lists whose items a loop reads or changes by index → arrays, for as long as the loop runs.
+"""Lists that a loop indexes, changes or extends → arrays, and lists in reverse, for as long as the loop runs.
 
 In: loops and comprehensions.  Out: their syntax, with a name for the items of each such list. An item of a list takes time in
 proportion to its position, and a changed list is a copy of its beginning; an entry of an array takes constant time, and is
 changed in place. Only numbers are packed: stdlib/python-packing.vlad decides that when the program runs, and reads and changes
-other lists as before.
+other lists as before. A list that grows, and whose items are read meanwhile, is held in reverse, with its length: its last items
+take constant time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from vlad.reader.parser import Syntax
 from vlad.translate.changes import Changes, Rest
 from vlad.translate.expressions import Scope
 from vlad.translate.names import COMPREHENSIONS, bound_in, targets
-from vlad.translate.syntax import form, name
+from vlad.translate.syntax import form, literal, name
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +26,22 @@ class Packed:
     """A list in a loop.
 
     own         the name of its items there
-    given       the name of the list itself, which holds what it was before the loop
-    is_changed  does the loop change items?
+    before      the name of the list before the loop
+    given       what procedures need besides: that name, or for a list that grows a name for whether it is a list at all
+    is_changed  does the loop change items, or their number?
+    is_growing  is it held in reverse?
     """
 
     own: str
+    before: str
     given: str
     is_changed: bool
+    is_growing: bool = False
+
+    @property
+    def prefix(self) -> str:
+        """Of the procedures for its items."""
+        return "%py-growing" if self.is_growing else "%py-indexed"
 
 
 @dataclass(slots=True)
@@ -39,9 +49,18 @@ class _Uses:
     """What a loop does with a list."""
 
     is_indexed: bool = False  # by what is no constant
+    is_item_read: bool = False
     is_read: bool = False  # as a whole
-    is_changed: bool = False
+    is_measured: bool = False
+    is_changed: bool = False  # an item of it
+    is_grown: bool = False  # or popped
+    is_popped: bool = False
     is_other: bool = False
+
+    def are_of_growth(self) -> bool:
+        """Does it grow, and is read meanwhile? (What only grows is collected: statements.py.)"""
+        is_seen = self.is_item_read or self.is_read or self.is_measured or self.is_popped
+        return self.is_grown and is_seen and not self.is_changed and not self.is_other
 
 
 class Packing(Changes):
@@ -106,14 +125,12 @@ class Packing(Changes):
             bindings: list[tuple[Syntax, Syntax]] = []
             for one, packed in found.items():
                 if packed.is_changed and one in scope.names:
-                    items = name(scope.names[one], span)
-                    own = self.own_name(one)
-                    bindings.append(
-                        (name(own, span), form(span, "%py-indexed-list", items, name(packed.given, span)))
-                    )
+                    items, own = name(scope.names[one], span), self.own_name(one)
+                    whole = form(span, f"{packed.prefix}-list", items, name(packed.given, span))
+                    bindings.append((name(own, span), whole))
                     scope = scope.bind(one, own)
                 else:
-                    scope = scope.bind(one, packed.given)
+                    scope = scope.bind(one, packed.before)
             following = self.bound(bindings, rest.emit(scope), span)
             self._packing = inside
             return following
@@ -125,10 +142,16 @@ class Packing(Changes):
         return self.bound(self._packed(found, span), loop, span)
 
     def _packed(self, found: dict[str, Packed], span: Span) -> list[tuple[Syntax, Syntax]]:
-        return [
-            (name(packed.own, span), form(span, "%py-indexed", name(packed.given, span)))
-            for packed in found.values()
-        ]
+        bindings: list[tuple[Syntax, Syntax]] = []
+        for packed in found.values():
+            own, before = name(packed.own, span), name(packed.before, span)
+            if packed.is_growing:
+                is_list = name(packed.given, span)
+                bindings.append((is_list, form(span, "%py-list?", before)))
+                bindings.append((own, form(span, "%py-growing", before, is_list)))
+            else:
+                bindings.append((own, form(span, "%py-indexed", before)))
+        return bindings
 
     def _bound_to_items(self, found: dict[str, Packed], scope: Scope) -> Scope:
         for one, packed in found.items():
@@ -153,10 +176,16 @@ class Packing(Changes):
         elsewhere = {one.id for part in others for one in ast.walk(part) if isinstance(one, ast.Name)}
         found = {}
         for one, use in uses.items():
-            is_changed = one in changed
-            is_other = use.is_other or is_changed != use.is_changed or (is_changed and use.is_read)
-            if use.is_indexed and not is_other and one not in elsewhere:
-                found[one] = Packed(self.fresh(one), scope.names[one], is_changed)
+            is_changed, before = one in changed, scope.names[one]
+            is_other = (
+                use.is_other or use.is_grown or is_changed != use.is_changed or (is_changed and use.is_read)
+            )
+            if one in elsewhere:
+                continue
+            if use.is_indexed and not is_other:
+                found[one] = Packed(self.fresh(one), before, before, is_changed)
+            elif is_changed and use.are_of_growth():
+                found[one] = Packed(self.fresh(one), before, self.fresh("is-list"), True, True)
         return found
 
     def _may_be_packed(self, one: str, scope: Scope) -> bool:
@@ -181,11 +210,29 @@ class Packing(Changes):
             elif isinstance(around.ctx, ast.Store):
                 is_assigned = isinstance(self.inside.statements[place], ast.Assign | ast.AugAssign)
                 uses.is_changed, uses.is_other = True, uses.is_other or not is_assigned
+            uses.is_item_read = True
             uses.is_indexed = uses.is_indexed or not _is_constant(around.slice)
-        elif not isinstance(place.ctx, ast.Load) or isinstance(around, ast.Attribute):
+        elif isinstance(around, ast.Attribute):
+            uses.is_grown = True
+            uses.is_popped = uses.is_popped or around.attr == "pop"
+            uses.is_other = uses.is_other or not self._grows(around)
+        elif not isinstance(place.ctx, ast.Load):
             uses.is_other = True
-        elif not (isinstance(around, ast.Call) and self._is_length(around, Scope({}))):
+        elif isinstance(around, ast.Call) and self._is_length(around, Scope({})):
+            uses.is_measured = True
+        else:
             uses.is_read = True
+
+    def _grows(self, method: ast.Attribute) -> bool:
+        """Is it `xs.append(e)`, or `y = xs.pop()`, as a statement?"""
+        call = self.inside.around.get(method)
+        if not isinstance(call, ast.Call) or call.func is not method:
+            return False
+        statement = self.inside.around.get(call)
+        if method.attr == "append":
+            return isinstance(statement, ast.Expr)
+        is_last = method.attr == "pop" and not call.args and not call.keywords
+        return is_last and isinstance(statement, ast.Expr | ast.Assign)
 
     def _is_captured(self, place: ast.Name, parts: Sequence[ast.AST]) -> bool:
         """Is a name read in a function inside, or another name of a comprehension?"""
@@ -223,7 +270,7 @@ class Packing(Changes):
             return super()._subscript(node, scope)
         span, given = self.span(node), name(packed.given, self.span(node))
         items = self.variable(node.value, scope)  # type: ignore[arg-type]  # a name, as it is packed
-        found = form(span, "%py-indexed-ref", items, given, self.expression(node.slice, scope))
+        found = form(span, f"{packed.prefix}-ref", items, given, self.expression(node.slice, scope))
         return (
             form(span, "%py-no-row", found) if self.inside.keeps_part(node, self.keeps_nothing_of) else found
         )
@@ -233,20 +280,26 @@ class Packing(Changes):
         if packed is None:
             return super()._name(node, scope)
         span = self.span(node)
-        given = name(packed.given, span)
-        return (
-            form(span, "%py-indexed-list", self.variable(node, scope), given) if packed.is_changed else given
-        )
+        if not packed.is_changed:
+            return name(packed.before, span)
+        return form(span, f"{packed.prefix}-list", self.variable(node, scope), name(packed.given, span))
+
+    def test(self, node: ast.expr, scope: Scope) -> Syntax:
+        packed = self._packed_root(node)
+        if packed is None or not packed.is_growing:
+            return super().test(node, scope)
+        return form(self.span(node), "<", literal(0.0, self.span(node)), self._length_of(node, packed, scope))
 
     def _call(self, node: ast.Call, scope: Scope) -> Syntax:
         if not self._packing or not self._is_length(node, scope):
             return super()._call(node, scope)
         packed = self._packed_root(node.args[0])
-        if packed is None:
-            return super()._call(node, scope)
+        return super()._call(node, scope) if packed is None else self._length_of(node.args[0], packed, scope)
+
+    def _length_of(self, node: ast.expr, packed: Packed, scope: Scope) -> Syntax:
         span = self.span(node)
-        items = self.variable(node.args[0], scope)  # type: ignore[arg-type]  # a name, as it is packed
-        return form(span, "%py-indexed-length", items, name(packed.given, span))
+        items = self.variable(node, scope)  # type: ignore[arg-type]  # a name, as it is packed
+        return form(span, f"{packed.prefix}-length", items, name(packed.given, span))
 
     def old_item(self, root: ast.Name, indices: Syntax, scope: Scope, span: Span) -> Syntax:
         packed = self._packing.get(root.id)
@@ -263,6 +316,20 @@ class Packing(Changes):
             return super().with_item(procedure, root, before, indices, value, span)
         otherwise = name(procedure, span)
         return form(span, "%py-indexed-with", otherwise, before, name(packed.given, span), indices, value)
+
+    def added(self, root: ast.Name, before: Syntax, value: Syntax, span: Span) -> Syntax:
+        packed = self._packing.get(root.id)
+        if packed is None:
+            return super().added(root, before, value, span)
+        return form(span, "%py-growing-added", before, name(packed.given, span), value)
+
+    def popped(
+        self, procedure: str, root: ast.Name, before: Syntax, keys: list[Syntax], span: Span
+    ) -> Syntax:
+        packed = self._packing.get(root.id)
+        if packed is None:
+            return super().popped(procedure, root, before, keys, span)
+        return form(span, "%py-growing-popped", before, name(packed.given, span))
 
 
 def _is_of_item(index: ast.expr) -> bool:

@@ -599,7 +599,9 @@ class Statements(Packing):
         """The lists to which a loop only appends: it collects the items in reverse, so that a turn takes constant time."""
         found = {}
         for one in carried if not jumps(node.orelse) else ():
-            if one in self._appending or one not in scope.names or one in scope.maybe:
+            if one in self._appending or one in self._packing:
+                continue
+            if one not in scope.names or one in scope.maybe:
                 continue
             places = [place for place in nodes_in([node]) if one in bound_by(place)]
             only_appends = all(appended_by(place) is not None for place in places)
