@@ -130,7 +130,7 @@ class TestStandardInput:
             ("numpy", ["-e", "(+ 1 2)"], "", 0),
             (
                 "_cffi_backend",
-                ["--tier", "compile", "-e", "(+ 1 2)"],
+                ["--tier", "compile", "-e", "(let loop ((i 0)) (if (< i 3) (loop (+ i 1)) i))"],
                 "Note: Nothing is compiled: the package cffi is not installed\n  hint: `pip install cffi`",
                 0,
             ),

@@ -388,7 +388,7 @@ def test_what_cannot_be_compiled_is_refused_with_the_reason() -> None:
     cube = vlad.compile(session["cube"], 2.0)
     assert refused(lambda: cube("text")).code == "not-compiled"
     assert cube(2.0) == 8.0
-    assert refused(lambda: vlad.compile(lambda x: x, 1.0)).code == "not-a-procedure"
+    assert refused(lambda: vlad.compile(3.0, 1.0)).code == "not-a-procedure"
     assert "compiles nothing" in refused(lambda: vlad.compile(made("evaluate")["cube"], 1.0)).message
     assert (
         "counts operations"

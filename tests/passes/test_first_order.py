@@ -165,4 +165,4 @@ def test_a_pass_that_breaks_the_grammar_is_named() -> None:
         return program
 
     with pytest.raises(AssertionError, match="y:d is not bound in f after broken"):
-        run_pass("broken", broken, program, check, program_text)
+        run_pass("broken", broken, program, check, program_text, in_place=True)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from vlad.core.names import free_in_body, make_lambda, make_letrec, operands, sub_bodies
 from vlad.core.nodes import (
@@ -232,15 +233,21 @@ def constant_text(value: Value) -> str:
 
 Cells = Callable[[str], Global]
 _ODD = re.compile(r"[\s()\[\]#=|\"\\';`,]")
-# Strings and names in bars are kept; core's additional notation is read as symbols that no program contains.
-_MARK = re.compile(
-    r'"(?:[^"\\]|\\.)*"|\|(?:[^|\\]|\\.)*\||#(\d+)=|#([^\s()#=|"]+)#|#global:(?:\|((?:[^|\\]|\\.)*)\||([^\s()|"]+))'
-    r"|#zero|#unspecified",
-    re.DOTALL,
-)
 _ZERO, _UNSPECIFIED, _GLOBAL = "#zero", "#unspecified", "#global:"
 _OURS = "\0"
 _LABEL, _OWNER, _TOP = _OURS + "=", _OURS + ":", _OURS + "global:"
+
+
+@cache
+def _mark() -> re.Pattern[str]:
+    """Strings and names in bars are kept; core's additional notation is read as symbols that no program contains. Compiled on
+    use, since most programs read no core.
+    """
+    return re.compile(
+        r'"(?:[^"\\]|\\.)*"|\|(?:[^|\\]|\\.)*\||#(\d+)=|#([^\s()#=|"]+)#|#global:(?:\|((?:[^|\\]|\\.)*)\||([^\s()|"]+))'
+        r"|#zero|#unspecified",
+        re.DOTALL,
+    )
 
 
 def _as_symbol(mark: re.Match[str]) -> str:
@@ -289,7 +296,7 @@ def read_expression(
 
 
 def _one_expression(text: str) -> Syntax:
-    data = _labelled(read(Source("<core>", _MARK.sub(_as_symbol, text), Origin.SYSTEM)))
+    data = _labelled(read(Source("<core>", _mark().sub(_as_symbol, text), Origin.SYSTEM)))
     if len(data) != 1:
         raise invalid_core("one expression is expected", None)
     return data[0]

@@ -20,7 +20,6 @@ from vlad.compile.calling.background import STILL_CALLED_SECONDS
 from vlad.compile.calling.variants import Entry
 from vlad.control.async_exceptions import probe_after, probe_main_thread, withdraw_probe
 from vlad.control.budget import budget, using_budget
-from vlad.control.surroundings import Surroundings
 from vlad.data.errors import LimitExceeded
 from vlad.data.values import Value
 from vlad.evaluate.limits import AGAIN_SECONDS, AsyncException
@@ -28,6 +27,7 @@ from vlad.evaluate.overtaking import called, is_own_step
 
 if TYPE_CHECKING:
     from vlad.compile.calling.costs import Costs
+    from vlad.control.surroundings import Surroundings
     from vlad.evaluate.machine import Machine
 
 NOT_BEGUN_SECONDS = 0.05  # seconds until a call that has not begun is polled again

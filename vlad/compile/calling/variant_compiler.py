@@ -18,7 +18,6 @@ from vlad.compile.calling.entry_table import EntryTable
 from vlad.compile.calling.notifier import warn_once
 from vlad.compile.calling.variants import Entry
 from vlad.compile.ir.refusals import NoCompiler, Rejected, Unavailable, Unbounded
-from vlad.compile.native.cache_folder import is_off
 from vlad.control import debug
 from vlad.control.budget import NoTime, budget, has_limited_addresses
 from vlad.control.safe_import import import_safely, package_of
@@ -210,7 +209,8 @@ class VariantCompiler(EntryTable):
         if reply.is_out_of_room:
             raise NoTime
         if not BACKGROUND.is_awaited() and reply.unbounded is None and reply.unavailable is None:
-            raise Superseded(is_made=bool(reply.entries) and not is_off())
+            is_off = import_safely("vlad.compile.native.cache_folder").is_off()
+            raise Superseded(is_made=bool(reply.entries) and not is_off)
         if reply.entries and BACKGROUND.is_awaited():  # they have the reason, too, if it was refused
             return reply.entries
         if reply.unavailable is not None:
