@@ -40,8 +40,8 @@ def functions() -> list[Any]:
 
 
 FUNCTIONS = functions()
-# Tables of lists, lists of unknown length, and a dict with numbers as keys take seconds to compile: those are compiled in thorough
-# runs.
+# Tables of lists, lists of unknown length, and a dict with numbers as keys take seconds to compile: those are compiled in
+# thorough runs.
 LONG = (
     "dynamic_programming", "matches.assigned_in_a_comprehension", "matrices", "quadrature", "samples", "sorting", "texts",
 )  # fmt: skip
