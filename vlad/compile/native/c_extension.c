@@ -32,7 +32,7 @@ typedef struct {
   int volatile *stopped;       /* and the variable that it sets */
   struct node *nodes, *given, *form; /* the types of the arguments, by the tuple rule, and of the result, among all nodes */
   Py_ssize_t node_count;
-  int is_plain;                /* is it a short call from parts of known lengths to a real? */
+  int is_plain;                /* is it a short call from parts of known lengths to a real, or a tensor? */
   int is_flat, is_row;         /* may each argument be a part? is the result a part, or a list or a tuple of parts? */
   Py_ssize_t arity;            /* the number of parameters */
   Py_ssize_t given_words;      /* the number of words of the operands */
@@ -274,7 +274,7 @@ static PyObject *formed(struct reading *from, Call *call, int how, PyObject *by,
   return whole;
 }
 
-/* A call from parts of known lengths to a real: what the general case needs takes as long as such a call. */
+/* A call from parts of known lengths to a real, or a tensor: what the general case needs takes as long as such a call. */
 static PyObject *called_plainly(Call *call, PyObject *const *arguments) {
   union word words[call->given_words + 1];
   struct writing to;
@@ -284,11 +284,22 @@ static PyObject *called_plainly(Call *call, PyObject *const *arguments) {
     if (put_leaf(&to, &call->parts[i], arguments[i]) != 1) Py_RETURN_NOTIMPLEMENTED;
   if (PyList_GET_SIZE(call->busy)) Py_RETURN_NOTIMPLEMENTED;
   for (Py_ssize_t i = 0; i < call->given_words; i++) call->words[i] = words[i];
+  int is_tensor = call->form->part.kind == TENSOR;
+  PyObject *array = NULL;
+  if (is_tensor && !make_arrays(call, &array)) return NULL;
   int status = status_of(call, 1);
   double result = call->results[0].d;
+  Py_ssize_t target = is_tensor ? call->parts[call->operands].target : -1;
+  if (target >= 0) call->words[target].p = NULL;
+  else if (is_tensor && !status) memcpy(PyArray_DATA((PyArrayObject *)array), call->results[0].p, PyArray_NBYTES((PyArrayObject *)array));
   if (call->rest) call->rest();
-  if (status) Py_RETURN_NOTIMPLEMENTED;
-  return PyFloat_FromDouble(result);
+  if (status) {
+    Py_XDECREF(array);
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  if (!is_tensor) return PyFloat_FromDouble(result);
+  PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
+  return array;
 }
 
 /* The result of a call, where `by` selects arguments for a gradient; NotImplemented if the arguments are others, or the general path has to raise an error. */
@@ -406,7 +417,8 @@ static PyObject *new_call(PyObject *unused, PyObject *from) {
     Py_DECREF(call);
     return NULL;
   }
-  call->is_plain = is_flat && !call->measure && !acquire && call->form->kind == LEAF && call->form->part.kind == REAL;
+  int has_plain_result = call->form->kind == LEAF && (call->form->part.kind == REAL || (call->form->part.kind == TENSOR && results_of(call) == 1));
+  call->is_plain = is_flat && !call->measure && !acquire && has_plain_result;
   return (PyObject *)call;
 }
 
