@@ -10,6 +10,7 @@ import ast
 import dataclasses
 import functools
 import inspect
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -105,9 +106,9 @@ class Effects(Checks):
     _effects_inside: dict[Function, Effect]
     _is_differentiated = False  # is a function the operand of a derivative, whose arguments are values?
 
+    @abstractmethod
     def entered(self, node: Function) -> AbstractContextManager[Inside]:
         """What is known of a function inside, as long as it is the innermost."""
-        raise NotImplementedError
 
     # Effects.
 

@@ -190,10 +190,7 @@ class Packing(Changes):
 
     def _may_be_packed(self, one: str, scope: Scope) -> bool:
         is_bound = one in scope.names and one not in scope.maybe
-        return is_bound and one not in self._packing and not self.is_collected(one)
-
-    def is_collected(self, one: str) -> bool:
-        return one in self._appending
+        return is_bound and one not in self._packing and one not in self._appending
 
     def _add_use(self, uses: _Uses, place: ast.Name, parts: Sequence[ast.AST]) -> None:
         if self._is_captured(place, parts):
