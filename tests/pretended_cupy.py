@@ -229,6 +229,8 @@ def solve(a: Array, b: Array) -> Array:
             raise ValueError("a must have (..., M, M) shape and b must have (M,) for one-dimensional b")
     elif a.shape[:-1] != b.shape[:-1]:
         raise ValueError("a must have (..., M, M) shape and b must have (..., M, K) for multidimensional b")
+    if a.ndim > 2 and a.size and b.shape[-1] == 0:
+        raise ZeroDivisionError("division by zero")  # in batched_gesv
     return _forgiving(np.linalg.solve, a.held, b.held, shape=b.shape)
 
 

@@ -263,7 +263,10 @@ def factors_of(w: AbstractMachine, a: Any) -> tuple[Any, Any]:
 def _solve(a: Value, b: Value) -> Value:
     x, columns = _system("solve", a, b)
     expect_work(EFFORTS["solve"], x.shape, columns.shape[-1])
-    solved = regular("solve", x, lambda: namespace(x).linalg.solve(x, columns))
+    width = columns.shape[-1]
+    if not width:  # CuPy divides by the number of columns
+        columns = device_of(columns).make("zeros", (*columns.shape[:-1], 1), dtype=columns.dtype)
+    solved = regular("solve", x, lambda: namespace(x).linalg.solve(x, columns))[..., :width]
     return made(solved[..., 0] if len(lengths_of(b)) == 1 else solved)
 
 
