@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,6 +105,39 @@ def test_what_is_kept_and_was_never_tried_starts_compiled() -> None:
             assert session.starts == ["kept"]
             (cost,) = (session.session.tiers.costs._known or {}).values()
             assert known is None or type(cost.compiled) is known
+
+
+def test_after_a_compiled_run_the_next_one_starts_compiled() -> None:
+    remember(PROGRAM, evaluated=10.0)
+    kept(PROGRAM)
+    with Noted() as session:
+        session.eval(PROGRAM)
+        assert session.starts == ["kept"]
+
+
+@pytest.mark.parametrize(("seconds", "start"), [(0.03, "evaluated"), (0.3, "kept")])
+def test_calls_that_save_less_than_loading_the_compiler_takes_stay(
+    seconds: float, start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept(PROGRAM)
+    remember(PROGRAM, evaluated=seconds, is_kept=True)
+    monkeypatch.delitem(sys.modules, policy.COMPILER)
+    with Noted() as session:
+        session.eval(PROGRAM)
+        assert session.starts == [start]
+
+
+@pytest.mark.parametrize("cost", [{"compiled": 11.0}, {"is_refused": True}])
+def test_an_evaluation_forgets_nothing_about_compiling(
+    cost: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy, "LEAST_SECONDS", 0.0)
+    remember(PROGRAM, evaluated=10.0, **cost)
+    for _ in range(2):
+        with Noted() as session:
+            session.eval(PROGRAM)
+            (found,) = (session.session.tiers.costs._known or {}).values()
+            assert found.evaluated < 10.0 and [getattr(found, name) for name in cost] == [*cost.values()]
 
 
 @pytest.mark.parametrize("cost", [{"compiled": 11.0}, {"is_refused": True}])

@@ -37,7 +37,6 @@ MAIN = "import sys; sys.path[:] = sys.argv[1:]; from vlad.session.compiling impo
 LOOK_SECONDS = 0.02  # between two chances to abandon the work
 # milliseconds of processor time, of which its priority gives it little under load; after that it is killed
 END_SECONDS = 15.0
-EXIT_SECONDS = 0.05  # the same, at the end of the program
 HAS_ENDED = "the process that compiles has ended"
 LENGTH = struct.Struct("<Q")  # of a message, before it
 
@@ -132,12 +131,12 @@ class CompilingProcess:
             masked(lambda: _ended(process))
 
     def leave(self) -> None:
-        """At the end of the program: the same, but wait a moment only. The process ends in any case, since the pipe is closed."""
+        """At the end of the program: the same without waiting. The process ends by itself, since the pipe is closed."""
         BACKGROUND.stop()  # it would start another one
         with self._lock:
             process, self._process = self._process, None
         if process is not None:
-            _has_ended(process, EXIT_SECONDS)
+            _close(process)
             process.returncode = 0  # nothing waits for it any more
 
     def after_fork(self) -> None:

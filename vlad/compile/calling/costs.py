@@ -53,6 +53,11 @@ class Cost:
         return self.compiled < self.evaluated
 
     @property
+    def saving(self) -> float:
+        """The seconds that compiled code saves, at most."""
+        return 0.0 if self.is_wasted else self.evaluated - (self.compiled or 0.0)
+
+    @property
     def is_wasted(self) -> bool:
         """Whether compiling it was in vain."""
         return self.is_refused or (self.compiled is not None and not self.pays)
@@ -78,6 +83,11 @@ class Costs:
         if self._known is None:
             self._known = self._read()
         return self._known.get(self._place(f) or "") if self._known else None
+
+    @property
+    def saving(self) -> float:
+        """The seconds that compiled code saves in all calls that are known."""
+        return sum([cost.saving for cost in (self._known or {}).values()])
 
     def note(self, f: Value, **found: Any) -> None:
         """Note fields of the cost of a call, in the thread that evaluates or in that of the compiler."""

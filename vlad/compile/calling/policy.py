@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any
 from vlad.compile.calling.background import BACKGROUND
 from vlad.compile.calling.notifier import nothing_compiled
 from vlad.compile.calling.preemption import Job, Switch, prefer_interrupt
+from vlad.compile.calling.variant_compiler import COMPILER, COMPILER_ADDRESSES
 from vlad.compile.calling.variant_runner import VariantRunner
 from vlad.compile.calling.variants import Entry, Options
 from vlad.compile.ir.refusals import MOST_VARIANTS, Mismatch
@@ -55,7 +56,8 @@ POLICIES = ("auto", "compile", "evaluate")
 A_MOMENT = 0.1
 END_SECONDS = 0.1  # for the end of work in the compiler's thread, before it is asked for again
 LONGER = 1.5  # times as long as in an earlier run, for which compiling was in vain
-LEAST_SECONDS = 0.1  # of a call whose cost is remembered
+LEAST_SECONDS = 0.02  # of a call whose cost is remembered
+LOADING_SECONDS = 0.08  # to import what finds and runs compiled code
 MOST_TEXTS = 16
 STRAIGHT = (Variable, Constant, GlobalReference)
 NEVER = "it never returns for arguments of these types"
@@ -188,6 +190,7 @@ class Tiers(VariantRunner):
             if entry.refusal is not None:
                 self._notice_refusal(entry, entry.refusal)
             return self.machine.apply(f, argument)
+        self.costs.update(f, is_kept=True, is_refused=False)  # for runs on `auto`
         return self._run(fresh, operands, f, argument, entry)
 
     def _faster(
@@ -199,16 +202,22 @@ class Tiers(VariantRunner):
         if once and is_straight(self.machine.core_of(f[0]).body, self.machine.table):
             return self.machine.apply(f, argument)
         cost = self.costs.of(f) if entry.seconds == 0 else None
-        if cost is not None and cost.pays:
+        if cost is not None and cost.pays and self._pays_to_load():
+            import_safely(COMPILER, COMPILER_ADDRESSES)  # once, and not by the call
             begun = time.monotonic()
             kept = self.compile(entry, operands, only_kept=True)
             if kept is not None:
                 result = self._run(kept, operands, f, argument, entry)
                 self.costs.note(f, compiled=time.monotonic() - begun)
                 return result
+            self.costs.note(f, compiled=None, is_kept=False)  # the cache has lost it
         if has_limited_addresses():
             return self._timed(entry, operands, f, argument)
         return self._watched(entry, operands, f, argument, once, cost)
+
+    def _pays_to_load(self) -> bool:
+        """Whether the program's calls save the time that the first compiled one takes to import the compiler."""
+        return COMPILER in sys.modules or self.costs.saving > LOADING_SECONDS
 
     def _timed(self, entry: Entry, operands: tuple[Value, ...], f: Value, argument: Value) -> Value:
         """On tier 0, or compiled before the call if earlier calls took long: never compiled beside an evaluation, which may leave
@@ -305,7 +314,10 @@ class Tiers(VariantRunner):
         worth = 0.0
         if cost is not None:
             worth = cost.evaluated
-            entry.patience = LONGER * worth if cost.is_wasted else 0.0
+            if cost.is_wasted:
+                entry.patience = LONGER * worth
+            elif self.costs.saving >= A_MOMENT:  # all its calls together are as long
+                entry.patience = 0.0
         waiting = max(0.0, (A_MOMENT if entry.patience is None else entry.patience) - entry.seconds)
         job = Job(self, entry, operands, self.machine.steps[0], begun + waiting, once, worth, begun)
         is_for_later = False
@@ -361,12 +373,13 @@ class Tiers(VariantRunner):
             return result
 
     def _note_evaluated(self, entry: Entry, seconds: float) -> None:
-        self.costs.note(
-            entry.f,
-            evaluated=seconds,
-            is_kept=bool(entry.variants),
-            is_refused=entry.reason is not None and not entry.lacks_room,
-        )
+        """Note what a call took on tier 0. Whether it can be compiled is known from an earlier run, if this one did not try."""
+        found: dict[str, Any] = {"evaluated": seconds}
+        if entry.variants:
+            found |= {"is_kept": True, "is_refused": False}
+        elif entry.reason is not None:
+            found |= {"is_kept": False, "is_refused": not entry.lacks_room}
+        self.costs.note(entry.f, **found)
 
     def _finish(self, job: Job, is_for_later: bool) -> None:
         """Release a job, or let it wait for later calls."""

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 MOST_UNSIZED = 3  # calls of a procedure for which code for all lengths was sought in vain
 MOST_MISSES = 4  # of one procedure, because a number is unknown
-COMPILER_ADDRESSES = 96 << 20  # bytes that importing the compiler takes
+COMPILER = "vlad.compile.calling.compilation"  # the module, imported on first use
+COMPILER_ADDRESSES = 96 << 20  # bytes that importing it takes
 
 
 class VariantCompiler(EntryTable):
@@ -175,7 +176,7 @@ class VariantCompiler(EntryTable):
         """What `compile_call` returns; None if it is to be in the cache and is not."""
         entries = self._compiled_apart(f, operands, options) if apart else {}
         # 25 ms, only when something is compiled, and not before the other process has replied: the call may have ended then
-        import_safely("vlad.compile.calling.compilation", COMPILER_ADDRESSES)
+        import_safely(COMPILER, COMPILER_ADDRESSES)
         from vlad.compile.calling.code_cache import NotKept
         from vlad.compile.calling.compilation import compile_call
         from vlad.compile.native import cache
