@@ -172,6 +172,10 @@ class AbstractMachine(Protocol):
     def as_real(self, boolean: Known) -> Known:
         """A boolean as 1 or 0."""
 
+    @property
+    def seeks_numbers(self) -> bool:
+        """Whether a number that a list's length depends on is first sought among the operands of the call."""
+
     def unknown_real(self, value: Known) -> Known | Any:
         """The real, with its value unknown. None if the value is not a real, which the type leaves open, as for `apply`."""
 

@@ -20,9 +20,9 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import expect_array, expect_arrays
-from vlad.core.extents import MOST_LISTED
+from vlad.core.extents import MOST_LISTED, at_most
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Routine, Step, Write, contiguous
-from vlad.core.types import is_real, is_tensor
+from vlad.core.types import Recursion, is_real, is_tensor
 from vlad.data.devices import Device, current, stable_order
 from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import Array, Tensor, made, namespace, on_host
@@ -36,6 +36,7 @@ from vlad.primitives.type_rules import (
     known,
     known_lengths,
 )
+from vlad.primitives.walking import choose, scalar
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine
@@ -47,6 +48,7 @@ NO_KEY = {
     name: f"Argument to {name} is no key"
     for name in ("split", "uniform", "normal", "random-integer", "permutation")
 } | {"random-key": "Argument to random-key is no seed"}
+NO_NUMBER = "Number of keys given to split is no whole number"
 LARGEST_EXACT = 1 << 53  # whole reals up to here are exact
 _LOW = (1 << 32) - 1
 _FEW = 8  # up to this many blocks are drawn without arrays, 15 times faster for one
@@ -471,19 +473,54 @@ def _abstract_permutation(w: AbstractMachine, key: Any, n: Any) -> Any:
 def _abstract_split(w: AbstractMachine, x: Any, n: Any, axis: Any) -> Any:
     if is_tensor(x.type):
         return abstract_split(w, x, n, axis)
-    count = length_of("split", known(w, n))
-    if count > MOST_LISTED:
-        return w.left_out("lists of so many keys are")
+    type_ = w.types.canonical(n.type)
+    is_computed = is_real(type_) and type_.kind != "constant" and not w.seeks_numbers
+    count = None if is_computed else length_of("split", known(w, n))
+    if count is None or not at_most(count, MOST_LISTED):
+        return _with_key(w, "split", x, lambda k, m: _keys_of_number(w, k, m, n))
 
     def drawn(k: Any, m: Any) -> Any:
         result = w.constant(NIL)
         for place in reversed(range(count)):
-            i, purpose = w.constant(float(place)), w.constant(float(SPLIT))
-            parts = [w.apply(WORD, [k, m, i, purpose, w.constant(float(part))]) for part in (HIGH, LOW)]
-            result = w.pair(w.pair(*parts), result)
+            result = w.pair(_split_key(w, k, m, w.constant(float(place))), result)
         return result
 
     return _with_key(w, "split", x, drawn)
+
+
+def _split_key(w: AbstractMachine, k: Any, m: Any, place: Any) -> Any:
+    """One of the keys into which a key of two words is split."""
+    purpose = w.constant(float(SPLIT))
+    parts = [w.apply(WORD, [k, m, place, purpose, w.constant(float(part))]) for part in (HIGH, LOW)]
+    return w.pair(*parts)
+
+
+def _keys_of_number(w: AbstractMachine, k: Any, m: Any, n: Any) -> Any:
+    """The list of as many keys as a number says when the call runs."""
+    first, outer = w.unknown_real(w.constant(0.0)), w.key
+    w.key = (outer, "number")
+
+    def made(n: Any) -> Any:
+        w.key = (outer, "keys")
+        return w.invoke(KEYS, (), [k, m, first, n], False)
+
+    return whole_places(w, NO_NUMBER, w.unknown_real(n), 0, LARGEST_EXACT, made)
+
+
+def _keys(w: AbstractMachine, k: Any, m: Any, place: Any, n: Any) -> Any:
+    key = w.key
+
+    def more() -> Any:
+        w.key = (key, "key")
+        one = _split_key(w, k, m, place)
+        w.key = (key, "rest")
+        others = w.invoke(KEYS, (), [k, m, scalar(w, "+", place, w.constant(1.0)), n], False)
+        return others and w.pair(one, others)
+
+    return choose(w, (key, "end"), scalar(w, "=", place, n), lambda: w.constant(NIL), more)
+
+
+KEYS = Recursion("split-key", _keys)
 
 
 ROWS: list[Primitive] = [

@@ -140,6 +140,9 @@ def line_of(x: Any) -> tuple[Any, float, float]:
 def drawn(row: Primitive, operands: Sequence[Any]) -> tuple[Any, float, float] | None:
     """The line of a row's result, if the row maps lines to a line."""
     lines = [line_of(x) for x in operands]
+    numbers = [number for line in lines for number in line[1:]]
+    if any(type(one) is Extent for one in numbers) and not all(one.is_integer() for one in numbers):
+        return None
     match row.name, lines:
         case "+" | "-", [(a, f, p), (b, g, q)] if a is b or a is None or b is None:
             sign = 1.0 if row.name == "+" else -1.0

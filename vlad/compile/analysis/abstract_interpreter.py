@@ -778,6 +778,10 @@ class AbstractInterpreter:
             return None
         return self.length_of_list(number)
 
+    @property
+    def seeks_numbers(self) -> bool:
+        return self.sizes is not None and not self.sizes.of_numbers
+
     def unknown_real(self, value: Known) -> Result:
         """A real about which nothing else is known."""
         if not is_real(value.type):

@@ -12,6 +12,7 @@ from vlad.compile.calling.effects import Effects
 from vlad.compile.calling.variant_compiler import VariantCompiler
 from vlad.compile.calling.variants import Entry
 from vlad.compile.ir.refusals import (
+    WAYS_OUT,
     Failed,
     Mismatch,
     Narrow,
@@ -90,7 +91,7 @@ class VariantRunner(VariantCompiler):
                 if surely:
                     what = f"{displayed_name(f[0])} does not run compiled for this argument: {failed.what}"
                     raise VladError("not-compiled", what) from None
-                self._notice_call(entry, failed.what)
+                self._notice_call(entry, failed.what, WAYS_OUT.get(failed.what))
                 return result
             if isinstance(failed, TooNested):
                 entry.reason = failed.what
@@ -113,7 +114,8 @@ class VariantRunner(VariantCompiler):
         if compiled.unsupported > MOST_UNSUPPORTED:
             with self.lock:
                 entry.variants = [one for one in entry.variants if one is not compiled]
-                entry.reason, entry.lasts, entry.refusal = failed.what, True, Unbounded(failed.what)
+                refusal = Unbounded(failed.what, hint=WAYS_OUT.get(failed.what))
+                entry.reason, entry.lasts, entry.refusal = failed.what, True, refusal
                 self._open(entry)
 
     def _keep_zeros_distinct(self, entry: Entry, compiled: Any) -> None:

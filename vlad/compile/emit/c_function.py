@@ -53,7 +53,7 @@ from vlad.compile.ir.program import (
     Yield,
     statements,
 )
-from vlad.compile.ir.refusals import OTHER_LENGTH
+from vlad.compile.ir.refusals import OTHER_LENGTH, SHORT_LENGTH, UNFIT_LENGTH
 from vlad.compile.ir.rewriting import leaf_kind
 from vlad.compile.loops.ir import Condition
 from vlad.compile.loops.lower import Operand, Place
@@ -454,12 +454,14 @@ class FunctionText:
                 assert statement.shape is not None
                 (length,) = statement.shape
                 count = self.leaf(statement.operands[0])
-                tests = [f"{count} != (double){length}"]
+                tests = {OTHER_LENGTH: f"{count} != (double){length}"}
                 if is_late(length):
                     self.line(f"if (!{length}) {length} = (long){count};")
-                    tests += [f"{length} < {LEAST}", f"{length} > {MOST}L", "!vlad_admits()"]
-                failure = self.unit.failure(Fail(OTHER_LENGTH, statement.span, Failure.LENGTH))
-                self.line(f"if ({' || '.join(tests)}) vlad_fail({failure});")
+                    short, unfit = f"{count} < {LEAST}", f"{length} > {MOST}L || !vlad_admits()"
+                    tests = {SHORT_LENGTH: short, **tests, UNFIT_LENGTH: unfit}
+                for what, test in tests.items():
+                    failure = self.unit.failure(Fail(what, statement.span, Failure.LENGTH))
+                    self.line(f"if ({test}) vlad_fail({failure});")
             case "step":
                 self.line(f"vlad_step({statement.operands[0]:.0f});")
             case what:

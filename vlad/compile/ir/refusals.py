@@ -7,7 +7,15 @@ from vlad.data.source import Span
 # Variants of one procedure, by the types of its operands, which include the shapes of tensors. After that many for lists of a
 # fixed length, one for lists of any length is made.
 UNKNOWN_LENGTH = "the length of a list of tensors or reals is known only when the program runs"
+# Lengths that a call determines, of lists or by numbers, and what to write instead
 OTHER_LENGTH = "its lists of tensors or reals change their lengths within a call"
+SHORT_LENGTH = "a length that it computes, of a list or a tensor, is 0 or 1"
+UNFIT_LENGTH = "lengths that it computes compare with others as in no compiled code"
+WAYS_OUT = {
+    OTHER_LENGTH: "lists that are padded to one length run compiled, as does one list for each call from outside",
+    SHORT_LENGTH: "lengths that a call computes are compiled from 2 on",
+    UNFIT_LENGTH: "lengths that the caller gives, as numbers or shapes, may compare in any way",
+}
 MOST_VARIANTS, MOST_LENGTHS = 16, 3
 
 CALL = "the call"  # the one part of a program that is a single call
