@@ -241,7 +241,30 @@ def test_lists_that_change_their_lengths_within_a_call() -> None:
     assert not entry.variants and entry.reason is not None and "change their lengths" in entry.reason
 
 
+IN_BATCHES = {
+    "product of parts": "(fold-left (lambda (r b) (+ r (dot (car b) (cdr b)))) 0 (batches (cons x y) 4))",
+    "steps": """(fold-left (lambda (w b) (- w ((gradient (lambda (w) (mean (square (- (* w (car b)) (cdr b)))))) w)))
+                  0.5 (batches (shuffled (random-key 1) (cons x y)) 4))""",
+    "means": "(map (lambda (b) (/ (sum b) (size b))) (batches x 4))",
+}
+
+
+@pytest.mark.parametrize("name", IN_BATCHES)
+def test_batches_of_any_number_of_rows(name: str) -> None:
+    """The last batch is shorter, or there is none such. A single row is left to the evaluator, without further effects."""
+    compiled, evaluated = sessions(f'(import "data") (define (f x y) {IN_BATCHES[name]})')
+    for n in (11, *range(10, 60)):
+        x, y = normal(n), normal(n)
+        assert agree(compiled["f"](x, y), evaluated["f"](x, y))
+    (entry,) = [entry for entry in compiled.tiers.entries.values() if entry.f[0].name == "f"]
+    assert len(entry.variants) == 2 and entry.reason is None
+
+
 OF_NUMBERS = {
+    "fraction of the length": "(let ((k (floor (* 0.8 (size x))))) (list (sum (slice x 0 k)) (slice x k (size x))))",
+    "keys": "(map (lambda (key) (normal key '(2))) (split (random-key 1) (+ 2 (argmax x))))",
+    "as many keys as parts": """(map2 (lambda (key r) (* r (normal key '())))
+                                   (split (random-key 1) (length (filter positive? (tensor->list x)))) (tensor->list x))""",
     "slice": "(slice (sorted x) 0 (+ 2 (argmax x)))",
     "gradient of a slice": "((gradient (lambda (x) (sum (square (slice x 0 (+ 2 (argmax x))))))) x)",
     "slice with a step": "(let ((k (+ 1 (argmax x)))) (slice x 1 (+ 4 k) #:step 2))",

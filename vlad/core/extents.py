@@ -40,9 +40,10 @@ else:
 @final
 class Size:
     """A size that is known only when a call runs, or the quotient of an extent by another one, rounded down. `now`: its value in
-    the call at hand; `is_late`: it is determined within the call, as the length of a list is, and has no such value."""
+    the call at hand; `is_late`: it is determined within the call, as the length of a list is, and has no such value. `apart`:
+    lengths that it is assumed not to have, as a value may have either shape."""
 
-    __slots__ = ("number", "now", "least", "quotient", "is_late")
+    __slots__ = ("number", "now", "least", "quotient", "is_late", "apart")
 
     def __init__(
         self,
@@ -57,6 +58,7 @@ class Size:
         self.least = least
         self.quotient = quotient
         self.is_late = is_late
+        self.apart: set[int] = set()
 
     def __repr__(self) -> str:
         if self.quotient is None:
@@ -287,7 +289,7 @@ class Extent(Whole):
         least, most = _bounds(difference.terms)
         if (least is not None and least > 0) or (most is not None and most < 0):
             return False
-        if difference.now != 0 and not difference.late:
+        if (difference.now != 0 and not difference.late) or _is_apart(difference):
             return self.guards.decided("==", difference, False)
         solved = _solved(difference)
         if solved is not None:
@@ -536,6 +538,24 @@ def _is_less(difference: Any) -> bool:
     if least is not None and least >= 0:
         return False
     return difference.guards.decided("<", difference, difference.now < 0)
+
+
+def keep_apart(one: tuple[AnExtent, ...], other: tuple[AnExtent, ...]) -> None:
+    """Note that a value has either of two shapes: where one of them has a length that is determined within the call, and the
+    other one a constant, they are taken to differ, as the last batch is shorter than others."""
+    for pair in zip(one, other, strict=True):
+        for a, b in (pair, pair[::-1]):
+            if type(b) is int and type(a) is Extent and is_late(a):
+                a.sizes[0].apart.add(b)
+
+
+def _is_apart(difference: Extent) -> bool:
+    """Whether it is that of a size and of a constant from which the size is kept apart."""
+    for size in difference.sizes:
+        factor = difference.terms.get((size,))
+        if size.apart and factor in (1, -1) and len(difference.terms) - (() in difference.terms) == 1:
+            return -difference.terms.get((), 0) * factor in size.apart
+    return False
 
 
 def _solved(difference: Extent) -> dict[Size, AnExtent] | None:

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from vlad.core.extents import AnExtent, Extent
+from vlad.core.extents import AnExtent, Extent, keep_apart
 from vlad.core.nodes import Variable
 from vlad.data.tensors import dtype_name, shape_text
 from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Boolean, Primitive, Role, String, Value
@@ -231,8 +231,17 @@ class Types:
         self._cells += 1
         cell = Cell(self._cells)
         for member in members:
+            self._keep_apart(cell, member)
             cell.members[member.head] = member
         return self._union_of(cell)
+
+    @staticmethod
+    def _keep_apart(cell: Cell, member: Type) -> None:
+        """Note that a tensor has another shape than the tensors among the members of a union."""
+        if is_tensor(member):
+            for other in cell.members.values():
+                if is_tensor(other) and len(other.of.shape) == len(member.of.shape):
+                    keep_apart(other.of.shape, member.of.shape)
 
     @property
     def zero_or_real(self) -> Type:
@@ -410,6 +419,7 @@ class Types:
             cell = found(cell)
         old = cell.members.get(member.head)
         if old is None:
+            self._keep_apart(cell, member)
             cell.members[member.head] = member
             self._notify(cell)
             return

@@ -460,7 +460,8 @@ class FunctionText:
                     short, unfit = f"{count} < {LEAST}", f"{length} > {MOST}L || !vlad_admits()"
                     tests = {SHORT_LENGTH: short, **tests, UNFIT_LENGTH: unfit}
                 for what, test in tests.items():
-                    failure = self.unit.failure(Fail(what, statement.span, Failure.LENGTH))
+                    about = Failure.LENGTH if what == OTHER_LENGTH else Failure.UNSUPPORTED
+                    failure = self.unit.failure(Fail(what, statement.span, about))
                     self.line(f"if ({test}) vlad_fail({failure});")
             case "step":
                 self.line(f"vlad_step({statement.operands[0]:.0f});")
