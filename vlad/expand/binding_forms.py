@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from vlad.core.nodes import Binding, Call, Constant, Rhs, Variable, WrittenName
 from vlad.data.values import NIL, UNSPECIFIED, symbol
-from vlad.expand.expander import Expander, made
+from vlad.expand.expander import Expander, made, tuple_pattern
 from vlad.expand.macros import fresh_mark, invalid
 from vlad.expand.normalize import Group, Out
 from vlad.expand.patterns import Patterns, invalid_parameter
@@ -38,6 +38,35 @@ def let(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     rhs = x.sequence(form.items[2:], inner, out, form, name)
     inner.leave()
     return rhs
+
+
+def let_values(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    return _let_values(x, form, "let", scope, out, name)
+
+
+def let_star_values(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    return _let_values(x, form, "let*", scope, out, name)
+
+
+def _let_values(x: Expander, form: Form, plain: str, scope: Scope, out: Out, name: str) -> Rhs:
+    """Several values are a tuple, as several operands are: so a `let` with patterns takes them apart."""
+    shape = f"({form.items[0]} (((NAME ...) VALUES) ...) BODY ...)"
+    if len(form.items) < 3:
+        raise invalid(form, shape)
+    pairs = [
+        Form((tuple_pattern(formals), value), None, formals.span)
+        for formals, value in _pairs(form, form.items[1], shape)
+    ]
+    bindings = Form(tuple(pairs), None, form.items[1].span)
+    return x.expression(made(plain, form.span, bindings, *form.items[2:]), scope, out, name)
+
+
+def receive(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    if len(form.items) < 4:
+        raise invalid(form, "(receive (NAME ...) VALUES BODY ...)")
+    _, formals, value, *body = form.items
+    bindings = Form((Form((tuple_pattern(formals), value), None, formals.span),), None, formals.span)
+    return x.expression(made("let", form.span, bindings, *body), scope, out, name)
 
 
 def _named_let(x: Expander, form: Form, name: Name, scope: Scope, out: Out) -> Rhs:

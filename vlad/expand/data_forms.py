@@ -136,6 +136,14 @@ def delay(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     return x.procedure(Form((), None, form.span), form.items[1:], scope, name, form)
 
 
+def delay_force(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    """The promise of what another promise gives, whose computation is a tail call: a chain of them needs constant space."""
+    if len(form.items) != 2:
+        raise invalid(form, "(delay-force PROMISE)")
+    called = Form((form.items[1],), None, form.span)
+    return x.procedure(Form((), None, form.span), (called,), scope, name, form)
+
+
 def cons_stream(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     if len(form.items) != 3:
         raise invalid(form, "(cons-stream FIRST REST)")

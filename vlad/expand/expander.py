@@ -11,7 +11,6 @@ but no C stack, so programs may nest as deeply as memory allows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from vlad.core.names import make_lambda
@@ -35,13 +34,14 @@ from vlad.expand.macros import (
     ExpandedSpan,
     Expansions,
     Macro,
+    fresh_mark,
     invalid,
     parse_rules,
     text_of,
     user_span,
 )
 from vlad.expand.normalize import Defined, Group, Out, Pending, arrange, as_atom, as_result, for_effect
-from vlad.expand.patterns import Patterns, ProcedureSpan
+from vlad.expand.patterns import Patterns, ProcedureSpan, names_in
 from vlad.expand.scope import Module, Scope, TopLevel, local_meaning
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral, datum
 
@@ -65,13 +65,26 @@ def made(keyword: str, span: Span, *items: Syntax) -> Form:
     return Form((_Core(symbol(keyword), span), *items), None, span)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """A part of a body: a definition, with the pending meaning of its name, or an expression."""
+def tuple_pattern(formals: Syntax) -> Syntax:
+    """The pattern of a parameter list: several parameters are those of a tuple."""
+    if not isinstance(formals, Form):
+        return formals
+    names = formals.items if formals.tail is None else (*formals.items, formals.tail)
+    if len(names) == 1:
+        return names[0]
+    return made("cons*", formals.span, *names)  # without any, the pattern of ()
 
-    name: Name | None
-    pending: Pending | None
-    value: Syntax
+
+class _Part:
+    """A part of a body: a definition, with the pending meaning of its name, or an expression. A plain class, as a dataclass costs
+    time when programs start."""
+
+    __slots__ = ("name", "pending", "value")
+
+    def __init__(self, name: Name | None, pending: Pending | None, value: Syntax) -> None:
+        self.name = name
+        self.pending = pending
+        self.value = value
 
 
 class Expander:
@@ -332,9 +345,32 @@ class Expander:
             elif isinstance(form, Form) and meaning is define:
                 name, value = self.definition(form)
                 parts.append(self.pending(name, value, scope, group))
+            elif isinstance(form, Form) and meaning is define_values:
+                parts += self.values_parts(form, scope, group)
             else:
                 parts.append(_Part(None, None, form))
         return parts
+
+    def values_parts(self, form: Form, scope: Scope, group: Group) -> list[_Part]:
+        """The names of a define-values, and in front of them a hidden one for what they are parts of."""
+        names, pattern, value = self.values_definition(form)
+        whole = Name(symbol("values"), form.span, (fresh_mark(scope),))
+        parts = [self.pending(whole, value, scope, group)]
+        for name in names:
+            binding = Form((Form((pattern, whole), None, form.span),), None, form.span)
+            parts.append(self.pending(name, made("let", form.span, binding, name), scope, group))
+        return parts
+
+    def values_definition(self, form: Form) -> tuple[list[Name], Syntax, Syntax]:
+        """The names that a define-values defines, their pattern, and the expression."""
+        shape = "(define-values (NAME ...) VALUES)"
+        if len(form.items) != 3 or form.tail is not None:
+            raise invalid(form, shape)
+        pattern = tuple_pattern(form.items[1])
+        names = names_in(pattern)
+        if not names:
+            raise invalid(form, shape)
+        return names, pattern, form.items[2]
 
     def pending(self, name: Name, value: Syntax, scope: Scope, group: Group) -> _Part:
         pending = Pending(Variable(WrittenName(name.symbol.name)), group)
@@ -436,6 +472,11 @@ def begin(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
 
 def define(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     x.definition(form)
+    raise invalid(form, "a definition stands at top level or in a body, not where a value is needed")
+
+
+def define_values(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    x.values_definition(form)
     raise invalid(form, "a definition stands at top level or in a body, not where a value is needed")
 
 

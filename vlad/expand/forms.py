@@ -4,8 +4,9 @@ In: one top-level form and its module.  Out: items for the session to execute, i
 variables. Called by the session.
 
 The meaning of a keyword is a function. Those functions are grouped by the purpose of their forms, in binding_forms.py,
-conditional_forms.py and data_forms.py: hardly any keyword is rewritten into others, nearly all become core directly. The
-expander, which they call for the parts of a form, comes before them and gets the table as an argument, so imports go one way.
+conditional_forms.py, match_forms.py and data_forms.py: hardly any keyword is rewritten into others, nearly all become core
+directly. The expander, which they call for the parts of a form, comes before them and gets the table as an argument, so imports
+go one way.
 
 A local name or a definition of the module shadows a keyword.
 """
@@ -15,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vlad.core.nodes import Body, Rhs
+from vlad.core.nodes import Binding, Body, GlobalReference, Rhs, Variable
 from vlad.data.errors import VladError
 from vlad.data.source import Span
-from vlad.data.values import String
-from vlad.expand import binding_forms, conditional_forms, data_forms
+from vlad.data.values import Global, String
+from vlad.expand import binding_forms, conditional_forms, data_forms, match_forms
 from vlad.expand.expander import (
     UNSPECIFIED_ATOM,
     Expander,
@@ -27,11 +28,13 @@ from vlad.expand.expander import (
     begin,
     define,
     define_syntax,
+    define_values,
     syntax_rules,
 )
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item
-from vlad.expand.macros import invalid
+from vlad.expand.macros import invalid, text_of
 from vlad.expand.normalize import Out, as_result, for_effect
+from vlad.expand.patterns import Patterns
 from vlad.expand.scope import Module, Scope
 from vlad.reader.parser import Form, Literal, Name, Syntax
 
@@ -85,6 +88,24 @@ def _top_define(x: Expander, form: Form, items: list[Item]) -> None:
             macros[text] = macro
         raise
     items.append(Definition(x.module.define(text), Body(tuple(out), result), form.span))
+
+
+def _top_define_values(x: Expander, form: Form, items: list[Item]) -> None:
+    """A cell that has no name holds the values, and each name is defined as a part of them."""
+    names, pattern, value = x.values_definition(form)
+    out: Out = []
+    result = as_result(x.expression(value, x.outside, out), out)
+    values = Global(text_of(form.items[1]))
+    items.append(Definition(values, Body(tuple(out), result), form.span))
+    for name in names:
+        text = name.symbol.name
+        refuse_keyword(text, name.span)
+        own: Out = [Binding(whole := Variable("values"), GlobalReference(values, form.span))]
+        inner = x.outside.inner()
+        Patterns(inner, x.module.primitives, pattern).bind(pattern, whole, own)
+        part = x.reference(name, x.meaning(name, inner))
+        inner.leave()
+        items.append(Definition(x.module.define(text), Body(tuple(own), as_result(part, own)), form.span))
 
 
 def _top_define_syntax(x: Expander, form: Form, items: list[Item]) -> None:
@@ -147,6 +168,7 @@ def _export(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
 
 _TOP_LEVEL: dict[Any, Callable[[Expander, Form, list[Item]], None]] = {
     define: _top_define,
+    define_values: _top_define_values,
     define_syntax: _top_define_syntax,
     _include: _top_include,
     _import: _top_import,
@@ -162,6 +184,11 @@ KEYWORDS: dict[str, KeywordFunction] = {
     "let*": binding_forms.let_star,
     "letrec": binding_forms.letrec,
     "letrec*": binding_forms.letrec,
+    "let-values": binding_forms.let_values,
+    "let*-values": binding_forms.let_star_values,
+    "receive": binding_forms.receive,
+    "case-lambda": match_forms.case_lambda,
+    "match": match_forms.match,
     "if": conditional_forms.if_,
     "and": conditional_forms.and_,
     "or": conditional_forms.or_,
@@ -176,11 +203,13 @@ KEYWORDS: dict[str, KeywordFunction] = {
     "unquote-splicing": data_forms.stray,
     "assert": conditional_forms.assert_,
     "delay": data_forms.delay,
+    "delay-force": data_forms.delay_force,
     "cons-stream": data_forms.cons_stream,
     "let-syntax": binding_forms.let_syntax,
     "letrec-syntax": binding_forms.letrec_syntax,
     "syntax-rules": syntax_rules,
     "define": define,
+    "define-values": define_values,
     "define-syntax": define_syntax,
     "include": _include,
     "import": _import,
@@ -189,7 +218,7 @@ KEYWORDS: dict[str, KeywordFunction] = {
     "cons*": data_forms.cons_star,
 }
 # these look like procedures, and may be defined
-PROCEDURE_KEYWORDS = frozenset(LIST_MAKERS.values())
+PROCEDURE_KEYWORDS = frozenset((*LIST_MAKERS.values(), "match", "receive"))
 
 
 def refuse_keyword(name: str, span: Span | None = None) -> None:

@@ -25,6 +25,19 @@ def invalid_parameter(syntax: Syntax, hint: str = SHAPES) -> VladError:
     return VladError("invalid-parameter", f"Invalid parameter: {text_of(syntax)}", syntax.span, hint=hint)
 
 
+def names_in(pattern: Syntax) -> list[Name]:
+    """The names that a pattern binds."""
+    if isinstance(pattern, Name):
+        return [pattern]
+    if not isinstance(pattern, Form) or not isinstance(pattern.items[0], Name):
+        return []
+    return (
+        []
+        if pattern.items[0].symbol.name == "quote"
+        else [n for part in pattern.items[1:] for n in names_in(part)]
+    )
+
+
 class ProcedureSpan(Span):
     """The extent of a procedure, or of its parameter list, with its name ('' for none) and its parameters as
     written, for errors.

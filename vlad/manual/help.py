@@ -79,7 +79,8 @@ ROOMS: dict[ModuleType, str] = {
     files: "Files of numbers",
     control: "Input, output, errors",
 }
-_FILES = "prelude streams calculus optimize optimizers linear-algebra tensors matrix-functions nn data differential-equations"
+_FILES = """prelude lists texts streams calculus optimize optimizers linear-algebra tensors matrix-functions nn data
+differential-equations"""
 LIBRARY = _FILES.split()
 ALIASES = {"J": "*j"}
 _DEFINITION = re.compile(r"\(define \(*([^\s()]+)")

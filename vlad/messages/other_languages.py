@@ -15,9 +15,7 @@ import re
 CONTINUATIONS = "there are no continuations: a loop ends where it does not call itself; `find`, `any` and `take-while` end early"
 ERRORS = "an error ends the evaluation; programs in Python catch it, as a `vlad.VladError`"
 FILES = "`load-tensor` and `load-csv` read data, `save-tensor` writes it, `(read-real)` reads a number that is typed"
-FORMAT = (
-    "`(display x)` prints one value, `(newline)` ends a line; `string-append` and `number->string` make texts"
-)
+FORMAT = '`(display x)` prints one value, `(newline)` ends a line; `(format "~a ~a" x y)` makes a text'
 FUNCTIONS = "write `(lambda (PARAMETER ...) BODY)`"
 JIT = "what runs often is compiled automatically; in Python, `vlad.compile` does so at once"
 LOOPS = "a loop is a named `let` or a `do`; `map`, `for-each`, `filter` and `fold` go over a list, `(build-list n f)` makes one"
@@ -28,9 +26,7 @@ PURE = "no value ever changes: bind a new name with `let`, or hand the new value
 RANDOM = "random numbers come from a key: `(uniform (random-key 1) 3)` makes three, `normal` and `random-integer` others"
 RECORDS = "there are no records: a list or a pair holds the fields, and a parameter such as `(list a b)` takes them apart"
 SETS = "there are no sets: a list, with `member` and `delete-duplicates`"
-SEVERAL = (
-    "write `(let (((cons a b) VALUE)) BODY)`, where VALUE returns `(cons a b)`, or `(list a b)` on both sides"
-)
+SEVERAL = "write `(receive (a b) VALUE BODY)`, where VALUE returns `(values a b)`, which is the same as `(cons a b)`"
 STREAMS = "streams are made by `cons-stream` and `stream-iterate`, and read by `stream-car`, `stream-cdr`, `stream-take`"
 TABLES = "a table is a list of pairs: `(cdr (assoc KEY TABLE))` finds, `(cons (cons KEY VALUE) TABLE)` adds"
 TESTS = "write `(assert TEST)`, or `(assert (close? x y 1e-9))` for what is rounded"
@@ -111,7 +107,6 @@ WORDS: dict[str, str] = {
     "sqr": "write `square`",
     "str": "write `number->string` or `symbol->string`",
     "then": "write `(if TEST THEN ELSE)`, without a word between",
-    "values": "write `(cons a b)` or `(list a b)`, which a parameter of the same shape takes apart",
     "var": "write `(define NAME VALUE)`, or `(let ((NAME VALUE)) BODY)` for a local name; or `(variance t)`",
     "vmap": "operations of tensors go over all axes in front; `map` goes over a list, `map-tensor` over entries",
     "||": "write `(or a b)`",
@@ -137,7 +132,7 @@ SHARED: tuple[tuple[str, str], ...] = (
         "write `(define (NAME PARAMETER ...) BODY)`",
         "def defn defn- defun fun letfn named-lambda define-integrable func",
     ),
-    (FUNCTIONS, "fn function λ \\ thunk cut cute case-lambda funcall labels flet"),
+    (FUNCTIONS, "fn function λ \\ thunk cut cute funcall labels flet"),
     ("write `(letrec ((NAME VALUE) ...) BODY)`, or `define` inside the body", "rec declare"),
     ("call it: `(f x)`", "invoke send trampoline"),
     (
@@ -145,7 +140,7 @@ SHARED: tuple[tuple[str, str], ...] = (
         "print println prn pr princ prin1 displayln writeln puts echo putStrLn show write-shared "
         "write-simple write-line pretty-print pp pprint debug_print",
     ),
-    (FORMAT, "format printf fprintf eprintf sprintf fmt terpri pr-str"),
+    (FORMAT, "printf fprintf eprintf sprintf fmt terpri pr-str"),
     ("write `(display x)`", "write-char write-u8 write-bytevector flush-output flush-output-port"),
     (
         "write `(write x)`, or `vlad show`; at a prompt `,help` lists the commands that describe values",
@@ -177,7 +172,7 @@ SHARED: tuple[tuple[str, str], ...] = (
         "make-cell rplaca rplacd rotatef update! update-in",
     ),
     (
-        "no value ever changes: what is known without a change is handed over as an argument",
+        "there are no dynamic bindings: hand the value over as an argument, or bind it with `let` around a local definition",
         "make-parameter parameterize parameter binding",
     ),
     (
@@ -206,16 +201,14 @@ SHARED: tuple[tuple[str, str], ...] = (
     ("write `(list-index test l)`", "position index index-of position-if"),
     ("write `(member x l)`", "contains? elem in includes? include? includes"),
     ("write `(map-indexed f l)`", "map-with-index each-with-index"),
-    ("write `(take-while test l)`", "takef span takeWhile"),
-    ("write `(drop-while test l)`", "dropf dropWhile find-tail"),
+    ("write `(take-while test l)`", "takef takeWhile"),
+    ("write `(drop-while test l)`", "dropf dropWhile"),
     ("write `(take l k)`", "list-head sublist subvec"),
     ("write `(drop l k)`", "nthcdr nthrest"),
-    ("write `(reverse (take (reverse l) k))`", "take-right"),
     (
-        "write `(reverse (drop (reverse l) k))`; `(reverse (cdr (reverse l)))` leaves out the last",
-        "drop-right butlast except-last-pair init",
+        "write `(drop-right l 1)`",
+        "butlast except-last-pair init",
     ),
-    ("write `(cons (take l k) (drop l k))`", "split-at"),
     ("write `car` or `first`", "head fst peek hd"),
     ("write `cdr` or `rest`", "tail next tl"),
     ("write `(cdr p)`", "snd"),
@@ -223,10 +216,9 @@ SHARED: tuple[tuple[str, str], ...] = (
     ("write `(list (last l))`", "last-pair"),
     ("write `(cons b a)`", "xcons"),
     ("write `cons` or `append`", "conj insert into acons list-append extend vector-push"),
-    ("write `(build-list n f)`", "list-tabulate make-initialized-list build-string"),
+    ("write `(build-list n f)`", "make-initialized-list build-string"),
     ("write `(make-list n x)`", "replicate repeat"),
     ("write `(range start end)`", "inclusive-range enumFromTo xrange"),
-    ("write `(unfold stop? f next seed)`", "unfold-right"),
     ("write `(stream-iterate f x)`; a list ends", "circular-list cycle repeatedly lazy-seq lazy-cat"),
     (
         STREAMS,
@@ -235,7 +227,7 @@ SHARED: tuple[tuple[str, str], ...] = (
     ),
     (
         "write `(delay x)`, and `(force p)`",
-        "promise make-promise delay-force promise? eager realized? deliver future touch",
+        "promise promise? eager realized? deliver future touch",
     ),
     (
         "every procedure is computed anew; a value that is needed again is bound with `let`",
@@ -272,13 +264,12 @@ SHARED: tuple[tuple[str, str], ...] = (
     ("write `(if (not TEST) THEN ELSE)`, `(when (not TEST) ...)`, or `unless`", "if-not when-not"),
     ("write `(cond (TEST VALUE) ... (else VALUE))`", "elseif elsif else-if condp switch ifelse cond-expand"),
     (
-        "a parameter takes a structure apart, as in `(lambda ((list x y)) BODY)`; for tests there is `cond`",
-        "match match-let match-define match-lambda destructuring-bind of data type newtype",
+        "write `(match VALUE (PATTERN BODY) ...)`; a parameter may be a pattern, too: `(lambda ((list x y)) BODY)`",
+        "match-let match-define match-lambda destructuring-bind of data type newtype",
     ),
     (
         SEVERAL,
-        "call-with-values let-values let*-values define-values receive multiple-value-bind "
-        "multiple-value-list",
+        "multiple-value-bind multiple-value-list",
     ),
     (
         RECORDS,
@@ -434,20 +425,18 @@ SHARED: tuple[tuple[str, str], ...] = (
     ("write `(substring s start end)`", "subs str-slice slice-string string-take string-drop"),
     (
         "write `(string-search pattern text)`",
-        "string-index string-contains string-contains? string-search-forward string-search-all "
-        "string-prefix? string-suffix? startswith endswith str-contains starts-with? ends-with? regexp "
+        "string-contains string-contains? string-search-forward string-search-all "
+        "startswith endswith str-contains starts-with? ends-with? regexp "
         "regexp-match re-find",
     ),
     (
-        "`string->list` takes a string apart; `string-search` and `substring` cut it",
-        "string-split string-tokenize string-trim string-replace replace string-reverse string-count string-map "
-        "string-for-each string-fill! regexp-replace split-string strip",
+        "`string-split` and `string->list` take a string apart; `string-search` and `substring` cut it",
+        "string-tokenize string-trim string-replace replace string-fill! regexp-replace split-string strip",
     ),
     ("write `string-downcase`", "lower lowercase string-foldcase lower-case toLowerCase"),
     ("write `string-upcase`", "upper uppercase upper-case toUpperCase"),
     ("write `(string-null? s)`", "string-empty? blank?"),
-    ("write `string-pad-left`", "string-pad-right rjust ljust string-pad"),
-    ("write `(apply string-append l)`", "list->string"),
+    ("write `string-pad-left`, or `string-pad-right`", "rjust ljust string-pad"),
     (
         "write `(string<? a b)` with the operands in the order that is asked for, or `not` around it",
         "string>? string<=? string>=? symbol<?",

@@ -339,6 +339,12 @@ ROWS: list[Primitive] = [
     _effect("command-line-arguments", "nothing",
         "The arguments after the script's name.\n(command-line-arguments)  ⇒ (\"a\" \"b\")", _arguments, "null -> any",
             _abstract_on_nothing("command-line-arguments", _abstract_arguments)),
+    constant_row("write-to-string", "x",
+        "The text of x, as `write` prints it.\n(write-to-string '(1 \"a\"))  ⇒ \"(1 \\\"a\\\")\"",
+        lambda x: String(written(x)), "any -> string", abstract=lambda w, x: w.left_out("`write-to-string` is")),
+    constant_row("display-to-string", "x",
+        "The text of x, as `display` prints it.\n(display-to-string '(1 \"a\"))  ⇒ \"(1 a)\"",
+        lambda x: String(displayed(x)), "any -> string", abstract=lambda w, x: w.left_out("`display-to-string` is")),
     constant_row("argument-character", "i j", "A character of an argument of a standalone program: "
                  "-1 after the argument's end, -2 if there is no such argument.", lambda i, j: -2.0, "real real -> real",
                  c="vlad_argument_character({i}, {j})", hidden=True),
