@@ -64,13 +64,14 @@ class Type:
 class Cell:
     """The members of a union, by head. After unification `link` leads to the cell that represents this one."""
 
-    __slots__ = ("serial", "members", "link", "readers")  # serial 0: the characters of strings
+    __slots__ = ("serial", "members", "link", "readers", "callers")  # serial 0: the characters of strings
 
     def __init__(self, serial: int) -> None:
         self.serial = serial
         self.members: dict[Head, Type] = {}
         self.link: Cell | None = None
         self.readers: dict[Any, None] = {}  # the instances whose results depend on the members, in order
+        self.callers: dict[Any, None] = {}  # and those that call with a closure which is none of the members
 
 
 class Layout:
@@ -140,7 +141,7 @@ class TooLarge(Exception):
 
 
 class Types:
-    """All types of one analysis. `changed` collects the readers of cells that grew."""
+    """All types of one analysis. `changed` collects the readers of cells that grew, `calling` their callers."""
 
     def __init__(self) -> None:
         self._table: dict[Any, Type] = {}
@@ -152,6 +153,7 @@ class Types:
         self._cells = -1
         self._zero_or_real: Type | None = None
         self.changed: list[Any] = []
+        self.calling: set[Any] = set()
         self.folding = False  # does every closure that occurs inside itself become a cell's member?
         self._joining = 0
         # do tails of a list's elements count as further tails of the list? The analysis ends more often, with less precision
@@ -378,15 +380,21 @@ class Types:
             parts.append(part)
         return self.like(type_, tuple([self.canonical(part) for part in parts])) if parts else type_
 
-    def rolled(self, type_: Type) -> Type:
-        """A closure over a chain of closures of its own code becomes a link of that chain."""
+    def rolled(self, type_: Type, caller: Any = None) -> Type:
+        """A closure over a chain of closures of its own code becomes a link of that chain. `caller` is added to `calling` when
+        that may have changed."""
         type_ = self.canonical(type_)
         if type_.kind == "closure" and type_.of.role is not Role.TAG:
             for part in type_.parts:
                 part = self.canonical(part)
-                if part.kind == "union" and type_.head in found(part.of).members:
-                    self._absorb(found(part.of), type_)
+                if part.kind != "union":
+                    continue
+                cell = found(part.of)
+                if type_.head in cell.members:
+                    self._absorb(cell, type_)
                     return self.canonical(part)
+                if caller is not None:
+                    cell.callers[caller] = None
         return type_
 
     def or_zero(self, type_: Type) -> Type:
@@ -468,11 +476,13 @@ class Types:
         self._notify(a)
         self._notify(b)
         a.readers |= b.readers
+        a.callers |= b.callers
         for member in list(b.members.values()):
             self._absorb(found(a), self.canonical(member))
 
     def _notify(self, cell: Cell) -> None:
         self.changed += cell.readers
+        self.calling.update(cell.callers)
 
     # Queries.
 

@@ -89,11 +89,12 @@ BUILT = "a structure that the program itself builds is compiled"
 
 class Instance:
     """One code, or recursion, for one choice of types. `joins` has the types at the points where its paths meet, `called` the
-    instance that called it first, and the place."""
+    instance that called it first, and the place, `epoch` that of the types when it last began to run. `acts`: whether its code
+    itself may fail, has an effect, or calls what never returns."""
 
     __slots__ = (
         "callee", "fields", "operands", "result", "joins", "dependents", "growths", "active", "dirty", "ran", "serial",
-        "called",
+        "called", "epoch", "acts",
     )  # fmt: skip
 
     def __init__(
@@ -106,8 +107,9 @@ class Instance:
         self.joins: dict[Any, Type | None] = {}
         self.growths: dict[Any, int] = {}
         self.dependents: dict[Instance, None] = {}
-        self.active = self.dirty = self.ran = False
+        self.active = self.dirty = self.ran = self.acts = False
         self.serial = serial
+        self.epoch = -1
         self.called: tuple[Instance, Span | None] | None = None  # first by this instance, at this place
 
     @property
@@ -193,6 +195,10 @@ class AbstractInterpreter:
     ) -> Result:
         """A call of an instance."""
         raise NotImplementedError
+
+    def loops_through(self, callee: Callee) -> bool:
+        """Whether a code is recursive."""
+        return callee in self.looping
 
     def tail_result(self, value: Known) -> Result:
         """The value of a body in tail position."""
@@ -683,7 +689,7 @@ class AbstractInterpreter:
         if type_.kind == "union":
             members = self.types.members(type_, self.instance)
             ways = len(members) if all(is_tensor(member) for member in members) else 0
-        if not 1 < ways <= most:
+        if not 1 < ways <= most or self.loops_through(code):
             return self._by_shapes(code, fields, operands, tail, at + 1, most)
         key, span = self.key, self.span
 
@@ -774,7 +780,7 @@ class AbstractInterpreter:
 
     def length_of_number(self, number: Known) -> AnExtent | None:
         """The length that a number gives, likewise; None if the lengths that numbers give must be known."""
-        if self.sizes is None or not self.sizes.of_numbers or self.instance.callee in self.looping:
+        if self.sizes is None or not self.sizes.of_numbers or self.loops_through(self.instance.callee):
             return None
         return self.length_of_list(number)
 

@@ -22,6 +22,7 @@ from vlad.compile.analysis.abstract_interpreter import (
     locate,
 )
 from vlad.compile.analysis.strategy import Strategy
+from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import CALL, GROWING, TO_BOUND, Unbounded, UnknownGlobal, Unsettled
 from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Kernel, Routine
@@ -98,6 +99,7 @@ class Analysis(AbstractInterpreter):
         self._variants: dict[Any, Variants] = {}
         self._calls_back: dict[Any, list[Instance]] = {}  # of a backpropagator and a tape
         self._dirty: list[Instance] = []
+        self._taken_for_loopless: dict[Callee, dict[Instance, None]] = {}
         self._runs = 0
 
     def follow_certain_calls(self, part: object) -> None:
@@ -111,17 +113,17 @@ class Analysis(AbstractInterpreter):
         root = self.find(callee, fields, operands)
         if not root.ran:
             self._settle(root)
-        while True:  # repeats over all reachable instances until nothing changes
-            epoch, before, looping = self.types.epoch, len(self.instances), len(self.looping)
+        while True:  # repeats over the reachable instances that may have seen another state of unions, until nothing changes
+            epoch, before = self.types.epoch, len(self.instances)
             for instance in list(self.instances):
-                if instance.ran:
+                if instance.ran and (instance.epoch != self.types.epoch or instance in self.types.calling):
                     self._run(instance)
             changed = bool(self._dirty)
             self._drain()
             if (
                 not changed
                 and (epoch, before) == (self.types.epoch, len(self.instances))
-                and looping == len(self.looping)
+                and not self.types.calling
             ):
                 return self.find(callee, fields, operands)
 
@@ -129,8 +131,9 @@ class Analysis(AbstractInterpreter):
 
     def find(self, callee: Callee, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance:
         types = self.types
-        fields = tuple([types.rolled(field) for field in fields])
-        operands = tuple([types.rolled(operand) for operand in operands])
+        caller = self.instance if self.instance.active else None
+        fields = tuple([types.rolled(field, caller) for field in fields])
+        operands = tuple([types.rolled(operand, caller) for operand in operands])
         if self._key_epoch != types.epoch:
             self._rekey()
         key = (callee, fields, operands)
@@ -351,6 +354,9 @@ class Analysis(AbstractInterpreter):
         self.types.largest = LARGEST + LARGER * len(self._active)
         self._opened[instance] = self._open
         instance.active = instance.ran = True
+        instance.acts = False
+        instance.epoch = self.types.epoch
+        self.types.calling.discard(instance)
         try:
             operands = [Known(operand) for operand in instance.operands]
             if type(instance.callee) is Code:
@@ -391,7 +397,21 @@ class Analysis(AbstractInterpreter):
             for instance in changed:
                 self._mark(instance)
 
+    def acting(self) -> set[Instance]:
+        """The instances whose calls do more than compute a result."""
+        found = {one for one in self.instances if one.acts or one.result is None}
+        work = list(found)
+        while work:
+            new = work.pop().dependents.keys() - found
+            found |= new
+            work += new
+        return found
+
     # Interpretation on types.
+
+    def fail(self, what: str, about: Failure = Failure.OTHER, name: str | None = None) -> Result:
+        self.instance.acts = True
+        return None
 
     def compute(self, row: Primitive, operands: Sequence[Known], result: Type) -> Known:
         return Known(result)
@@ -465,14 +485,22 @@ class Analysis(AbstractInterpreter):
         self, callee: Callee, fields: tuple[Known, ...], operands: Sequence[Known], tail: bool
     ) -> Result:
         caller = self.instance
-        if type(callee) is Code and self._active.get(callee):
+        if type(callee) is Code and callee not in self.looping and self._active.get(callee):
             self.looping.add(callee)
+            for reader in self._taken_for_loopless.get(callee, ()):
+                self._mark(reader)
         instance = self.find(callee, tuple([f.type for f in fields]), tuple([o.type for o in operands]))
         instance.dependents[caller] = None
         if not instance.ran:
             instance.called = caller, self.span
             self._settle(instance)
         return None if instance.result is None else Known(self.types.canonical(instance.result))
+
+    def loops_through(self, callee: Callee) -> bool:
+        if callee in self.looping:
+            return True
+        self._taken_for_loopless.setdefault(callee, {})[self.instance] = None
+        return False
 
     def relied_on(self, cell: Global) -> None:
         self.cells[cell] = cell.value
@@ -482,9 +510,11 @@ class Analysis(AbstractInterpreter):
             raise UnknownGlobal(f"`{cell.name}` is not known", self.span)
         self._readers.setdefault(cell, {})[self.instance] = None
         type_ = self.variables[cell]
+        self.instance.acts |= type_ is None
         return None if type_ is None else Known(self.types.canonical(type_))
 
     def define(self, cell: Global, value: Known) -> None:
+        self.instance.acts = True
         old = self.variables[cell]
         now = self.variables[cell] = self._grown(self.instance, cell, old, value)
         if old is None or now is not self.types.canonical(old):
@@ -499,4 +529,5 @@ class Analysis(AbstractInterpreter):
         result: Type | None = None,
         shape: tuple[int, ...] | None = None,
     ) -> Result:
+        self.instance.acts = True
         return self.unspecified if result is None else Known(result)

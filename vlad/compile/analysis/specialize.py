@@ -70,6 +70,7 @@ class Specializer(AbstractInterpreter):
         self.counting, self.sizes = analysis.counting, analysis.sizes
         self.layout = Representation(analysis.types)
         self.functions: dict[Instance, Function] = {}
+        self._acting = analysis.acting()
         self._waiting: list[Instance] = []
         self._statics: dict[tuple[int | str, Type], Leaf] = {}
         self._kept: list[Value] = []  # so that an id in `_statics` stays unique
@@ -280,6 +281,9 @@ class Specializer(AbstractInterpreter):
             callee, tuple([field.type for field in fields]), tuple([operand.type for operand in operands])
         )
         assert instance.ran, f"a call the analysis has not seen: {instance}"
+        if instance.result is not None and self._is_known(instance, instance.result):
+            value = Known(self.types.canonical(instance.result))
+            return self.tail_result(value) if tail else value
         function = self.function(instance)
         leaves: list[Leaf] = []
         for known, type_ in zip((*fields, *operands), (*instance.fields, *instance.operands), strict=True):
@@ -297,6 +301,10 @@ class Specializer(AbstractInterpreter):
         self.block.statements.append(Invoke(slots, function, tuple(leaves), self.span))
         value = Known(type_, slots)
         return self.tail_result(value) if tail else value
+
+    def _is_known(self, instance: Instance, result: Type) -> bool:
+        """Whether the type of a call's result says all about it, so that no code is made for the call."""
+        return not (instance in self._acting or self.counting or self.layout.kinds(result))
 
     def tail_result(self, value: Known) -> Result:
         assert self.instance.result is not None
