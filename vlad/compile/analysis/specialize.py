@@ -61,7 +61,8 @@ UNSOLVED = "A variable is used before it is defined"
 
 
 class Specializer(AbstractInterpreter):
-    def __init__(self, analysis: Analysis) -> None:
+    def __init__(self, analysis: Analysis, drops_known: bool = False) -> None:
+        """`drops_known`: calls whose results are known have no functions. (`vlad check` shows all calls of a program.)"""
         super().__init__(analysis.machine, analysis.types)
         self.analysis = analysis
         self._values, self.longest_known = analysis._values, analysis.longest_known
@@ -70,7 +71,9 @@ class Specializer(AbstractInterpreter):
         self.counting, self.sizes = analysis.counting, analysis.sizes
         self.layout = Representation(analysis.types)
         self.functions: dict[Instance, Function] = {}
-        self._acting = analysis.acting()
+        self._acting = (
+            analysis.acting() if drops_known else None
+        )  # calls of the others need no function if their results are known
         self._waiting: list[Instance] = []
         self._statics: dict[tuple[int | str, Type], Leaf] = {}
         self._kept: list[Value] = []  # so that an id in `_statics` stays unique
@@ -304,7 +307,8 @@ class Specializer(AbstractInterpreter):
 
     def _is_known(self, instance: Instance, result: Type) -> bool:
         """Whether the type of a call's result says all about it, so that no code is made for the call."""
-        return not (instance in self._acting or self.counting or self.layout.kinds(result))
+        acts = self._acting is None or instance in self._acting or self.counting
+        return not acts and not self.layout.kinds(result)
 
     def tail_result(self, value: Known) -> Result:
         assert self.instance.result is not None

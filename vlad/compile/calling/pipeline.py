@@ -145,7 +145,7 @@ class Unit:
             sizes = self.sizes
             if fixed := sizes_in_unions(analysis.types, root.operands):
                 raise Resized({size: size.now for size in fixed})
-            specializer = Specializer(analysis)
+            specializer = Specializer(analysis, drops_known=True)
             on_gpu = analysis.machine.device == "cuda" and analysis.types.has_tensors
             program = specializer.entry(root, environment)
             if analysis.strategy.unroll and size(program) > MOST_UNROLLED_STATEMENTS:
