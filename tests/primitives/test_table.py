@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from amounts import drawn
 
-from vlad.ad.rules import MULTIPLIED, Rule, steps_of
+from vlad.ad.rules import LEVEL, MULTIPLIED, Rule, steps_of
 from vlad.data.errors import VladError
 from vlad.data.values import FALSE, NIL, TRUE, ZERO, Deferred, Primitive, String, Value, symbol
 from vlad.primitives.data import ROWS as DATA
@@ -122,9 +122,10 @@ def test_derivatives_are_written_in_rows_of_the_table(row: Primitive) -> None:
         for text in steps_of(partial):
             Rule(text, (*row.operands, "r", MULTIPLIED), TABLE)
     if row.partials is None:
-        Rule(row.forward, (*row.operands, *tangents, "r"), TABLE)
+        level = (LEVEL,) if row.state else ()
+        Rule(row.forward, (*row.operands, *tangents, "r", *level), TABLE)
         for text in (row.reverse or {}).values():
-            Rule(text, (*row.operands, "r", "s", *["~" + name for name in row.operands]), TABLE)
+            Rule(text, (*row.operands, "r", "s", *level, *["~" + name for name in row.operands]), TABLE)
     if row.unary:
         Rule(row.unary, ("x",), TABLE)
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vlad.ad.rules import KNOWN_ZERO, Basis, Builder, Rules
+from vlad.ad.rules import KNOWN_ZERO, LEVEL, Basis, Builder, Rules
 from vlad.core.nodes import (
     Apply,
     Atom,
     Binding,
     Body,
     Call,
+    Constant,
     DerivedName,
     Field,
     If,
@@ -41,9 +42,10 @@ def forward_entry(
     owner: Lambda,
     basis: Basis,
     rules: Rules,
+    level: int | None,
 ) -> Lambda:
     """The forward entry of a lambda; the arguments are those of `reverse.tail_entry`."""
-    transform = _Forward(basis, rules)
+    transform = _Forward(basis, rules, level)
     own, argument = Variable("self.tangent"), Variable("argument.tangent")
     builder = Builder()
     tangents: Tangents = {member: own for member, _ in group}
@@ -56,9 +58,11 @@ def forward_entry(
 
 
 class _Forward:
-    def __init__(self, basis: Basis, rules: Rules) -> None:
+    def __init__(self, basis: Basis, rules: Rules, level: int | None) -> None:
         self.basis = basis
         self.rules = rules
+        self.has_cells = level is not None  # a call without tangents may read some from a cell
+        self.level = Constant(float(level or 0))
 
     def destructure(
         self,
@@ -114,8 +118,9 @@ class _Forward:
                 tangents |= {member: record for member, _ in binding.members}
             return
         rhs, variable = binding.rhs, binding.variable
-        if type(rhs) is Call and any(
-            type(a) is Variable and a in tangents for a in (rhs.operator, *rhs.operands)
+        if type(rhs) is Call and (
+            self.has_cells
+            or any(type(a) is Variable and a in tangents for a in (rhs.operator, *rhs.operands))
         ):
             self._take_result(builder, self._call(builder, rhs, tangents), variable, tangents)
         elif type(rhs) is If:
@@ -146,10 +151,9 @@ class _Forward:
                     for name, operand in zip(rhs.primitive.operands, rhs.operands, strict=True)
                     if type(operand) is Variable and operand in tangents
                 }
-                if present:
-                    return self.rules.tangent(
-                        builder, rhs.primitive, actual | {"r": variable} | present, rhs.span
-                    )
+                if present or rhs.primitive.state:
+                    actual |= {"r": variable, LEVEL: self.level}
+                    return self.rules.tangent(builder, rhs.primitive, actual | present, rhs.span)
             case Lambda():
                 return self._record(builder, rhs, rhs.free, tangents, rhs.span)
             case Record():

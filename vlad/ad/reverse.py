@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from vlad.ad.rules import KNOWN_ZERO, Basis, Builder, Rules
+from vlad.ad.rules import KNOWN_ZERO, LEVEL, Basis, Builder, Rules
 from vlad.core.names import free_in_body, make_lambda
 from vlad.core.nodes import (
     RESULT,
@@ -28,6 +28,7 @@ from vlad.core.nodes import (
     Binding,
     Body,
     Call,
+    Constant,
     DerivedName,
     Field,
     If,
@@ -42,6 +43,9 @@ from vlad.data.source import Span
 # A branch in tail position copies the reverse part of the preceding steps into each of its leaves, so that an
 # iteration of a loop allocates one closure. Beyond this many steps the part becomes a procedure of its own.
 COPIED_STEPS = 12
+
+# A backpropagator runs in a level of its own, which is begun for it.
+INNERMOST = Constant(0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,9 +104,11 @@ def tail_entry(
     owner: Lambda,
     basis: Basis,
     rules: Rules,
+    level: int | None,
 ) -> Lambda:
     """The tail entry of a lambda. `environment` and `group` are those of its closures; `owner` is the untransformed lambda
-    that owns the records of its environment sensitivities.
+    that owns the records of its environment sensitivities. `level`: in how many levels of differentiation, each with shadows
+    of cells, the lambda runs; None if there are no cells.
     """
     kappa = Variable("k")
 
@@ -116,7 +122,7 @@ def tail_entry(
         arguments = tuple([sensitivities.or_zero(v) for v in lambda_.parameters])
         return Call(kappa, (own, *arguments), lambda_.span)
 
-    body = _Reverse(basis, rules, lambda_.name).transform(lambda_.body, [], finish)
+    body = _Reverse(basis, rules, lambda_.name, level is not None).transform(lambda_.body, [], finish)
     return replace(lambda_, parameters=(kappa, *lambda_.parameters), body=body, free=environment)
 
 
@@ -137,10 +143,11 @@ def spread(
 
 
 class _Reverse:
-    def __init__(self, basis: Basis, rules: Rules, name: str) -> None:
+    def __init__(self, basis: Basis, rules: Rules, name: str, has_cells: bool) -> None:
         self.basis = basis
         self.rules = rules
         self.name = name
+        self.has_cells = has_cells  # a call whose result has no sensitivity may have changed one
         self.shapes: dict[tuple[Variable, str], Atom] = {}
 
     def transform(self, body: Body, steps: list[Step], finish: Finish) -> Body:
@@ -265,19 +272,22 @@ class _Reverse:
                 sensitivity = to.get(step.variable)
                 if sensitivity is not None:
                     self._reverse_binding(to, step, sensitivity)
+                elif type(step.rhs) is Apply and step.rhs.primitive.state:
+                    self._reverse_binding(to, step, KNOWN_ZERO)
 
     def _reverse_binding(self, to: Sensitivities, binding: Binding, sensitivity: Atom) -> None:
         match binding.rhs:
             case Apply() as rhs:
                 operands = dict(zip(rhs.primitive.operands, rhs.operands, strict=True))
                 actual: dict[str, Atom] = {**operands, "r": binding.variable, "s": sensitivity}
+                actual[LEVEL] = INNERMOST
                 for name in rhs.primitive.operands:
                     shape = self.shapes.get((binding.variable, "~" + name))
                     if shape is not None:
                         actual["~" + name] = shape
                 for name in rhs.primitive.reverse or rhs.primitive.operands:  # in the order of the rules
                     operand = operands[name]
-                    if type(operand) is Variable:
+                    if type(operand) is Variable or rhs.primitive.state:
                         rule = self.rules.sensitivity
                         to.add(operand, rule(to.builder, rhs.primitive, name, actual, rhs.span), rhs.span)
             case Lambda() as rhs:
@@ -305,8 +315,9 @@ class _Reverse:
 
     def _reverse_call(self, to: Sensitivities, step: Called) -> None:
         sensitivity = to.get(step.variable)
-        if sensitivity is None:
+        if sensitivity is None and not self.has_cells:
             return
+        sensitivity = sensitivity or KNOWN_ZERO
         both = to.builder.bind(Call(step.back, (sensitivity,), step.span), "both")
         if type(step.operator) is Variable:
             to.add(step.operator, to.builder.apply("target", self.basis.car, both, span=step.span), step.span)
@@ -324,6 +335,7 @@ class _Reverse:
 
     def _reverse_branch(self, to: Sensitivities, step: Branched) -> None:
         sensitivity = to.get(step.variable)
-        if sensitivity is not None and step.live:
-            packed = to.builder.bind(Call(step.back, (sensitivity,), step.span), "parts")
-            self._add_tuple(to, step.live, packed, step.span)
+        if self.has_cells or (sensitivity is not None and step.live):
+            packed = to.builder.bind(Call(step.back, (sensitivity or KNOWN_ZERO,), step.span), "parts")
+            if step.live:
+                self._add_tuple(to, step.live, packed, step.span)

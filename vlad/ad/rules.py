@@ -32,6 +32,7 @@ from vlad.data.values import ZERO, Primitive, Value
 KNOWN_ZERO = Constant(ZERO)
 UNITS = (("1",), ("-1",), ("zero",))  # partials that need no multiplication
 MULTIPLIED = "t"  # in texts of partials: the tangent or sensitivity to multiply
+LEVEL = "level"  # in texts of rows that read or change cells: where the shadows of this level are
 
 
 class Basis:
@@ -141,7 +142,7 @@ class Rules:
         if rule is None:
             names = (*row.operands, "r", "s", *[mark + name for mark in "d~" for name in row.operands])
             if not row.rows:  # an operand of a user's row may have that name
-                names = (*names, MULTIPLIED)
+                names = (*names, MULTIPLIED, LEVEL)
             known = {**self.basis.table, **row.rows} if row.rows else self.basis.table
             rule = self._rules[key] = Rule(text, names, known)
         return rule

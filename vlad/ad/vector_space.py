@@ -1,8 +1,8 @@
 """zero, plus, completion and conformance, over the structure of values (Pearlmutter & Siskind 2008, section 4).
 
 Called by the rows of primitives/transforms.py and by emitted code. All functions take bare values: reals, pairs, closures (and
-with them AD values, which are closures); the tangent space of any other value is a point, and the value itself
-is its own zero.
+with them AD values, which are closures), cells; the tangent space of any other value is a point, and the value itself
+is its own zero. The tangent of a cell is a cell.
 
 Structures are deferred: the zero of a list costs O(1), and another O(1) for each access; likewise a sum of
 sensitivities. Sharing is preserved: a part that occurs twice in a value is one part of its zero. This keeps the cost of
@@ -16,10 +16,25 @@ from weakref import ref
 
 from vlad.data.errors import VladError
 from vlad.data.tensors import Tensor, added, as_kind_of, kind_name, same_numbers, shape_text, zeros_like
-from vlad.data.values import ZERO, Boolean, Code, Deferred, Role, String, Symbol, Value, is_procedure, look
+from vlad.data.values import (
+    ZERO,
+    Boolean,
+    Code,
+    Deferred,
+    Reference,
+    Role,
+    String,
+    Symbol,
+    Value,
+    is_procedure,
+    look,
+)
 from vlad.data.write import written
 
 Memo = dict[object, Any]
+Shadows = dict[
+    Reference, Reference
+]  # of one level of differentiation: cells with the tangents or sensitivities of their contents
 NUMBER_TYPES = (float, Tensor)
 MOST_SEARCHED = 1000  # parts, for a hint
 LONGEST_SHOWN = 60  # characters of a value, in a hint
@@ -74,6 +89,8 @@ def _zero(value: Value, is_known: bool, memo: Memo | None) -> Value:
         return ZERO if is_known else 0.0
     if type(value) is Tensor:
         return ZERO if is_known else zeros_like(value) if value.is_real else value
+    if type(value) is Reference:
+        return ZERO if is_known else _zero_cell(value, {} if memo is None else memo)
     if not is_structure(value):
         return value
     if type(value) is Deferred and value.zero_of is not None and not is_known:
@@ -94,6 +111,16 @@ def _zero(value: Value, is_known: bool, memo: Memo | None) -> Value:
         # as cycles are not collected during an evaluation
         memo[id(value)] = (ref(result), value)
     return result
+
+
+def _zero_cell(cell: Reference, memo: Memo) -> Reference:
+    """One for each cell, which may hold itself."""
+    known = memo.get(("cell", cell))
+    if known is None:
+        known = memo["cell", cell] = Reference(ZERO)
+        known.content = _zero(cell.content, False, memo)
+    zero_cell: Reference = known
+    return zero_cell
 
 
 # Sensitivities of short paths into a structure are added at once; the sum of longer ones is deferred, so that adding costs
@@ -142,6 +169,8 @@ def _later(a: Value, b: Value) -> Value:
         return Deferred(lambda: _sum_parts(a, b), (a, b))
     if type(a) is Tensor and type(b) is Tensor and a.shape == b.shape:
         return added(a, b)
+    if type(a) is Reference and type(b) is Reference:
+        return Reference(_later(a.content, b.content))
     if type(a) in NUMBER_TYPES or type(b) in NUMBER_TYPES or is_structure(a) or is_structure(b):
         raise nonconforming("plus", a, b)
     return a
@@ -159,14 +188,14 @@ def _sum_parts(a: Value, b: Value) -> tuple[Value, ...]:
     return rebuilt(head_of(a), total, a)
 
 
-def complete(primal: Value, sensitivity: Value) -> Value:
+def complete(primal: Value, sensitivity: Value, shadows: Shadows | None = None) -> Value:
     """A sensitivity (or tangent) in the full shape of its primal: known zeros become zeros, `()` and other points themselves; a
-    tensor gets the kind of its primal.
+    tensor gets the kind of its primal. Those of cells are in `shadows`, if given, otherwise in the sensitivity.
     """
-    return _complete(primal, sensitivity, None)
+    return _complete(primal, sensitivity, None, shadows)
 
 
-def _complete(primal: Value, sensitivity: Value, memo: Memo | None) -> Value:
+def _complete(primal: Value, sensitivity: Value, memo: Memo | None, shadows: Shadows | None) -> Value:
     if type(primal) is float:
         if type(sensitivity) is float:
             return sensitivity
@@ -175,11 +204,13 @@ def _complete(primal: Value, sensitivity: Value, memo: Memo | None) -> Value:
         raise nonconforming("plus", primal, sensitivity)
     if type(primal) is Tensor:
         return _complete_tensor(primal, sensitivity)
+    if type(primal) is Reference:
+        return _complete_cell(primal, sensitivity, {} if memo is None else memo, shadows)
     if not is_structure(primal):
         return primal
-    if sensitivity is ZERO:
+    if sensitivity is ZERO and not shadows:
         return _zero(primal, False, None)
-    if not is_structure(sensitivity):
+    if sensitivity is not ZERO and not is_structure(sensitivity):
         raise nonconforming("plus", primal, sensitivity)
     key = (id(primal), id(sensitivity))
     if memo is not None and key in memo:
@@ -190,9 +221,11 @@ def _complete(primal: Value, sensitivity: Value, memo: Memo | None) -> Value:
 
     def parts() -> tuple[Value, ...]:
         x, s = look(primal), look(sensitivity)
+        if s is ZERO:
+            return rebuilt(head_of(x), [_complete(part, ZERO, shared, shadows) for part in parts_of(x)], x)
         if len(x) != len(s):
             raise nonconforming("plus", x, s)
-        completed = [_complete(p, q, shared) for p, q in zip(parts_of(x), parts_of(s), strict=True)]
+        completed = [_complete(p, q, shared, shadows) for p, q in zip(parts_of(x), parts_of(s), strict=True)]
         return rebuilt(head_of(x), completed, x)
 
     result = Deferred(parts, (primal, sensitivity))
@@ -203,6 +236,42 @@ def _complete(primal: Value, sensitivity: Value, memo: Memo | None) -> Value:
             sensitivity,
         )  # keeps these alive, so that their ids stay unique; not the result
     return result
+
+
+def _complete_cell(primal: Reference, sensitivity: Value, memo: Memo, shadows: Shadows | None) -> Value:
+    """The cell's shadow itself, so that what outer levels know of it holds, with its content completed in place."""
+    if shadows is not None:
+        shadow = shadows.get(primal)
+        if shadow is None:
+            shadow = shadows[primal] = Reference(ZERO)
+    elif sensitivity is ZERO:
+        return _zero_cell(primal, memo)
+    elif type(sensitivity) is Reference:
+        shadow = sensitivity
+    else:
+        raise nonconforming("plus", primal, sensitivity)
+    if ("shadow", shadow) not in memo:
+        memo["shadow", shadow] = True
+        shadow.content = _complete(primal.content, shadow.content, memo, shadows)
+    return shadow
+
+
+def note_shadows(shadows: Shadows, primal: Value, tangent: Value, copied: bool) -> None:
+    """Add the cells of a value to the shadows: each with the cell that is its tangent, or with a copy of that."""
+    work, seen = [(primal, tangent)], set()
+    while work:
+        x, t = work.pop()
+        if t is ZERO or (id(x), id(t)) in seen:
+            continue
+        if type(x) is Reference and type(t) is Reference:
+            if x not in shadows:
+                shadows[x] = Reference(t.content) if copied else t
+                work.append((x.content, t.content))
+        elif is_structure(x) and is_structure(t):
+            seen.add((id(x), id(t)))
+            p, q = look(x), look(t)
+            if len(p) == len(q):
+                work += zip(parts_of(p), parts_of(q), strict=True)
 
 
 def _complete_tensor(primal: Tensor, sensitivity: Value) -> Value:
@@ -317,6 +386,12 @@ def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
         if type(primal) is Tensor:
             memo[POINTS] = ZERO
             return type(tangent) is Tensor and same_numbers(primal, tangent)
+        if type(primal) is Reference and type(tangent) is Reference:
+            if (primal, tangent) in memo:
+                return True
+            memo[primal, tangent] = True
+            primal, tangent = primal.content, tangent.content
+            continue
         if not is_structure(primal) or not is_structure(tangent):
             return _is_same_point(primal, tangent)
         if type(tangent) is Deferred and tangent.zero_of is primal:

@@ -45,6 +45,13 @@ class Evaluator(Protocol):
         """The words behind the script's name, as a list of strings; the same object each time."""
 
     @property
+    def uses_cells(self) -> bool:
+        """May programs use cells?"""
+
+    shadows: tuple[dict[Any, Any], Any] | None
+    """The shadows of cells of the innermost level of differentiation, and the levels around it."""
+
+    @property
     def watch(self) -> OutputRoom:
         """The limits of the evaluation that runs."""
 

@@ -13,12 +13,13 @@ Representation. Speed and memory of the evaluator follow from these choices:
     symbol, string       Symbol, String
     tensor               tensors.Tensor
     host object          Opaque
+    mutable cell         Reference
     known zero           ZERO, the sensitivity or tangent of anything to which nothing contributed
     not yet computed     Deferred: the zero of a structure, a sum of two; becomes a tuple on first access
 
 Python builds a tuple and takes it apart by single instructions: 18 ns and 56 bytes a pair, where a
-class with slots costs four times as much (measured, 3.11). Values are immutable and acyclic; a recursive procedure finds
-itself through its code, never through its environment, so reference counts free everything.
+class with slots costs four times as much (measured, 3.11). Values are immutable and acyclic, but for
+cells; a recursive procedure finds itself through its code, never through its environment, so reference counts free everything.
 
 The file is long because it states every kind of value, with the cost of its representation.
 """
@@ -192,6 +193,20 @@ class Opaque:
 
     def __repr__(self) -> str:
         return f"#<host {type(self.object).__name__}>"
+
+
+class Reference:
+    """A mutable cell, made by `ref`; compared by identity. It is the one value that changes. Its tangent or sensitivity is a cell
+    that holds that of its content.
+    """
+
+    __slots__ = ("content", "__weakref__")
+
+    def __init__(self, content: Value) -> None:
+        self.content = content
+
+    def __repr__(self) -> str:
+        return "#<ref>"
 
 
 _wrappers: WeakValueDictionary[int, Opaque] = WeakValueDictionary()  # by the id of the wrapped object
@@ -474,6 +489,8 @@ class Primitive:
     variadic    "left" folds more operands from the left, "chain" compares neighbours; `unary` is then the text of a
                 call on x alone and `nullary` the value of a call on nothing
     effect      True: may not be dropped, repeated or moved
+    state       True: it reads or changes a cell. Its derivatives do the same to a cell's shadow (`level` in their texts is the
+                place of the level's shadows), so they stand in the transformed code whatever tangents its operands have
     keywords    names and default values of `#:name` operands, in the order of the last operands
     c           for the compiler: a C expression over {operand}s that are doubles, of type double, or int for a boolean.
                 core/expressions.py reads it; for floats it is the same, with functions and constants of floats
@@ -502,6 +519,7 @@ class Primitive:
         "unary",
         "nullary",
         "effect",
+        "state",
         "needs_machine",
         "keywords",
         "hidden",
@@ -532,6 +550,7 @@ class Primitive:
         unary: str = "",
         nullary: Value = None,
         effect: bool = False,
+        state: bool = False,
         needs_machine: bool = False,
         keywords: dict[str, Value] | None = None,
         hidden: bool = False,
@@ -559,6 +578,7 @@ class Primitive:
         self.unary = unary
         self.nullary = nullary
         self.effect = effect
+        self.state = state
         self.needs_machine = needs_machine
         self.keywords = keywords or {}
         self.hidden = hidden  # only emitted by the system; not bound to a global

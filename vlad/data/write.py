@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vlad.data.tensors import SORT, Tensor, dtype_name, kind_name, on_host
-from vlad.data.values import ZERO, Code, Deferred, Role, String, Symbol, Value, look
+from vlad.data.values import ZERO, Code, Deferred, Reference, Role, String, Symbol, Value, look
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
 _BAR_ESCAPES = {"|": "\\|", **{character: text for character, text in _ESCAPES.items() if character != '"'}}
@@ -137,6 +137,10 @@ def _start(value: Value, work: list[object], quoting: bool) -> str:
         return "0"
     if type(value) is Tensor:
         return _tensor(value, work)
+    if type(value) is Reference:
+        # the content of a cell within a cell is not shown: it may be the outer one
+        work += [">", "…" if _has_cell(value.content) else value.content]
+        return "#<ref "
     if isinstance(value, String):
         return string_text(value.text) if quoting else value.text
     if isinstance(value, Symbol):
@@ -147,6 +151,23 @@ def _start(value: Value, work: list[object], quoting: bool) -> str:
 def tensor_marks(kind: str) -> tuple[str, str]:
     """The texts before and after the entries of a tensor of this kind."""
     return ("#", "") if kind == "float64" else (f"#<tensor {kind} ", ">")
+
+
+MOST_SEARCHED = 1000
+
+
+def _has_cell(value: Value) -> bool:
+    """Whether a value has a cell among its first parts, in which it may occur itself."""
+    work = [value]
+    for _ in range(MOST_SEARCHED):
+        if not work:
+            return False
+        part = look(work.pop())
+        if type(part) is Reference:
+            return True
+        if type(part) is tuple:
+            work += reversed(part if len(part) == 2 else part[1:])
+    return True
 
 
 LONGEST_AXIS = 1000

@@ -2,8 +2,8 @@
 
 In: an evaluation that failed.  Out: the places of the last tail calls before the error. Programs are pure, so the
 evaluation is run again, observed, to the same error, without its effects (compile/calling/effects.py). If
-it writes files or calls Python functions, which cannot be skipped, the search fails. Compiled code stays compiled. This
-takes as much time as the evaluation, and more: the caller sets a limit.
+it writes files, calls Python functions or may change cells, which cannot be skipped, the search fails. Compiled code stays
+compiled. This takes as much time as the evaluation, and more: the caller sets a limit.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ def tail_calls_before(session: Session, failure: Failure, seconds: float | None)
     evaluation now ends differently.
     """
     if isinstance(failure.error, LimitExceeded):  # whether it is reached depends on speed
+        return None
+    if session.machine.uses_cells:  # those from before would be changed again
         return None
     found: list[tuple[VladError, tuple[Place, ...]]] = []
     machine = session.machine

@@ -65,6 +65,9 @@ class CodeMachine(Evaluator, Protocol):
     def system(self) -> SystemTexts:
         """The procedures that every machine has."""
 
+    def begin_cells(self) -> None:
+        """From now on programs may use cells, for which transforms emit more code."""
+
     def family(self) -> Any:
         """A new evaluate.emit_python.Family, for the codes of one top-level form."""
 

@@ -118,6 +118,8 @@ class Machine:
         self.closure_makers = {"tail": self.tail_closure, "forward": self.forward_closure}
         self.makers = {"tail": self.tail_code, "forward": self.forward_code}
         self._ad: tuple[Basis, Rules] | None = None
+        self.uses_cells = False
+        self.shadows: tuple[dict[Any, Any], Any] | None = None
         self.watch = Watch(self.limits, self.steps)
         self._made: WeakSet[Code] = WeakSet()  # all codes, as counting may begin later
         self.instrument: Any = None  # debugging/instrumented.py's, while an evaluation is observed
@@ -211,6 +213,26 @@ class Machine:
             code.family = self.family()
             await_first_call(code)
 
+    def begin_cells(self) -> None:
+        """Make all transforms anew: where programs have cells, a call without tangents may have a derivative."""
+        with self.making:
+            if not self.uses_cells:
+                self.uses_cells = True
+                for code in list(self._made):
+                    for kind in self.makers:
+                        derived = getattr(code, kind)
+                        if derived is not None and derived.transforms:  # not written by hand
+                            setattr(code, kind, None)
+                self.emit_again()
+
+    def level_of(self, code: Code) -> int | None:
+        """In how many levels of differentiation a code runs: one for each forward transform, and one if it is of a
+        backpropagator. None if there are no cells.
+        """
+        if not self.uses_cells:
+            return None
+        return code.transforms.count("forward") + (code.backpropagator_of is not None)
+
     def core_of(self, code: Code) -> Lambda:
         """The lambda that the code evaluates."""
         if code.lambda_ is None:
@@ -252,7 +274,9 @@ class Machine:
         def make_lambda() -> Lambda:
             source = self.core_of(code)
             owner = self.core_of(code.base)
-            transformed = transform(source, code.environment, code.group, owner, *self.ad())
+            transformed = transform(
+                source, code.environment, code.group, owner, *self.ad(), self.level_of(code)
+            )
             kept = frozenset(lambdas_within(source.body)) | {owner}
             members = [variable for variable, _ in code.group]
             return run_pass(
@@ -431,7 +455,7 @@ class Machine:
         if self.instrument is not None and not self.watch.active:
             self.instrument.begin(beginning)
         watch = self.watch
-        before = watch.stop
+        before, shadows = watch.stop, self.shadows
         # a finaliser or a signal handler may evaluate during a tail call; T is cleared at the end
         T = self.T
         on_its_way = T.kept() if watch.active else NOTHING
@@ -442,7 +466,7 @@ class Machine:
                 watch.stop = stop
                 return run(*operands)
             finally:
-                watch.stop = before
+                watch.stop, self.shadows = before, shadows
                 late: BaseException | None = None
                 while watch.active >= level:
                     try:

@@ -41,6 +41,8 @@ class SystemProcedures:
             arity = 1 if row.variadic else len(row.operands) - len(row.keywords)
             value = self._primitives[row.name] = self.procedure(_closed_form(row), row.name, arity)
             value[0].primitive = row
+            if row.state:
+                self.machine.begin_cells()
         return value
 
     def with_names(self, row: Primitive, named: Mapping[str, Value]) -> Value:

@@ -46,6 +46,7 @@ from vlad.primitives import (
     numerals,
     random,
     reductions,
+    references,
     shaping,
     sorting,
     strings,
@@ -78,6 +79,7 @@ ROOMS: dict[ModuleType, str] = {
     random: "Random numbers",
     files: "Files of numbers",
     control: "Input, output, errors",
+    references: "Cells",
 }
 _FILES = """prelude lists texts streams calculus optimize optimizers linear-algebra tensors matrix-functions nn data
 differential-equations"""

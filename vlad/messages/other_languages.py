@@ -22,7 +22,11 @@ LOOPS = "a loop is a named `let` or a `do`; `map`, `for-each`, `filter` and `fol
 NO_CHARACTERS = (
     "there are no characters: `(string-ref s i)` is a string of one, and `string->list` makes a list of these"
 )
-PURE = "no value ever changes: bind a new name with `let`, or hand the new value to the next turn of a loop"
+CELLS = "`(ref v)` makes a cell, `(deref r)` reads it, `(set-ref! r v)` and `(update-ref! r f)` change it"
+PURE = (
+    "no value ever changes, unless it is a cell, `(ref v)`: bind a new name with `let`, or hand the new value to the next turn "
+    "of a loop"
+)
 RANDOM = "random numbers come from a key: `(uniform (random-key 1) 3)` makes three, `normal` and `random-integer` others"
 RECORDS = "there are no records: a list or a pair holds the fields, and a parameter such as `(list a b)` takes them apart"
 SETS = "there are no sets: a list, with `member` and `delete-duplicates`"
@@ -167,9 +171,12 @@ SHARED: tuple[tuple[str, str], ...] = (
     ),
     (
         PURE,
-        "set! setq setf fluid-let ref-set alter swap! reset! inc! incf decf del push pop push! pop! global "
-        "nonlocal set-ref! deref volatile! vswap! assoc! transient persistent! box unbox box? atom set-box! "
-        "make-cell rplaca rplacd rotatef update! update-in",
+        "set! setq setf fluid-let alter inc! incf decf del push pop push! pop! global "
+        "nonlocal assoc! transient persistent! rplaca rplacd rotatef update! update-in",
+    ),
+    (
+        CELLS,
+        "ref-set swap! reset! volatile! vswap! box unbox box? atom set-box! make-cell cell-ref cell-set! ref-ref",
     ),
     (
         "there are no dynamic bindings: hand the value over as an argument, or bind it with `let` around a local definition",

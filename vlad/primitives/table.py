@@ -18,6 +18,7 @@ from vlad.primitives import (
     numerals,
     random,
     reductions,
+    references,
     shaping,
     sorting,
     strings,
@@ -26,7 +27,12 @@ from vlad.primitives import (
 )
 
 # Procedures of the basis, written in the language over rows of the table.
-PROCEDURES: dict[str, str] = {**contractions.PROCEDURES, **control.PROCEDURES, **transforms.PROCEDURES}
+PROCEDURES: dict[str, str] = {
+    **contractions.PROCEDURES,
+    **control.PROCEDURES,
+    **references.PROCEDURES,
+    **transforms.PROCEDURES,
+}
 
 TABLE: dict[str, Primitive] = {
     row.name: row
@@ -49,6 +55,7 @@ TABLE: dict[str, Primitive] = {
         random,
         files,
         control,
+        references,
         transforms,
     )
     for row in room.ROWS

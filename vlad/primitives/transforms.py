@@ -13,12 +13,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from vlad.ad.vector_space import (
+    Shadows,
     accumulate,
     complete,
     fitting_tangent,
     head_of,
     is_structure,
     nonconforming,
+    note_shadows,
     parts_of,
     plus,
     rebuilt,
@@ -58,9 +60,9 @@ CODES: dict[str, tuple[Role, str, tuple[str, ...]]] = {
             """(lambda (s)
                  (if (sensitivity? s)
                      (let ((both (back (check-sensitivity y (unsensitize s)))))
-                       (sensitize (cons (complete v (car both)) (complete x (cdr both)))))
+                       (sensitize (cons (target-sensitivity v (car both)) (argument-sensitivity x (cdr both)))))
                      (let ((both (back (check-sensitivity y s))))
-                       (cons (complete v (car both)) (complete x (cdr both))))))""",
+                       (cons (target-sensitivity v (car both)) (argument-sensitivity x (cdr both))))))""",
         ),
     ),
     "forward": (
@@ -68,9 +70,9 @@ CODES: dict[str, tuple[Role, str, tuple[str, ...]]] = {
         "v dv",
         (
             """(lambda (x)
-                 (let* ((bundle (strip-forward x))
+                 (let* ((bundle (strip-forward x v dv))
                         (both ((forward-entry v) dv (tangent-part bundle) (primal bundle))))
-                   (make-forward (car both) (cdr both))))""",
+                   (forward-result (car both) (cdr both))))""",
         ),
     ),
     "perturbation": (Role.TAG, "v", ("(lambda (x) (perturb (v (strip-perturbation x))))",)),
@@ -462,20 +464,52 @@ def _tangent(machine: Evaluator, x: Value) -> Value:
     return (machine.codes["perturbation"], complete(seen[1], seen[2]), None)
 
 
-def _strip_forward(machine: Evaluator, x: Value) -> Value:
-    return _strip(machine, "forward", x, lambda: _wrong_target("forward", x))
+def _strip_forward(machine: Evaluator, x: Value, v: Value, dv: Value) -> Value:
+    stripped = _strip(machine, "forward", x, lambda: _wrong_target("forward", x))
+    if machine.uses_cells:
+        shadows: Shadows = {}
+        note_shadows(shadows, v, dv, copied=False)
+        if stripped is not ZERO:
+            note_shadows(shadows, stripped[1], stripped[2], copied=False)
+        machine.shadows = shadows, machine.shadows
+    return stripped
+
+
+def _forward_result(machine: Evaluator, y: Value, dy: Value) -> Value:
+    shadows = _ended_level(machine)
+    return (machine.codes["forward"], y, complete(y, dy, shadows) if shadows else dy)
+
+
+def _ended_level(machine: Evaluator) -> Shadows | None:
+    """The shadows of the innermost level, which ends."""
+    if machine.shadows is None:
+        return None
+    shadows, machine.shadows = machine.shadows
+    return shadows
 
 
 def _is_forward(machine: Evaluator, x: Value) -> Value:
     return TRUE if _is_tagged(machine, "forward", x) else FALSE
 
 
-def _check_sensitivity(y: Value, s: Value) -> Value:
+def _check_sensitivity(machine: Evaluator, y: Value, s: Value) -> Value:
+    if machine.uses_cells:
+        shadows: Shadows = {}
+        note_shadows(shadows, y, s, copied=True)
+        machine.shadows = shadows, machine.shadows
     if (type(y) is float) != (type(s) is float) and s is not ZERO:
         raise nonconforming("plus", y, s)
     if type(y) is Tensor or type(s) is Tensor:
         complete(y, s)
     return s
+
+
+def _target_sensitivity(machine: Evaluator, v: Value, s: Value) -> Value:
+    return complete(v, s, machine.shadows and machine.shadows[0])
+
+
+def _argument_sensitivity(machine: Evaluator, x: Value, s: Value) -> Value:
+    return complete(x, s, _ended_level(machine))
 
 
 def _make_backpropagator(machine: Evaluator, v: Value, x: Value, y: Value, back: Value) -> Value:
@@ -640,8 +674,14 @@ ROWS: list[Primitive] = [
         abstract=_abstract_field(1, "forward"),
     ),
     _machine_row(
-        "strip-forward", "x", "The argument of a bundled procedure, checked.", _strip_forward, type="any -> any",
-        forward="dx", reverse={"x": "s"}, hidden=True, abstract=_abstract_strip_forward,
+        "strip-forward", "x v dv", "The argument of the bundled procedure v, checked. Begins a level of shadows of cells.",
+        _strip_forward, type="any any any -> any", effect=True,
+        forward="dx", reverse={"x": "s"}, hidden=True, abstract=lambda w, x, v, dv: _abstract_strip_forward(w, x),
+    ),
+    _machine_row(
+        "forward-result", "v d", "make-forward of the result of a bundled procedure. Ends the level.", _forward_result,
+        type="any any -> any", effect=True, hidden=True, forward="(make-forward dv dd)",
+        reverse={"v": "(primal s)", "d": "(tangent-part s)"}, abstract=_abstract_wrap("forward"),
     ),
     _machine_row(
         "forward?", "x",
@@ -675,9 +715,20 @@ ROWS: list[Primitive] = [
         "complete", "x s", "A sensitivity in the full shape of its primal x.", value=complete, type="any any -> any",
         forward="ds", reverse={"s": "s"}, hidden=True, abstract=lambda w, x, s: w.recursive(COMPLETE, x, s),
     ),
-    Primitive(
-        "check-sensitivity", "y s", "s, if it may be a sensitivity of y.", value=_check_sensitivity,
-        type="any any -> any", forward="ds", reverse={"s": "s"}, hidden=True, abstract=_abstract_check,
+    _machine_row(
+        "check-sensitivity", "y s", "s, if it may be a sensitivity of y. Begins a level of shadows of cells.",
+        _check_sensitivity, type="any any -> any", effect=True, forward="ds", reverse={"s": "s"}, hidden=True,
+        abstract=_abstract_check,
+    ),
+    _machine_row(
+        "target-sensitivity", "x s", "The sensitivity of a procedure, in its full shape.", _target_sensitivity,
+        type="any any -> any", effect=True, forward="ds", reverse={"s": "s"}, hidden=True,
+        abstract=lambda w, x, s: w.recursive(COMPLETE, x, s),
+    ),
+    _machine_row(
+        "argument-sensitivity", "x s", "The sensitivity of its argument, in its full shape. Ends the level.",
+        _argument_sensitivity, type="any any -> any", effect=True, forward="ds", reverse={"s": "s"}, hidden=True,
+        abstract=lambda w, x, s: w.recursive(COMPLETE, x, s),
     ),
     _machine_row(
         "make-backpropagator", "v x y back", "The backpropagator of (*j v) at x.", _make_backpropagator,

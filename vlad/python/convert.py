@@ -12,6 +12,7 @@
     procedure         `Procedure`, which Python calls with any number of arguments
     callable          procedure of the session it is given to (host.py)
     Opaque(x)         host object, which comes back as x
+    Reference         a cell, both ways
 
 For translated Python functions (functions.py), which distinguish them, a tuple is the chain of its items that ends in the symbol
 %tuple, None is the symbol %none, and dicts, named tuples and frozen dataclasses begin with a symbol (data/records.py). All come
@@ -47,6 +48,7 @@ from vlad.data.values import (
     Boolean,
     Opaque,
     Primitive,
+    Reference,
     String,
     Symbol,
     Unspecified,
@@ -516,7 +518,7 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
     fields = _record(value)
     if fields is not None:
         return _from_python(fields, apply)
-    if isinstance(value, Opaque):
+    if isinstance(value, Opaque | Reference):
         return value
     if callable(value) and apply is not None:
         return apply.procedure(value)

@@ -49,6 +49,7 @@ from vlad.data.values import (
     Global,
     Opaque,
     Primitive,
+    Reference,
     String,
     Symbol,
     Value,
@@ -311,6 +312,8 @@ def _refuse(value: Value, whence: Whence) -> None:
         text = value.text if isinstance(value, String) else value.name
         if any(0xD800 <= ord(character) <= 0xDFFF for character in text):
             raise _cannot_save(f"a text with half a character in it, {text[:40]!a}", _held(whence))
+    elif type(value) is Reference:
+        raise _cannot_save("a cell", _held(whence))
     elif type(value) is Opaque:
         raise _cannot_save(f"a Python {type(value.object).__name__}", _held(whence))
     elif (

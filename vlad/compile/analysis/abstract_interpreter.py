@@ -61,6 +61,7 @@ from vlad.data.values import (
     Global,
     Opaque,
     Primitive,
+    Reference,
     String,
     Value,
     is_procedure,
@@ -419,6 +420,8 @@ class AbstractInterpreter:
             return self.types.closure(value[0], ())
         if type(value) is Tensor:
             return self._type_of_tensor(value, self.shapes if general else NO_SHAPES)
+        if type(value) is Reference:
+            self.left_out("cells are", hint="calls without them are compiled")
         if type(value) is Opaque:
             self.left_out("host objects are", hint="calls without them are compiled")
         return self.types.constant(value)

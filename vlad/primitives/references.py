@@ -1,0 +1,95 @@
+"""The rows of mutable cells.
+
+A cell is an address: in transformed code it has no tangent and no sensitivity. Those of its content are in another cell, its
+*shadow*, one in each level of differentiation. So derivatives are those of the program that passes its store along: whatever
+names a cell has, it has one shadow. A level begins where a bundled procedure or a backpropagator is applied, with no shadows
+but those of cells in the argument, and ends with that call: hence a backpropagator returns the same each time, and cells from
+outside are left with bare values.
+
+The rules below state what happens to the shadow, in terms of the same rows, so transformed code can be transformed again: the
+shadow of a shadow is a cell, too. `level` counts the levels from the innermost one (evaluate/machine.level_of), of which a
+procedure knows from its own transforms how many there are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from vlad.data.errors import VladError
+from vlad.data.values import FALSE, TRUE, UNSPECIFIED, ZERO, Primitive, Reference, Value
+from vlad.primitives.numbers import invalid
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine, Evaluator
+
+
+def _of_cell(name: str, x: Value) -> Reference:
+    if type(x) is not Reference:
+        raise invalid(name, "a cell, as `ref` makes it", x)
+    return x
+
+
+def _set(cell: Value, v: Value) -> Value:
+    _of_cell("set-ref!", cell).content = v
+    return UNSPECIFIED
+
+
+def _shadow(machine: Evaluator, level: Value, cell: Value) -> Value:
+    place = machine.shadows
+    for _ in range(int(level)):
+        place = place and place[1]
+    if place is None:
+        raise VladError("invalid-argument", "A cell is used where no derivative is taken", name="shadow")
+    shadows = place[0]
+    found = shadows.get(cell)
+    if found is None:
+        found = shadows[cell] = Reference(ZERO)
+    return found
+
+
+def _abstract(w: AbstractMachine, *operands: Any) -> Any:
+    w.left_out("cells are", hint="calls without them are compiled")
+
+
+def _row(name: str, operands: str, doc: str, value: Any, **columns: Any) -> Primitive:
+    type_ = f"{' '.join(['any'] * len(operands.split()))} -> any"
+    return Primitive(name, operands, doc, value=value, type=type_, effect=True, abstract=_abstract, **columns)
+
+
+ROWS: list[Primitive] = [
+    _row(
+        "ref", "v", "A new cell that holds v.\n(deref (ref 3))  ⇒ 3\n(ref 3)  ⇒ #<ref 3>", Reference, state=True,
+        forward="(let* ((shadow (shadow level r)) (done (set-ref! shadow dv))) zero)",
+        reverse={"v": "(deref (shadow level r))"},
+    ),
+    _row(
+        "deref", "cell", "The value in a cell.\n(deref (ref 3))  ⇒ 3", lambda cell: _of_cell("deref", cell).content,
+        state=True, forward="(deref (shadow level cell))",
+        reverse={
+            "cell": "(let* ((shadow (shadow level cell)) (done (set-ref! shadow (accumulate (deref shadow) s)))) zero)"
+        },
+    ),
+    _row(
+        "set-ref!", "cell v",
+        "Puts v into a cell.\n(let ((r (ref 1))) (set-ref! r 5) (deref r))  ⇒ 5\n"
+        "((derivative (lambda (x) (let ((r (ref x))) (set-ref! r (* x (deref r))) (deref r)))) 3)  ⇒ 6",
+        _set, state=True,
+        forward="(let* ((shadow (shadow level cell)) (done (set-ref! shadow dv))) zero)",
+        reverse={"v": "(let* ((shadow (shadow level cell)) (s (deref shadow)) (done (set-ref! shadow zero))) s)"},
+    ),
+    _row(
+        "shadow", "level cell", "The cell with the tangent or sensitivity of a cell's content, in a level of differentiation.",
+        _shadow, hidden=True, needs_machine=True, forward="zero", reverse={},
+    ),
+    Primitive(
+        "ref?", "x", "Is x a cell?\n(ref? (ref 3))  ⇒ #t", value=lambda x: TRUE if type(x) is Reference else FALSE,
+        type="any -> boolean", forward="zero", reverse={}, abstract=lambda w, x: w.each(x, lambda x: w.truth(False)),
+    ),
+]  # fmt: skip
+
+PROCEDURES: dict[str, str] = {
+    "update-ref!": """;;; (update-ref! cell f)
+        ;;; Puts f of the value in a cell into the cell.
+        ;;; (let ((r (ref 3))) (update-ref! r square) (deref r))  ⇒ 9
+        (lambda (cell f) (set-ref! cell (f (deref cell))))""",
+}
