@@ -30,7 +30,8 @@ ROOMS = (
     ),
     (
         "vlad.expand",
-        "scope macros normalize patterns arity items expander binding_forms data_forms conditional_forms match_forms forms",
+        "scope macros normalize patterns arity items record_types expander binding_forms data_forms conditional_forms "
+        "match_forms forms",
     ),
     ("vlad.ad", "vector_space rules reverse forward"),
     ("vlad.messages", "other_languages spelling hints"),

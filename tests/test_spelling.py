@@ -176,7 +176,7 @@ def test_a_name_of_the_same_text_is_nearer() -> None:
         ("(reset 1)", "there are no continuations"),
         ("(+ 1 (shift k 1))", "there are no continuations"),
         ("(ref 1)", "write `(list-ref LIST I)`"),
-        ("(define-record-type point (make-point x y) point? (x point-x))", "there are no records"),
+        ("(define-struct point (x y))", "write `(define-record-type NAME"),
         ("(multiple-value-bind (a b) 1)", "write `(receive (a b) VALUE BODY)`"),
         ("(parameterize ((p 1)) 2)", "there are no dynamic bindings"),
         ("(make-hash-table)", "a table is a list of pairs"),

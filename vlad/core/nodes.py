@@ -116,7 +116,9 @@ class If:
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Lambda:
     """The only node that captures variables. `free` lists them in the order in which closures hold them. A backpropagator, which
-    the reverse transform made, has the name of its procedure in `backpropagator_of`; for all other lambdas that is None."""
+    the reverse transform made, has the name of its procedure in `backpropagator_of`; for all other lambdas that is None.
+    `fields` are the names of the fields if its closures are the records of a type, which has its name (expand/record_types.py).
+    """
 
     parameters: tuple[Variable, ...]
     body: Body
@@ -124,6 +126,7 @@ class Lambda:
     name: str = ""
     span: Span | None = None
     backpropagator_of: str | None = None
+    fields: tuple[str, ...] | None = None
 
 
 @final

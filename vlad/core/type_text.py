@@ -131,6 +131,8 @@ class TypeText:
         parts = [self.types.canonical(part) for part in type_.parts]
         if code.role is Role.TAG:
             return f"({code.name} {self._text(parts[0], depth)})"
+        if code.role is Role.RECORD:
+            return f"({' '.join([code.name, *[self._text(part, depth - 1) for part in parts]])})"
         wrapped = _wrapped(code, parts)
         if code.role is Role.BACKPROPAGATOR:
             return f"[backpropagator of {_name(wrapped)}]"

@@ -20,6 +20,7 @@ class Kind(Enum):
     LIST = "a list"
     PAIR = "a pair"
     PROCEDURE = "a procedure"
+    RECORD = "a record"
     BOOLEAN = "a boolean"
     SYMBOL = "a symbol"
     STRING = "a string"

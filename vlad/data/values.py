@@ -344,6 +344,7 @@ def closure(code: Code, *environment: Value) -> tuple[Value, ...]:
 class Role(Enum):
     """The role of the closures of a code. The stage `types` displays the values."""
 
+    RECORD = "record"  # no procedure: its environment are the fields of a record
     PROCEDURE = ""  # of a program or of the library, or the result of transforming one
     TAG = "tag"  # an AD value, which wraps another value
     BACKPROPAGATOR = (

@@ -215,6 +215,11 @@ def procedure_pieces(code: Code) -> list[str | int]:
         is_forward = len(code.environment) == 2  # it holds a primal and a perturbation
         more: list[str | int] = [" (perturbation ", 2, ")"] if is_forward else []
         return [f"({code.name} ", 1, *more, ")"]
+    if code.role is Role.RECORD:
+        pieces: list[str | int] = [f"#<{code.name}"]
+        for index, field in enumerate(code.machine.core_of(code).fields):
+            pieces += [f" {field}: ", index + 1]
+        return [*pieces, ">"]
     if code.role is Role.BACKPROPAGATOR:
         return ["#<backpropagator of ", 1, ">"]
     if code.transforms:

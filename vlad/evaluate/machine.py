@@ -122,6 +122,8 @@ class Machine:
         self.shadows: tuple[dict[Any, Any], Any] | None = None
         self.watch = Watch(self.limits, self.steps)
         self._made: WeakSet[Code] = WeakSet()  # all codes, as counting may begin later
+        # the codes of types of records, which the forms that make records and those that read them share
+        self.record_codes: dict[Lambda, Code] = {}
         self.instrument: Any = None  # debugging/instrumented.py's, while an evaluation is observed
         # called with errors, their frames, and the procedure and argument of the evaluation
         self.failed: Callable[[VladError, Frames, Beginning | None], object] | None = None
@@ -169,7 +171,7 @@ class Machine:
         code = family.codes.get(lambda_)
         if code is None:
             with self.making:
-                code = family.codes.get(lambda_)
+                code = family.codes.get(lambda_) or self.record_codes.get(lambda_)
                 if code is None:
                     code = self.make_code(
                         family,
@@ -179,8 +181,11 @@ class Machine:
                         environment=lambda_.free if environment is None else environment,
                         group=group,
                         backpropagator_of=lambda_.backpropagator_of,
+                        role=Role.PROCEDURE if lambda_.fields is None else Role.RECORD,
                     )
-                    family.codes[lambda_] = code
+                if lambda_.fields is not None:
+                    self.record_codes[lambda_] = code
+                family.codes[lambda_] = code
         return code
 
     def top_level(self, lambda_: Lambda) -> Value:

@@ -42,6 +42,7 @@ from vlad.expand.macros import (
 )
 from vlad.expand.normalize import Defined, Group, Out, Pending, arrange, as_atom, as_result, for_effect
 from vlad.expand.patterns import Patterns, ProcedureSpan, names_in
+from vlad.expand.record_types import RecordType
 from vlad.expand.scope import Module, Scope, TopLevel, local_meaning
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral, datum
 
@@ -58,6 +59,16 @@ class _Core(Name):
     """A keyword that the expander inserts: it means the keyword whatever is bound."""
 
     __slots__ = ()
+
+
+class _Special(Name):
+    """The operator of a form that the expander makes of data, with its meaning."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, name: str, span: Span, function: KeywordFunction) -> None:
+        super().__init__(symbol(name), span)
+        self.function = function
 
 
 def made(keyword: str, span: Span, *items: Syntax) -> Form:
@@ -109,6 +120,8 @@ class Expander:
         """A Variable or Pending, a Macro, a keyword's function, or a TopLevel name."""
         if type(name) is _Core:
             return self.keywords[name.symbol.name]
+        if type(name) is _Special:
+            return name.function
         found = local_meaning(name, scope)
         if type(found) is not TopLevel:
             return found
@@ -345,32 +358,21 @@ class Expander:
             elif isinstance(form, Form) and meaning is define:
                 name, value = self.definition(form)
                 parts.append(self.pending(name, value, scope, group))
-            elif isinstance(form, Form) and meaning is define_values:
-                parts += self.values_parts(form, scope, group)
+            elif isinstance(form, Form) and meaning in SEVERAL_DEFINITIONS:
+                parts += self.values_parts(form, SEVERAL_DEFINITIONS[meaning](form), scope, group)
             else:
                 parts.append(_Part(None, None, form))
         return parts
 
-    def values_parts(self, form: Form, scope: Scope, group: Group) -> list[_Part]:
-        """The names of a define-values, and in front of them a hidden one for what they are parts of."""
-        names, pattern, value = self.values_definition(form)
+    def values_parts(self, form: Form, several: Several, scope: Scope, group: Group) -> list[_Part]:
+        """The names of several definitions, and in front of them a hidden one for what they are parts of."""
+        names, pattern, value = several
         whole = Name(symbol("values"), form.span, (fresh_mark(scope),))
         parts = [self.pending(whole, value, scope, group)]
         for name in names:
             binding = Form((Form((pattern, whole), None, form.span),), None, form.span)
             parts.append(self.pending(name, made("let", form.span, binding, name), scope, group))
         return parts
-
-    def values_definition(self, form: Form) -> tuple[list[Name], Syntax, Syntax]:
-        """The names that a define-values defines, their pattern, and the expression."""
-        shape = "(define-values (NAME ...) VALUES)"
-        if len(form.items) != 3 or form.tail is not None:
-            raise invalid(form, shape)
-        pattern = tuple_pattern(form.items[1])
-        names = names_in(pattern)
-        if not names:
-            raise invalid(form, shape)
-        return names, pattern, form.items[2]
 
     def pending(self, name: Name, value: Syntax, scope: Scope, group: Group) -> _Part:
         pending = Pending(Variable(WrittenName(name.symbol.name)), group)
@@ -476,8 +478,43 @@ def define(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
 
 
 def define_values(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    x.values_definition(form)
+    SEVERAL_DEFINITIONS[define_values](form)
     raise invalid(form, "a definition stands at top level or in a body, not where a value is needed")
+
+
+def define_record_type(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    SEVERAL_DEFINITIONS[define_record_type](form)
+    raise invalid(form, "a definition stands at top level or in a body, not where a value is needed")
+
+
+def _values_definition(form: Form) -> Several:
+    shape = "(define-values (NAME ...) VALUES)"
+    if len(form.items) != 3 or form.tail is not None:
+        raise invalid(form, shape)
+    pattern = tuple_pattern(form.items[1])
+    names = names_in(pattern)
+    if not names:
+        raise invalid(form, shape)
+    return names, pattern, form.items[2]
+
+
+def _record_definition(form: Form) -> Several:
+    type_ = RecordType(form)
+
+    def procedures(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+        return type_.procedures(x.module.primitives, out)
+
+    names = type_.names()
+    value = Form((_Special("record-type", form.span, procedures),), None, form.span)
+    return names, made("list", form.span, *names), value
+
+
+# What defines several names: these, the pattern of their values, and the expression.
+Several: TypeAlias = tuple[list[Name], Syntax, Syntax]
+SEVERAL_DEFINITIONS: dict[Any, Callable[[Form], Several]] = {
+    define_values: _values_definition,
+    define_record_type: _record_definition,
+}
 
 
 def define_syntax(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:

@@ -22,11 +22,13 @@ from vlad.data.source import Span
 from vlad.data.values import Global, String
 from vlad.expand import binding_forms, conditional_forms, data_forms, match_forms
 from vlad.expand.expander import (
+    SEVERAL_DEFINITIONS,
     UNSPECIFIED_ATOM,
     Expander,
     KeywordFunction,
     begin,
     define,
+    define_record_type,
     define_syntax,
     define_values,
     syntax_rules,
@@ -92,7 +94,8 @@ def _top_define(x: Expander, form: Form, items: list[Item]) -> None:
 
 def _top_define_values(x: Expander, form: Form, items: list[Item]) -> None:
     """A cell that has no name holds the values, and each name is defined as a part of them."""
-    names, pattern, value = x.values_definition(form)
+    _, meaning = x.expanded(form, x.outside)
+    names, pattern, value = SEVERAL_DEFINITIONS[meaning](form)
     out: Out = []
     result = as_result(x.expression(value, x.outside, out), out)
     values = Global(text_of(form.items[1]))
@@ -169,6 +172,7 @@ def _export(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
 _TOP_LEVEL: dict[Any, Callable[[Expander, Form, list[Item]], None]] = {
     define: _top_define,
     define_values: _top_define_values,
+    define_record_type: _top_define_values,
     define_syntax: _top_define_syntax,
     _include: _top_include,
     _import: _top_import,
@@ -210,6 +214,7 @@ KEYWORDS: dict[str, KeywordFunction] = {
     "syntax-rules": syntax_rules,
     "define": define,
     "define-values": define_values,
+    "define-record-type": define_record_type,
     "define-syntax": define_syntax,
     "include": _include,
     "import": _import,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from vlad.data.errors import Kind, VladError, unbound_message
 from vlad.data.source import Source, Span, in_library, in_stdlib
 from vlad.data.tensors import Tensor, shape_text
-from vlad.data.values import Backtrace, Boolean, Opaque, String, Symbol, Value, look
+from vlad.data.values import Backtrace, Boolean, Opaque, Role, String, Symbol, Value, look
 from vlad.data.write import written
 from vlad.expand.arity import FOR_TENSORS, Signature, Usage, takes_lists, wrong_number
 from vlad.messages.other_languages import other_language_hint
@@ -446,7 +446,9 @@ def kind(value: Value) -> Kind:
         return Kind.NIL
     if is_short_list(value):
         return Kind.LIST
-    return Kind.PAIR if len(value) == 2 else Kind.PROCEDURE
+    if len(value) == 2:
+        return Kind.PAIR
+    return Kind.RECORD if value[0].role is Role.RECORD else Kind.PROCEDURE
 
 
 def kind_text(value: Value) -> str:

@@ -28,7 +28,9 @@ PURE = (
     "of a loop"
 )
 RANDOM = "random numbers come from a key: `(uniform (random-key 1) 3)` makes three, `normal` and `random-integer` others"
-RECORDS = "there are no records: a list or a pair holds the fields, and a parameter such as `(list a b)` takes them apart"
+RECORDS = (
+    "write `(define-record-type NAME (MAKER FIELD ...) TEST (FIELD ACCESSOR) ...)`, for a type of records"
+)
 SETS = "there are no sets: a list, with `member` and `delete-duplicates`"
 SEVERAL = "write `(receive (a b) VALUE BODY)`, where VALUE returns `(values a b)`, which is the same as `(cons a b)`"
 STREAMS = "streams are made by `cons-stream` and `stream-iterate`, and read by `stream-car`, `stream-cdr`, `stream-take`"
@@ -280,7 +282,7 @@ SHARED: tuple[tuple[str, str], ...] = (
     ),
     (
         RECORDS,
-        "define-record-type define-record define-structure define-struct struct defstruct struct-copy "
+        "define-record define-structure define-struct struct defstruct struct-copy "
         "defrecord deftype class dataclass namedtuple object new make-object this self super inherit "
         "extends definterface defprotocol extend-type reify proxy defmulti defmethod multimethod "
         "define/public object% super-new send-super isinstance property staticmethod field setattr "

@@ -77,7 +77,7 @@ def _wraps_procedure_type(type_: Any) -> bool:
         code, type_ = type_.of, type_.parts[0]
         if _is_one_way(code) and type_.kind == "closure" and type_.of.primitive is not None:
             return False
-    return bool(type_.kind == "closure")
+    return bool(type_.kind == "closure" and type_.of.role is not Role.RECORD)
 
 
 def _abstract_same(w: AbstractMachine, a: Any, b: Any) -> Any:
@@ -240,7 +240,7 @@ def _wraps_procedure(value: Value) -> bool:
         code, value = value[0], look(value[1])
         if _is_one_way(code) and is_procedure(value) and value[0].primitive is not None:
             return False
-    return is_procedure(value)
+    return is_procedure(value) and value[0].role is not Role.RECORD
 
 
 def _is_one_way(code: Code) -> bool:
@@ -269,6 +269,10 @@ def constant_row(
 ) -> Primitive:
     """A row whose result has no tangents: symbols, strings, tests."""
     return Primitive(name, operands, doc, value=value, type=type, forward="zero", reverse={}, **columns)
+
+
+def _no_record(name: Value, expected: Value, x: Value) -> Value:
+    raise invalid(name.text, expected.text, x)
 
 
 def _is_null(value: Value) -> bool:
@@ -303,6 +307,11 @@ ROWS: list[Primitive] = [
         value=_part("cdr", 1, lambda p: invalid("cdr", "a pair", p, of=(Kind.PAIR,))),
         type="pair -> any", forward="(cdr dp)", reverse={"p": "(cons zero s)"},
         abstract=_abstract_part("cdr", 1),
+    ),
+    Primitive(
+        "no-record", "name expected x", "The error of a procedure of records that is given another value.", value=_no_record,
+        type="string string any -> any", forward="zero", reverse={}, effect=True, hidden=True,
+        abstract=lambda w, name, expected, x: w.fail(f"Argument to {name.type.of.text} is invalid"),
     ),
     Primitive(
         "match-car", "p", "The first part of an argument that a parameter destructures.", value=_part("", 0, _no_pair),
@@ -354,8 +363,8 @@ ROWS: list[Primitive] = [
     _predicate("procedure?",
         "Can x be applied?\n(procedure? car)  ⇒ #t\n(procedure? 'car)  ⇒ #f",
         _wraps_procedure,
-        "type(x) is tuple and (len(x) == 1 or len(x) > 2 and x[0].role is not TAG) or wraps_procedure(x)",
-        _by_type(_wraps_procedure_type), wraps_procedure=_wraps_procedure, TAG=Role.TAG),
+        "type(x) is tuple and (len(x) == 1 or len(x) > 2 and x[0].role is PROCEDURE) or wraps_procedure(x)",
+        _by_type(_wraps_procedure_type), wraps_procedure=_wraps_procedure, PROCEDURE=Role.PROCEDURE),
     _predicate("symbol?", "Is x a symbol?\n(symbol? 'a)  ⇒ #t", lambda x: type(x) is Symbol, "type(x) is Symbol",
                _by_type(lambda t: type(t.of) is Symbol), Symbol=Symbol),
     _predicate("string?", "Is x a string?\n(string? \"a\")  ⇒ #t", lambda x: type(x) is String, "type(x) is String",

@@ -284,7 +284,7 @@ class _Survey:
 
     def _owner(self, owner: Lambda, code: Code, whence: Whence) -> None:
         """The lambda that owns a record's environment. Its code, if it exists, is in the same family."""
-        found = code.family.codes.get(owner)
+        found = code.family.codes.get(owner) or code.machine.record_codes.get(owner)
         if found is None:
             for known in list(code.family.codes):
                 walk(known, self._note_group, lambda _: True)
@@ -487,7 +487,7 @@ class _Writer(Printer):
     def _lambda_text(self, node: Lambda, indent: int) -> str:
         name = f" {symbol_text(node.name)}" if node.name else ""
         parameters = self.atoms(*node.parameters)
-        head = f"(lambda{name} ({parameters}){_backpropagator(node)}{self._over(node)}"
+        head = f"(lambda{name} ({parameters}){_backpropagator(node)}{_fields(node)}{self._over(node)}"
         return self.laid_out(head, [self.body(node.body, indent + 2)], indent)
 
     def _over(self, node: Lambda) -> str:
@@ -564,6 +564,11 @@ class _Writer(Printer):
     def _code_text(self, transforms: list[str], root: Code) -> str:
         text = self.reached.names.get(root) or self.labelled[root.machine.core_of(root)]
         return "".join([f"({transform} " for transform in transforms]) + text + ")" * len(transforms)
+
+
+def _fields(node: Lambda) -> str:
+    """The names of the fields of the records to which a lambda belongs."""
+    return "" if node.fields is None else f" (record-of {' '.join(map(symbol_text, node.fields))})"
 
 
 def _backpropagator(node: Lambda) -> str:

@@ -282,10 +282,10 @@ class _Reader:
         return found
 
     def _lambda(self, syntax: Syntax) -> Lambda:
-        """(lambda [NAME] (VARIABLE ...) [(backpropagator-of [NAME])] [(over VARIABLE ...)] BODY)"""
+        """(lambda [NAME] (VARIABLE ...) [(backpropagator-of [NAME])] [(record-of NAME ...)] [(over VARIABLE ...)] BODY)"""
         if _head(syntax) != "lambda":
             raise _wrong("a lambda is expected", syntax)
-        _, *items = _items(syntax, "a lambda", 3, 6)
+        _, *items = _items(syntax, "a lambda", 3, 7)
         name = str(items.pop(0)) if isinstance(items[0], Name) else ""
         parameters = [self._bound(parameter) for parameter in _items(items[0], "a list of parameters", 1)]
         free: list[Variable] = []
@@ -293,12 +293,15 @@ class _Reader:
         if len(items) > 2 and _head(items[1]) == "backpropagator-of":
             source = _items(items.pop(1), "what a backpropagator is of", 1, 2)[1:]
             backpropagator_of = _word(source[0], "a procedure") if source else ""
+        fields = None
+        if len(items) > 2 and _head(items[1]) == "record-of":
+            fields = tuple([_word(one, "a field") for one in _items(items.pop(1), "names of fields", 1)[1:]])
         if len(items) == 3:
             free = self._captured(items[1])
         elif len(items) != 2:
             raise _wrong("a lambda has parameters and a body", syntax)
         body = self._body(items[-1])
-        return Lambda(tuple(parameters), body, tuple(free), name, syntax.span, backpropagator_of)
+        return Lambda(tuple(parameters), body, tuple(free), name, syntax.span, backpropagator_of, fields)
 
     def _captured(self, syntax: Syntax) -> list[Variable]:
         if _head(syntax) != "over":
@@ -408,6 +411,8 @@ class _Reader:
             raise _wrong(f"the environment of this lambda has {len(code.environment)} variables", syntax)
         lambda_: Lambda = self.machine.core_of(code)
         self.family.codes[lambda_] = code
+        if lambda_.fields is not None:
+            self.machine.record_codes[lambda_] = code
         return lambda_
 
     def _atoms(self, items: Sequence[Syntax]) -> list[Atom]:

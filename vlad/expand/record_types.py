@@ -1,0 +1,214 @@
+"""define-record-type: the procedures of a type of records, in core.
+
+In: the form.  Out: the names that it defines, and the list of their values. Called by expander.py, for bodies and the top level.
+
+A record is a value of the same kind as a closure: a code with the values of its environment, which are the fields. So equality,
+zero, plus, both modes of differentiation, saved values and the types of the compiler need nothing for it: the sensitivity of a
+record is a record, and its fields are variables in compiled code. The code is that of `_owner`, a lambda that stands nowhere
+else; Record and Field of core, which the transforms use for environments, make a record and read a field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from vlad.core.names import make_lambda
+from vlad.core.nodes import (
+    Apply,
+    Atom,
+    Binding,
+    Body,
+    Call,
+    Constant,
+    Field,
+    If,
+    Lambda,
+    Record,
+    Rhs,
+    Variable,
+    WrittenName,
+)
+from vlad.data.errors import VladError
+from vlad.data.values import FALSE, NIL, Primitive, String, symbol
+from vlad.expand.macros import invalid
+from vlad.expand.normalize import Out, as_atom
+from vlad.expand.patterns import ProcedureSpan
+from vlad.reader.parser import Form, Literal, Name, Syntax
+
+SHAPE = "(define-record-type NAME (CONSTRUCTOR FIELD ...) PREDICATE (FIELD ACCESSOR) ...)"
+
+
+class RecordType:
+    """A record type as it is written: its name, and the names of its procedures, with the index of the field."""
+
+    __slots__ = ("accessors", "constructor", "fields", "name", "parameters", "predicate", "span", "updaters")
+
+    def __init__(self, form: Form) -> None:
+        if len(form.items) < 4 or form.tail is not None or not isinstance(form.items[1], Name):
+            raise invalid(form, SHAPE)
+        self.span = form.span
+        self.name = form.items[1].symbol.name.removeprefix("<").removesuffix(">")
+        self.fields: list[str] = []
+        self.accessors: list[tuple[Name, int]] = []
+        self.updaters: list[tuple[Name, int]] = []
+        for item in form.items[4:]:
+            self._field(item)
+        self.constructor, self.parameters = self._constructor(form.items[2])
+        self.predicate = _name_or_none(form.items[3], "a predicate is a name, or #f")
+
+    def _field(self, item: Syntax) -> None:
+        parts = (item,) if isinstance(item, Name) else item.items if isinstance(item, Form) else ()
+        names = [part for part in parts if isinstance(part, Name)]
+        if not 1 <= len(names) == len(parts) <= 3 or (isinstance(item, Form) and item.tail is not None):
+            raise invalid(item, "a field is (FIELD ACCESSOR), or (FIELD ACCESSOR UPDATER)")
+        field, *procedures = names
+        if field.symbol.name in self.fields:
+            raise VladError("duplicate-variables", f"Duplicate variables: {field}", field.span)
+        index = len(self.fields)
+        self.fields.append(field.symbol.name)
+        self.accessors += [(name, index) for name in procedures[:1]]
+        for name in procedures[1:]:
+            if name.symbol.name.endswith("!"):
+                raise invalid(
+                    item,
+                    "a record never changes: a third name, which ends in no `!`, is that of a procedure of a record and a value "
+                    "that returns another record",
+                )
+            self.updaters.append((name, index))
+
+    def _constructor(self, item: Syntax) -> tuple[Name | None, list[int]]:
+        """The name, and the index of the field for each parameter."""
+        everything = list(range(len(self.fields)))
+        if not isinstance(item, Form):
+            return _name_or_none(item, "a constructor is (NAME FIELD ...), NAME, or #f"), everything
+        names = [part for part in item.items if isinstance(part, Name)]
+        if not names or len(names) != len(item.items) or item.tail is not None:
+            raise invalid(item, "a constructor is (NAME FIELD ...)")
+        for name in names[1:]:
+            if name.symbol.name not in self.fields:
+                raise invalid(name, f"{self.name} has no field {name}")
+        indices = [self.fields.index(name.symbol.name) for name in names[1:]]
+        if sorted(indices) != everything:
+            raise invalid(
+                item, "each field is a parameter of the constructor, once: nothing is put into a record later"
+            )
+        return names[0], indices
+
+    def names(self) -> list[Name]:
+        """The names that it defines, in the order of `procedures`."""
+        first = [name for name in (self.constructor, self.predicate) if name is not None]
+        return first + [name for name, _ in (*self.accessors, *self.updaters)]
+
+    def procedures(self, primitives: Mapping[str, Primitive], out: Out) -> Rhs:
+        """The list of the procedures."""
+        return _Maker(self, primitives).procedures(out)
+
+
+def _name_or_none(item: Syntax, shape: str) -> Name | None:
+    if isinstance(item, Literal) and item.value is FALSE:
+        return None
+    if not isinstance(item, Name):
+        raise invalid(item, shape)
+    return item
+
+
+class _Maker:
+    """Makes the procedures of a type."""
+
+    def __init__(self, type_: RecordType, primitives: Mapping[str, Primitive]) -> None:
+        self.type = type_
+        self.primitives = primitives
+        self.owner = self._owner()
+
+    def _owner(self) -> Lambda:
+        """The lambda to which records belong. A record is no procedure: calling it is calling the symbol of the type's name."""
+        fields = tuple([Variable(WrittenName(name)) for name in self.type.fields]) or (Variable("nothing"),)
+        out: Out = []
+        argument: Atom = Constant(NIL)
+        for field in reversed(fields):
+            argument = as_atom(self.apply("cons", field, argument), out)
+        result = Call(Constant(symbol(self.type.name)), (argument,), self.type.span)
+        return Lambda(
+            (Variable("argument"),), Body(tuple(out), result), fields, self.type.name, self.type.span,
+            fields=tuple(self.type.fields),
+        )  # fmt: skip
+
+    def apply(self, row: str, *operands: Atom) -> Apply:
+        return Apply(self.primitives[row], operands, self.type.span)
+
+    def record(self, fields: Sequence[Atom]) -> Record:
+        return Record(self.owner, tuple(fields) or (Constant(NIL),), self.type.span)
+
+    def is_one(self, record: Variable, out: Out) -> Atom:
+        width = len(self.owner.free)
+        other = as_atom(self.record([Constant(NIL)] * width), out, "other")
+        return as_atom(self.apply("same-code?", record, other), out, "test")
+
+    def procedures(self, out: Out) -> Rhs:
+        type_ = self.type
+        made: list[Lambda] = []
+        if type_.constructor is not None:
+            made.append(self.constructor(type_.constructor))
+        if type_.predicate is not None:
+            made.append(self.predicate(type_.predicate))
+        made += [self.accessor(name, index) for name, index in type_.accessors]
+        made += [self.updater(name, index) for name, index in type_.updaters]
+        atoms = [as_atom(lambda_, out, lambda_.name) for lambda_ in made]
+        result: Rhs = Constant(NIL)
+        for atom in reversed(atoms):
+            result = self.apply("cons", atom, as_atom(result, out))
+        return result
+
+    def lambda_(self, name: Name, parameters: Sequence[Variable], body: Body, shown: Sequence[str]) -> Lambda:
+        names: tuple[Syntax, ...] = tuple([Name(symbol(word), name.span) for word in shown])
+        span = ProcedureSpan(self.type.span, name.symbol.name, Form(names, None, name.span))
+        return make_lambda(tuple(parameters), body, name.symbol.name, span)
+
+    def constructor(self, name: Name) -> Lambda:
+        names = [self.type.fields[index] for index in self.type.parameters]
+        parameters = [Variable(WrittenName(word)) for word in names]
+        out: Out = []
+        if not parameters:
+            nothing = Variable("nothing")
+            out.append(Binding(Variable("matched"), self.apply("expect-constant", nothing, Constant(NIL))))
+            record = as_atom(self.record([]), out, "record")
+            return self.lambda_(name, [nothing], Body(tuple(out), record), names)
+        by_index = dict(zip(self.type.parameters, parameters, strict=True))
+        record = as_atom(self.record([by_index[index] for index in range(len(parameters))]), out, "record")
+        return self.lambda_(name, parameters, Body(tuple(out), record), names)
+
+    def predicate(self, name: Name) -> Lambda:
+        value = Variable("value")
+        out: Out = []
+        test = self.is_one(value, out)
+        return self.lambda_(name, [value], Body(tuple(out), test), ["value"])
+
+    def accessor(self, name: Name, index: int) -> Lambda:
+        record = Variable("record")
+        own: Out = []
+        field = as_atom(self.field(record, index), own, "field")
+        return self.lambda_(
+            name, [record], self.of_one(name, record, Body(tuple(own), field)), [self.type.name]
+        )
+
+    def updater(self, name: Name, index: int) -> Lambda:
+        record, value = Variable("record"), Variable("value")
+        own: Out = []
+        fields: list[Atom] = []
+        for at in range(len(self.type.fields)):
+            fields.append(value if at == index else as_atom(self.field(record, at), own, "field"))
+        updated = as_atom(self.record(fields), own, "updated")
+        body = self.of_one(name, record, Body(tuple(own), updated))
+        return self.lambda_(name, [record, value], body, [self.type.name, self.type.fields[index]])
+
+    def field(self, record: Variable, index: int) -> Field:
+        return Field(self.owner, index, len(self.owner.free), record, self.type.span)
+
+    def of_one(self, name: Name, record: Variable, then: Body) -> Body:
+        """The body of a procedure of a record."""
+        out: Out = []
+        test = self.is_one(record, out)
+        words = Constant(String(name.symbol.name)), Constant(String(f"a record of type {self.type.name}"))
+        own: Out = []
+        failed = as_atom(self.apply("no-record", *words, record), own, "failed")
+        return Body(tuple(out), If(test, then, Body(tuple(own), failed), name.span))
