@@ -241,6 +241,33 @@ def test_lists_that_change_their_lengths_within_a_call() -> None:
     assert not entry.variants and entry.reason is not None and "change their lengths" in entry.reason
 
 
+OF_LISTS = {
+    "layers": ("(fold-left (lambda (x w) (tanh (matmul x w))) x l)", lambda n, m: normal(3, 3)),
+    "sequences": (
+        "(map (lambda (y) (tanh (sum (matmul x (transpose y)) #:axis 1))) l)",
+        lambda n, m: normal(m, 3),
+    ),
+    "pairs": (
+        "((gradient (lambda (x) (list-sum (map (lambda (p) (sum (square (- (matmul (car p) (sum x #:axis 0)) (cadr p))))) l))))"
+        " x)",
+        lambda n, m: [normal(m, 3), normal(m)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_LISTS)
+def test_lists_of_any_length_of_tensors_of_any_length(name: str) -> None:
+    """One variant serves both, beside those for the first lists, and for equal lengths; the list determines its tensors'."""
+    text, element = OF_LISTS[name]
+    compiled, evaluated = sessions(f"(define (f x l) {text})")
+    for n, m in (4, 11), (7, 12), (15, 15), *R.integers(9, 30, (20, 2)):
+        operands = normal(n, 3), [element(n, m) for _ in range(n - 1)]
+        assert agree(compiled["f"](*operands), evaluated["f"](*operands))
+    assert len(variants(compiled)) <= 4
+    for operands in (normal(4, 3), []), (normal(4, 3), [element(4, 9), element(4, 10)]):
+        assert agree(outcome(compiled, *operands), outcome(evaluated, *operands))
+
+
 IN_BATCHES = {
     "product of parts": "(fold-left (lambda (r b) (+ r (dot (car b) (cdr b)))) 0 (batches (cons x y) 4))",
     "steps": """(fold-left (lambda (w b) (- w ((gradient (lambda (w) (mean (square (- (* w (car b)) (cdr b)))))) w)))

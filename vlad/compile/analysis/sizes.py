@@ -8,6 +8,7 @@ several variants.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -122,15 +123,21 @@ class Sizes:
 
 
 def sizes_between(earlier: Sequence[Shapes], operands: Sequence[Value | Tree]) -> Sizes:
-    """The sizes by which a call differs from earlier ones, which have tensors of the same kinds and ranks."""
+    """The sizes by which a call differs from earlier ones, which have tensors of the same kinds and ranks, or lists of such."""
     if not earlier:
         return Sizes()
     own = shapes_of(operands)
     alike = [shapes for shapes in earlier if _form(shapes) == _form(own)]
+    if alike:
+        places = list(range(len(own)))
+    else:  # lists of other lengths, of tensors of the same shapes
+        different = _different(own)
+        alike = [shapes for shapes in map(_different, earlier) if _form(shapes) == _form(different)]
+        places = [different.index(one) for one in own]
     guards = Guards()
     sizes: dict[tuple[int, ...], Extent] = {}
     shapes: dict[int, tuple[AnExtent, ...]] = {}
-    for number, (tensor, (_, known)) in enumerate(zip(tensors_of(operands), own, strict=True)):
+    for number, tensor, (_, known) in zip(places, tensors_of(operands), own, strict=True):
         shape: list[AnExtent] = []
         for axis, length in enumerate(known):
             lengths = (*[one[number][1][axis] for one in alike], length)
@@ -146,6 +153,11 @@ def sizes_between(earlier: Sequence[Shapes], operands: Sequence[Value | Tree]) -
                 shape.append(sizes[lengths])
         shapes.setdefault(id(tensor), tuple(shape))
     return Sizes(guards, tuple([size for extent in sizes.values() for size in extent.sizes]), shapes)
+
+
+def _different(shapes: Shapes) -> Shapes:
+    """Each kind and shape once."""
+    return tuple(dict.fromkeys(shapes))
 
 
 def _form(shapes: Shapes) -> list[tuple[str, int]]:
@@ -178,20 +190,26 @@ def _shapes_within(types: Types, given: Iterable[Type]) -> list[tuple[AnExtent, 
 
 
 def sizes_in_unions(types: Types, operands: Iterable[Type]) -> set[Size]:
-    """The sizes of tensors that are members of unions: the operands do not determine them."""
+    """The sizes within unions that operands do not determine: of numbers, and of tensors whose shapes tell members apart. (If
+    there is one tensor of a kind and number of axes, or if it is a part of a member, as in a list of any length, it determines
+    its sizes.)"""
     sizes: set[Size] = set()
     seen: set[Type] = set()
-    work = [(types.canonical(type_), False) for type_ in operands]
+    work = [types.canonical(type_) for type_ in operands]
     while work:
-        type_, is_inside = work.pop()
+        type_ = work.pop()
         if type_ in seen:
             continue
         seen.add(type_)
-        if type_.kind == "union":
-            work += [(types.canonical(member), True) for member in found(type_.of).members.values()]
-        elif is_inside and (is_tensor(type_) or type(type_.of) is Extent):
-            lengths = type_.of.shape if is_tensor(type_) else (type_.of,)
-            sizes.update([size for length in lengths if type(length) is Extent for size in length.sizes])
-        else:
-            work += [(types.canonical(part), is_inside) for part in type_.parts]
+        if type_.kind != "union":
+            work += [types.canonical(part) for part in type_.parts]
+            continue
+        members = [types.canonical(member) for member in found(type_.of).members.values()]
+        tensors = [member.of for member in members if is_tensor(member)]
+        forms = Counter([(one.kind, len(one.shape)) for one in tensors])
+        lengths = [
+            length for one in tensors if forms[one.kind, len(one.shape)] > 1 for length in one.shape
+        ] + [member.of for member in members]
+        sizes.update([size for length in lengths if type(length) is Extent for size in length.sizes])
+        work += [member for member in members if not is_tensor(member)]
     return sizes

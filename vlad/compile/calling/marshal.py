@@ -246,11 +246,16 @@ class Crossing:
                 if type_.head == ("pair" if len(value) == 2 else value[0]):
                     return member, type_
             elif type(value) is Tensor:
-                if type_.kind == "tensor" and is_tensor_of(value, type_.of):
+                if type_.kind == "tensor" and self._is_member(value, type_.of):
                     return member, type_
             elif type_.head == constant_head(value):
                 return member, type_
         raise Mismatch
+
+    def _is_member(self, value: Tensor, layout: Layout) -> bool:
+        """Whether a tensor is a member of a union with this layout; if its shape has sizes, no other member has so many axes."""
+        is_sized = any(type(length) is Extent for length in layout.shape)
+        return self._fits(value, layout) if is_sized else is_tensor_of(value, layout)
 
     # Words → values.
 
