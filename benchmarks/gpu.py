@@ -1,8 +1,9 @@
 """Speed of a GPU: the same programs in memory, on the GPU row by row, and there with compiled kernels; compared with
-JAX and PyTorch if they are installed and find the GPU: `python benchmarks/gpu.py [scale]`.
+JAX and PyTorch if they are installed and find the GPU: `python benchmarks/gpu.py [scale] [--write]`.
 
 Each is called once, its result compared with the first one's, then timed: the minimum of several runs, each of which ends with a
 real, which synchronises with the GPU. Needs CuPy and a GPU. A scale below 1 makes all operands smaller.
+`--write` also stores the table in benchmarks/GPU.md.
 """
 
 from __future__ import annotations
@@ -145,7 +146,8 @@ def least(f: Callable[..., float], operands: list[Any]) -> float:
     return 1000 * min(times)
 
 
-def main(scale: float) -> int:
+def table(scale: float) -> list[str]:
+    """Raises SystemExit if results differ."""
     device_named("cuda")
     systems = {}
     for name, system in COLUMNS.items():
@@ -153,7 +155,7 @@ def main(scale: float) -> int:
             systems[name] = system()
         except (ImportError, RuntimeError) as error:
             print(f"without {name}: {error}")
-    print(f"{'milliseconds':12}", *[f"{name:>10}" for name in systems])
+    lines = [f"| milliseconds | {' | '.join(systems)} |", "|---" * (len(systems) + 1) + "|"]
     random = np.random.default_rng(0)
     for name, (_, _, shapes) in PROGRAMS.items():
         operands = [
@@ -163,11 +165,26 @@ def main(scale: float) -> int:
         results = [f(*operands) for f in functions]
         for system, result in zip(systems, results, strict=True):
             if not math.isclose(result, results[0], rel_tol=1e-9):
-                print(f"{name}: {results[0]} on cpu, {result} by {system}")
-                return 1
-        print(f"{name:12}", *[f"{least(f, operands):10.2f}" for f in functions])
-    return 0
+                raise SystemExit(f"{name}: {results[0]} on cpu, {result} by {system}")
+        lines.append(f"| {name} | {' | '.join(f'{least(f, operands):.2f}' for f in functions)} |")
+    return lines
+
+
+def versions() -> str:
+    import cupy
+
+    found = [cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(), f"CuPy {cupy.__version__}"]
+    found += [f"{name} {sys.modules[name].__version__}" for name in ("jax", "torch") if name in sys.modules]
+    return ", ".join(found)
+
+
+def main(arguments: list[str]) -> None:
+    scale = next((float(argument) for argument in arguments if argument != "--write"), 1.0)
+    text = f"# A GPU, measured\n\n{chr(10).join(table(scale))}\n\n{versions()}. Made by `python benchmarks/gpu.py --write`.\n"
+    print(text)
+    if "--write" in arguments:
+        (Path(__file__).parent / "GPU.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0))
+    main(sys.argv[1:])
