@@ -43,6 +43,11 @@ ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {  # the primitive, if i
     ast.FloorDiv: ("", "%py-quotient"), ast.Mod: ("", "%py-modulo"), ast.Pow: ("", "%py-power"),
     ast.MatMult: ("matmul", "matmul"),
 }  # fmt: skip
+POWERS = {
+    2: "%py-squared",
+    3: "%py-cubed",
+    4: "%py-fourth-power",
+}  # by the exponent: a few products, for a call of pow
 # Of booleans, arrays of them, and whole numbers.
 BITS: dict[type[ast.operator], str] = {
     ast.BitAnd: "%py-bit-and", ast.BitOr: "%py-bit-or", ast.BitXor: "%py-bit-xor", ast.LShift: "%py-shifted-left",
@@ -351,6 +356,8 @@ class Expressions(ABC):
         """An operator applied to operands of these kinds."""
         if type(operator) in BITS:
             return form(self.span(node), BITS[type(operator)], left, right)
+        if isinstance(operator, ast.Pow) and (few := _small_power(node)) is not None:
+            return form(self.span(node), few, left)
         primitive, procedure = ARITHMETIC[type(operator)]
         # the sum of a number is one; a product of a number may repeat a list
         is_certain = (max if isinstance(operator, ast.Add) else min)(kinds) > OTHER
@@ -562,3 +569,13 @@ class Expressions(ABC):
                     return OTHER
                 return REAL if found.is_real else ARRAY
         return OTHER
+
+
+def _small_power(node: ast.AST) -> str | None:
+    """The procedure of `x ** 3` and `x **= 3`, if there is one."""
+    match node:
+        case ast.BinOp(right=ast.Constant(value=int() | float() as exponent)):
+            return POWERS.get(exponent)
+        case ast.AugAssign(value=ast.Constant(value=int() | float() as exponent)):
+            return POWERS.get(exponent)
+    return None

@@ -27,6 +27,20 @@ def powers(x: float = 1.7) -> list[float]:
     return [x**2, x**-1.5, 2**x, x**0, (-2) ** 3, pow(x, 3), 0**0, math.pow(x, 0.5)]
 
 
+def small_powers(x: float = -1.7) -> list[float]:
+    y = x
+    y **= 3
+    return [x**2, x**3, x**4, x**2.0, y, (x > 0) ** 3, math.inf**3, (-math.inf) ** 3, x**2 == x * x, 0.0**4]
+
+
+def cube_out_of_range(x: float = 1e200) -> float:
+    return x**3
+
+
+def fourth_power_out_of_range(x: float = -1e100) -> float:
+    return x**4
+
+
 def rounded(x: float = 2.567) -> list[float]:
     return [
         round(x),
