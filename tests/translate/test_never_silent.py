@@ -76,6 +76,14 @@ def wrap(x): return [x]:: x = [1.]; y = wrap(x); x.append(2.); return y
 :: fs = {}|for i in range(3):|    fs[i] = lambda: i|return [h() for h in fs.values()]
 :: fs = []|for i in range(3):|    fs.append((i, lambda: i))|return [h() for _, h in fs]
 :: return {i: (lambda: i) for i in range(3)}[0]()
+def wrap(g): return g:: fs = []|for i in range(3):|    fs.append(wrap(lambda: i))|return [h() for h in fs]
+def wrap(g): return [1., g]:: fs = []|for i in range(3):|    h = wrap(g=lambda: i)|    fs.append(h)|return [h[1]() for h in fs]
+def wrap(g): return g:: fs = []|for i in range(3):|    def g(): return i|    fs.append(wrap(g))|return [h() for h in fs]
+def wrap(g): return lambda: g():: return [h() for h in [wrap(lambda: i) for i in range(3)]]
+def wrap(g): return g:: last = wrap(lambda: 5.)|for i in range(2):|    last = wrap(lambda: i)|i = 7.|return last()
+:: fs = []|for i in range(3):|    fs.append(functools.partial(lambda a, b: a * b + i, 1.))|return [h(1.) for h in fs]
+:: fs = []|for i in range(3):|    fs.append(list(map(lambda x: (lambda: x + i), [1.])))|return [h[0]() for h in fs]
+class P(NamedTuple):|    g: object:: fs = []|for i in range(3):|    fs.append(P(lambda: i))|return [p.g() for p in fs]
 :: n = 0.|def a():|    nonlocal n|    n += 1.|    return n|x = 1. if n > 5. else a()|return x, n
 :: n = 0.|def a():|    nonlocal n|    n += 1.|    return n|return [a() for _ in range(3)]
 :: n = 0.|def a():|    nonlocal n|    n += 1.|    return n|g = a; g(); return n
@@ -128,6 +136,11 @@ def f2(x, acc=None):|    if acc is None:|        acc = []|    return acc + [x]::
 :: x = np.array([1, 2, 3], dtype=int); x[x > 1] += 5; return x
 :: x = [1., 2.]|match x:|    case [a, *b]:|        b.append(a)|        return x, b
 :: x = 2.675; return f"{x:.2f} {x:8.1f} {-x:<8.0f}. {x:+.3f} {x:.1%} {x:08.3f} {x * 1000:,.2f} {'ab':>4} {3:03d} {x:.15f}"
+def apply(g, x): return g(x):: ys = []|for i in range(3):|    ys.append(apply(lambda x: x * i, 2.))|return ys
+def wrap(g): return lambda x: g(x) + 1.:: s = 0.|for i in range(3):|    h = wrap(lambda x: x * i)|    s += h(2.)|return s
+def wrap(g): return lambda x: g(x) + 1.:: return [wrap(lambda x: x * i)(2.) for i in range(3)]
+:: return [sorted([1., 3., 2.], key=lambda x: (x - i) ** 2) for i in range(3)]
+:: return [list(map(lambda x: x * i, [1., 2.])) for i in range(3)]
 :: return math.sin(True), math.atan2(1., 2.), math.floor(2.5)
 def fact(n, so_far):|    if n < 1.:|        return so_far|    return fact(n - 1., so_far + [n]):: return fact(3., [])
 from builtins import list as listed:: a = [1.]; b = listed(a); b.append(2.); return [a, b]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from abc import abstractmethod
+from collections.abc import Set
 
 from vlad.reader.parser import Syntax
 from vlad.translate.calls import Calls
@@ -16,6 +17,7 @@ from vlad.translate.fresh import OF_ITEMS
 from vlad.translate.inside import Inside
 from vlad.translate.known import known, public_name
 from vlad.translate.names import (
+    COMPREHENSIONS,
     Function,
     bound_in,
     changed_by,
@@ -219,6 +221,53 @@ class Checks(Calls):
             ):
                 hint = f"in Python it sees the last value of {sorted(changing)[0]}: make it by a function of that"
                 raise self.refuse("a function of a loop's variables that is kept", node, hint)
+
+    def _call(self, node: ast.Call, scope: Scope) -> Syntax:
+        found = super()._call(node, scope)
+        return form(self.span(node), "%py-no-function", found) if self._may_keep(node, scope) else found
+
+    def _may_keep(self, call: ast.Call, scope: Scope) -> bool:
+        """May the result of a call have a function of a loop's variables that the call is given, and outlive the turn?"""
+        if self.object_of(call.func, Scope({})) in (sorted, min, max, filter):  # whose results are items
+            return False
+        for argument in [*call.args, *[one.value for one in call.keywords]]:
+            function: Function | None = None
+            if isinstance(argument, ast.Lambda):
+                function = argument
+            elif isinstance(argument, ast.Name):
+                function = (scope.known or {}).get(argument.id)
+            if function is not None and self._is_kept_after(argument, free_in(function)):
+                return True
+        return False
+
+    def _is_kept_after(self, argument: ast.expr, captured: Set[str]) -> bool:
+        """May the result of the call of an argument be read after the turn whose variables the argument captures?"""
+        own = self.inside
+        call = own.around.get(argument)
+        if isinstance(call, ast.keyword):
+            call = own.around.get(call)
+        match own.around.get(call) if call is not None else None:
+            case ast.Call(func=called) if called is call:
+                return False
+            case ast.Expr() | ast.Return():
+                return False
+            case ast.Assign(targets=[ast.Name(id=bound)]) if not own.is_stored_by_name(bound):
+                kept = [
+                    bound in own.liveness.head[loop] or bound in own.liveness.after[loop]
+                    for loop in own.loops.get(argument, ())
+                ]
+                return any(kept) and self._is_of_turn_variables(argument, captured)
+        return self._is_of_turn_variables(argument, captured)
+
+    def _is_of_turn_variables(self, node: ast.expr, captured: Set[str]) -> bool:
+        """Do loops or comprehensions around a node change one of these variables?"""
+        changed = set(bound_in(self.inside.loops.get(node, ())))
+        around = self.inside.around.get(node)
+        while isinstance(around, ast.expr | ast.keyword | ast.comprehension):
+            if isinstance(around, COMPREHENSIONS):
+                changed.update(*[targets(generator.target) for generator in around.generators])
+            around = self.inside.around.get(around)
+        return bool(changed & captured)
 
     def is_gone_through(self, variable: str, node: ast.stmt) -> bool:
         """Does a loop around a statement go through the value of a variable?"""
