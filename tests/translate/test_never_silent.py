@@ -187,6 +187,24 @@ def session() -> vlad.Session:
     return vlad.Session(tier="evaluate")
 
 
+UNIONS = {  # of dicts: the bar separates lines above
+    "c = d | {}; c['a'].append(2.0); return d, c": "not-translated",
+    "c = {'b': d} | {}; c['b']['a'] = 2.0; return d, c": "not-translated",
+    "c = d; c |= {'b': 2.0}; return d, c": "python-exception",
+    "d |= {'b': 2.0}; return d": "python-exception",
+    "return d | [('b', 2.0)]": "python-exception",
+}
+
+
+@pytest.mark.parametrize("body", UNIONS)
+def test_unions_share_their_parts(body: str, session: vlad.Session) -> None:
+    names: dict[str, Any] = {"__name__": "silent"}
+    run(f"def f():\n    d = {{'a': [1.0]}}\n    {body}\n", f"silent{next(NUMBERS)}.py", names)
+    with pytest.raises(vlad.VladError) as caught:
+        session.function(names["f"])()
+    assert caught.value.code == UNIONS[body]
+
+
 def _cases(texts: str) -> list[str]:
     return [one for one in texts.split("\n") if one]
 

@@ -354,8 +354,9 @@ class Expressions(ABC):
         self, operator: ast.operator, left: Syntax, right: Syntax, kinds: tuple[int, int], node: ast.AST
     ) -> Syntax:
         """An operator applied to operands of these kinds."""
-        if type(operator) in BITS:
-            return form(self.span(node), BITS[type(operator)], left, right)
+        if type(operator) in BITS:  # `|=` would change a dict in place
+            is_union = isinstance(operator, ast.BitOr) and isinstance(node, ast.BinOp)
+            return form(self.span(node), "%py-union" if is_union else BITS[type(operator)], left, right)
         if isinstance(operator, ast.Pow) and (few := _small_power(node)) is not None:
             return form(self.span(node), few, left)
         primitive, procedure = ARITHMETIC[type(operator)]

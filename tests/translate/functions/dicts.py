@@ -10,6 +10,14 @@ def a_display(x: float = 2.0) -> float:
     return d["w"] * d["b"] + d["n"]["k"][0]
 
 
+def unions(x: float = 2.0) -> tuple[Any, ...]:
+    d = {"a": x, "b": 2.0}
+    c = d | {"b": 3.0, "c": x * x}
+    c["a"] = 7.0
+    d["b"] = 8.0
+    return d, c, {} | d, d | {}, {1: x} | {2: 1.0} | {1: 3.0}, (x > 0) | False, 5 | 2
+
+
 def of_an_argument(params: dict[str, Any] = {"w": 2.0, "layers": [{"a": 1.0}, {"a": 3.0, "b": 0.5}]}, x: float = 0.5) -> float:
     total = params["w"] * x
     for layer in params["layers"]:
