@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,7 @@ import pytest
 import vlad
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from python_texts import run
-
-NUMBERS = itertools.count()
+from python_texts import function_of, same
 
 # Bodies of a function of no arguments: what is refused, or raises a TypeError, may not be translated otherwise.
 REFUSED = """
@@ -121,19 +118,7 @@ g = [[0.] * 3 for _ in range(2)]|for i in range(2):|    for j in range(3):|     
 def function(body: str) -> Any:
     """The function of a body: its statements are separated by `; `, its lines, with their indentation, by `|`."""
     text = "\n".join(["    " + one for one in body.replace("; ", "|").split("|")])
-    names: dict[str, Any] = {"np": np}
-    run(f"def f():\n{text}\n", f"alias{next(NUMBERS)}.py", names)
-    return names["f"]
-
-
-def same(a: Any, b: Any) -> bool:
-    if isinstance(a, list | tuple):
-        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, dict):
-        return isinstance(b, dict) and list(a) == list(b) and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, np.ndarray):
-        return isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
-    return bool(a == b)
+    return function_of(f"def f():\n{text}\n", np=np)
 
 
 @pytest.mark.parametrize("body", REFUSED.strip().split("\n"))

@@ -6,7 +6,6 @@ Each text is a module with a function f of no arguments, compared with plain Pyt
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import operator
 import sys
@@ -19,9 +18,7 @@ import pytest
 import vlad
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from python_texts import run
-
-NUMBERS = itertools.count()
+from python_texts import function_of, same
 
 # Definitions and the lines of f, separated by `; ` and `|`, as in test_aliases.py. A first part before `::` stands outside of f.
 REFUSED = """
@@ -159,27 +156,14 @@ def function(text: str) -> Any:
         + "\n".join(["    " + one.rstrip() for one in lines])
         + "\n"
     )
-    names: dict[str, Any] = {
-        "np": np,
+    names = {
         "math": math,
         "vlad": vlad,
         "functools": functools,
         "operator": operator,
         "NamedTuple": NamedTuple,
-        "__name__": "silent",
     }
-    run(whole, f"silent{next(NUMBERS)}.py", names)
-    return names["f"]
-
-
-def same(a: Any, b: Any) -> bool:
-    if isinstance(a, list | tuple):
-        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, dict):
-        return isinstance(b, dict) and list(a) == list(b) and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, np.ndarray):
-        return isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
-    return bool(a == b)
+    return function_of(whole, np=np, __name__="silent", **names)
 
 
 @pytest.fixture(scope="module")
@@ -198,10 +182,9 @@ UNIONS = {  # of dicts: the bar separates lines above
 
 @pytest.mark.parametrize("body", UNIONS)
 def test_unions_share_their_parts(body: str, session: vlad.Session) -> None:
-    names: dict[str, Any] = {"__name__": "silent"}
-    run(f"def f():\n    d = {{'a': [1.0]}}\n    {body}\n", f"silent{next(NUMBERS)}.py", names)
+    f = function_of(f"def f():\n    d = {{'a': [1.0]}}\n    {body}\n")
     with pytest.raises(vlad.VladError) as caught:
-        session.function(names["f"])()
+        session.function(f)()
     assert caught.value.code == UNIONS[body]
 
 

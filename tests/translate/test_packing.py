@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import vlad
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from amounts import THOROUGH
-from python_texts import run
-
-NUMBERS = itertools.count()
+from python_texts import function_of, same
 
 # Bodies of functions of a list xs and a whole number n.
 TEXT = """
@@ -297,27 +293,11 @@ RAISING = [
 ]
 
 
-def function_of(text: str) -> Any:
-    names: dict[str, Any] = {}
-    run(text, f"packed{next(NUMBERS)}.py", names)
-    return names["f"]
-
-
 def made(body: str) -> Any:
     text = "import numpy as np\n\n\ndef f(xs, n):\n" + "".join(
         [f"    {line}\n" for line in body.strip().split("\n")]
     )
     return function_of(text)
-
-
-def same(a: Any, b: Any) -> bool:
-    if isinstance(b, list | tuple):
-        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
-    if isinstance(b, np.ndarray):
-        return isinstance(a, np.ndarray) and np.array_equal(a, b)
-    if isinstance(b, bool) or b is None or isinstance(b, str):
-        return a is b or (isinstance(b, str) and a == b)
-    return not isinstance(a, bool) and a == pytest.approx(b, rel=1e-12)
 
 
 @pytest.mark.any_compiler
@@ -329,7 +309,7 @@ def test_items_are_those_of_python(tier: str) -> None:
         python = made(body)
         f = session.function(python)
         for xs in ([0.5, 2.0, -1.0, 3.0], [1.5, 0.25]):
-            if not same(found := f(list(xs), len(xs)), expected := python(list(xs), len(xs))):
+            if not same(found := f(list(xs), len(xs)), expected := python(list(xs), len(xs)), 1e-12):
                 wrong.append((body, xs, found, expected))
     assert not wrong
 
