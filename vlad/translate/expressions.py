@@ -43,7 +43,7 @@ ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {  # the primitive, if i
     ast.FloorDiv: ("", "%py-quotient"), ast.Mod: ("", "%py-modulo"), ast.Pow: ("", "%py-power"),
     ast.MatMult: ("matmul", "matmul"),
 }  # fmt: skip
-POWERS = {
+POWERS: dict[float, str] = {
     2: "%py-squared",
     3: "%py-cubed",
     4: "%py-fourth-power",
