@@ -263,7 +263,7 @@ def test_lists_of_any_length_of_tensors_of_any_length(name: str) -> None:
     for n, m in (4, 11), (7, 12), (15, 15), *R.integers(9, 30, (20, 2)):
         operands = normal(n, 3), [element(n, m) for _ in range(n - 1)]
         assert agree(compiled["f"](*operands), evaluated["f"](*operands))
-    assert len(variants(compiled)) <= 4
+    assert len(variants(compiled)) <= 5
     for operands in (normal(4, 3), []), (normal(4, 3), [element(4, 9), element(4, 10)]):
         assert agree(outcome(compiled, *operands), outcome(evaluated, *operands))
 
