@@ -152,7 +152,9 @@ class _Forward:
                     if type(operand) is Variable and operand in tangents
                 }
                 if present or rhs.primitive.state:
-                    actual |= {"r": variable, LEVEL: self.level}
+                    actual["r"] = variable
+                    if rhs.primitive.state:
+                        actual[LEVEL] = self.level
                     return self.rules.tangent(builder, rhs.primitive, actual | present, rhs.span)
             case Lambda():
                 return self._record(builder, rhs, rhs.free, tangents, rhs.span)
