@@ -280,7 +280,8 @@ class _Reverse:
             case Apply() as rhs:
                 operands = dict(zip(rhs.primitive.operands, rhs.operands, strict=True))
                 actual: dict[str, Atom] = {**operands, "r": binding.variable, "s": sensitivity}
-                actual[LEVEL] = INNERMOST
+                if rhs.primitive.state:
+                    actual[LEVEL] = INNERMOST
                 for name in rhs.primitive.operands:
                     shape = self.shapes.get((binding.variable, "~" + name))
                     if shape is not None:
