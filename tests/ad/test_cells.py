@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 from amounts import THOROUGH
@@ -12,6 +14,17 @@ from hypothesis import HealthCheck, given, settings
 import vlad
 
 POINTS = (0.7, -0.4)
+ANSWERS = Path(__file__).with_name("cell_answers.vlad").read_text(encoding="utf-8")
+GIVEN = "(lambda (x) (let* ((c (ref x)) (f (with-derivative {}))) (f {}) (deref c)))"
+REFUSED = [
+    GIVEN.format("(lambda (y) (set-ref! c (* y y)) y) #:forward (lambda (y dy) dy)", "x"),
+    GIVEN.format("(lambda (y) (* y (deref c))) #:reverse (lambda (y) (cons (* y (deref c)) *))", "x"),
+    GIVEN.format("square #:forward (lambda (y dy) (set-ref! c 5) dy)", "x"),
+    GIVEN.format("square #:reverse (lambda (y) (cons (* y y) (lambda (s) (set-ref! c 5) s)))", "x"),
+    GIVEN.format("deref #:forward (lambda (c dc) (deref dc))", "c"),
+    GIVEN.format("deref #:reverse (lambda (c) (cons 3 ref))", "c"),
+    GIVEN.format("ref #:forward (lambda (x dx) (ref dx))", "x"),
+]
 MODES = {
     "": "f",
     "F": "(derivative-F f)",
@@ -51,3 +64,29 @@ def test_derivatives_are_those_of_the_store_passing_program(session: vlad.Sessio
             wanted, found = pure(session["with-store"])(point), impure(session["with-cells"])(point)
             if abs(wanted) < 1e100:
                 assert agree(wanted, found), (mode, point, wanted, found, with_cells(tree))
+
+
+def test_answers() -> None:
+    shown: list[str] = []
+    answering = vlad.Session(tier="evaluate", write=shown.append)
+    answering.run_text(ANSWERS, "cell_answers.vlad")
+    wanted = re.findall("^; => (.*)$", ANSWERS, re.MULTILINE)
+    assert "".join(shown).splitlines() == wanted and len(wanted) > 40
+
+
+@pytest.mark.parametrize("mode", ["derivative-F", "derivative-R"])
+@pytest.mark.parametrize("text", REFUSED)
+def test_given_derivatives_refuse_cells_from_outside(session: vlad.Session, text: str, mode: str) -> None:
+    """Their shadows would be missed, which would be a wrong derivative without notice."""
+    if mode == "derivative-F" and "(lambda (s) (set-ref! c" in text:
+        text = text.replace("(f x)", "((derivative-R f) x)")
+    with pytest.raises(vlad.VladError) as caught:
+        session.eval(f"(({mode} {text}) 3)")
+    assert caught.value.code == "cell-outside-rule"
+
+
+def test_reverse_by_a_sensitivity_with_cells_is_refused(session: vlad.Session) -> None:
+    back = "((cdr (vjp (lambda (y) (ref (* y y x))) x)) (ref (square x)))"
+    with pytest.raises(vlad.VladError) as caught:
+        session.eval(f"((derivative-R (lambda (x) {back})) 3)")
+    assert caught.value.code == "cells-in-sensitivity"

@@ -256,8 +256,38 @@ def _complete_cell(primal: Reference, sensitivity: Value, memo: Memo, shadows: S
     return shadow
 
 
-def note_shadows(shadows: Shadows, primal: Value, tangent: Value, copied: bool) -> None:
-    """Add the cells of a value to the shadows: each with the cell that is its tangent, or with a copy of that."""
+def first_cell(value: Value) -> Reference | None:
+    """A cell that is part of a value; None if there is none."""
+    work, seen = [value], set()
+    while work:
+        x = work.pop()
+        if type(x) is Reference:
+            return x
+        if is_structure(x) and id(x) not in seen:
+            seen.add(id(x))
+            work += parts_of(look(x))
+    return None
+
+
+def copied_cell(cell: Reference, levels: tuple[Shadows, Any] | None) -> Reference:
+    """Another cell of the same content, with the same derivative in all levels."""
+    copy, outer = Reference(cell.content), levels
+    while outer is not None:
+        shadows, outer = outer
+        if cell in shadows:
+            shadows[copy] = copied_cell(shadows[cell], levels)
+    return copy
+
+
+def note_shadows(
+    shadows: Shadows,
+    primal: Value,
+    tangent: Value,
+    copied_in: tuple[tuple[Shadows, Any] | None] | None = None,
+) -> None:
+    """Add the cells of a value to the shadows: each with the cell that is its tangent, or with a copy of that, with its shadows
+    in the levels `copied_in`.
+    """
     work, seen = [(primal, tangent)], set()
     while work:
         x, t = work.pop()
@@ -265,7 +295,7 @@ def note_shadows(shadows: Shadows, primal: Value, tangent: Value, copied: bool) 
             continue
         if type(x) is Reference and type(t) is Reference:
             if x not in shadows:
-                shadows[x] = Reference(t.content) if copied else t
+                shadows[x] = t if copied_in is None else copied_cell(t, *copied_in)
                 work.append((x.content, t.content))
         elif is_structure(x) and is_structure(t):
             seen.add((id(x), id(t)))

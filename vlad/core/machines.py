@@ -51,6 +51,9 @@ class Evaluator(Protocol):
     shadows: tuple[dict[Any, Any], Any] | None
     """The shadows of cells of the innermost level of differentiation, and the levels around it."""
 
+    rules: tuple[float, Any, Any] | None
+    """Of the innermost rule of `with-derivative` that runs: its first cell, the levels and the rules around it."""
+
     @property
     def watch(self) -> OutputRoom:
         """The limits of the evaluation that runs."""

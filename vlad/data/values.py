@@ -31,6 +31,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import ReferenceType, WeakValueDictionary, ref
 
@@ -197,13 +198,15 @@ class Opaque:
 
 class Reference:
     """A mutable cell, made by `ref`; compared by identity. It is the one value that changes. Its tangent or sensitivity is a cell
-    that holds that of its content.
+    that holds that of its content. `born`: later cells have larger numbers.
     """
 
-    __slots__ = ("content", "__weakref__")
+    __slots__ = ("content", "born", "__weakref__")
+    births = count()
 
     def __init__(self, content: Value) -> None:
         self.content = content
+        self.born = next(self.births)
 
     def __repr__(self) -> str:
         return "#<ref>"

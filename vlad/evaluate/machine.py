@@ -120,6 +120,7 @@ class Machine:
         self._ad: tuple[Basis, Rules] | None = None
         self.uses_cells = False
         self.shadows: tuple[dict[Any, Any], Any] | None = None
+        self.rules: tuple[float, Any, Any] | None = None
         self.watch = Watch(self.limits, self.steps)
         self._made: WeakSet[Code] = WeakSet()  # all codes, as counting may begin later
         # the codes of types of records, which the forms that make records and those that read them share
@@ -460,7 +461,7 @@ class Machine:
         if self.instrument is not None and not self.watch.active:
             self.instrument.begin(beginning)
         watch = self.watch
-        before, shadows = watch.stop, self.shadows
+        before, shadows, rules = watch.stop, self.shadows, self.rules
         # a finaliser or a signal handler may evaluate during a tail call; T is cleared at the end
         T = self.T
         on_its_way = T.kept() if watch.active else NOTHING
@@ -471,7 +472,7 @@ class Machine:
                 watch.stop = stop
                 return run(*operands)
             finally:
-                watch.stop, self.shadows = before, shadows
+                watch.stop, self.shadows, self.rules = before, shadows, rules
                 late: BaseException | None = None
                 while watch.active >= level:
                     try:

@@ -23,14 +23,34 @@ if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
 
+def outside_rule(cell: Value) -> VladError:
+    return VladError(
+        "cell-outside-rule", "A cell from outside is used where a derivative is given by `with-derivative`",
+        hint="the procedure and its rules use cells that they make; hand over and return the contents of others",
+        irritants=(cell,),
+    )  # fmt: skip
+
+
 def _of_cell(name: str, x: Value) -> Reference:
     if type(x) is not Reference:
         raise invalid(name, "a cell, as `ref` makes it", x)
     return x
 
 
-def _set(cell: Value, v: Value) -> Value:
-    _of_cell("set-ref!", cell).content = v
+def _used(machine: Evaluator, name: str, x: Value) -> Reference:
+    """The cell x, which a rule of `with-derivative` may use only if it made it: others would lose their shadows."""
+    cell = _of_cell(name, x)
+    if machine.rules is not None and cell.born < machine.rules[0]:
+        raise outside_rule(cell)
+    return cell
+
+
+def _deref(machine: Evaluator, cell: Value) -> Value:
+    return _used(machine, "deref", cell).content
+
+
+def _set(machine: Evaluator, cell: Value, v: Value) -> Value:
+    _used(machine, "set-ref!", cell).content = v
     return UNSPECIFIED
 
 
@@ -63,8 +83,8 @@ ROWS: list[Primitive] = [
         reverse={"v": "(deref (shadow level r))"},
     ),
     _row(
-        "deref", "cell", "The value in a cell.\n(deref (ref 3))  ⇒ 3", lambda cell: _of_cell("deref", cell).content,
-        state=True, forward="(deref (shadow level cell))",
+        "deref", "cell", "The value in a cell.\n(deref (ref 3))  ⇒ 3", _deref,
+        state=True, needs_machine=True, forward="(deref (shadow level cell))",
         reverse={
             "cell": "(let* ((shadow (shadow level cell)) (done (set-ref! shadow (accumulate (deref shadow) s)))) zero)"
         },
@@ -73,7 +93,7 @@ ROWS: list[Primitive] = [
         "set-ref!", "cell v",
         "Puts v into a cell.\n(let ((r (ref 1))) (set-ref! r 5) (deref r))  ⇒ 5\n"
         "((derivative (lambda (x) (let ((r (ref x))) (set-ref! r (* x (deref r))) (deref r)))) 3)  ⇒ 6",
-        _set, state=True,
+        _set, state=True, needs_machine=True,
         forward="(let* ((shadow (shadow level cell)) (done (set-ref! shadow dv))) zero)",
         reverse={"v": "(let* ((shadow (shadow level cell)) (s (deref shadow)) (done (set-ref! shadow zero))) s)"},
     ),

@@ -16,6 +16,7 @@ from vlad.ad.vector_space import (
     Shadows,
     accumulate,
     complete,
+    first_cell,
     fitting_tangent,
     head_of,
     is_structure,
@@ -30,9 +31,22 @@ from vlad.ad.vector_space import (
 from vlad.core.types import Recursion, has_tangents, is_tensor
 from vlad.data.errors import VladError, unsuitable
 from vlad.data.tensors import Tensor
-from vlad.data.values import FALSE, NIL, TRUE, ZERO, Primitive, Role, Value, is_procedure, list_of, look
+from vlad.data.values import (
+    FALSE,
+    NIL,
+    TRUE,
+    ZERO,
+    Primitive,
+    Reference,
+    Role,
+    Value,
+    is_procedure,
+    list_of,
+    look,
+)
 from vlad.primitives.arrays import elements
 from vlad.primitives.numbers import invalid
+from vlad.primitives.references import outside_rule
 from vlad.primitives.type_rules import as_kind, filled, kind_of, shape_of
 
 if TYPE_CHECKING:
@@ -85,25 +99,39 @@ CODES: dict[str, tuple[Role, str, tuple[str, ...]]] = {
         (
             "(lambda (x) (f x))",
             """(lambda (k x)
-                 (let* ((both (if reverse
+                 (let* ((rule (begin-rule x zero 0))
+                        (both (if reverse
                                   (reverse x)
                                   (reverse-from-forward forward (make-with-derivative f forward reverse) x)))
                         (y (car both))
                         (back (cdr both)))
                    (if (closed? f)
-                       (cons y (lambda (s) (k zero (back (complete y s)))))
-                       (let ((own (cdr ((tail-entry f) identity x))))
+                       (let ((end (end-rule y)))
                          (cons y (lambda (s)
-                           (let ((t (complete y s)))
-                             (k (make-with-derivative (car (own t)) zero zero) (back t)))))))))""",
+                           (let* ((again (begin-rule zero rule 1))
+                                  (dx (back (complete y s)))
+                                  (end (end-rule zero)))
+                             (k zero dx)))))
+                       (let* ((own (cdr ((tail-entry f) identity x)))
+                              (end (end-rule y)))
+                         (cons y (lambda (s)
+                           (let* ((t (complete y s))
+                                  (df (car (own t)))
+                                  (again (begin-rule zero rule 1))
+                                  (dx (back t))
+                                  (end (end-rule zero)))
+                             (k (make-with-derivative df zero zero) dx))))))))""",
             """(lambda (d dx x)
-                 (let ((both (if forward (cons ((make-with-derivative f forward reverse) x) (forward x (complete x dx)))
-                                 (forward-from-reverse reverse x (complete x dx)))))
+                 (let* ((rule (begin-rule x zero 1))
+                        (both (if forward (cons ((make-with-derivative f forward reverse) x) (forward x (complete x dx)))
+                                  (forward-from-reverse reverse x (complete x dx))))
+                        (end (end-rule (car both))))
                    (if (closed? f)
                        both
-                       (cons (car both)
-                             (accumulate (cdr both)
-                                         (cdr ((forward-entry f) (with-derivative-field-1 d) zero x)))))))""",
+                       (let* ((rule (begin-rule zero zero 0))
+                              (own (cdr ((forward-entry f) (with-derivative-field-1 d) zero x)))
+                              (end (end-rule zero)))
+                         (cons (car both) (accumulate (cdr both) own))))))""",
         ),
     ),
 }
@@ -468,9 +496,9 @@ def _strip_forward(machine: Evaluator, x: Value, v: Value, dv: Value) -> Value:
     stripped = _strip(machine, "forward", x, lambda: _wrong_target("forward", x))
     if machine.uses_cells:
         shadows: Shadows = {}
-        note_shadows(shadows, v, dv, copied=False)
+        note_shadows(shadows, v, dv)
         if stripped is not ZERO:
-            note_shadows(shadows, stripped[1], stripped[2], copied=False)
+            note_shadows(shadows, stripped[1], stripped[2])
         machine.shadows = shadows, machine.shadows
     return stripped
 
@@ -488,6 +516,46 @@ def _ended_level(machine: Evaluator) -> Shadows | None:
     return shadows
 
 
+def _begin_rule(machine: Evaluator, x: Value, first: Value, levels: Value) -> Value:
+    """The rules of `with-derivative` are not transformed, so they run in fewer levels than the code around them."""
+    if not machine.uses_cells:
+        return ZERO
+    _without_cells(x)
+    outer = machine.shadows
+    if first is ZERO and levels == -1.0 and machine.rules is not None:
+        first = machine.rules[0]
+    elif first is ZERO:
+        first = float(next(Reference.births))
+    machine.rules = first, outer, machine.rules
+    if levels == -1.0:
+        machine.shadows = {}, outer
+    elif levels == 1.0 and outer is not None:
+        machine.shadows = outer[1]
+    return first
+
+
+def _end_rule(machine: Evaluator, y: Value) -> Value:
+    if machine.rules is not None:
+        _without_cells(y)
+        _, machine.shadows, machine.rules = machine.rules
+    return ZERO
+
+
+def _without_cells(x: Value) -> None:
+    cell = first_cell(x)
+    if cell is not None:
+        raise outside_rule(cell)
+
+
+def _no_cells(machine: Evaluator, given: Value, s: Value) -> Value:
+    if machine.uses_cells and first_cell(given) is not None:
+        raise VladError(
+            "cells-in-sensitivity", "A derivative in reverse mode by a sensitivity with cells is not supported",
+            hint="take that derivative in forward mode (`derivative-F`, `jvp`)", irritants=(given,),
+        )  # fmt: skip
+    return s
+
+
 def _is_forward(machine: Evaluator, x: Value) -> Value:
     return TRUE if _is_tagged(machine, "forward", x) else FALSE
 
@@ -495,7 +563,7 @@ def _is_forward(machine: Evaluator, x: Value) -> Value:
 def _check_sensitivity(machine: Evaluator, y: Value, s: Value) -> Value:
     if machine.uses_cells:
         shadows: Shadows = {}
-        note_shadows(shadows, y, s, copied=True)
+        note_shadows(shadows, y, s, copied_in=(machine.shadows,))
         machine.shadows = shadows, machine.shadows
     if (type(y) is float) != (type(s) is float) and s is not ZERO:
         raise nonconforming("plus", y, s)
@@ -717,8 +785,23 @@ ROWS: list[Primitive] = [
     ),
     _machine_row(
         "check-sensitivity", "y s", "s, if it may be a sensitivity of y. Begins a level of shadows of cells.",
-        _check_sensitivity, type="any any -> any", effect=True, forward="ds", reverse={"s": "s"}, hidden=True,
+        _check_sensitivity, type="any any -> any", effect=True, forward="ds", reverse={"s": "(no-cells r s)"}, hidden=True,
         abstract=_abstract_check,
+    ),
+    _machine_row(
+        "no-cells", "given s", "s, if the sensitivity that was given has no cells.", _no_cells, type="any any -> any",
+        effect=True, forward="ds", reverse={"s": "s"}, hidden=True, abstract=lambda w, given, s: s,
+    ),
+    _machine_row(
+        "begin-rule", "x first levels",
+        "Begins a rule of `with-derivative` of x, so many levels further out. It may use cells that are not older than `first`, "
+        "or if that is zero, than now. Gives that bound.",
+        _begin_rule, type="any any real -> any", effect=True, forward="zero", reverse={}, hidden=True,
+        abstract=lambda w, x, first, levels: w.known_zero,
+    ),
+    _machine_row(
+        "end-rule", "y", "Ends the rule, with result y.", _end_rule, type="any -> any", effect=True, forward="zero", reverse={},
+        hidden=True, abstract=lambda w, y: w.known_zero,
     ),
     _machine_row(
         "target-sensitivity", "x s", "The sensitivity of a procedure, in its full shape.", _target_sensitivity,
@@ -813,11 +896,15 @@ SYSTEM_PROCEDURES: dict[str, str] = {
         (let* ((y (f x))
                (linear (lambda (dx) (rule x dx)))
                (back (cdr ((tail-entry linear) identity (zero x)))))
-          (cons y (lambda (s) (cdr (back s))))))""",
+          (cons y (lambda (s)
+            (let* ((rule (begin-rule zero zero -1)) (dx (cdr (back s))) (end (end-rule zero))) dx)))))""",
     "forward-from-reverse": """(lambda (rule x dx)
         (let* ((both (rule x))
                (y (car both))
                (linear (cdr both))
-               (transposed (cdr ((tail-entry linear) identity (zero y)))))
-          (cons y (cdr (transposed dx)))))""",
+               (transposed (cdr ((tail-entry linear) identity (zero y))))
+               (rule (begin-rule zero zero -1))
+               (dy (cdr (transposed dx)))
+               (end (end-rule zero)))
+          (cons y dy)))""",
 }
