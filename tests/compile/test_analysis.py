@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 
 import vlad
+from vlad.compile.analysis.fixpoint import KEYS_A_RUN, Analysis
+from vlad.compile.analysis.strategy import Strategy
 from vlad.compile.calling.compilation import compile_call
 from vlad.compile.calling.pipeline import Unit
 from vlad.compile.ir.program import Box, Compute, Return, statements
-from vlad.compile.ir.refusals import Unbounded
+from vlad.compile.ir.refusals import CALL, Unbounded
 from vlad.compile.native import toolchain
 from vlad.core.type_text import text_of
 from vlad.core.types import Types
+from vlad.evaluate.limits import deep_recursion
 from vlad.python.convert import to_python
 
 DEFINITIONS = """
@@ -274,3 +277,29 @@ def test_what_nothing_decides_is_given_up_in_time() -> None:
     with pytest.raises(Unbounded, match="order of its derivatives"):
         compile_call(session.machine, session["f"].value, (3.1,))  # a whole number would be tried
     assert time.monotonic() - begun < 10
+
+
+UNIONS = """(lambda (n x)
+  (define (view s)
+    (cond ((pair? s) (cons (view (car s)) (view (cdr s)))) ((real? s) (list 'real s)) ((tensor? s) (list 'tensor s))
+          ((procedure? s) (list 'procedure (view (environment s)))) (else s)))
+  (define (total s)
+    (fold (lambda (e all)
+            (if (real? e) (let ((s e)) (+ all (if (> s 1) (* s s) 0))) (if (real-tensor? e) (+ all (sum e)) all))) 0
+      (if (pair? s) s '())))
+  (let* ((s (let loop ((i 0) (all (list (sin x))))
+              (if (= i n) all (loop (+ i 1) (let ((n i)) (cons (if (> n 1) (* x n) (if (> x 1) 'a "s")) all))))))
+         (f total) (r (v+ s ((gradient f) s))))
+    (list r (view r))))"""
+
+
+def test_work_on_unions_that_become_one_is_bounded() -> None:
+    """With certain calls followed, hundreds of unions become one here, and each time the keys of all instances are made again."""
+    session = vlad.Session(tier="evaluate")
+    code = session.eval(UNIONS).value[0]
+    analysis = Analysis(session.machine, Strategy().unrolling(CALL))
+    analysis.most_runs = 800
+    with deep_recursion(), pytest.raises(Unbounded, match="do not settle"):
+        analysis.solve(code, (), (analysis.types.real, analysis.types.real))
+    assert analysis.runs < analysis.most_runs  # it is not their number that ends it
+    assert 0 < analysis.keys_made_again < KEYS_A_RUN * 2 * analysis.most_runs

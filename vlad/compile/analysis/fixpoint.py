@@ -51,10 +51,12 @@ MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
 # types of sensitivities with which one backpropagator is called, before they are joined
 MOST_SENSITIVITIES = 8
 MOST_GROWTHS = 3  # of the type at a point where paths meet, before it is widened
+# The work of an analysis is counted in runs of instances, so that it takes seconds at most. Programs that settle need 2,000 or fewer,
+# with unrolling of certain calls, too.
 MOST_RUNS = 8_000
-MOST_RUNS_FOLLOWED = 32_000  # with unrolling of certain calls
 MOST_RUNS_UNROLLED = 2_000  # with long operands unrolled: it pays only if the code is straightforward
 MOST_RUNS_EACH = 20  # additional ones for each code
+KEYS_A_RUN = 25  # keys that are made again, after unions became one, in the time of one run
 
 
 class Variants:
@@ -87,9 +89,7 @@ class Analysis(AbstractInterpreter):
         self._opened: dict[Instance, int] = {}  # the same at the start of an active instance
         unrolls = longest > LONGEST_CHAIN
         self._most_active = longest + MOST_ACTIVE if unrolls else MOST_ACTIVE
-        self.most_runs = (
-            MOST_RUNS_FOLLOWED if strategy.unroll else MOST_RUNS_UNROLLED if unrolls else MOST_RUNS
-        )
+        self.most_runs = MOST_RUNS_UNROLLED if unrolls else MOST_RUNS
         self.instances: list[Instance] = []
         self.cells: dict[Global, Value] = {}  # globals whose values the result relies on
         self._readers: dict[Global, dict[Instance, None]] = {}
@@ -100,7 +100,8 @@ class Analysis(AbstractInterpreter):
         self._calls_back: dict[Any, list[Instance]] = {}  # of a backpropagator and a tape
         self._dirty: list[Instance] = []
         self._taken_for_loopless: dict[Callee, dict[Instance, None]] = {}
-        self._runs = 0
+        self.runs = 0
+        self.keys_made_again = 0
 
     def follow_certain_calls(self, part: object) -> None:
         """Follow the certain calls of a part, if the strategy requires it; and, since that is the last attempt, permit types to
@@ -165,6 +166,7 @@ class Analysis(AbstractInterpreter):
         """Make the keys again after cells were unified; of two instances that became equal, the first stays."""
         while self._key_epoch != self.types.epoch:
             self._key_epoch = self.types.epoch
+            self.keys_made_again += len(self._of_key)
             all_canonical = self.types.all_canonical
             table: dict[Any, Instance] = {}
             for (callee, fields, operands), instance in self._of_key.items():
@@ -344,8 +346,9 @@ class Analysis(AbstractInterpreter):
 
     def _run(self, instance: Instance) -> None:
         yield_gil()
-        self._runs += 1
-        if self._runs > self.most_runs * (1 + len(self.variables)) + MOST_RUNS_EACH * len(self._active):
+        self.runs += 1
+        most = self.most_runs * (1 + len(self.variables)) + MOST_RUNS_EACH * len(self._active)
+        if self.runs + self.keys_made_again // KEYS_A_RUN > most:
             raise Unsettled("its types do not settle", self.span, hint=TO_BOUND)
         above = self.instance, self.key, self.span
         self.instance = instance
