@@ -51,8 +51,8 @@ MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
 # types of sensitivities with which one backpropagator is called, before they are joined
 MOST_SENSITIVITIES = 8
 MOST_GROWTHS = 3  # of the type at a point where paths meet, before it is widened
-# The work of an analysis is counted in runs of instances, so that it takes seconds at most. Programs that settle need 2,000 or fewer,
-# with unrolling of certain calls, too.
+# The work of an analysis is counted in runs of instances, so that it takes seconds at most. Programs that settle need 2,000 or
+# fewer, with unrolling of certain calls, too.
 MOST_RUNS = 8_000
 MOST_RUNS_UNROLLED = 2_000  # with long operands unrolled: it pays only if the code is straightforward
 MOST_RUNS_EACH = 20  # additional ones for each code
