@@ -33,7 +33,7 @@ from vlad.compile.calling.background import BACKGROUND
 from vlad.data import devices
 from vlad.data.tensors import SORT, Tensor, kind_name, on_host
 from vlad.data.values import Primitive
-from vlad.primitives import control, data, files, numbers, numerals, strings, transforms
+from vlad.primitives import control, data, files, numbers, numerals, references, strings, transforms
 from vlad.primitives.arrays import KINDS
 from vlad.primitives.table import PROCEDURES, TABLE
 
@@ -443,6 +443,7 @@ LEFT_OUT = {
     "pairs and kinds of values, which look at no entry": [
         row.name for row in data.ROWS if row.name not in ("eq?", "eqv?", "equal?", "stop-gradient")],
     "what `tensor-set` of the library stands for": ["set-entry"],
+    "cells, which look at no entry": ["update-ref!", *[row.name for row in references.ROWS]],
     "files: tests/primitives/test_files.py": [row.name for row in files.ROWS],
     "procedures and structures": ["if-procedure", "environment", "with-environment", "same-code?", "with-derivative",
         "reverse?", "perturbation?", "sensitivity?", "forward?", *[row.name for row in transforms.ROWS if row.hidden]],

@@ -106,7 +106,6 @@ WORDS: dict[str, str] = {
     "nth": "write `(list-ref LIST I)`, which counts from 0",
     "plot": "at a prompt, `,plot F LOW HIGH` draws a procedure",
     "pow": "write `(expt x y)`",
-    "ref": "write `(list-ref LIST I)` or `(tensor-ref TENSOR I)`",
     "return": "the value of a procedure is that of its last expression",
     "save": "at a prompt, `,save FILE` writes what you entered; `save-tensor` writes data",
     "slogdet": "write `(log-det a)`, the logarithm of the absolute determinant",

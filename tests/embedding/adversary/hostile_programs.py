@@ -97,7 +97,7 @@ MEMORY = {
         ),
         value=1048579.0,
     ),
-    "closures over closures": growing(grown("(lambda (y) y)", "(lambda (y) (x y))", 10**9, "(x 1)")),
+    "closures over closures": growing(grown("(lambda (y) y)", "(lambda (y) (+ i (x y)))", 10**9, "(x 1)")),
     "make-list": growing("(length (make-list 1000000000 1))"),
     "iota": growing("(length (iota 1e12))"),
     "a tape without end": growing("((derivative-R (lambda (x) " + grown("x", "(sin x)", 10**9) + ")) 1)"),
