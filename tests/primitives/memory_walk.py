@@ -75,7 +75,7 @@ CALLS: dict[str, list[str]] = {
     "split": ["T 2 0", "K 1000000 0"], "uniform": ["K D 0 1"], "normal": ["K D"], "random-integer": ["K 0 10 D"],
     "permutation": ["K 8388608"], "perturb": ["T"], "bundle": ["T T"], "complete": ["T T"],
     "error": ["T"], "with-environment": ["J J"],
-    "make-forward": ["T T"], "check-sensitivity": ["T T"], "target-sensitivity": ["T T"],
+    "make-forward": ["T T"], "check-sensitivity": ["T T T"], "target-sensitivity": ["T T"],
     "argument-sensitivity": ["T T"], "forward-result": ["T T"], "accumulate": ["T T"], "plus": ["T T", "N N"],
     "equal?": ["T T2", "N N2"],
     **{name: ["J"] for name in ("environment", "tail-entry", "forward-entry", "*j", "*j-inverse", "strip-reverse", "closed?")},

@@ -11,6 +11,7 @@ a gradient within a constant factor of the program's (the paper's proviso of laz
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 from weakref import ref
 
@@ -32,9 +33,21 @@ from vlad.data.values import (
 from vlad.data.write import written
 
 Memo = dict[object, Any]
-Shadows = dict[
-    Reference, Reference
-]  # of one level of differentiation: cells with the tangents or sensitivities of their contents
+Contents = dict[Reference, Value]
+
+
+class Shadows(dict[Reference, Reference]):
+    """Those of one level of differentiation: cells with the tangents or sensitivities of their contents. `before`: the contents
+    that cells had where the reverse phase of the level ends, if it has one.
+    """
+
+    __slots__ = ("before",)
+
+    def __init__(self, before: Contents | None = None) -> None:
+        super().__init__()
+        self.before: Contents = before or {}
+
+
 NUMBER_TYPES = (float, Tensor)
 MOST_SEARCHED = 1000  # parts, for a hint
 LONGEST_SHOWN = 60  # characters of a value, in a hint
@@ -247,26 +260,37 @@ def _complete_cell(primal: Reference, sensitivity: Value, memo: Memo, shadows: S
     elif sensitivity is ZERO:
         return _zero_cell(primal, memo)
     elif type(sensitivity) is Reference:
+        if (
+            sensitivity.content is not ZERO
+        ):  # it was completed, and the primal cell may hold something else by now
+            return sensitivity
         shadow = sensitivity
     else:
         raise nonconforming("plus", primal, sensitivity)
     if ("shadow", shadow) not in memo:
         memo["shadow", shadow] = True
-        shadow.content = _complete(primal.content, shadow.content, memo, shadows)
+        content = primal.content if shadows is None else shadows.before.get(primal, primal.content)
+        shadow.content = _complete(content, shadow.content, memo, shadows)
     return shadow
 
 
-def first_cell(value: Value) -> Reference | None:
-    """A cell that is part of a value; None if there is none."""
-    work, seen = [value], set()
+def cells_of(*values: Value) -> Iterator[Reference]:
+    """The cells that are parts of values, and of the contents of these cells; each once. Nothing in the values stays deferred."""
+    work, seen = list(values), set()
     while work:
         x = work.pop()
-        if type(x) is Reference:
-            return x
-        if is_structure(x) and id(x) not in seen:
+        if (type(x) is Reference or is_structure(x)) and id(x) not in seen:
             seen.add(id(x))
-            work += parts_of(look(x))
-    return None
+            if type(x) is Reference:
+                work.append(x.content)
+                yield x
+            else:
+                work += parts_of(look(x))
+
+
+def contents(*values: Value) -> Contents:
+    """What the cells of values hold now."""
+    return {cell: cell.content for cell in cells_of(*values)}
 
 
 def copied_cell(cell: Reference, levels: tuple[Shadows, Any] | None) -> Reference:
@@ -283,10 +307,11 @@ def note_shadows(
     shadows: Shadows,
     primal: Value,
     tangent: Value,
+    held: Contents | None = None,
     copied_in: tuple[tuple[Shadows, Any] | None] | None = None,
 ) -> None:
     """Add the cells of a value to the shadows: each with the cell that is its tangent, or with a copy of that, with its shadows
-    in the levels `copied_in`.
+    in the levels `copied_in`. `held`: the contents of cells, if they have others by now.
     """
     work, seen = [(primal, tangent)], set()
     while work:
@@ -296,7 +321,7 @@ def note_shadows(
         if type(x) is Reference and type(t) is Reference:
             if x not in shadows:
                 shadows[x] = t if copied_in is None else copied_cell(t, *copied_in)
-                work.append((x.content, t.content))
+                work.append((x.content if held is None else held.get(x, x.content), t.content))
         elif is_structure(x) and is_structure(t):
             seen.add((id(x), id(t)))
             p, q = look(x), look(t)

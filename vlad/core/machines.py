@@ -48,7 +48,7 @@ class Evaluator(Protocol):
     def uses_cells(self) -> bool:
         """May programs use cells?"""
 
-    shadows: tuple[dict[Any, Any], Any] | None
+    shadows: tuple[Any, Any] | None
     """The shadows of cells of the innermost level of differentiation, and the levels around it."""
 
     rules: tuple[float, Any, Any] | None

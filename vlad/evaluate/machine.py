@@ -119,7 +119,7 @@ class Machine:
         self.makers = {"tail": self.tail_code, "forward": self.forward_code}
         self._ad: tuple[Basis, Rules] | None = None
         self.uses_cells = False
-        self.shadows: tuple[dict[Any, Any], Any] | None = None
+        self.shadows: tuple[Any, Any] | None = None
         self.rules: tuple[float, Any, Any] | None = None
         self.watch = Watch(self.limits, self.steps)
         self._made: WeakSet[Code] = WeakSet()  # all codes, as counting may begin later

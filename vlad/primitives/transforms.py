@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from vlad.ad.vector_space import (
     Shadows,
     accumulate,
+    cells_of,
     complete,
-    first_cell,
+    contents,
     fitting_tangent,
     head_of,
     is_structure,
@@ -36,6 +37,7 @@ from vlad.data.values import (
     NIL,
     TRUE,
     ZERO,
+    Opaque,
     Primitive,
     Reference,
     Role,
@@ -62,20 +64,21 @@ CODES: dict[str, tuple[Role, str, tuple[str, ...]]] = {
         (
             """(lambda (x)
                  (let* ((bare (strip-reverse x))
+                        (before (contents v bare))
                         (both ((tail-entry v) identity bare))
                         (y (car both)))
-                   (cons (*j y) (make-backpropagator v bare y (cdr both)))))""",
+                   (cons (*j y) (make-backpropagator v bare y (cdr both) before))))""",
         ),
     ),
     "backpropagator": (
         Role.BACKPROPAGATOR,
-        "v x y back",
+        "v x y back contents",
         (
             """(lambda (s)
                  (if (sensitivity? s)
-                     (let ((both (back (check-sensitivity y (unsensitize s)))))
+                     (let ((both (back (check-sensitivity y (unsensitize s) contents))))
                        (sensitize (cons (target-sensitivity v (car both)) (argument-sensitivity x (cdr both)))))
-                     (let ((both (back (check-sensitivity y s))))
+                     (let ((both (back (check-sensitivity y s contents))))
                        (cons (target-sensitivity v (car both)) (argument-sensitivity x (cdr both))))))""",
         ),
     ),
@@ -351,7 +354,7 @@ def _abstract_tangent(w: AbstractMachine, x: Any) -> Any:
     return w.each(x, of_one)
 
 
-def _abstract_check(w: AbstractMachine, y: Any, s: Any) -> Any:
+def _abstract_check(w: AbstractMachine, y: Any, s: Any, held: Any) -> Any:
     def of_two(y: Any, s: Any) -> Any:
         if is_tensor(y.type) or is_tensor(s.type):
             fits = s.type.of is ZERO or _same_shape(y, s)
@@ -495,7 +498,7 @@ def _tangent(machine: Evaluator, x: Value) -> Value:
 def _strip_forward(machine: Evaluator, x: Value, v: Value, dv: Value) -> Value:
     stripped = _strip(machine, "forward", x, lambda: _wrong_target("forward", x))
     if machine.uses_cells:
-        shadows: Shadows = {}
+        shadows = Shadows()
         note_shadows(shadows, v, dv)
         if stripped is not ZERO:
             note_shadows(shadows, stripped[1], stripped[2])
@@ -505,7 +508,7 @@ def _strip_forward(machine: Evaluator, x: Value, v: Value, dv: Value) -> Value:
 
 def _forward_result(machine: Evaluator, y: Value, dy: Value) -> Value:
     shadows = _ended_level(machine)
-    return (machine.codes["forward"], y, complete(y, dy, shadows) if shadows else dy)
+    return (machine.codes["forward"], y, _completed(y, dy, shadows) if shadows else dy)
 
 
 def _ended_level(machine: Evaluator) -> Shadows | None:
@@ -528,7 +531,7 @@ def _begin_rule(machine: Evaluator, x: Value, first: Value, levels: Value) -> Va
         first = float(next(Reference.births))
     machine.rules = first, outer, machine.rules
     if levels == -1.0:
-        machine.shadows = {}, outer
+        machine.shadows = Shadows(), outer
     elif levels == 1.0 and outer is not None:
         machine.shadows = outer[1]
     return first
@@ -542,13 +545,12 @@ def _end_rule(machine: Evaluator, y: Value) -> Value:
 
 
 def _without_cells(x: Value) -> None:
-    cell = first_cell(x)
-    if cell is not None:
+    for cell in cells_of(x):
         raise outside_rule(cell)
 
 
 def _no_cells(machine: Evaluator, given: Value, s: Value) -> Value:
-    if machine.uses_cells and first_cell(given) is not None:
+    if machine.uses_cells and any(True for _ in cells_of(given)):
         raise VladError(
             "cells-in-sensitivity", "A derivative in reverse mode by a sensitivity with cells is not supported",
             hint="take that derivative in forward mode (`derivative-F`, `jvp`)", irritants=(given,),
@@ -560,10 +562,11 @@ def _is_forward(machine: Evaluator, x: Value) -> Value:
     return TRUE if _is_tagged(machine, "forward", x) else FALSE
 
 
-def _check_sensitivity(machine: Evaluator, y: Value, s: Value) -> Value:
+def _check_sensitivity(machine: Evaluator, y: Value, s: Value, held: Value) -> Value:
     if machine.uses_cells:
-        shadows: Shadows = {}
-        note_shadows(shadows, y, s, copied_in=(machine.shadows,))
+        before, after = ({}, {}) if held is ZERO else held.object
+        shadows = Shadows(before)
+        note_shadows(shadows, y, s, after, copied_in=(machine.shadows,))
         machine.shadows = shadows, machine.shadows
     if (type(y) is float) != (type(s) is float) and s is not ZERO:
         raise nonconforming("plus", y, s)
@@ -573,15 +576,36 @@ def _check_sensitivity(machine: Evaluator, y: Value, s: Value) -> Value:
 
 
 def _target_sensitivity(machine: Evaluator, v: Value, s: Value) -> Value:
-    return complete(v, s, machine.shadows and machine.shadows[0])
+    return _completed(v, s, machine.shadows and machine.shadows[0])
 
 
 def _argument_sensitivity(machine: Evaluator, x: Value, s: Value) -> Value:
-    return complete(x, s, _ended_level(machine))
+    return _completed(x, s, _ended_level(machine))
 
 
-def _make_backpropagator(machine: Evaluator, v: Value, x: Value, y: Value, back: Value) -> Value:
-    return (machine.codes["backpropagator"], v, x, y, back)
+def _completed(x: Value, s: Value, shadows: Shadows | None) -> Value:
+    """Complete at once if there are cells, whose contents may change later."""
+    result = complete(x, s, shadows)
+    if shadows:
+        for _ in cells_of(result):
+            pass
+    return result
+
+
+def _contents(machine: Evaluator, v: Value, x: Value) -> Value:
+    held = contents(v, x) if machine.uses_cells else None
+    return Opaque(held) if held else ZERO
+
+
+def _make_backpropagator(
+    machine: Evaluator, v: Value, x: Value, y: Value, back: Value, before: Value
+) -> Value:
+    held = before
+    if machine.uses_cells:
+        after = contents(y)
+        if before is not ZERO or after:
+            held = Opaque(({} if before is ZERO else before.object, after))
+    return (machine.codes["backpropagator"], v, x, y, back, held)
 
 
 def _with_derivative(machine: Evaluator, f: Value, forward: Value, reverse: Value) -> Value:
@@ -784,9 +808,13 @@ ROWS: list[Primitive] = [
         forward="ds", reverse={"s": "s"}, hidden=True, abstract=lambda w, x, s: w.recursive(COMPLETE, x, s),
     ),
     _machine_row(
-        "check-sensitivity", "y s", "s, if it may be a sensitivity of y. Begins a level of shadows of cells.",
-        _check_sensitivity, type="any any -> any", effect=True, forward="ds", reverse={"s": "(no-cells r s)"}, hidden=True,
+        "check-sensitivity", "y s held", "s, if it may be a sensitivity of y. Begins a level of shadows of cells.",
+        _check_sensitivity, type="any any any -> any", effect=True, forward="ds", reverse={"s": "(no-cells r s)"}, hidden=True,
         abstract=_abstract_check,
+    ),
+    _machine_row(
+        "contents", "v x", "What the cells in values hold now.", _contents, type="any any -> any", effect=True, forward="zero",
+        reverse={}, hidden=True, abstract=lambda w, v, x: w.known_zero,
     ),
     _machine_row(
         "no-cells", "given s", "s, if the sensitivity that was given has no cells.", _no_cells, type="any any -> any",
@@ -814,15 +842,15 @@ ROWS: list[Primitive] = [
         abstract=lambda w, x, s: w.recursive(COMPLETE, x, s),
     ),
     _machine_row(
-        "make-backpropagator", "v x y back", "The backpropagator of (*j v) at x.", _make_backpropagator,
-        type="any any any any -> any", hidden=True, forward="(make-backpropagator dv dx dy dback)",
+        "make-backpropagator", "v x y back before", "The backpropagator of (*j v) at x.", _make_backpropagator,
+        type="any any any any any -> any", hidden=True, forward="(make-backpropagator dv dx dy dback zero)",
         reverse={
             "v": "(backpropagator-field-1 s)", "x": "(backpropagator-field-2 s)",
             "y": "(backpropagator-field-3 s)", "back": "(backpropagator-field-4 s)",
         },
         abstract=_abstract_wrap("backpropagator"),
     ),
-    *_record_fields("backpropagator", 4),
+    *_record_fields("backpropagator", 5),
     *_record_fields("with-derivative", 3),
     _machine_row(
         "make-with-derivative", "f forward reverse", "with-derivative, unchecked.", _make_with_derivative,
