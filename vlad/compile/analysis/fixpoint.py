@@ -51,12 +51,12 @@ MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
 # types of sensitivities with which one backpropagator is called, before they are joined
 MOST_SENSITIVITIES = 8
 MOST_GROWTHS = 3  # of the type at a point where paths meet, before it is widened
-# The work of an analysis is counted in runs of instances, so that it takes seconds at most. Programs that settle need 2,000 or
-# fewer, with unrolling of certain calls, too.
-MOST_RUNS = 8_000
+MOST_RUNS = 8_000  # of instances
+MOST_RUNS_FOLLOWED = 32_000  # with unrolling of certain calls
 MOST_RUNS_UNROLLED = 2_000  # with long operands unrolled: it pays only if the code is straightforward
 MOST_RUNS_EACH = 20  # additional ones for each code
-KEYS_A_RUN = 25  # keys that are made again, after unions became one, in the time of one run
+# Keys of instances that are made again because unions became one. Programs that settle need an eighth; these take about 2 s
+MOST_KEYS = 200_000
 
 
 class Variants:
@@ -89,7 +89,10 @@ class Analysis(AbstractInterpreter):
         self._opened: dict[Instance, int] = {}  # the same at the start of an active instance
         unrolls = longest > LONGEST_CHAIN
         self._most_active = longest + MOST_ACTIVE if unrolls else MOST_ACTIVE
-        self.most_runs = MOST_RUNS_UNROLLED if unrolls else MOST_RUNS
+        self.most_runs = (
+            MOST_RUNS_FOLLOWED if strategy.unroll else MOST_RUNS_UNROLLED if unrolls else MOST_RUNS
+        )
+        self.most_keys = MOST_KEYS
         self.instances: list[Instance] = []
         self.cells: dict[Global, Value] = {}  # globals whose values the result relies on
         self._readers: dict[Global, dict[Instance, None]] = {}
@@ -347,8 +350,11 @@ class Analysis(AbstractInterpreter):
     def _run(self, instance: Instance) -> None:
         yield_gil()
         self.runs += 1
-        most = self.most_runs * (1 + len(self.variables)) + MOST_RUNS_EACH * len(self._active)
-        if self.runs + self.keys_made_again // KEYS_A_RUN > most:
+        parts = 1 + len(self.variables)
+        if (
+            self.runs > self.most_runs * parts + MOST_RUNS_EACH * len(self._active)
+            or self.keys_made_again > self.most_keys * parts
+        ):
             raise Unsettled("its types do not settle", self.span, hint=TO_BOUND)
         above = self.instance, self.key, self.span
         self.instance = instance
