@@ -515,6 +515,7 @@ def _ended_level(machine: Evaluator) -> Shadows | None:
     """The shadows of the innermost level, which ends."""
     if machine.shadows is None:
         return None
+    shadows: Shadows
     shadows, machine.shadows = machine.shadows
     return shadows
 
