@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from vlad.compile.analysis.sizes import Sizes
 from vlad.compile.analysis.static_operands import Fixed
-from vlad.compile.analysis.trees import Tree, keys_of_chain, nodes, shares_much
+from vlad.compile.analysis.trees import MOST_LEVELS, Tree, is_deep, keys_of_chain, nodes, shares_much
 from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import NOT_COMPILED, UNKNOWN_LENGTH, Unbounded, Unsettled
 from vlad.core.extents import MOST_LISTED, AnExtent, Extent, at_most, real_of
@@ -64,6 +64,7 @@ from vlad.data.values import (
     Reference,
     String,
     Value,
+    is_pair,
     is_procedure,
     look,
     primitive_type,
@@ -349,6 +350,8 @@ class AbstractInterpreter:
         """`known`: the types of shared parts, by their ids."""
         if known is None:
             known = {}
+            if not general and is_pair(value) and is_deep(value):
+                self.left_out(f"data of more than {MOST_LEVELS} levels are", hint=BUILT)
             if self.longest_known == 1 and type(value) is tuple and shares_much(value):
                 self.left_out("structures that share most of their parts are", hint=BUILT)
         given = value

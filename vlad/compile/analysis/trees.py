@@ -15,6 +15,7 @@ from vlad.data.records import DICT
 from vlad.data.values import NIL, RECORDS, Symbol, Value, is_pair, is_procedure, look
 
 FEWEST_LEVELS = 4  # of lists in lists: a structure of fewer levels may be an array
+MOST_LEVELS = 2000  # of data in a program: to compile one takes a tenth of a millisecond
 MOST_VISITS = 100  # of a part, on average, by what visits a part once for each path to it
 
 
@@ -43,6 +44,11 @@ def nodes(value: Value) -> Iterator[tuple[list[Value], Value, int]]:
             value = look(value[1])
         yield elements, value, level
         work += [(element, level + 1) for element in reversed(elements)]
+
+
+def is_deep(value: Value) -> bool:
+    """Does a structure have so many levels that to follow them takes longer than a program that reads it does?"""
+    return any(level > MOST_LEVELS for _, _, level in nodes(value))
 
 
 def shares_much(value: Value) -> bool:
