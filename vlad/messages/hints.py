@@ -41,8 +41,9 @@ UNSUITED = frozenset(
 )
 # Errors of a call that do not depend on its operands.
 OTHERWISE = frozenset(["unbound-variable", "not-permitted", "internal-error"])
-_ASSIGNED = re.compile(r"[ \t]*=[ \t]*\S")
-_NUMERAL = re.compile(r"[-+.]*\d")
+# Compiled when they are first used: most programs start without.
+_ASSIGNED = r"[ \t]*=[ \t]*\S"
+_NUMERAL = r"[-+.]*\d"
 
 
 def hint_for(name: str, known: Iterable[str], span: Span | None = None) -> str:
@@ -116,7 +117,7 @@ def _as_list(value: Value) -> str:
 
 def _as_assignment(span: Span | None, name: str) -> str | None:
     """A hint for `x = 3`."""
-    if span is None or not _ASSIGNED.match(span.source.text, span.end):
+    if span is None or not re.match(_ASSIGNED, span.source.text[span.end :]):
         return None
     line = span.source.text[: span.start].rpartition("\n")[2]
     return None if line.strip() else f"write `(define {name} VALUE)`"
@@ -390,7 +391,7 @@ def attribute_to(name: str, error: VladError) -> None:
 def names_in(text: str) -> list[str]:
     """The names in a text, with repetitions."""
     atoms = [text[token.start : token.end] for token in tokens(text) if token.kind == "atom"]
-    return [atom for atom in atoms if not _NUMERAL.match(atom)]
+    return [atom for atom in atoms if not re.match(_NUMERAL, atom)]
 
 
 def _meant_as_keyword(span: Span, keywords: Iterable[str], is_bound: Callable[[str], bool]) -> Name | None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 Lengths = dict[str, int]
-_TERM = re.compile(r"[A-Za-z]*(\.\.\.[A-Za-z]*)?")
+_TERM = r"[A-Za-z]*(\.\.\.[A-Za-z]*)?"
 _UNNAMED = 0x100  # names from here on: the axes of `...`, and broadcast axes of length 1
 
 
@@ -260,7 +260,7 @@ def _read(text: str) -> tuple[list[str], str | None]:
     """The terms and the result of a specification."""
     sides = text.replace(" ", "").split("->")
     terms = sides[0].split(",")
-    if len(sides) > 2 or not all(_TERM.fullmatch(term) for term in [*terms, *sides[1:]]):
+    if len(sides) > 2 or not all(re.fullmatch(_TERM, term) for term in [*terms, *sides[1:]]):
         raise _malformed(
             text,
             "it has a term of letters for each tensor, such as ij,jk->ik or ...i,i; `...` stands for any axes",
