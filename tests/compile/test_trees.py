@@ -186,7 +186,7 @@ def runs(text: str, name: str, value: Any) -> int:
     analysis = Analysis(session.machine)
     with deep_recursion():
         analysis.solve(f[0], (), (analysis.argument_type(Tree(from_python(value))),))
-    return analysis._runs
+    return analysis.runs
 
 
 def test_a_gradient_by_a_tree_takes_few_steps() -> None:
