@@ -72,7 +72,7 @@ def user_lambdas(lambda_: Lambda) -> frozenset[Lambda]:
 
 def transformed(transform: Callable[..., Lambda]) -> Callable[[Lambda], Lambda]:
     def run(lambda_: Lambda) -> Lambda:
-        entry = transform(lambda_, lambda_.free, (), lambda_, BASIS, RULES)
+        entry = transform(lambda_, lambda_.free, (), lambda_, BASIS, RULES, None)
         check(entry)
         return tidy(entry, user_lambdas(lambda_), lambda_)
 
@@ -150,7 +150,7 @@ class Differentiating(Reference):
         code = f[0]
         if code.name == "identity":
             return f
-        entry = transform(code.lambda_, code.environment, code.group, code.lambda_, BASIS, RULES)
+        entry = transform(code.lambda_, code.environment, code.group, code.lambda_, BASIS, RULES, None)
         return self.closure(entry, dict(zip(code.environment, f[1:], strict=False)))
 
     def tail_closure(self, f: Value) -> Value:

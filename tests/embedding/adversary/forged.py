@@ -92,8 +92,8 @@ CALLABLE = {
     "calls of what is no procedure": [code("(x x)"), code("(let* ((y (x 1))) (y y))")],
     "a loop": ["(vlad-saved 1 (code g (lambda g (x) (loop x))) (global loop (closure g)) (closure g))"],
     "values of the system that hold something else": [
-        "(vlad-saved 1 (closure (system backpropagator) 1 2 3 4))",
-        "(vlad-saved 1 (closure (system backpropagator) (primitive sin) 1 2 3))",
+        "(vlad-saved 1 (closure (system backpropagator) 1 2 3 4 5))",
+        "(vlad-saved 1 (closure (system backpropagator) (primitive sin) 1 2 3 4))",
         "(vlad-saved 1 (closure (system reverse) 1))",
         '(vlad-saved 1 (closure (system forward) 1 "text"))',
         "(vlad-saved 1 (closure (system perturbation) (list 1)))",
