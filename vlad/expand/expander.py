@@ -472,19 +472,22 @@ def begin(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     return x.sequence(form.items[1:], scope, out, form, name)
 
 
+NO_VALUE = "a definition stands at top level or in a body, not where a value is needed"
+
+
 def define(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     x.definition(form)
-    raise invalid(form, "a definition stands at top level or in a body, not where a value is needed")
+    raise invalid(form, NO_VALUE)
 
 
 def define_values(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     SEVERAL_DEFINITIONS[define_values](form)
-    raise invalid(form, "a definition stands at top level or in a body, not where a value is needed")
+    raise invalid(form, NO_VALUE)
 
 
 def define_record_type(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     SEVERAL_DEFINITIONS[define_record_type](form)
-    raise invalid(form, "a definition stands at top level or in a body, not where a value is needed")
+    raise invalid(form, NO_VALUE)
 
 
 def _values_definition(form: Form) -> Several:
