@@ -39,7 +39,7 @@ ROOMS = (
         "vlad.primitives",
         "special erfc_tails error_function elementwise type_rules numbers data walking numerals strings arrays "
         "products open_lists shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
-        "norms contractions networks random files control references transforms table",
+        "norms contractions networks random files control references vector_space_types transforms levels table",
     ),
     ("vlad.evaluate", "limits code_machine emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),

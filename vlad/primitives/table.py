@@ -11,6 +11,7 @@ from vlad.primitives import (
     determinants,
     files,
     indexing,
+    levels,
     linear_algebra,
     networks,
     norms,
@@ -57,6 +58,7 @@ TABLE: dict[str, Primitive] = {
         control,
         references,
         transforms,
+        levels,
     )
     for row in room.ROWS
 }

@@ -2,9 +2,8 @@
 
 An AD value is a wrapper around a bare value, made in O(1): a closure of one of the codes below over the wrapped value
 (design.md section 3, decision 0). Applying it is therefore ordinary core code, which can be transformed
-in turn: this is why J of J works. The sensitivity of a wrapper is a record of the same shape.
-
-The file is long because the rows of one family stand in one table, with the rules that they share above it.
+in turn: this is why J of J works. The sensitivity of a wrapper is a record of the same shape. Rows with which these codes begin
+and end levels of cells are in levels.py.
 """
 
 from __future__ import annotations
@@ -13,33 +12,25 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from vlad.ad.vector_space import (
-    Shadows,
     accumulate,
-    cells_of,
     complete,
-    contents,
     fitting_tangent,
     head_of,
     is_structure,
     nonconforming,
-    note_shadows,
     parts_of,
     plus,
     rebuilt,
     zero,
     zero_tangent,
 )
-from vlad.core.types import Recursion, has_tangents, is_tensor
 from vlad.data.errors import VladError, unsuitable
-from vlad.data.tensors import Tensor
 from vlad.data.values import (
     FALSE,
     NIL,
     TRUE,
     ZERO,
-    Opaque,
     Primitive,
-    Reference,
     Role,
     Value,
     is_procedure,
@@ -48,8 +39,14 @@ from vlad.data.values import (
 )
 from vlad.primitives.arrays import elements
 from vlad.primitives.numbers import invalid
-from vlad.primitives.references import outside_rule
-from vlad.primitives.type_rules import as_kind, filled, kind_of, shape_of
+from vlad.primitives.vector_space_types import (
+    COMPLETE,
+    CONFORMS,
+    SUMS,
+    WITHOUT_POINTS,
+    ZERO_OF,
+    zero_tangent_type,
+)
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
@@ -140,11 +137,10 @@ CODES: dict[str, tuple[Role, str, tuple[str, ...]]] = {
 }
 
 
-# Abstract rules: the same on types. `w` is the compiler's AbstractInterpreter; a value there has a
-# `type` with `kind`, `of` and `parts`. Structures are traversed eagerly: unused results are dropped later.
+# Abstract rules: the same on types (vector_space_types.py).
 
 
-def _abstract_wrap(code: str) -> Any:
+def abstract_wrap(code: str) -> Any:
     return lambda w, *parts: w.closure(w.system(code), parts)
 
 
@@ -171,168 +167,6 @@ def _abstract_test(*codes: str) -> Any:
     return test
 
 
-def _abstract_strip_forward(w: AbstractMachine, x: Any) -> Any:
-    def of_one(x: Any) -> Any:
-        tagged = x.type.of is ZERO or x.type.of is w.system("forward")
-        return x if tagged else w.misfitting("Argument has wrong type for target")
-
-    return w.each(x, of_one)
-
-
-def _with_parts(w: AbstractMachine, like: Any, parts: list[Any]) -> Any:
-    return None if None in parts else w.rebuilt(like.type, parts)
-
-
-def _same_shape(a: Any, b: Any) -> bool:
-    """Whether these are tensors of one shape."""
-    return is_tensor(a.type) and is_tensor(b.type) and shape_of(a) == shape_of(b)
-
-
-def _zero_types(w: AbstractMachine, x: Any) -> Any:
-    def of_one(x: Any) -> Any:
-        if x.type.head == "real":
-            return w.constant(0.0)
-        if is_tensor(x.type):
-            return filled(w, shape_of(x), 0.0, kind_of(x)) if has_tangents(x.type) else x
-        return _with_parts(w, x, [w.recursive(ZERO_OF, part) for part in w.parts(x)]) if x.type.parts else x
-
-    return w.each(x, of_one)
-
-
-def _zero_tangent(w: AbstractMachine, x: Any) -> Any:
-    """Transformed code takes it apart, so that its structure is that of x; one of unknown size is not traversed."""
-    type_ = w.types.canonical(x.type)
-    if type_.kind == "union" or type_.head == "real" or is_tensor(type_):
-        return w.known_zero
-    parts = [_zero_tangent(w, part) for part in w.parts(x)]
-    return w.rebuilt(type_, parts) if parts else x
-
-
-ZERO_OF = Recursion("zero", _zero_types)
-
-
-def _sum_types(recursion: str, checked: bool) -> Any:
-    def total(w: AbstractMachine, a: Any, b: Any) -> Any:
-        def of_two(a: Any, b: Any) -> Any:
-            x, y = a.type, b.type
-            if x.of is ZERO or y.of is ZERO:
-                return b if x.of is ZERO else a
-            if x.head == y.head == "real":
-                return w.apply(w.machine.table["+"], [a, b])
-            if is_tensor(x) or is_tensor(y):
-                return of_tensors(a, b)
-            if len(x.parts) != len(y.parts) or x.kind != y.kind or (checked and not _alike_types(x, y)):
-                return w.unlike(recursion)
-            if not x.parts:
-                return _same_or_fail(w, a, b, recursion) if checked else a
-            pairs = zip(w.parts(a), w.parts(b), strict=True)
-            return _with_parts(w, a, [w.recursive(SUMS[recursion], p, q) for p, q in pairs])
-
-        def of_tensors(a: Any, b: Any) -> Any:
-            if not _same_shape(a, b):
-                return w.unlike(recursion)
-            return w.apply(w.machine.table["+"], [a, b]) if has_tangents(a.type) else a
-
-        return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
-
-    return total
-
-
-def _same_or_fail(w: AbstractMachine, a: Any, b: Any, name: str) -> Any:
-    """The tangent of a value without parts is the value itself."""
-    if a.type.head != "boolean" or a.type.kind == b.type.kind == "constant":
-        return a if a.type is b.type else w.unlike(name)
-    key = w.key
-    test = w.compute(w.machine.table["same-boolean?"], [a, b], w.types.boolean)
-    return w.branch((key, "same"), test, lambda: a, lambda: w.unlike(name), False)
-
-
-def _alike_types(x: Any, y: Any) -> bool:
-    if x.kind == y.kind == "closure":
-        return x.of.base is y.of.base
-    return bool(x.kind == "pair" or x.head == y.head)
-
-
-SUMS = {
-    "plus": Recursion("plus", _sum_types("plus", True)),
-    "accumulate": Recursion("accumulate", _sum_types("accumulate", False)),
-}
-
-
-def _complete_types(w: AbstractMachine, x: Any, s: Any) -> Any:
-    def of_one(x: Any) -> Any:
-        if x.type.head == "real":
-            return w.each(s, real, "s")
-        if is_tensor(x.type) and has_tangents(x.type):
-            return w.each(s, lambda s: tensor(x, s), "s")
-        if not x.type.parts:
-            return x
-        return w.each(s, lambda s: of_structure(x, s), "s")
-
-    def real(s: Any) -> Any:
-        if s.type.of is ZERO:
-            return w.constant(0.0)
-        return s if s.type.head == "real" else w.unlike("plus")
-
-    def tensor(x: Any, s: Any) -> Any:
-        if s.type.of is ZERO:
-            return filled(w, shape_of(x), 0.0, kind_of(x))
-        return as_kind(w, s, kind_of(x)) if _same_shape(x, s) else w.unlike("plus")
-
-    def of_structure(x: Any, s: Any) -> Any:
-        if s.type.of is ZERO:
-            return w.recursive(ZERO_OF, x)
-        if len(s.type.parts) != len(x.type.parts):
-            return w.unlike("plus")
-        pairs = zip(w.parts(x), w.parts(s), strict=True)
-        return _with_parts(w, x, [w.recursive(COMPLETE, p, q) for p, q in pairs])
-
-    return w.each(x, of_one, "x")
-
-
-COMPLETE = Recursion("complete", _complete_types)
-
-
-def _conforms_types(w: AbstractMachine, x: Any, d: Any) -> Any:
-    """Like `conforms`, but a failure is an error at once."""
-
-    def of_two(x: Any, d: Any) -> Any:
-        a, b = x.type, d.type
-        if b.of is ZERO or a.head == b.head == "real" or (is_tensor(a) and a is b):
-            return w.truth(True)
-        if _same_shape(x, d) and has_tangents(a) and has_tangents(b):
-            return w.truth(True)
-        if a.head == "real" or b.head == "real" or not _alike_types(a, b) or len(a.parts) != len(b.parts):
-            return w.unlike("bundle")
-        if not a.parts:
-            return _same_or_fail(w, x, d, "bundle")
-        tests = [w.recursive(CONFORMS, p, q) for p, q in zip(w.parts(x), w.parts(d), strict=True)]
-        return None if None in tests else w.truth(True)
-
-    return w.each(x, lambda x: w.each(d, lambda d: of_two(x, d), "d"), "x")
-
-
-CONFORMS = Recursion("conforms", _conforms_types)
-
-
-def _without_points_types(w: AbstractMachine, d: Any) -> Any:
-    """The tangent with known zeros in place of tensors that are not of reals."""
-
-    def of_one(d: Any) -> Any:
-        if is_tensor(d.type):
-            return d if has_tangents(d.type) else w.known_zero
-        return (
-            _with_parts(w, d, [w.recursive(WITHOUT_POINTS, part) for part in w.parts(d)])
-            if d.type.parts
-            else d
-        )
-
-    return w.each(d, of_one)
-
-
-WITHOUT_POINTS = Recursion("without-points", _without_points_types)
-
-
 def _abstract_bundle(w: AbstractMachine, v: Any, p: Any) -> Any:
     tangent = _abstract_field(0, "perturbation")(w, p)
     if tangent is None or w.recursive(CONFORMS, v, tangent) is None:
@@ -352,17 +186,6 @@ def _abstract_tangent(w: AbstractMachine, x: Any) -> Any:
         return None if completed is None else w.closure(w.system("perturbation"), [completed])
 
     return w.each(x, of_one)
-
-
-def _abstract_check(w: AbstractMachine, y: Any, s: Any, held: Any) -> Any:
-    def of_two(y: Any, s: Any) -> Any:
-        if is_tensor(y.type) or is_tensor(s.type):
-            fits = s.type.of is ZERO or _same_shape(y, s)
-        else:
-            fits = s.type.of is ZERO or (y.type.head == "real") == (s.type.head == "real")
-        return s if fits else w.unlike("plus")
-
-    return w.each(y, lambda y: w.each(s, lambda s: of_two(y, s), "s"), "y")
 
 
 def _abstract_with_derivative(w: AbstractMachine, f: Any, forward: Any, reverse: Any) -> Any:
@@ -392,7 +215,7 @@ def _is_tagged(machine: Evaluator, name: str, value: Value) -> bool:
     return type(value) is tuple and len(value) > 2 and value[0] is machine.codes[name]
 
 
-def _strip(machine: Evaluator, name: str, value: Value, refusal: Callable[[], VladError]) -> Value:
+def unwrapped(machine: Evaluator, name: str, value: Value, refusal: Callable[[], VladError]) -> Value:
     seen = look(value)
     if seen is ZERO or (type(seen) is tuple and len(seen) > 2 and seen[0] is machine.codes[name]):
         return seen
@@ -412,7 +235,7 @@ def _not_tagged(operation: str, kind: str, value: Value) -> VladError:
     )
 
 
-def _wrong_target(kind: str, value: Value) -> VladError:
+def wrong_target(kind: str, value: Value) -> VladError:
     hints = {
         "reverse": "what J makes of a procedure takes what J makes of its arguments: `((J f) (J x))`, or `((J f) (J x y))`; "
         "`((derivative f) x)` is the derivative alone",
@@ -433,10 +256,10 @@ def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> 
         return (machine.codes[code], x, None)
 
     def unwrap(machine: Evaluator, x: Value) -> Value:
-        return _strip(machine, code, x, lambda: _not_tagged(inverse, code, x))[1]
+        return unwrapped(machine, code, x, lambda: _not_tagged(inverse, code, x))[1]
 
     def strip(machine: Evaluator, x: Value) -> Value:
-        return _strip(machine, code, x, lambda: _wrong_target(code, x))[1]
+        return unwrapped(machine, code, x, lambda: wrong_target(code, x))[1]
 
     def test(machine: Evaluator, x: Value) -> Value:
         tagged = _is_tagged(machine, code, x)
@@ -448,7 +271,7 @@ def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> 
     return [
         Primitive(
             name, "x", doc, value=wrap, type="any -> any", forward=f"({name} dx)", reverse=there, needs_machine=True,
-            abstract=_abstract_wrap(code),
+            abstract=abstract_wrap(code),
         ),
         Primitive(
             inverse, "x", inverse_doc, value=unwrap, type="any -> any", forward=f"({inverse} dx)", reverse=back,
@@ -483,130 +306,20 @@ def _make_forward(machine: Evaluator, v: Value, d: Value) -> Value:
 
 def _forward_field(name: str, index: int) -> Any:
     def field(machine: Evaluator, x: Value) -> Value:
-        return _strip(machine, "forward", x, lambda: _not_tagged(name, "forward", x))[index]
+        return unwrapped(machine, "forward", x, lambda: _not_tagged(name, "forward", x))[index]
 
     return field
 
 
 def _tangent(machine: Evaluator, x: Value) -> Value:
-    seen = _strip(machine, "forward", x, lambda: _not_tagged("tangent", "forward", x))
+    seen = unwrapped(machine, "forward", x, lambda: _not_tagged("tangent", "forward", x))
     if seen is ZERO:
         return ZERO
     return (machine.codes["perturbation"], complete(seen[1], seen[2]), None)
 
 
-def _strip_forward(machine: Evaluator, x: Value, v: Value, dv: Value) -> Value:
-    stripped = _strip(machine, "forward", x, lambda: _wrong_target("forward", x))
-    if machine.uses_cells:
-        shadows = Shadows()
-        note_shadows(shadows, v, dv)
-        if stripped is not ZERO:
-            note_shadows(shadows, stripped[1], stripped[2])
-        machine.shadows = shadows, machine.shadows
-    return stripped
-
-
-def _forward_result(machine: Evaluator, y: Value, dy: Value) -> Value:
-    shadows = _ended_level(machine)
-    return (machine.codes["forward"], y, _completed(y, dy, shadows) if shadows else dy)
-
-
-def _ended_level(machine: Evaluator) -> Shadows | None:
-    """The shadows of the innermost level, which ends."""
-    if machine.shadows is None:
-        return None
-    shadows: Shadows
-    shadows, machine.shadows = machine.shadows
-    return shadows
-
-
-def _begin_rule(machine: Evaluator, x: Value, first: Value, levels: Value) -> Value:
-    """The rules of `with-derivative` are not transformed, so they run in fewer levels than the code around them."""
-    if not machine.uses_cells:
-        return ZERO
-    _without_cells(x)
-    outer = machine.shadows
-    if first is ZERO and levels == -1.0 and machine.rules is not None:
-        first = machine.rules[0]
-    elif first is ZERO:
-        first = float(next(Reference.births))
-    machine.rules = first, outer, machine.rules
-    if levels == -1.0:
-        machine.shadows = Shadows(), outer
-    elif levels == 1.0 and outer is not None:
-        machine.shadows = outer[1]
-    return first
-
-
-def _end_rule(machine: Evaluator, y: Value) -> Value:
-    if machine.rules is not None:
-        _without_cells(y)
-        _, machine.shadows, machine.rules = machine.rules
-    return ZERO
-
-
-def _without_cells(x: Value) -> None:
-    for cell in cells_of(x):
-        raise outside_rule(cell)
-
-
-def _no_cells(machine: Evaluator, given: Value, s: Value) -> Value:
-    if machine.uses_cells and any(True for _ in cells_of(given)):
-        raise VladError(
-            "cells-in-sensitivity", "A derivative in reverse mode by a sensitivity with cells is not supported",
-            hint="take that derivative in forward mode (`derivative-F`, `jvp`)", irritants=(given,),
-        )  # fmt: skip
-    return s
-
-
 def _is_forward(machine: Evaluator, x: Value) -> Value:
     return TRUE if _is_tagged(machine, "forward", x) else FALSE
-
-
-def _check_sensitivity(machine: Evaluator, y: Value, s: Value, held: Value) -> Value:
-    if machine.uses_cells:
-        before, after = ({}, {}) if held is ZERO else held.object
-        shadows = Shadows(before)
-        note_shadows(shadows, y, s, after, copied_in=(machine.shadows,))
-        machine.shadows = shadows, machine.shadows
-    if (type(y) is float) != (type(s) is float) and s is not ZERO:
-        raise nonconforming("plus", y, s)
-    if type(y) is Tensor or type(s) is Tensor:
-        complete(y, s)
-    return s
-
-
-def _target_sensitivity(machine: Evaluator, v: Value, s: Value) -> Value:
-    return _completed(v, s, machine.shadows and machine.shadows[0])
-
-
-def _argument_sensitivity(machine: Evaluator, x: Value, s: Value) -> Value:
-    return _completed(x, s, _ended_level(machine))
-
-
-def _completed(x: Value, s: Value, shadows: Shadows | None) -> Value:
-    """Complete at once if there are cells, whose contents may change later."""
-    result = complete(x, s, shadows)
-    if shadows:
-        for _ in cells_of(result):
-            pass
-    return result
-
-
-def _contents(machine: Evaluator, v: Value, x: Value) -> Value:
-    held = contents(v, x) if machine.uses_cells else None
-    return Opaque(held) if held else ZERO
-
-
-def _make_backpropagator(
-    machine: Evaluator, v: Value, x: Value, y: Value, back: Value, before: Value
-) -> Value:
-    held = before
-    if machine.uses_cells:
-        after = contents(y)
-        if before is not ZERO or after:
-            held = Opaque(({} if before is ZERO else before.object, after))
-    return (machine.codes["backpropagator"], v, x, y, back, held)
 
 
 def _with_derivative(machine: Evaluator, f: Value, forward: Value, reverse: Value) -> Value:
@@ -707,7 +420,7 @@ def _forward_entry(machine: Evaluator, f: Value) -> Value:
     return machine.forward_closure(f)
 
 
-def _machine_row(name: str, operands: str, doc: str, value: Any, **columns: Any) -> Primitive:
+def machine_row(name: str, operands: str, doc: str, value: Any, **columns: Any) -> Primitive:
     return Primitive(name, operands, doc, value=value, needs_machine=True, **columns)
 
 
@@ -717,7 +430,7 @@ def _record_fields(code: str, count: int) -> list[Primitive]:
 
     def field(index: int) -> Primitive:
         others = " ".join(["s" if index == other else "zero" for other in range(1, count + 1)])
-        return _machine_row(
+        return machine_row(
             f"{name}-{index}", "b", "A field of a closure's sensitivity.", lambda machine, b: look(b)[index],
             type="procedure -> any", hidden=True, forward=f"({name}-{index} db)", reverse={"b": f"({maker} {others})"},
             abstract=_abstract_field(index - 1, code),
@@ -735,7 +448,7 @@ ROWS: list[Primitive] = [
         "The inverse of perturb.\n(unperturb (perturb 1))  ⇒ 1"),
     *_wrapper("sensitize", "sensitivity", "x as a sensitivity.\n(sensitize 1)  ⇒ (sensitivity 1)", "unsensitize",
         "The inverse of sensitize.\n(unsensitize (sensitize 1))  ⇒ 1"),
-    _machine_row(
+    machine_row(
         "bundle", "v p",
         "The forward value with primal v and perturbation p, which must conform.\n"
         "(bundle 3 (perturb 1))  ⇒ (forward 3 (perturbation 1))\n"
@@ -743,40 +456,30 @@ ROWS: list[Primitive] = [
         type="any any -> any", forward="(make-forward dv (unperturb dp))",
         reverse={"v": "(primal s)", "p": "(perturb (tangent-part s))"}, abstract=_abstract_bundle,
     ),
-    _machine_row(
+    machine_row(
         "make-forward", "v d", "bundle of bare parts, unchecked.", _make_forward, type="any any -> any", hidden=True,
         forward="(make-forward dv dd)", reverse={"v": "(primal s)", "d": "(tangent-part s)"},
-        abstract=_abstract_wrap("forward"),
+        abstract=abstract_wrap("forward"),
     ),
-    _machine_row(
+    machine_row(
         "primal", "x",
         "The primal of a forward value.\n(primal (bundle 3 (perturb 1)))  ⇒ 3",
         _forward_field("primal", 1), type="any -> any",
         forward="(primal dx)", reverse={"x": "(make-forward s zero)"}, abstract=_abstract_field(0, "forward"),
     ),
-    _machine_row(
+    machine_row(
         "tangent", "x",
         "The perturbation of a forward value.\n(tangent (bundle 3 (perturb 1)))  ⇒ (perturbation 1)",
         _tangent, type="any -> any",
         forward="(perturb (tangent-part dx))", reverse={"x": "(make-forward zero (unperturb s))"},
         abstract=_abstract_tangent,
     ),
-    _machine_row(
+    machine_row(
         "tangent-part", "x", "The bare tangent of a forward value.", _forward_field("tangent", 2), type="any -> any",
         forward="(tangent-part dx)", reverse={"x": "(make-forward zero s)"}, hidden=True,
         abstract=_abstract_field(1, "forward"),
     ),
-    _machine_row(
-        "strip-forward", "x v dv", "The argument of the bundled procedure v, checked. Begins a level of shadows of cells.",
-        _strip_forward, type="any any any -> any", effect=True,
-        forward="dx", reverse={"x": "s"}, hidden=True, abstract=lambda w, x, v, dv: _abstract_strip_forward(w, x),
-    ),
-    _machine_row(
-        "forward-result", "v d", "make-forward of the result of a bundled procedure. Ends the level.", _forward_result,
-        type="any any -> any", effect=True, hidden=True, forward="(make-forward dv dd)",
-        reverse={"v": "(primal s)", "d": "(tangent-part s)"}, abstract=_abstract_wrap("forward"),
-    ),
-    _machine_row(
+    machine_row(
         "forward?", "x",
         "Is the outermost tag of x forward?\n(forward? (bundle 3 (perturb 1)))  ⇒ #t",
         _is_forward, type="any -> boolean", forward="zero",
@@ -790,7 +493,7 @@ ROWS: list[Primitive] = [
     ),
     Primitive(
         "zero-tangent", "x", "The zero of x's tangent space, with known zeros for captured values.",
-        value=zero_tangent, type="any -> any", forward="zero", reverse={}, hidden=True, abstract=_zero_tangent,
+        value=zero_tangent, type="any -> any", forward="zero", reverse={}, hidden=True, abstract=zero_tangent_type,
     ),
     Primitive(
         "plus", "a b",
@@ -808,59 +511,16 @@ ROWS: list[Primitive] = [
         "complete", "x s", "A sensitivity in the full shape of its primal x.", value=complete, type="any any -> any",
         forward="ds", reverse={"s": "s"}, hidden=True, abstract=lambda w, x, s: w.recursive(COMPLETE, x, s),
     ),
-    _machine_row(
-        "check-sensitivity", "y s held", "s, if it may be a sensitivity of y. Begins a level of shadows of cells.",
-        _check_sensitivity, type="any any any -> any", effect=True, forward="ds", reverse={"s": "(no-cells r s)"}, hidden=True,
-        abstract=_abstract_check,
-    ),
-    _machine_row(
-        "contents", "v x", "What the cells in values hold now.", _contents, type="any any -> any", effect=True, forward="zero",
-        reverse={}, hidden=True, abstract=lambda w, v, x: w.known_zero,
-    ),
-    _machine_row(
-        "no-cells", "given s", "s, if the sensitivity that was given has no cells.", _no_cells, type="any any -> any",
-        effect=True, forward="ds", reverse={"s": "s"}, hidden=True, abstract=lambda w, given, s: s,
-    ),
-    _machine_row(
-        "begin-rule", "x first levels",
-        "Begins a rule of `with-derivative` of x, so many levels further out. It may use cells that are not older than `first`, "
-        "or if that is zero, than now. Gives that bound.",
-        _begin_rule, type="any any real -> any", effect=True, forward="zero", reverse={}, hidden=True,
-        abstract=lambda w, x, first, levels: w.known_zero,
-    ),
-    _machine_row(
-        "end-rule", "y", "Ends the rule, with result y.", _end_rule, type="any -> any", effect=True, forward="zero", reverse={},
-        hidden=True, abstract=lambda w, y: w.known_zero,
-    ),
-    _machine_row(
-        "target-sensitivity", "x s", "The sensitivity of a procedure, in its full shape.", _target_sensitivity,
-        type="any any -> any", effect=True, forward="ds", reverse={"s": "s"}, hidden=True,
-        abstract=lambda w, x, s: w.recursive(COMPLETE, x, s),
-    ),
-    _machine_row(
-        "argument-sensitivity", "x s", "The sensitivity of its argument, in its full shape. Ends the level.",
-        _argument_sensitivity, type="any any -> any", effect=True, forward="ds", reverse={"s": "s"}, hidden=True,
-        abstract=lambda w, x, s: w.recursive(COMPLETE, x, s),
-    ),
-    _machine_row(
-        "make-backpropagator", "v x y back before", "The backpropagator of (*j v) at x.", _make_backpropagator,
-        type="any any any any any -> any", hidden=True, forward="(make-backpropagator dv dx dy dback zero)",
-        reverse={
-            "v": "(backpropagator-field-1 s)", "x": "(backpropagator-field-2 s)",
-            "y": "(backpropagator-field-3 s)", "back": "(backpropagator-field-4 s)",
-        },
-        abstract=_abstract_wrap("backpropagator"),
-    ),
     *_record_fields("backpropagator", 5),
     *_record_fields("with-derivative", 3),
-    _machine_row(
+    machine_row(
         "make-with-derivative", "f forward reverse", "with-derivative, unchecked.", _make_with_derivative,
         type="any any any -> any", hidden=True, forward="(make-with-derivative df dforward dreverse)",
         reverse={
             "f": "(with-derivative-field-1 s)", "forward": "(with-derivative-field-2 s)",
             "reverse": "(with-derivative-field-3 s)",
         },
-        abstract=_abstract_wrap("with-derivative"),
+        abstract=abstract_wrap("with-derivative"),
     ),
     Primitive(
         "closed?", "f", "Does f capture nothing that could have a derivative?", value=_is_closed,
@@ -887,16 +547,16 @@ ROWS: list[Primitive] = [
         "(same-code? (constantly 1) (constantly 2))  ⇒ #t", value=_is_same_code,
         type="any any -> boolean", forward="zero", reverse={}, abstract=_abstract_same_code,
     ),
-    _machine_row(
+    machine_row(
         "tail-entry", "f", "The reverse transform of f as (k . x) to (y . backpropagator).", _tail_entry,
         type="procedure -> procedure", forward="df", reverse={"f": "s"}, hidden=True,
         abstract=_abstract_entry("tail"),
     ),
-    _machine_row(
+    machine_row(
         "forward-entry", "f", "The forward transform of f as (df . (dx . x)) to (y . dy).", _forward_entry,
         type="procedure -> procedure", forward="df", reverse={"f": "s"}, hidden=True, abstract=_abstract_entry("forward"),
     ),
-    _machine_row(
+    machine_row(
         "with-derivative", "f forward reverse",
         "f with user-defined derivative rules.\n"
         "((derivative (with-derivative square #:forward (lambda (x dx) (* 100 dx)))) 3)  ⇒ 100", _with_derivative,
