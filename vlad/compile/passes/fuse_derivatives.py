@@ -27,6 +27,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.representation import Representation
 from vlad.compile.ir.rewriting import callees, inline_calls, reachable, recursive, same_operands, substitute
+from vlad.compile.passes.forwarding import forward
 from vlad.compile.passes.inlining import LARGEST
 from vlad.core.types import Type
 from vlad.data.values import ZERO, Code
@@ -48,6 +49,7 @@ def fuse(program: Program, layout: Representation) -> Program:
     for f, contained in pairs.items():
         for v, places in contained:
             containing.setdefault(v, []).append((f, places))
+    forward(program, plain | pairs.keys())
     _bring_up(program, pairs, containing, plain)
     for function in program.functions:
         _Fusion(pairs, plain, containing).walk(function)

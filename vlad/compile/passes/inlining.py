@@ -22,7 +22,7 @@ def inline(program: Program) -> None:
     """Replace calls by bodies, callees first."""
     functions = program.functions
     counts = Counter([callee for function in functions for callee in callees(function)])
-    kept = {*program.entries, *looping(functions), *_taping(functions)}
+    kept = {*program.entries, *looping(functions), *taping(functions)}
     sizes = {f: len(statements(f.body)) for f in functions}
     room = Room(LARGE - sum([_lines(f) for f in functions]))
     for function in reversed(functions):
@@ -71,7 +71,7 @@ def _inline(
             put_last(block, block.end)
 
 
-def _taping(functions: list[Function]) -> set[Function]:
+def taping(functions: list[Function]) -> set[Function]:
     """Functions whose callees allocate although they return plain numbers: the allocations are freed at their return."""
     allocating = calling([f for f in functions if any(makes(s) for s in statements(f.body))], functions)
     return {f for f in functions if "p" not in f.results and any(g in allocating for g in callees(f))}

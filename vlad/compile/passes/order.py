@@ -18,6 +18,7 @@ from vlad.compile.ir.text import program_text
 from vlad.compile.passes.common_subexpressions import share
 from vlad.compile.passes.congruence import find_congruences
 from vlad.compile.passes.dead_code import drop_dead
+from vlad.compile.passes.forwarding import forward
 from vlad.compile.passes.fuse_derivatives import fuse
 from vlad.compile.passes.fuse_loops import fuse_kernels
 from vlad.compile.passes.inlining import inline
@@ -40,6 +41,8 @@ from vlad.core.passes import run_pass
 Pass = Callable[[Program], object]  # changes the program
 
 FUSE = "fuse-derivatives"
+# After it, which finds derivatives by the calls of their procedures.
+FIRST: dict[str, Pass] = {"forwarding": forward}
 # Repeated until the size stays about the same, at most ROUNDS times.
 REPEATED: dict[str, Pass] = {
     "dead-code": drop_dead,
@@ -69,6 +72,7 @@ LAST: dict[str, Pass] = {
 }
 UNIQUENESS: dict[str, Pass] = {"uniqueness": own}
 PASSES: dict[str, Pass] = {
+    **FIRST,
     **REPEATED,
     **EQUAL,
     **LOOPS,
@@ -84,7 +88,7 @@ MOST_ZEROS = 256  # in a sensitivity, per entry that is read of a tensor at a ti
 
 def improved(program: Program, layout: Representation, writes_over: bool = True) -> Program:
     """A program after all passes. `writes_over`: whether arrays may reuse memory. Raises Unbounded."""
-    _run({FUSE: lambda program: fuse(program, layout)}, program)
+    _run({FUSE: lambda program: fuse(program, layout), **FIRST}, program)
     _repeat(program)
     if any(_run(EQUAL, program)):
         _repeat(program)
