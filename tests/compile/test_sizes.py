@@ -287,6 +287,24 @@ def test_batches_of_any_number_of_rows(name: str) -> None:
     assert len(entry.variants) == 2 and entry.reason is None
 
 
+OVER_ROWS = {
+    "by a number": "((gradient (lambda (a) (sum (fold-left (lambda (s r) (tanh (+ (* a s) r))) (zeros 2) (unstack x))))) 0.5)",
+    "by the rows": "((gradient (lambda (x) (sum (fold-left (lambda (s r) (tanh (+ s r))) (zeros 2) (unstack x))))) x)",
+    "in a loop": """((gradient (lambda (a) (let loop ((rows (unstack x)) (s #[0 0]))
+                      (if (null? rows) (sum s) (loop (cdr rows) (tanh (+ (* a s) (car rows)))))))) 0.5)""",
+}
+
+
+@pytest.mark.parametrize("name", OVER_ROWS)
+def test_gradients_through_many_rows(name: str) -> None:
+    """Sensitivities that are stacked have the shape of the tensor that was unstacked: no call is left to the evaluator."""
+    compiled, evaluated = sessions(f"(define (f x) {OVER_ROWS[name]})")
+    x = normal(40, 2)
+    assert agree(compiled["f"](x), evaluated["f"](x))
+    (entry,) = [entry for entry in compiled.tiers.entries.values() if entry.f[0].name == "f"]
+    assert len(entry.variants) == 1 and not entry.keeps_apart and entry.variants[0].unsupported == 0
+
+
 OF_NUMBERS = {
     "fraction of the length": "(let ((k (floor (* 0.8 (size x))))) (list (sum (slice x 0 k)) (slice x k (size x))))",
     "keys": "(map (lambda (key) (normal key '(2))) (split (random-key 1) (+ 2 (argmax x))))",

@@ -69,13 +69,15 @@ class Size:
 
 @final
 class Guards:
-    """What was decided by the sizes of the call at hand: `conditions` has the extents that are compared with 0, and how."""
+    """What was decided by the sizes of the call at hand: `conditions` has the extents that are compared with 0, and how.
+    `keeps_apart`: are two shapes of a value, of which the call determines one, taken to differ? `may_differ`: are there any?"""
 
-    __slots__ = ("conditions", "closed", "_quotients", "_count")
+    __slots__ = ("conditions", "closed", "keeps_apart", "may_differ", "_quotients", "_count")
 
     def __init__(self) -> None:
         self.conditions: dict[tuple[str, Extent], None] = {}
         self.closed = False  # is the code compiled? Then it cannot have more guards
+        self.keeps_apart = self.may_differ = False
         self._quotients: dict[Any, Size] = {}
         self._count = 0
 
@@ -542,11 +544,14 @@ def _is_less(difference: Any) -> bool:
 
 def keep_apart(one: tuple[AnExtent, ...], other: tuple[AnExtent, ...]) -> None:
     """Note that a value has either of two shapes: where one of them has a length that is determined within the call, and the
-    other one a constant, they are taken to differ, as the last batch is shorter than others."""
+    other one a constant, they may differ, as the last batch is shorter than others, or be equal, as what is stacked from a list
+    of rows and another tensor of as many. They are taken to be equal where a program needs it, unless lengths are kept apart."""
     for pair in zip(one, other, strict=True):
         for a, b in (pair, pair[::-1]):
             if type(b) is int and type(a) is Extent and is_late(a):
-                a.sizes[0].apart.add(b)
+                a.guards.may_differ = True
+                if a.guards.keeps_apart:
+                    a.sizes[0].apart.add(b)
 
 
 def _is_apart(difference: Extent) -> bool:

@@ -50,19 +50,21 @@ def compile_call(
     variants: int = 0,
     fixed: Places = (),
     zeros_distinct: int | None = None,
+    keeps_apart: bool = False,
     trees: Container[int] = (),
     earlier: Sequence[Shapes] = (),
     only_kept: bool = False,
     early: bool = False,
 ) -> Compiled | Launched:
     """Compile a procedure for operands like these, when it has `variants` variants already. `earlier`: the shapes for which it
-    was compiled; lengths that differ from them become sizes. `fixed`: the positions of numbers
-    that had to be constants in operands of the same form. `zeros_distinct`: as of `attempts` in analysis/strategy.py. `trees`:
-    the operands whose shapes do not matter. `early`: a call waits for it, so that a long text need not be optimised; then there
-    is a `later`. Raises Unbounded or Unavailable; NotKept if it must be in the cache (`only_kept`) and is not.
+    was compiled; lengths that differ from them become sizes. `fixed`: the positions of numbers that had to be constants in
+    operands of the same form. `zeros_distinct`: as of `attempts` in analysis/strategy.py; `keeps_apart`: as of `Guards` in
+    core/extents.py. `trees`: the operands whose shapes do not matter. `early`: a call waits for it, so that a long text need not
+    be optimised; then there is a `later`. Raises Unbounded or Unavailable; NotKept if it must be kept (`only_kept`) and is not.
     """
 
     def compiled(given: tuple[Value | Tree, ...], longest: int, sizes: Sizes) -> Compiled | Launched:
+        sizes.guards.keeps_apart = keeps_apart
         options = optimize, fast_math, zeros_distinct, sizes, only_kept, early and not is_narrow()
         made = with_room(_compile, machine, f, given, longest, *options)
         made.shapes = shapes_of(given)
@@ -199,7 +201,16 @@ def _compile(
                 machine.device,
                 toolchain.signature(),
             )
-            call = identity(machine, f, operands, longest, *more, str(sizes.of_numbers), shapes=sizes.shapes)
+            call = identity(
+                machine,
+                f,
+                operands,
+                longest,
+                *more,
+                str(sizes.of_numbers),
+                str(sizes.guards.keeps_apart),
+                shapes=sizes.shapes,
+            )
             kept = kept_call(machine, call, early)
             if kept is not None:
                 return kept

@@ -20,6 +20,7 @@ from vlad.compile.calling.outside import outside_of
 from vlad.compile.calling.structures import passed_numbers
 from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import (
+    Differing,
     Failed,
     Mismatch,
     Narrow,
@@ -376,7 +377,9 @@ def failure(status: int, interface: Interface) -> BaseException:
     """The exception for a status other than 0."""
     if status >= FIRST_FAILURE:
         what, about = interface.failures[status - FIRST_FAILURE]
-        if about in (Failure.UNSUPPORTED, Failure.LENGTH):
+        if about in (Failure.UNFIT, Failure.LENGTH) and interface.may_differ:
+            return Differing(what, may_fit=True)
+        if about in (Failure.UNSUPPORTED, Failure.UNFIT, Failure.LENGTH):
             return Unsupported(what, about is Failure.LENGTH)
         more = interface.zeros_distinct
         return Failed(what, may_fit=more is not None and about in DUE_TO_ZEROS[more])

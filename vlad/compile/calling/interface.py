@@ -33,6 +33,7 @@ class Interface:
     direct            it has a second entry, `vlad_direct`, from doubles to a double
     largest           bytes of the largest array that it allocates
     zeros_distinct    what the known zero must stay distinct from so that more operands fit (analysis/strategy.py), if anything
+    may_differ        two shapes of a value are taken to be equal; other code keeps them apart (core/extents.py)
     extents           the lengths of axes that are known only in a call: first the sizes, which axes of operands have, then others
     sizes             the number of the former
     is_late           some of the others are known only after the call
@@ -51,6 +52,7 @@ class Interface:
     extents: tuple[Extent, ...] = ()
     sizes: int = 0
     is_late: bool = False
+    may_differ: bool = False
 
     def text(self) -> str:
         """Serialize for another process. Raises Unwritable."""
@@ -68,6 +70,7 @@ class Interface:
             "extents": len(self.extents),
             "sizes": self.sizes,
             "is_late": self.is_late,
+            "may_differ": self.may_differ,
         }
         return json.dumps({"cells": writer.written(), **fields})
 
@@ -91,6 +94,7 @@ def read_interface(text: str) -> Interface:
         reader.extents,
         fields["sizes"],
         fields["is_late"],
+        fields["may_differ"],
     )
 
 

@@ -175,5 +175,6 @@ class Unit:
                 extents=() if on_gpu else tuple(extents),
                 sizes=0 if on_gpu else len(sizes.sizes),
                 is_late=not on_gpu and any(extent.late for extent in extents),
+                may_differ=sizes.guards.may_differ and not sizes.guards.keeps_apart,
             )
             sizes.guards.closed = True

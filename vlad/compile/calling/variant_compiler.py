@@ -69,6 +69,7 @@ class VariantCompiler(EntryTable):
             "variants": len(entry.variants),
             "fixed": entry.fixed.get(form_of, ()),
             "zeros_distinct": entry.zeros_distinct,
+            "keeps_apart": entry.keeps_apart,
             "trees": tuple(entry.trees),
         }
         try:

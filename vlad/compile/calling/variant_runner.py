@@ -13,6 +13,7 @@ from vlad.compile.calling.variant_compiler import VariantCompiler
 from vlad.compile.calling.variants import Entry
 from vlad.compile.ir.refusals import (
     WAYS_OUT,
+    Differing,
     Failed,
     Mismatch,
     Narrow,
@@ -74,7 +75,7 @@ class VariantRunner(VariantCompiler):
         except Failed as failed:
             self._effects.again(begun)
             if failed.may_fit:
-                self._keep_zeros_distinct(entry, compiled)
+                self._discard(entry, compiled, failed)
                 if self.policy == "auto" and not surely:
                     return self.machine.apply(f, argument)
                 fresh = self.compile(entry, operands)
@@ -118,9 +119,12 @@ class VariantRunner(VariantCompiler):
                 entry.reason, entry.lasts, entry.refusal = failed.what, True, refusal
                 self._open(entry)
 
-    def _keep_zeros_distinct(self, entry: Entry, compiled: Any) -> None:
-        """Discard a variant whose operands may fit if zeros are kept distinct from more, as later variants do."""
+    def _discard(self, entry: Entry, compiled: Any, failed: Failed) -> None:
+        """Discard a variant whose operands may fit later ones: in which zeros are kept distinct from more, or lengths apart."""
         with self.lock:
-            entry.zeros_distinct = max(entry.zeros_distinct, compiled.interface.zeros_distinct)
+            if isinstance(failed, Differing):
+                entry.keeps_apart = True
+            else:
+                entry.zeros_distinct = max(entry.zeros_distinct, compiled.interface.zeros_distinct)
             entry.variants = [one for one in entry.variants if one is not compiled]
             self._open(entry)

@@ -24,7 +24,7 @@ class Entry:
 
     __slots__ = (
         "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks", "fixed",
-        "misses", "lasts", "zeros_distinct", "trees", "unsized", "refusal",
+        "misses", "lasts", "zeros_distinct", "keeps_apart", "trees", "unsized", "refusal",
         "lacks_room", "is_made", "last", "patience",
     )  # fmt: skip
 
@@ -43,6 +43,9 @@ class Entry:
         self.is_made = False  # or is its code in the cache, and not loaded, as no call waited for it?
         # what the known zero stays distinct from (analysis/strategy.py): from more after operands did not fit
         self.zeros_distinct = FROM_NOTHING
+        self.keeps_apart = (
+            False  # are two shapes of a value taken to differ (core/extents.py), as they did in a call?
+        )
         self.trees: set[int] = set()  # the operands that are trees, of another shape in each call
         self.unsized = 0  # calls for which code for all lengths was sought in vain
         self.disagrees = False  # did tier 0 contradict compiled code?

@@ -454,13 +454,16 @@ class FunctionText:
                 assert statement.shape is not None
                 (length,) = statement.shape
                 count = self.leaf(statement.operands[0])
-                tests = {OTHER_LENGTH: f"{count} != (double){length}"}
+                tests = {OTHER_LENGTH: (f"{count} != (double){length}", Failure.LENGTH)}
                 if is_late(length):
                     self.line(f"if (!{length}) {length} = (long){count};")
                     short, unfit = f"{count} < {LEAST}", f"{length} > {MOST}L || !vlad_admits()"
-                    tests = {SHORT_LENGTH: short, **tests, UNFIT_LENGTH: unfit}
-                for what, test in tests.items():
-                    about = Failure.LENGTH if what == OTHER_LENGTH else Failure.UNSUPPORTED
+                    tests = {
+                        SHORT_LENGTH: (short, Failure.UNSUPPORTED),
+                        **tests,
+                        UNFIT_LENGTH: (unfit, Failure.UNFIT),
+                    }
+                for what, (test, about) in tests.items():
                     failure = self.unit.failure(Fail(what, statement.span, about))
                     self.line(f"if ({test}) vlad_fail({failure});")
             case "step":

@@ -260,6 +260,7 @@ class Failure(Enum):
     UNDEFINED = "a variable is used before its definition has been evaluated"
     UNBOUND = "a name has no definition"
     UNSUPPORTED = "machine code does not do this for these values, but tier 0 does"
+    UNFIT = "lengths that the call determines compare otherwise than in machine code"
     LENGTH = "a list has another length than one that was counted at the same place before, in the same call"
     OTHER = "anything else"
 

@@ -92,13 +92,17 @@ class Rejected(Unavailable):
 
 
 class Failed(Exception):
-    """The program raised an error; `what` is the compiler's description. `may_fit`: are its operands expected to fit if the known
-    zero stays distinct from more (analysis/strategy.py)?"""
+    """The program raised an error; `what` is the compiler's description. `may_fit`: are its operands expected to fit other code,
+    in which the known zero stays distinct from more (analysis/strategy.py)?"""
 
     def __init__(self, what: str, may_fit: bool = False) -> None:
         super().__init__(what)
         self.what = what
         self.may_fit = may_fit
+
+
+class Differing(Failed):
+    """Two shapes of a value were taken to be equal, and may differ in this call; other code keeps them apart."""
 
 
 class Unsupported(Failed):

@@ -55,7 +55,9 @@ if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
 # Failures that are no type errors: raised by the program itself, or dependent on a value.
-CHECKED = frozenset([Failure.RAISED, Failure.VALUE, Failure.UNDEFINED, Failure.UNSUPPORTED, Failure.LENGTH])
+CHECKED = frozenset(
+    [Failure.RAISED, Failure.VALUE, Failure.UNDEFINED, Failure.UNSUPPORTED, Failure.UNFIT, Failure.LENGTH]
+)
 
 UNKNOWN = "…"  # in an error's message: text that is known at run time only
 NEVER = "never returns"
