@@ -185,8 +185,11 @@ class TestLooking:
         assert ".sensitivity" in text
 
     def test_stages_differ(self, program: Path) -> None:
-        texts = {printed("show", str(program), "--stage", stage) for stage in ("core", "reverse", "forward")}
-        assert len(texts) == 3
+        texts = {
+            printed("show", str(program), "--stage", stage)
+            for stage in ("core", "reverse", "forward", "control")
+        }
+        assert len(texts) == 4
         assert printed("show", str(program)) == printed("show", str(program), "--stage=core")
 
     def test_a_file_beside_the_program_is_found(self, tmp_path: Path) -> None:
@@ -302,7 +305,7 @@ WRONG = {
     "--max-depth needs a positive whole number; not 99999999999": ["--max-depth", "99999999999", "-e", "1"],
     "--tier is one of auto, compile, evaluate; not fast": ["--tier", "fast", "-e", "1"],
     "--device is one of cpu, cuda; not tpu": ["--device", "tpu", "-e", "1"],
-    "--stage is one of core, reverse, forward, types, first-order, loops, c; not graph": [
+    "--stage is one of core, reverse, forward, control, types, first-order, loops, c; not graph": [
         "show",
         "x.vlad",
         "--stage",

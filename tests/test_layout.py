@@ -31,15 +31,15 @@ ROOMS = (
     (
         "vlad.expand",
         "scope macros normalize patterns arity items record_types expander binding_forms data_forms conditional_forms "
-        "match_forms forms",
+        "control_forms match_forms forms",
     ),
-    ("vlad.ad", "vector_space rules reverse forward"),
+    ("vlad.ad", "vector_space rules reverse forward control"),
     ("vlad.messages", "other_languages spelling hints"),
     (
         "vlad.primitives",
         "special erfc_tails error_function elementwise type_rules numbers data walking numerals strings arrays "
         "products open_lists shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
-        "norms contractions networks random files control references vector_space_types transforms levels table",
+        "norms contractions networks random files control references vector_space_types transforms levels continuations table",
     ),
     ("vlad.evaluate", "limits code_machine emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),

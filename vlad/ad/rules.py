@@ -52,6 +52,7 @@ class Basis:
         self.shape_witness = table["shape-witness"]
         self.tail_entry = table["tail-entry"]
         self.forward_entry = table["forward-entry"]
+        self.control_entry = table["control-entry"]
 
 
 def may_spread(row: Primitive, actual: Mapping[str, Atom]) -> bool:

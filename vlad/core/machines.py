@@ -75,13 +75,16 @@ class Evaluator(Protocol):
         """The lambda that the code evaluates, made on first use."""
 
     def derived_code(self, code: Code, kind: str) -> Code:
-        """The code of the "tail" or "forward" entry of a code, made on first use."""
+        """The code of the "tail", "forward" or "control" entry of a code, made on first use."""
 
     def tail_closure(self, f: Value) -> Value:
         """The tail entry of a procedure; the known zero for itself. Raises VladError for any other value."""
 
     def forward_closure(self, f: Value) -> Value:
         """The forward entry of a procedure; otherwise as `tail_closure`."""
+
+    def control_closure(self, f: Value) -> Value:
+        """The control entry of a procedure; otherwise as `tail_closure`."""
 
 
 class KnownFiles(Protocol):

@@ -54,7 +54,7 @@ LONGEST = 1000  # characters of a folded string: repeated doubling must not happ
 PARTS = {"car": 0, "match-car": 0, "cdr": 1, "match-cdr": 1}
 # Kinds whose values `eq?` compares by content. Two equal pairs are distinct: their construction is not shared.
 IMMEDIATE = NUMBERS | {"boolean", "string", "symbol"}
-ENTRIES = frozenset({"tail-entry", "forward-entry"})
+ENTRIES = frozenset({"tail-entry", "forward-entry", "control-entry"})
 TOTAL = {
     "cons",
     "stop-gradient",

@@ -32,7 +32,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import ReferenceType, WeakValueDictionary, ref
 
 from vlad.control.budget import expect_bytes
@@ -344,6 +344,9 @@ def closure(code: Code, *environment: Value) -> tuple[Value, ...]:
     return (code, *environment) if len(environment) != 1 else (code, environment[0], None)
 
 
+CONTROL = "control"  # the transform of code that runs inside a `reset`: the same procedure
+
+
 class Role(Enum):
     """The role of the closures of a code. The stage `types` displays the values."""
 
@@ -355,15 +358,20 @@ class Role(Enum):
     )
 
 
+SystemCode: TypeAlias = tuple[
+    Role, str, dict[str, str]
+]  # of a code of the system: its role, the names it is closed over, and texts: of its lambda (""), and of entries by kind
+
+
 class Code:
     """The data of one lambda expression: the one mutable record, shared by all its closures.
 
     `entry1` … `entry4` take the closure and that many operands (the tuple rule covers the rest; a procedure with another number
     of parameters has adapters there); `native` takes the closure and exactly the parameters. All are compiled on first use, and
-    tier 1 replaces them. `tail` and `forward` are the codes of the transformed lambda, over the same environment, or None until
-    they are first used. `base` is the code from which transforms derived this one, or itself; `transforms` are those that were
-    applied, the last one first. (Handwritten entries, such as those of AD values, have none.) `backpropagator_of` is that of its
-    lambda. These fields and `role` identify a code; its name is arbitrary.
+    tier 1 replaces them. `tail`, `forward` and `control` are the codes of the transformed lambda, over the same environment, or
+    None until they are first used. `base` is the code from which transforms derived this one, or itself; `transforms` are those
+    that were applied, the last one first. (Handwritten entries, such as those of AD values, have none.) `backpropagator_of` is
+    that of its lambda. These fields and `role` identify a code; its name is arbitrary.
     """
 
     __slots__ = (
@@ -383,6 +391,7 @@ class Code:
         "entry4",
         "tail",
         "forward",
+        "control",
         "role",
         "transforms",
         "backpropagator_of",
@@ -408,20 +417,21 @@ class Code:
     entry4: Callable[..., Value]
     tail: Code | None
     forward: Code | None
+    control: Code | None
     role: Role
-    transforms: tuple[str, ...]  # of "reverse" and "forward"
+    transforms: tuple[str, ...]  # of "reverse", "forward" and "control"
     backpropagator_of: str | None
     closed: tuple[Value, ...] | None  # the one closure, where the environment is empty
 
     @property
     def is_derived(self) -> bool:
         """Did differentiation make it? Not true of a lambda within what a transform made."""
-        return self.role is not Role.PROCEDURE or self.transforms != ()
+        return self.role is not Role.PROCEDURE or any(one != CONTROL for one in self.transforms)
 
     @property
     def derivation(self) -> str:
-        """The transforms in words, to stand before the name: "forward of reverse of "."""
-        return "".join([f"{transform} of " for transform in self.transforms])
+        """The derivatives in words, to stand before the name: "forward of reverse of "."""
+        return "".join([f"{transform} of " for transform in self.transforms if transform != CONTROL])
 
     def __repr__(self) -> str:
         return f"#<code {self.derivation}{self.name}>"

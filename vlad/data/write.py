@@ -222,7 +222,7 @@ def procedure_pieces(code: Code) -> list[str | int]:
         return [*pieces, ">"]
     if code.role is Role.BACKPROPAGATOR:
         return ["#<backpropagator of ", 1, ">"]
-    if code.transforms:
+    if code.derivation:
         return [f"#<{code.derivation}{code.name or 'a procedure'}>"]
     return [code.name or " ".join(str(code.machine.core_of(code)).split())]
 

@@ -16,7 +16,7 @@ from vlad.core.names import lambdas_within, sub_bodies
 from vlad.core.nodes import Apply, Binding, Body, Lambda, Variable
 from vlad.core.simplify import bound_in
 from vlad.data.source import Span
-from vlad.data.values import Code, Role
+from vlad.data.values import CONTROL, Code, Role
 from vlad.expand.patterns import ProcedureSpan
 
 if TYPE_CHECKING:
@@ -56,18 +56,20 @@ def transforms(code: Code) -> tuple[Code, ...]:
         if path[-1] is code:
             return path
         if len(path) <= DEEPEST:
-            paths += [(*path, made) for made in (path[-1].tail, path[-1].forward) if made is not None]
+            made = (path[-1].tail, path[-1].forward, path[-1].control)
+            paths += [(*path, one) for one in made if one is not None]
     return (code,)
 
 
 def kinds_of(path: tuple[Code, ...]) -> list[str]:
-    """The transforms between the codes of a path, the last first."""
-    kinds = ["reverse" if code.tail is made else "forward" for code, made in pairwise(path)]
+    """The derivatives between the codes of a path, the last first."""
+    steps = [(code, made) for code, made in pairwise(path) if code.control is not made]
+    kinds = ["reverse" if code.tail is made else "forward" for code, made in steps]
     return kinds[::-1]
 
 
 def maker_of(machine: Machine, code: Code) -> Code | None:
-    """The transformed code that contains a backpropagator's code; None for a procedure of the program."""
+    """The transformed code that contains a backpropagator's or continuation's code; None for a procedure of the program."""
     lambda_: Lambda = machine.core_of(code.base)
     for other in list(code.family.codes.values()):
         if other.base is not other and other.lambda_ is not None and _makes(machine, other, lambda_):
@@ -83,6 +85,11 @@ def _makes(machine: Machine, code: Code, lambda_: Lambda) -> bool:
     return not any(inner is lambda_ for inner in lambdas_within(machine.core_of(source).body))
 
 
+def _made_by(maker: Code, reverse: str) -> tuple[str, ...]:
+    """The word for what a transformed code contains and its source does not: `reverse`; a continuation computes no derivative."""
+    return () if maker.transforms[0] == CONTROL else (reverse,)
+
+
 def root_of(machine: Machine, code: Code) -> Code:
     """The procedure of the program from which a code was derived, or the code itself."""
     maker = maker_of(machine, code)
@@ -95,7 +102,9 @@ def root_of(machine: Machine, code: Code) -> Code:
 def modes_of(machine: Machine, code: Code) -> tuple[str, ...]:
     """The derivatives that a code computes, outermost first."""
     maker = maker_of(machine, code)
-    inner = () if maker is None else ("reverse", *modes_of(machine, transforms(maker)[-2]))
+    inner: tuple[str, ...] = ()
+    if maker is not None:
+        inner = (*_made_by(maker, "reverse"), *modes_of(machine, transforms(maker)[-2]))
     return (*kinds_of(transforms(code)), *inner)
 
 
@@ -149,5 +158,5 @@ def described(machine: Machine, code: Code) -> str:
     kinds = kinds_of(transforms(code))
     maker = maker_of(machine, code)
     if maker is not None:
-        kinds += ["backpropagator", *kinds_of(transforms(maker)[:-1])]
+        kinds += [*_made_by(maker, "backpropagator"), *kinds_of(transforms(maker)[:-1])]
     return "".join([f"{kind} of " for kind in kinds]) + name

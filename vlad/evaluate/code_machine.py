@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from vlad.core.machines import Evaluator
 from vlad.core.nodes import Lambda, Variable
-from vlad.data.values import Code, Primitive, Role, Value
+from vlad.data.values import Code, Primitive, Role, SystemCode, Value
 from vlad.evaluate.limits import Limits
 
 
@@ -19,7 +19,7 @@ class SystemTexts(Protocol):
     """The procedures that every machine has (evaluate/system_procedures.py)."""
 
     @property
-    def code_texts(self) -> Mapping[str, tuple[Role, str, tuple[str, ...]]]:
+    def code_texts(self) -> Mapping[str, SystemCode]:
         """Of each code of AD values: its role, the names it is closed over, the texts of its lambdas."""
 
     def lambdas(self, texts: tuple[str, ...], captured: str) -> tuple[list[Lambda], tuple[Variable, ...]]:
@@ -47,7 +47,7 @@ class CodeMachine(Evaluator, Protocol):
 
     @property
     def entry_rows(self) -> Mapping[str, str]:
-        """The rows that make an entry, each with its kind, "tail" or "forward"."""
+        """The rows that make an entry, each with its kind, "tail", "forward" or "control"."""
 
     @property
     def closure_makers(self) -> Mapping[str, Callable[[Value], Value]]:

@@ -13,9 +13,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NoReturn, Protocol
 from weakref import WeakSet
 
+from vlad.ad.control import control_entry, direct_entry
 from vlad.ad.forward import forward_entry
 from vlad.ad.reverse import tail_entry
 from vlad.ad.rules import Basis, Rules
@@ -28,6 +30,7 @@ from vlad.core.simplify import simplify, tidy
 from vlad.data.errors import LimitExceeded, VladError
 from vlad.data.tensors import Booleans, condition, holds
 from vlad.data.values import (
+    CONTROL,
     FALSE,
     TRUE,
     ZERO,
@@ -36,6 +39,7 @@ from vlad.data.values import (
     Primitive,
     Role,
     String,
+    SystemCode,
     Value,
     closure,
     is_procedure,
@@ -62,12 +66,12 @@ class Machine:
     """An evaluator: codes, transforms on demand, limits. It runs one evaluation at a time."""
 
     selectors = {"car": "car", "match-car": "car", "cdr": "cdr", "match-cdr": "cdr"}
-    entry_rows = {"tail-entry": "tail", "forward-entry": "forward"}
+    entry_rows = {"tail-entry": "tail", "forward-entry": "forward", "control-entry": "control"}
 
     def __init__(
         self,
         table: Mapping[str, Primitive],
-        codes: Mapping[str, tuple[Role, str, tuple[str, ...]]],
+        codes: Mapping[str, SystemCode],
         procedures: Mapping[str, str],
         write: Callable[[str], object],
         read: Callable[[], str],
@@ -115,8 +119,10 @@ class Machine:
         }
         self.system = SystemProcedures(self, procedures, codes)
         self.codes: Mapping[str, Code] = SystemCodes(self)
-        self.closure_makers = {"tail": self.tail_closure, "forward": self.forward_closure}
-        self.makers = {"tail": self.tail_code, "forward": self.forward_code}
+        self.makers = {"tail": self.tail_code, "forward": self.forward_code, "control": self.control_code}
+        self.closure_makers = {
+            kind: partial(self.entry_closure, derive=derive) for kind, derive in self.makers.items()
+        }
         self._ad: tuple[Basis, Rules] | None = None
         self.uses_cells = False
         self.shadows: tuple[Any, Any] | None = None
@@ -155,7 +161,7 @@ class Machine:
         code.name, code.arity, code.environment, code.group = name, arity, environment, group
         code.base, code.primitive = base or code, None
         code.role, code.transforms, code.backpropagator_of = role, transforms, backpropagator_of
-        code.tail = code.forward = None
+        code.tail = code.forward = code.control = None
         code.closed = None if environment else (code,)
         await_first_call(code)
         self._made.add(code)
@@ -215,7 +221,7 @@ class Machine:
     def redefined(self, cell: Global) -> None:
         """The name of a cell no longer means its primitive: codes that relied on it are recompiled."""
         for code in cell.dependents or ():
-            code.lambda_ = code.tail = code.forward = None
+            code.lambda_ = code.tail = code.forward = code.control = None
             code.family = self.family()
             await_first_call(code)
 
@@ -274,7 +280,15 @@ class Machine:
         return code.forward
 
     def derived_code(self, code: Code, kind: str) -> Code:
-        return self.tail_code(code) if kind == "tail" else self.forward_code(code)
+        return self.makers[kind](code)
+
+    def control_code(self, code: Code) -> Code:
+        if code.control is None:
+            with self.making:
+                if code.control is None:
+                    is_direct = code.primitive is not None or self.codes.get(code.name) is code
+                    code.control = self._derive(code, _direct if is_direct else _control, 1, CONTROL)
+        return code.control
 
     def _derive(self, code: Code, transform: Callable[..., Lambda], more: int, word: str) -> Code:
         def make_lambda() -> Lambda:
@@ -305,12 +319,15 @@ class Machine:
         )
 
     def tail_closure(self, f: Value) -> Value:
-        return self._entry_closure(f, self.tail_code)
+        return self.entry_closure(f, self.tail_code)
 
     def forward_closure(self, f: Value) -> Value:
-        return self._entry_closure(f, self.forward_code)
+        return self.entry_closure(f, self.forward_code)
 
-    def _entry_closure(self, f: Value, derive: Callable[[Code], Code]) -> Value:
+    def control_closure(self, f: Value) -> Value:
+        return self.entry_closure(f, self.control_code)
+
+    def entry_closure(self, f: Value, derive: Callable[[Code], Code]) -> Value:
         seen = look(f)
         if seen is ZERO:
             return ZERO
@@ -510,6 +527,14 @@ class Machine:
         if self.failed is not None:
             self.failed(found, frames, beginning)
         return found
+
+
+def _control(lambda_: Lambda, environment: tuple[Variable, ...], *others: Any) -> Lambda:
+    return control_entry(lambda_, environment, others[2])
+
+
+def _direct(lambda_: Lambda, environment: tuple[Variable, ...], *others: Any) -> Lambda:
+    return direct_entry(lambda_, environment)
 
 
 def _reraise_late(watch: Watch, late: BaseException) -> None:

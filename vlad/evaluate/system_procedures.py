@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from vlad.core.nodes import Lambda, Letrec, Variable
 from vlad.core.text import constant_text, read_expression
 from vlad.data.source import Origin, Source
-from vlad.data.values import UNSPECIFIED, Code, Global, Primitive, Role, Value, closure
+from vlad.data.values import UNSPECIFIED, Code, Global, Primitive, SystemCode, Value, closure
 from vlad.reader.parser import Form, read
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class SystemProcedures:
         self,
         machine: CodeMachine,
         texts: Mapping[str, str],
-        code_texts: Mapping[str, tuple[Role, str, tuple[str, ...]]],
+        code_texts: Mapping[str, SystemCode],
     ) -> None:
         """`texts`: of the procedures of the basis; `code_texts`: of the codes of AD values."""
         self.machine = machine
@@ -103,9 +103,12 @@ class SystemProcedures:
         return lambdas, tuple(environment.values())
 
     def _cell(self, name: str) -> Global:
-        """The cell of a name in the system's own texts: the identity, and procedures of the basis."""
+        """The cell of a name in the system's own texts: a code that is closed over nothing, or a procedure of the basis."""
         cell = Global(name)
-        cell.value = closure(self.machine.codes[name]) if name == "identity" else self.procedure_value(name)
+        if name in self.code_texts:
+            cell.value = closure(self.machine.codes[name])
+        else:
+            cell.value = self.procedure_value(name)
         return cell
 
 
@@ -123,7 +126,7 @@ class SystemCodes(dict[str, Code]):
     def _make(self, name: str) -> Code:
         machine = self.machine
         role, captured, texts = machine.system.code_texts[name]
-        lambdas, environment = machine.system.lambdas(texts, captured)
+        lambdas, environment = machine.system.lambdas(tuple(texts.values()), captured)
         family = machine.family()
         main = lambdas[0]
         code: Code = machine.make_code(
@@ -131,7 +134,7 @@ class SystemCodes(dict[str, Code]):
         )
         family.codes[main] = code
         self[name] = code
-        for kind, entry in zip(("tail", "forward"), lambdas[1:], strict=False):
+        for kind, entry in zip([*texts][1:], lambdas[1:], strict=True):
             derived_code = machine.make_code(
                 family, len(entry.parameters), _constant(entry), name=name, environment=environment, base=code
             )

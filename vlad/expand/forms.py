@@ -4,9 +4,9 @@ In: one top-level form and its module.  Out: items for the session to execute, i
 variables. Called by the session.
 
 The meaning of a keyword is a function. Those functions are grouped by the purpose of their forms, in binding_forms.py,
-conditional_forms.py, match_forms.py and data_forms.py: hardly any keyword is rewritten into others, nearly all become core
-directly. The expander, which they call for the parts of a form, comes before them and gets the table as an argument, so imports
-go one way.
+conditional_forms.py, control_forms.py, match_forms.py and data_forms.py: hardly any keyword is rewritten into others, nearly all
+become core directly. The expander, which they call for the parts of a form, comes before them and gets the table as an argument,
+so imports go one way.
 
 A local name or a definition of the module shadows a keyword.
 """
@@ -20,7 +20,7 @@ from vlad.core.nodes import Binding, Body, GlobalReference, Rhs, Variable
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import Global, String
-from vlad.expand import binding_forms, conditional_forms, data_forms, match_forms
+from vlad.expand import binding_forms, conditional_forms, control_forms, data_forms, match_forms
 from vlad.expand.expander import (
     SEVERAL_DEFINITIONS,
     UNSPECIFIED_ATOM,
@@ -206,6 +206,8 @@ KEYWORDS: dict[str, KeywordFunction] = {
     "unquote": data_forms.stray,
     "unquote-splicing": data_forms.stray,
     "assert": conditional_forms.assert_,
+    "reset": control_forms.reset,
+    "shift": control_forms.shift,
     "delay": data_forms.delay,
     "delay-force": data_forms.delay_force,
     "cons-stream": data_forms.cons_stream,
@@ -223,7 +225,7 @@ KEYWORDS: dict[str, KeywordFunction] = {
     "cons*": data_forms.cons_star,
 }
 # these look like procedures, and may be defined
-PROCEDURE_KEYWORDS = frozenset((*LIST_MAKERS.values(), "match", "receive"))
+PROCEDURE_KEYWORDS = frozenset((*LIST_MAKERS.values(), "match", "receive", "reset", "shift"))
 
 
 def refuse_keyword(name: str, span: Span | None = None) -> None:

@@ -32,6 +32,7 @@ from vlad.expand.arity import of_row
 from vlad.manual.public import is_public, members, public_lines, public_names
 from vlad.messages.spelling import suggestion
 from vlad.primitives import (
+    continuations,
     contractions,
     control,
     data,
@@ -80,6 +81,7 @@ ROOMS: dict[ModuleType, str] = {
     files: "Files of numbers",
     control: "Input, output, errors",
     references: "Cells",
+    continuations: "Continuations",
 }
 _FILES = """prelude lists texts streams calculus optimize optimizers linear-algebra tensors matrix-functions nn data
 differential-equations"""

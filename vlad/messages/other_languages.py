@@ -12,7 +12,10 @@ from __future__ import annotations
 import functools
 import re
 
-CONTINUATIONS = "there are no continuations: a loop ends where it does not call itself; `find`, `any` and `take-while` end early"
+CONTINUATIONS = (
+    "write `(reset E ...)`, and in it `(shift K E ...)`: K is the rest of the evaluation up to the `reset`"
+)
+ENDING = "a loop ends where it does not call itself; `find` and `any` end early; `(shift k V)` ends a `reset` with V"
 ERRORS = "an error ends the evaluation; programs in Python catch it, as a `vlad.VladError`"
 FILES = "`load-tensor` and `load-csv` read data, `save-tensor` writes it, `(read-real)` reads a number that is typed"
 FORMAT = '`(display x)` prints one value, `(newline)` ends a line; `(format "~a ~a" x y)` makes a text'
@@ -167,9 +170,10 @@ SHARED: tuple[tuple[str, str], ...] = (
     (
         CONTINUATIONS,
         "call/cc call-with-current-continuation call/ec let/cc let/ec call-with-escape-continuation "
-        "call-with-prompt make-prompt-tag reset shift reset0 shift0 prompt prompt0 control control0 "
-        "abort break continue block return-from yield generator make-generator coroutine",
+        "call-with-prompt make-prompt-tag reset0 shift0 prompt prompt0 control control0 "
+        "abort yield generator make-generator coroutine",
     ),
+    (ENDING, "break continue block return-from"),
     (
         PURE,
         "set! setq setf fluid-let alter inc! incf decf del push pop push! pop! global "

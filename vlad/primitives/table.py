@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from vlad.data.values import Primitive
+from vlad.data.values import Primitive, SystemCode
 from vlad.primitives import (
+    continuations,
     contractions,
     control,
     data,
@@ -35,6 +36,12 @@ PROCEDURES: dict[str, str] = {
     **transforms.PROCEDURES,
 }
 
+# Procedures that only texts of the system call.
+SYSTEM_PROCEDURES: dict[str, str] = {**transforms.SYSTEM_PROCEDURES, **continuations.SYSTEM_PROCEDURES}
+
+# The codes of the system.
+CODES: dict[str, SystemCode] = {**transforms.CODES, **continuations.CODES}
+
 TABLE: dict[str, Primitive] = {
     row.name: row
     for room in (
@@ -59,6 +66,7 @@ TABLE: dict[str, Primitive] = {
         references,
         transforms,
         levels,
+        continuations,
     )
     for row in room.ROWS
 }

@@ -32,6 +32,7 @@ from vlad.data.values import (
     ZERO,
     Primitive,
     Role,
+    SystemCode,
     Value,
     is_procedure,
     list_of,
@@ -51,54 +52,55 @@ from vlad.primitives.vector_space_types import (
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
-# Codes of the system: the role of each, the names it is closed over, its lambda; for `with-derivative` also its tail
-# entry and its forward entry, over the same names.
-CODES: dict[str, tuple[Role, str, tuple[str, ...]]] = {
-    "identity": (Role.PROCEDURE, "", ("(lambda (x) x)",)),
+# Codes of the system: the role of each, the names it is closed over, and the texts of its lambda ("") and of those entries, by
+# their kinds, that are not made of it by transforms.
+CODES: dict[str, SystemCode] = {
+    "identity": (Role.PROCEDURE, "", {"": "(lambda (x) x)"}),
     "reverse": (
         Role.TAG,
         "v",
-        (
-            """(lambda (x)
+        {
+            "": """(lambda (x)
                  (let* ((bare (strip-reverse x))
                         (before (contents v bare))
                         (both ((tail-entry v) identity bare))
                         (y (car both)))
                    (cons (*j y) (make-backpropagator v bare y (cdr both) before))))""",
-        ),
+        },
     ),
     "backpropagator": (
         Role.BACKPROPAGATOR,
         "v x y back contents",
-        (
-            """(lambda (s)
+        {
+            "": """(lambda (s)
                  (if (sensitivity? s)
                      (let ((both (back (check-sensitivity y (unsensitize s) contents))))
                        (sensitize (cons (target-sensitivity v (car both)) (argument-sensitivity x (cdr both)))))
                      (let ((both (back (check-sensitivity y s contents))))
                        (cons (target-sensitivity v (car both)) (argument-sensitivity x (cdr both))))))""",
-        ),
+        },
     ),
     "forward": (
         Role.TAG,
         "v dv",
-        (
-            """(lambda (x)
+        {
+            "": """(lambda (x)
                  (let* ((bundle (strip-forward x v dv))
                         (both ((forward-entry v) dv (tangent-part bundle) (primal bundle))))
                    (forward-result (car both) (cdr both))))""",
-        ),
+        },
     ),
-    "perturbation": (Role.TAG, "v", ("(lambda (x) (perturb (v (strip-perturbation x))))",)),
-    "sensitivity": (Role.TAG, "v", ("(lambda (x) (sensitize (v (strip-sensitivity x))))",)),
+    "perturbation": (Role.TAG, "v", {"": "(lambda (x) (perturb (v (strip-perturbation x))))"}),
+    "sensitivity": (Role.TAG, "v", {"": "(lambda (x) (sensitize (v (strip-sensitivity x))))"}),
     # The user's rules are about the argument. The derivative by the values that f captures comes from f's own code. The primal
     # value is that of the whole, not of f alone, so that the rules hold for higher orders, too.
     "with-derivative": (
         Role.PROCEDURE,
         "f forward reverse",
-        (
-            "(lambda (x) (f x))",
-            """(lambda (k x)
+        {
+            "": "(lambda (x) (f x))",
+            "control": "(lambda (k x) (k ((make-with-derivative f forward reverse) x)))",
+            "tail": """(lambda (k x)
                  (let* ((rule (begin-rule x zero 0))
                         (both (if reverse
                                   (reverse x)
@@ -121,7 +123,7 @@ CODES: dict[str, tuple[Role, str, tuple[str, ...]]] = {
                                   (dx (back t))
                                   (end (end-rule zero)))
                              (k (make-with-derivative df zero zero) dx))))))))""",
-            """(lambda (d dx x)
+            "forward": """(lambda (d dx x)
                  (let* ((rule (begin-rule x zero 1))
                         (both (if forward (cons ((make-with-derivative f forward reverse) x) (forward x (complete x dx)))
                                   (forward-from-reverse reverse x (complete x dx))))
@@ -132,7 +134,7 @@ CODES: dict[str, tuple[Role, str, tuple[str, ...]]] = {
                               (own (cdr ((forward-entry f) (with-derivative-field-1 d) zero x)))
                               (end (end-rule zero)))
                          (cons (car both) (accumulate (cdr both) own))))))""",
-        ),
+        },
     ),
 }
 
@@ -160,7 +162,7 @@ def _abstract_field(index: int, *codes: str) -> Any:
     return field
 
 
-def _abstract_test(*codes: str) -> Any:
+def abstract_test(*codes: str) -> Any:
     def test(w: AbstractMachine, x: Any) -> Any:
         return w.each(x, lambda x: w.truth(x.type.of in [w.system(code) for code in codes]))
 
@@ -198,7 +200,7 @@ def _abstract_with_derivative(w: AbstractMachine, f: Any, forward: Any, reverse:
     return w.closure(w.system("with-derivative"), [f, forward, reverse])
 
 
-def _abstract_entry(entry: str) -> Any:
+def abstract_entry(entry: str) -> Any:
     def derived(w: AbstractMachine, f: Any) -> Any:
         def of_one(f: Any) -> Any:
             if f.type.kind == "closure":
@@ -210,7 +212,7 @@ def _abstract_entry(entry: str) -> Any:
     return derived
 
 
-def _is_tagged(machine: Evaluator, name: str, value: Value) -> bool:
+def is_tagged(machine: Evaluator, name: str, value: Value) -> bool:
     value = look(value)
     return type(value) is tuple and len(value) > 2 and value[0] is machine.codes[name]
 
@@ -262,9 +264,9 @@ def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> 
         return unwrapped(machine, code, x, lambda: wrong_target(code, x))[1]
 
     def test(machine: Evaluator, x: Value) -> Value:
-        tagged = _is_tagged(machine, code, x)
+        tagged = is_tagged(machine, code, x)
         if code == "sensitivity":
-            tagged = tagged or _is_tagged(machine, "backpropagator", x)
+            tagged = tagged or is_tagged(machine, "backpropagator", x)
         return TRUE if tagged else FALSE
 
     there, back = {"x": f"({inverse} s)"}, {"x": f"({name} s)"}
@@ -285,14 +287,14 @@ def _wrapper(name: str, code: str, doc: str, inverse: str, inverse_doc: str) -> 
             f"{code}?", "x", f"Is the outermost tag of x {code}?\n({code}? ({name} 1))  ⇒ #t\n({code}? 1)  ⇒ #f",
             value=test, type="any -> boolean", forward="zero",
             reverse={}, needs_machine=True,
-            abstract=_abstract_test(code, "backpropagator") if code == "sensitivity" else _abstract_test(code),
+            abstract=abstract_test(code, "backpropagator") if code == "sensitivity" else abstract_test(code),
         ),
     ]  # fmt: skip
 
 
 def _bundle(machine: Evaluator, v: Value, p: Value) -> Value:
     seen = look(p)
-    if not _is_tagged(machine, "perturbation", seen) and seen is not ZERO:
+    if not is_tagged(machine, "perturbation", seen) and seen is not ZERO:
         raise nonconforming("bundle", v, p)
     tangent = fitting_tangent(v, seen[1])
     if tangent is None:
@@ -319,7 +321,7 @@ def _tangent(machine: Evaluator, x: Value) -> Value:
 
 
 def _is_forward(machine: Evaluator, x: Value) -> Value:
-    return TRUE if _is_tagged(machine, "forward", x) else FALSE
+    return TRUE if is_tagged(machine, "forward", x) else FALSE
 
 
 def _with_derivative(machine: Evaluator, f: Value, forward: Value, reverse: Value) -> Value:
@@ -424,7 +426,7 @@ def machine_row(name: str, operands: str, doc: str, value: Any, **columns: Any) 
     return Primitive(name, operands, doc, value=value, needs_machine=True, **columns)
 
 
-def _record_fields(code: str, count: int) -> list[Primitive]:
+def record_fields(code: str, count: int) -> list[Primitive]:
     """Rows for the fields of the sensitivity of a closure of a system code, CODE-field-1 … ; make-CODE constructs one."""
     name, maker = f"{code}-field", f"make-{code}"
 
@@ -483,7 +485,7 @@ ROWS: list[Primitive] = [
         "forward?", "x",
         "Is the outermost tag of x forward?\n(forward? (bundle 3 (perturb 1)))  ⇒ #t",
         _is_forward, type="any -> boolean", forward="zero",
-        reverse={}, abstract=_abstract_test("forward"),
+        reverse={}, abstract=abstract_test("forward"),
     ),
     Primitive(
         "zero", "x",
@@ -511,8 +513,8 @@ ROWS: list[Primitive] = [
         "complete", "x s", "A sensitivity in the full shape of its primal x.", value=complete, type="any any -> any",
         forward="ds", reverse={"s": "s"}, hidden=True, abstract=lambda w, x, s: w.recursive(COMPLETE, x, s),
     ),
-    *_record_fields("backpropagator", 5),
-    *_record_fields("with-derivative", 3),
+    *record_fields("backpropagator", 5),
+    *record_fields("with-derivative", 3),
     machine_row(
         "make-with-derivative", "f forward reverse", "with-derivative, unchecked.", _make_with_derivative,
         type="any any any -> any", hidden=True, forward="(make-with-derivative df dforward dreverse)",
@@ -550,11 +552,11 @@ ROWS: list[Primitive] = [
     machine_row(
         "tail-entry", "f", "The reverse transform of f as (k . x) to (y . backpropagator).", _tail_entry,
         type="procedure -> procedure", forward="df", reverse={"f": "s"}, hidden=True,
-        abstract=_abstract_entry("tail"),
+        abstract=abstract_entry("tail"),
     ),
     machine_row(
         "forward-entry", "f", "The forward transform of f as (df . (dx . x)) to (y . dy).", _forward_entry,
-        type="procedure -> procedure", forward="df", reverse={"f": "s"}, hidden=True, abstract=_abstract_entry("forward"),
+        type="procedure -> procedure", forward="df", reverse={"f": "s"}, hidden=True, abstract=abstract_entry("forward"),
     ),
     machine_row(
         "with-derivative", "f forward reverse",

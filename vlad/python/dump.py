@@ -64,7 +64,8 @@ HEAD = "vlad-saved"
 VERSION = 1
 WIDTH = 100  # of the lines of data; those of core are text.py's
 RESERVED = KEYWORDS | {"unspecified"}  # names not used for variables or globals in a text
-TRANSFORMS = ("tail", "forward")
+ENTRIES = {"reverse": "tail", "forward": "forward", "control": "control"}  # their kinds, by transform
+TRANSFORMS = tuple(ENTRIES.values())
 MOST_TRANSFORMS = 32  # of one lambda
 MOST_WRITTEN = 64  # entries of a tensor that are written in readable form
 _NUMBERED = re.compile(r"(.+)\.[0-9]+", re.DOTALL)
@@ -335,7 +336,7 @@ def _origin(code: Code) -> Origin:
             if derived is not None:
                 work.append(([*path, transform], derived))
     # It was made before a primitive was redefined that its base relied on.
-    return ["tail" if transform == "reverse" else "forward" for transform in code.transforms], code.base
+    return [ENTRIES[transform] for transform in code.transforms], code.base
 
 
 # Writing: the second time.

@@ -28,8 +28,7 @@ from vlad.data.values import UNSPECIFIED, Value
 from vlad.evaluate.limits import Limits, deep_recursion
 from vlad.evaluate.machine import Machine
 from vlad.expand.scope import Module
-from vlad.primitives.table import PROCEDURES, TABLE
-from vlad.primitives.transforms import CODES, SYSTEM_PROCEDURES
+from vlad.primitives.table import CODES, PROCEDURES, SYSTEM_PROCEDURES, TABLE
 from vlad.python.convert import tuple_of
 from vlad.session import showing
 from vlad.session.calls import Calls

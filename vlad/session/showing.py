@@ -17,7 +17,7 @@ from vlad.evaluate.machine import Machine
 from vlad.expand.items import Definition, Expression
 from vlad.session.top_level import TopLevel, only_lambda
 
-STAGES = ("core", "reverse", "forward", "types", "first-order", "loops", "c")
+STAGES = ("core", "reverse", "forward", "control", "types", "first-order", "loops", "c")
 LOOPS = "loops"
 OF_PASSES = ("first-order", LOOPS)
 OF_OPERANDS = ("types", *OF_PASSES, "c")
@@ -112,12 +112,14 @@ def procedure_at(
 
 
 def core_at(machine: Machine, value: Value, stage: str) -> Lambda:
-    """The lambda of a procedure: as it is (core), or as its derivative (reverse, forward)."""
+    """The lambda of a procedure: as it is (core), as its derivative (reverse, forward), as it runs in a `reset` (control)."""
     code = look(value)[0]
     if stage == "reverse":
         code = machine.tail_code(code)
     elif stage == "forward":
         code = machine.forward_code(code)
+    elif stage == "control":
+        code = machine.control_code(code)
     return machine.core_of(code)
 
 

@@ -30,7 +30,7 @@ from vlad.expand.expander import made
 from vlad.expand.forms import KEYWORDS, expand_form
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
 from vlad.expand.scope import Module
-from vlad.primitives.table import PROCEDURES, TABLE
+from vlad.primitives.table import CODES, PROCEDURES, TABLE
 from vlad.reader.parser import Form, Name, Syntax, read
 from vlad.session.files import Path, find, found, load
 from vlad.session.library import Library
@@ -93,6 +93,9 @@ class TopLevel:
             return True
         if name in PROCEDURES:
             self.basis.define(name).value = self.machine.system.procedure_value(name)
+            return True
+        if name in CODES and is_internal(name):  # keywords expand to its calls
+            self.basis.define(name).value = self.machine.codes[name].closed
             return True
         return False
 

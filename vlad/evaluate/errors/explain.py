@@ -232,7 +232,7 @@ def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
     """Add a line for each procedure; repeated calls of one to itself are one line."""
     if len(backtrace) >= LONGEST_BACKTRACE:
         return
-    if code.role is not Role.PROCEDURE or not (code.name or code.transforms):
+    if code.role is not Role.PROCEDURE or not (code.name or code.derivation):
         return
     if is_internal(code.name) and (span is None or in_library(span)):
         return

@@ -1,0 +1,144 @@
+"""Delimited continuations (Danvy & Filinski 1990): the rows and codes of `reset` and `shift`.
+
+`(reset E)` runs the control entry of E (ad/control.py), which takes its continuation k, with the identity as k. A control entry
+returns to its reset: the value, if k was called up to the end, or a *request*: `shift` returns one in place of calling k. The
+reset then runs the body of the shift, with a procedure that stands for k. So both are loops, whatever the number of shifts, and
+a continuation is a closure like any other: derivatives of code with continuations need no rule but those of the closures below.
+
+Codes of the system, such as AD values, run as they are (ad/control.direct_entry): the reset of a shift in a procedure that is
+differentiated has to be in that procedure, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from vlad.data.errors import VladError
+from vlad.data.values import CONTROL, FALSE, TRUE, Primitive, Role, SystemCode, Value, look
+from vlad.primitives.transforms import abstract_entry, abstract_test, abstract_wrap, is_tagged, record_fields
+
+if TYPE_CHECKING:
+    from vlad.core.machines import Evaluator
+
+CODES: dict[str, SystemCode] = {
+    "%reset": (
+        Role.PROCEDURE,
+        "",
+        {
+            "": "(lambda (f) (finish-reset ((control-entry f) identity (quote ()))))",
+            "control": "(lambda (k f) (continue-reset k ((control-entry f) identity (quote ()))))",
+        },
+    ),
+    "%shift": (
+        Role.PROCEDURE,
+        "",
+        {
+            "": "(lambda (f) (no-reset f))",
+            "control": "(lambda (k f) (make-shift-request k f))",
+        },
+    ),
+    # What a shift returns to its reset. It is never applied.
+    "shift-request": (Role.PROCEDURE, "k f", {"": "(lambda (x) x)"}),
+    # A captured k, with its reset. At the end of another reset's body, that does the same.
+    "continuation": (
+        Role.PROCEDURE,
+        "k",
+        {
+            "": "(lambda (v) (finish-reset (k v)))",
+            "control": "(lambda (j v) (if (identity? j) (k v) (continue-reset j (k v))))",
+        },
+    ),
+}
+
+# What a reset does with the result of its body.
+SYSTEM_PROCEDURES: dict[str, str] = {
+    "finish-reset": """(lambda (r)
+        (if (shift-request? r)
+            (finish-reset ((control-entry (shift-request-field-2 r)) identity (make-continuation (shift-request-field-1 r))))
+            r))""",
+    "continue-reset": """(lambda (k r)
+        (if (shift-request? r)
+            (continue-reset k
+              ((control-entry (shift-request-field-2 r)) identity (make-continuation (shift-request-field-1 r))))
+            (k r)))""",
+}
+
+
+def _no_reset(machine: Evaluator, f: Value) -> Value:
+    """A shift that runs outside of control entries. The nearest of those among its callers shows why."""
+    message, hint = (
+        "This shift is outside of any reset",
+        "`(reset E …)` around it takes the continuation up to there",
+    )
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        family = frame.f_globals.get("FAMILY")
+        emission = None if family is None else family.emissions.get(frame.f_code.co_name)
+        code = None if emission is None else emission.code
+        if code is not None and (CONTROL in code.transforms or code is code.base.control):
+            if machine.codes.get(code.base.name) is code.base:
+                message = "The reset of this shift is outside the procedure that is differentiated"
+                hint = "a derivative is that of a procedure with its control: put the `reset` into it"
+            else:
+                message = "A Python function was called between this shift and its reset"
+                hint = "a continuation holds no calls of Python: put the `reset` into the procedure that Python calls"
+            break
+        frame = frame.f_back
+    raise VladError("shift-without-reset", message, hint=hint, name="shift")
+
+
+def _control_entry(machine: Evaluator, f: Value) -> Value:
+    return machine.control_closure(f)
+
+
+def _is_identity(machine: Evaluator, k: Value) -> Value:
+    return TRUE if look(k)[0] is machine.codes["identity"] else FALSE
+
+
+def _is_request(machine: Evaluator, x: Value) -> Value:
+    return TRUE if is_tagged(machine, "shift-request", x) else FALSE
+
+
+def _wrap(code: str) -> Any:
+    def wrap(machine: Evaluator, *parts: Value) -> Value:
+        return (machine.codes[code], *parts, None) if len(parts) == 1 else (machine.codes[code], *parts)
+
+    return wrap
+
+
+def _row(name: str, operands: str, doc: str, value: Any, **columns: Any) -> Primitive:
+    columns = {"forward": "zero", "reverse": {}, **columns}
+    return Primitive(name, operands, doc, value=value, needs_machine=True, hidden=True, **columns)
+
+
+ROWS: list[Primitive] = [
+    _row(
+        "control-entry", "f", "f as (k . x) to (k y): inside a reset.", _control_entry, type="procedure -> procedure",
+        forward="df", reverse={"f": "s"}, abstract=abstract_entry("control"),
+    ),
+    _row(
+        "identity?", "k", "Is the continuation k the end of a reset?", _is_identity, type="procedure -> boolean",
+        abstract=abstract_test("identity"),
+    ),
+    _row(
+        "shift-request?", "x", "Does a shift return x to its reset?", _is_request, type="any -> boolean",
+        abstract=abstract_test("shift-request"),
+    ),
+    _row(
+        "make-shift-request", "k f", "The request of a shift with the procedure f at k.", _wrap("shift-request"),
+        type="procedure procedure -> any", forward="(make-shift-request dk df)",
+        reverse={"k": "(shift-request-field-1 s)", "f": "(shift-request-field-2 s)"}, abstract=abstract_wrap("shift-request"),
+    ),
+    *record_fields("shift-request", 2),
+    _row(
+        "make-continuation", "k", "k as a procedure for programs.", _wrap("continuation"), type="procedure -> procedure",
+        forward="(make-continuation dk)", reverse={"k": "(continuation-field-1 s)"}, abstract=abstract_wrap("continuation"),
+    ),
+    *record_fields("continuation", 1),
+    _row(
+        "no-reset", "f", "The error of a shift outside of any reset.", _no_reset, type="procedure -> any", effect=True,
+        abstract=lambda w, f: w.fail("This shift is outside of any reset"),
+    ),
+]  # fmt: skip
