@@ -179,7 +179,7 @@ def test_a_name_of_the_same_text_is_nearer() -> None:
         ("(define-struct point (x y))", "write `(define-record-type NAME"),
         ("(multiple-value-bind (a b) 1)", "write `(receive (a b) VALUE BODY)`"),
         ("(parameterize ((p 1)) 2)", "there are no dynamic bindings"),
-        ("(make-hash-table)", "a table is a list of pairs"),
+        ("(make-hash-table)", "`(table KEY VALUE ...)` makes a table"),
         ("(set-car! '(1 2) 3)", "no value ever changes"),
         ('(fmt "{}" 1)', "`(display x)` prints one value"),
         ('(test "one" 1 1)', "write `(assert TEST)`"),

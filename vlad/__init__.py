@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vlad.python.convert import Procedure
     from vlad.python.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
     from vlad.python.dump import dumps
+    from vlad.python.handles import Record, Table
     from vlad.python.load import loads
     from vlad.python.stating import primitive
     from vlad.session import random
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "Checked", "CheckedLine", "Debugger", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque",
-    "Procedure", "Session", "VladError", "__version__", "build", "check", "checkpointed", "compile", "custom_derivative",
+    "Checked", "CheckedLine", "Debugger", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque", "Procedure",
+    "Record", "Session", "Table", "VladError", "__version__", "build", "check", "checkpointed", "compile", "custom_derivative",
     "dumps", "function", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "primitive", "random",
     "stop_gradient", "to_jax", "to_torch", "value_and_grad", "vjp",
 ]  # fmt: skip
@@ -55,6 +56,8 @@ _HOMES = {
     "Opaque": "vlad.data.values",
     "Debugger": "vlad.debugging.debugger",
     "Procedure": "vlad.python.convert",
+    "Record": "vlad.python.handles",
+    "Table": "vlad.python.handles",
     "install_importer": "vlad.bridges.modules",
     "to_jax": "vlad.bridges.jax",
     "to_torch": "vlad.bridges.torch",

@@ -33,7 +33,18 @@ from vlad.compile.calling.background import BACKGROUND
 from vlad.data import devices
 from vlad.data.tensors import SORT, Tensor, kind_name, on_host
 from vlad.data.values import Primitive
-from vlad.primitives import control, data, files, levels, numbers, numerals, references, strings, transforms
+from vlad.primitives import (
+    control,
+    data,
+    files,
+    levels,
+    numbers,
+    numerals,
+    references,
+    strings,
+    tables,
+    transforms,
+)
 from vlad.primitives.arrays import KINDS
 from vlad.primitives.table import PROCEDURES, TABLE
 
@@ -444,8 +455,10 @@ LEFT_OUT = {
         row.name for row in data.ROWS if row.name not in ("eq?", "eqv?", "equal?", "stop-gradient")],
     "what `tensor-set` of the library stands for": ["set-entry"],
     "cells, which look at no entry": ["update-ref!", *[row.name for row in references.ROWS]],
+    "tables, which look at the entries of keys only": [row.name for row in tables.ROWS],
     "files: tests/primitives/test_files.py": [row.name for row in files.ROWS],
-    "procedures and structures": ["if-procedure", "environment", "with-environment", "same-code?", "with-derivative",
+    "procedures and structures": ["if-procedure", "environment", "tangent-environment", "with-environment", "same-code?",
+        "with-derivative",
         "reverse?", "perturbation?", "sensitivity?", "forward?",
         *[row.name for room in (transforms, levels) for row in room.ROWS if row.hidden]],
 }  # fmt: skip

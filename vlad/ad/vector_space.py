@@ -1,8 +1,9 @@
 """zero, plus, completion and conformance, over the structure of values (Pearlmutter & Siskind 2008, section 4).
 
 Called by the rows of primitives/transforms.py and by emitted code. All functions take bare values: reals, pairs, closures (and
-with them AD values, which are closures), cells; the tangent space of any other value is a point, and the value itself
-is its own zero. The tangent of a cell is a cell.
+with them AD values, which are closures), tables, cells; the tangent space of any other value is a point, and the value itself
+is its own zero. The tangent of a cell is a cell, that of a table a table with the same keys; within a derivative it lacks those
+whose tangents are known zeros.
 
 Structures are deferred: the zero of a list costs O(1), and another O(1) for each access; likewise a sum of
 sensitivities. Sharing is preserved: a part that occurs twice in a value is one part of its zero. This keeps the cost of
@@ -16,6 +17,7 @@ from typing import Any
 from weakref import ref
 
 from vlad.data.errors import VladError
+from vlad.data.tables import KEY, TOKEN, VALUE, Leaf, Table
 from vlad.data.tensors import Tensor, added, as_kind_of, kind_name, same_numbers, shape_text, zeros_like
 from vlad.data.values import (
     ZERO,
@@ -33,6 +35,7 @@ from vlad.data.values import (
 from vlad.data.write import written
 
 Memo = dict[object, Any]
+Structure = Any  # a forced one: a tuple or a Table
 Contents = dict[Reference, Value]
 
 
@@ -54,14 +57,16 @@ LONGEST_SHOWN = 60  # characters of a value, in a hint
 
 
 def is_structure(value: Value) -> bool:
-    """Whether it has parts with tangents of their own: pairs and closures over something; not primitives, not ()."""
-    if type(value) is Deferred:
-        return True
-    return type(value) is tuple and len(value) > 1
+    """Whether it has parts with tangents of their own: pairs, tables and closures over something; not primitives, not ()."""
+    if type(value) is tuple:
+        return len(value) > 1
+    return type(value) is Deferred or type(value) is Table
 
 
-def rebuilt(head: Value, parts: list[Value], like: tuple[Value, ...]) -> tuple[Value, ...]:
-    """A tuple of these parts, shaped like `like`: a pair, or a closure with `head` and its padding."""
+def rebuilt(head: Value, parts: list[Value], like: Structure) -> Structure:
+    """A structure of these parts, shaped like `like`: a table, a pair, or a closure with `head` and its padding."""
+    if type(like) is Table:
+        return like.with_values(parts)
     if len(like) == 2:
         return (parts[0], parts[1])
     return (head, *parts, None) if is_padded(like) else (head, *parts)
@@ -71,15 +76,24 @@ def is_padded(closure: tuple[Value, ...]) -> bool:
     return len(closure) == 3 and len(closure[0].environment) == 1
 
 
-def parts_of(value: tuple[Value, ...]) -> list[Value]:
-    """The parts that have tangents: car and cdr, or the environment."""
+def parts_of(value: Structure) -> list[Value]:
+    """The parts that have tangents: car and cdr, or the environment, or the values of a table."""
+    if type(value) is Table:
+        return value.values()
     if len(value) == 2:
         return [value[0], value[1]]
     return [value[1]] if is_padded(value) else list(value[1:])
 
 
-def head_of(value: tuple[Value, ...]) -> Code | None:
-    return None if len(value) == 2 else value[0]
+def head_of(value: Structure) -> Code | None:
+    return None if type(value) is Table or len(value) == 2 else value[0]
+
+
+def pairs_of(x: Structure, y: Structure) -> list[tuple[Value, Value]]:
+    """The parts at the same places of two forced structures that are alike."""
+    if type(x) is Table:
+        return [(leaf[VALUE], part) for leaf, part in x.paired(y) or ()]
+    return list(zip(parts_of(x), parts_of(y), strict=True))
 
 
 def zero(value: Value) -> Value:
@@ -114,7 +128,7 @@ def _zero(value: Value, is_known: bool, memo: Memo | None) -> Value:
             return found
     shared: Memo = {} if memo is None else memo
 
-    def parts() -> tuple[Value, ...]:
+    def parts() -> Structure:
         seen = look(value)
         return rebuilt(head_of(seen), [_zero(part, is_known, shared) for part in parts_of(seen)], seen)
 
@@ -178,6 +192,8 @@ def _later(a: Value, b: Value) -> Value:
         return a
     if type(a) is float and type(b) is float:
         return a + b
+    if type(a) is Table and type(b) is Table:
+        return a.merged(b, _later)
     if is_structure(a) and is_structure(b):
         return Deferred(lambda: _sum_parts(a, b), (a, b))
     if type(a) is Tensor and type(b) is Tensor and a.shape == b.shape:
@@ -189,8 +205,12 @@ def _later(a: Value, b: Value) -> Value:
     return a
 
 
-def _sum_parts(a: Value, b: Value) -> tuple[Value, ...]:
+def _sum_parts(a: Value, b: Value) -> Structure:
     a, b = look(a), look(b)
+    if type(a) is Table or type(b) is Table:
+        if type(a) is not type(b):
+            raise nonconforming("plus", a, b)
+        return a.merged(b, _later)
     if len(a) != len(b):
         raise nonconforming("plus", a, b)
     x, y = parts_of(a), parts_of(b)
@@ -232,11 +252,13 @@ def _complete(primal: Value, sensitivity: Value, memo: Memo | None, shadows: Sha
             return found
     shared: Memo = {} if memo is None else memo
 
-    def parts() -> tuple[Value, ...]:
+    def parts() -> Structure:
         x, s = look(primal), look(sensitivity)
+        if type(x) is Table:
+            return _complete_table(x, s, shared, shadows)
         if s is ZERO:
             return rebuilt(head_of(x), [_complete(part, ZERO, shared, shadows) for part in parts_of(x)], x)
-        if len(x) != len(s):
+        if type(s) is Table or len(x) != len(s):
             raise nonconforming("plus", x, s)
         completed = [_complete(p, q, shared, shadows) for p, q in zip(parts_of(x), parts_of(s), strict=True)]
         return rebuilt(head_of(x), completed, x)
@@ -272,6 +294,19 @@ def _complete_cell(primal: Reference, sensitivity: Value, memo: Memo, shadows: S
         content = primal.content if shadows is None else shadows.before.get(primal, primal.content)
         shadow.content = _complete(content, shadow.content, memo, shadows)
     return shadow
+
+
+def _complete_table(primal: Table, sensitivity: Value, memo: Memo, shadows: Shadows | None) -> Table:
+    """What the sensitivity lacks is zero."""
+    found = Table() if sensitivity is ZERO else sensitivity
+    if type(found) is not Table or any(primal.found(leaf[TOKEN]) is None for leaf in found.leaves()):
+        raise nonconforming("plus", primal, sensitivity)
+
+    def completed(leaf: Leaf) -> Value:
+        own = found.found(leaf[TOKEN])
+        return _complete(leaf[VALUE], ZERO if own is None else own[VALUE], memo, shadows)
+
+    return primal.mapped(completed)
 
 
 def cells_of(*values: Value) -> Iterator[Reference]:
@@ -325,8 +360,8 @@ def note_shadows(
         elif is_structure(x) and is_structure(t):
             seen.add((id(x), id(t)))
             p, q = look(x), look(t)
-            if len(p) == len(q):
-                work += zip(parts_of(p), parts_of(q), strict=True)
+            if alike(p, q):
+                work += pairs_of(p, q)
 
 
 def _complete_tensor(primal: Tensor, sensitivity: Value) -> Value:
@@ -357,7 +392,7 @@ def plus(a: Value, b: Value) -> Value:
 
 def _plus(a: Value, b: Value, memo: Memo) -> Value:
     """Iterates over the last parts of structures, so that long lists use no stack."""
-    begun: list[tuple[tuple[int, int], Value, Value, tuple[Value, ...], list[Value]]] = []
+    begun: list[tuple[tuple[int, int], Value, Value, Structure, list[Value]]] = []
     while True:
         if type(a) is float and type(b) is float:
             total: Value = a + b
@@ -375,13 +410,13 @@ def _plus(a: Value, b: Value, memo: Memo) -> Value:
             x, y = look(a), look(b)
             if not alike(x, y):
                 raise nonconforming("plus", x, y)
-            left, right = parts_of(x), parts_of(y)
-            parts = []
-            for p, q in zip(left[:-1], right[:-1], strict=True):
-                parts.append(_plus(p, q, memo))
-            begun.append(((id(a), id(b)), a, b, x, parts))
-            a, b = left[-1], right[-1]
-            continue
+            pairs = pairs_of(x, y)
+            parts = [_plus(p, q, memo) for p, q in pairs[:-1]]
+            if pairs:
+                begun.append(((id(a), id(b)), a, b, x, parts))
+                a, b = pairs[-1]
+                continue
+            total = x
         break
     for key, p, q, x, parts in reversed(begun):
         total = rebuilt(head_of(x), [*parts, total], x)
@@ -389,8 +424,10 @@ def _plus(a: Value, b: Value, memo: Memo) -> Value:
     return total
 
 
-def alike(x: tuple[Value, ...], y: tuple[Value, ...]) -> bool:
-    """Whether two forced structures have one shape: pairs, or closures of the same code."""
+def alike(x: Structure, y: Structure) -> bool:
+    """Whether two forced structures have one shape: pairs, closures of the same code, or tables with the same keys."""
+    if type(x) is Table or type(y) is Table:
+        return type(x) is type(y) and x.paired(y) is not None
     if len(x) != len(y):
         return False
     return len(x) == 2 or x[0].base is y[0].base
@@ -416,7 +453,7 @@ def _without_points(tangent: Value) -> Value:
     if not is_structure(tangent):
         return tangent
 
-    def parts() -> tuple[Value, ...]:
+    def parts() -> Structure:
         seen = look(tangent)
         return rebuilt(head_of(seen), [_without_points(part) for part in parts_of(seen)], seen)
 
@@ -459,11 +496,13 @@ def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
         x, t = look(primal), look(tangent)
         if not alike(x, t):
             return False
-        left, right = parts_of(x), parts_of(t)
-        for p, q in zip(left[:-1], right[:-1], strict=True):
+        pairs = pairs_of(x, t)
+        for p, q in pairs[:-1]:
             if not _conforms(p, q, memo):
                 return False
-        primal, tangent = left[-1], right[-1]
+        if not pairs:
+            return True
+        primal, tangent = pairs[-1]
 
 
 def shape(value: Value, depth: int = 3) -> str:
@@ -481,7 +520,7 @@ def shape(value: Value, depth: int = 3) -> str:
         return "()"
     if type(value) is Tensor:
         return f"tensor {shape_text(value.shape)}"
-    kinds = {String: "string", Symbol: "symbol", Boolean: "boolean"}
+    kinds = {String: "string", Symbol: "symbol", Boolean: "boolean", Table: "table"}
     return "procedure" if type(value) is tuple else kinds.get(type(value), "something else")
 
 
@@ -496,7 +535,7 @@ def _met_without_tangents(a: Value, b: Value) -> Tensor | None:
             if not (x.is_real and y.is_real) and not same_numbers(x, y):
                 return y if x.is_real else x
         elif is_structure(x) and is_structure(y) and alike(x, y):
-            work += reversed(list(zip(parts_of(x), parts_of(y), strict=True)))
+            work += reversed(pairs_of(x, y))
     return None
 
 
@@ -518,8 +557,15 @@ def _first_difference(a: Value, b: Value) -> Place | None:
     return None
 
 
-def _paired(x: tuple[Value, ...], y: tuple[Value, ...]) -> list[tuple[str, Value, Value]]:
-    """The parts of two structures of one shape, with their descriptions: elements of lists, captured values of procedures."""
+def _paired(x: Structure, y: Structure) -> list[tuple[str, Value, Value]]:
+    """The parts of two structures of one shape, with their descriptions: elements of lists, captured values of procedures, values
+    of tables.
+    """
+    if type(x) is Table:
+        return [
+            (f"the value of {written(leaf[KEY], LONGEST_SHOWN)}", leaf[VALUE], part)
+            for leaf, part in x.paired(y) or ()
+        ]
     if len(x) > 2:
         owner = f"the {x[0].name} value" if x[0].role is Role.TAG else _described(x)
         pairs = zip(x[0].environment, parts_of(x), parts_of(y), strict=True)

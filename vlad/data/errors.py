@@ -25,6 +25,7 @@ class Kind(Enum):
     SYMBOL = "a symbol"
     STRING = "a string"
     HOST = "a host object"
+    TABLE = "a table"
     OTHER = "something else"
 
 

@@ -12,6 +12,7 @@ Representation. Speed and memory of the evaluator follow from these choices:
                          written in the language itself (primitives/transforms.py)
     symbol, string       Symbol, String
     tensor               tensors.Tensor
+    table                tables.Table
     host object          Opaque
     mutable cell         Reference
     known zero           ZERO, the sensitivity or tangent of anything to which nothing contributed

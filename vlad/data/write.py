@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from vlad.data.tables import KEY, VALUE, Table
 from vlad.data.tensors import SORT, Tensor, dtype_name, kind_name, on_host
 from vlad.data.values import ZERO, Code, Deferred, Reference, Role, String, Symbol, Value, look
 
@@ -141,6 +142,8 @@ def _start(value: Value, work: list[object], quoting: bool) -> str:
         # the content of a cell within a cell is not shown: it may be the outer one
         work += [">", "…" if _has_cell(value.content) else value.content]
         return "#<ref "
+    if type(value) is Table:
+        return _table(value, work)
     if isinstance(value, String):
         return string_text(value.text) if quoting else value.text
     if isinstance(value, Symbol):
@@ -167,6 +170,8 @@ def _has_cell(value: Value) -> bool:
             return True
         if type(part) is tuple:
             work += reversed(part if len(part) == 2 else part[1:])
+        elif type(part) is Table:
+            work += reversed(part.values())
     return True
 
 
@@ -200,6 +205,15 @@ def _entries(array: Any, work: list[object]) -> str:
 def entry_text(number: Any) -> str:
     """The text of one entry of a tensor."""
     return ("#t" if bool(number) else "#f") if SORT[number.dtype] == "b" else real_text(float(number))
+
+
+def _table(value: Table, work: list[object]) -> str:
+    pieces: list[object] = []
+    for leaf in value.leaves():
+        pieces += [" ", leaf[KEY], ": ", leaf[VALUE]]
+    work.append(">")
+    work += reversed(pieces)
+    return "#<table"
 
 
 def _procedure(value: tuple[Value, ...], work: list[object]) -> str:

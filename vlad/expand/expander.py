@@ -226,7 +226,7 @@ class Expander:
         if isinstance(operator, GlobalReference):
             self.check_named(form, operator, operands)
             if self.module.is_inherited(operator.cell.name):
-                return self.of_lists(operator, operands, form.span, out)
+                return self.by_number(form, operator, operands, out)
         return Call(operator, tuple(operands) or (Constant(NIL),), form.span)
 
     def check_named(self, form: Form, operator: GlobalReference, operands: list[Atom]) -> None:
@@ -244,11 +244,21 @@ class Expander:
         ):
             raise wrong_number(of_row(row), len(operands), span=form.span)
 
-    def of_lists(self, operator: GlobalReference, operands: list[Atom], span: Span, out: Out) -> Rhs:
-        """The library's append, map and for-each of any number of lists: by the tuple rule alone `(map f a b)` would be the same
-        as a call on one list (a . b).
+    def by_number(self, form: Form, operator: GlobalReference, operands: list[Atom], out: Out) -> Rhs:
+        """A call of a procedure that every program has, some of which depend on the number of operands as written: append, map
+        and for-each of any number of lists, tables of any number of keys, a default for a missing key. By the tuple rule alone
+        `(map f a b)` would be the same as a call on one list (a . b).
         """
-        name, count = operator.cell.name, len(operands)
+        name, count, span = operator.cell.name, len(operands), form.span
+        if name == "table" and count % 2 == 0:
+            made = self.apply("empty-table", (Constant(NIL),), span)
+            for key, value in zip(operands[::2], operands[1::2], strict=True):
+                made = self.apply("table-set", (as_atom(made, out, "t"), key, value), span)
+            return made
+        if name == "table":
+            raise invalid(form, "(table KEY VALUE ...): a value follows each key")
+        if name == "table-ref" and count == 3:
+            return self.apply("table-ref-default", tuple(operands), span)
         if takes_lists(name, count):
             if name == "append":
                 result: Rhs = operands[-1] if operands else Constant(NIL)

@@ -40,6 +40,7 @@ from vlad.primitives import (
     determinants,
     files,
     indexing,
+    levels,
     linear_algebra,
     networks,
     norms,
@@ -51,6 +52,7 @@ from vlad.primitives import (
     shaping,
     sorting,
     strings,
+    tables,
     tensors,
     transforms,
 )
@@ -66,6 +68,7 @@ ROOMS: dict[ModuleType, str] = {
     strings: "Strings",
     numerals: "Strings",
     transforms: "Derivatives: the operators",
+    levels: "Derivatives: the operators",
     tensors: "Tensors: making them",
     shaping: "Tensors: shapes",
     indexing: "Tensors: parts",
@@ -82,8 +85,9 @@ ROOMS: dict[ModuleType, str] = {
     control: "Input, output, errors",
     references: "Cells",
     continuations: "Continuations",
+    tables: "Tables",
 }
-_FILES = """prelude lists texts streams calculus optimize optimizers linear-algebra tensors matrix-functions nn data
+_FILES = """prelude lists tables texts streams calculus optimize optimizers linear-algebra tensors matrix-functions nn data
 differential-equations"""
 LIBRARY = _FILES.split()
 ALIASES = {"J": "*j"}

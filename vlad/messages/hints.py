@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from vlad.data.errors import Kind, VladError, unbound_message
 from vlad.data.source import Source, Span, in_library, in_stdlib
+from vlad.data.tables import Table
 from vlad.data.tensors import Tensor, shape_text
 from vlad.data.values import Backtrace, Boolean, Opaque, Role, String, Symbol, Value, look
 from vlad.data.write import written
@@ -432,7 +433,13 @@ def is_short_list(value: Value) -> bool:
     return False
 
 
-_KINDS = {Boolean: Kind.BOOLEAN, Symbol: Kind.SYMBOL, String: Kind.STRING, Opaque: Kind.HOST}
+_KINDS = {
+    Boolean: Kind.BOOLEAN,
+    Symbol: Kind.SYMBOL,
+    String: Kind.STRING,
+    Opaque: Kind.HOST,
+    Table: Kind.TABLE,
+}
 
 
 def kind(value: Value) -> Kind:

@@ -37,7 +37,7 @@ RECORDS = (
 SETS = "there are no sets: a list, with `member` and `delete-duplicates`"
 SEVERAL = "write `(receive (a b) VALUE BODY)`, where VALUE returns `(values a b)`, which is the same as `(cons a b)`"
 STREAMS = "streams are made by `cons-stream` and `stream-iterate`, and read by `stream-car`, `stream-cdr`, `stream-take`"
-TABLES = "a table is a list of pairs: `(cdr (assoc KEY TABLE))` finds, `(cons (cons KEY VALUE) TABLE)` adds"
+TABLES = "`(table KEY VALUE ...)` makes a table, `(table-ref t KEY)` finds, `(table-set t KEY VALUE)` gives another one"
 TESTS = "write `(assert TEST)`, or `(assert (close? x y 1e-9))` for what is rounded"
 VECTORS = (
     "there are lists and tensors: `(list ...)` with `list-ref`, `map`, `list-set`; `#[1 2]` with `tensor-ref`, `tensor-set`, "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.core.types import Recursion, is_tensor
 from vlad.data.errors import Kind, VladError
+from vlad.data.tables import VALUE, Table
 from vlad.data.tensors import Tensor, holds, same_numbers
 from vlad.data.values import (
     FALSE,
@@ -195,7 +196,7 @@ def _may_vary(x: Value) -> bool:
     """Whether it may have tangents other than zero. Structures are not searched."""
     if type(x) is Tensor:
         return x.is_real
-    return type(x) in (float, Deferred) or (type(x) is tuple and len(x) > 1)
+    return type(x) in (float, Deferred, Table) or (type(x) is tuple and len(x) > 1)
 
 
 def same(a: Value, b: Value) -> bool:
@@ -210,7 +211,7 @@ def same(a: Value, b: Value) -> bool:
 
 
 def equal(a: Value, b: Value) -> bool:
-    """equal?: pairs part by part, procedures of the same code by their environments, anything else as eq?.
+    """equal?: pairs part by part, tables by their keys, procedures of the same code by their environments, anything else as eq?.
 
     Shared parts are compared once.
     """
@@ -228,6 +229,11 @@ def equal(a: Value, b: Value) -> bool:
                 seen.add(key)
                 kept.append((x, y))  # so that their ids stay unique
                 work += [(x[k], y[k]) for k in range(len(x) - 1, -1, -1)]
+        elif type(x) is Table and type(y) is Table:
+            pairs = x.paired(y)
+            if pairs is None:
+                return False
+            work += [(leaf[VALUE], part) for leaf, part in reversed(pairs)]
         elif not same(x, y):
             return False
     return True

@@ -24,6 +24,7 @@ from vlad.primitives import (
     shaping,
     sorting,
     strings,
+    tables,
     tensors,
     transforms,
 )
@@ -33,6 +34,7 @@ PROCEDURES: dict[str, str] = {
     **contractions.PROCEDURES,
     **control.PROCEDURES,
     **references.PROCEDURES,
+    **tables.PROCEDURES,
     **transforms.PROCEDURES,
 }
 
@@ -64,6 +66,7 @@ TABLE: dict[str, Primitive] = {
         files,
         control,
         references,
+        tables,
         transforms,
         levels,
         continuations,

@@ -25,6 +25,7 @@ from vlad.ad.vector_space import (
     zero_tangent,
 )
 from vlad.data.errors import VladError, unsuitable
+from vlad.data.tables import Table
 from vlad.data.values import (
     FALSE,
     NIL,
@@ -347,24 +348,36 @@ def _is_closed(f: Value) -> Value:
 
 
 def _environment(f: Value) -> Value:
-    return ZERO if f is ZERO else list_of(parts_of(_procedure("environment", f)))
+    return list_of(parts_of(_structure("environment", f)))
+
+
+def _tangent_environment(f: Value, d: Value) -> Value:
+    """The environment of a tangent of f, which for a table may lack keys."""
+    if d is ZERO:
+        return ZERO
+    return _environment(complete(f, d) if type(look(f)) is Table else d)
 
 
 def _with_environment(f: Value, values: Value) -> Value:
     if f is ZERO or values is ZERO:
         return ZERO
-    procedure, found = _procedure("with-environment", f), elements("with-environment", values)
-    held = len(parts_of(procedure))
+    structure, found = _structure("with-environment", f), elements("with-environment", values)
+    held = len(parts_of(structure))
     if len(found) != held:
+        holds = (
+            f"the table has {held}" if type(structure) is Table else f"the procedure is closed over {held}"
+        )
         raise VladError(
             "wrong-shape", f"Environment given to with-environment does not fit: {len(found)} values",
-            hint=f"the procedure is closed over {held}", irritants=(f,), name="with-environment",
+            hint=holds, irritants=(f,), name="with-environment",
         )  # fmt: skip
-    return rebuilt(head_of(procedure), found, procedure) if held else procedure
+    return rebuilt(head_of(structure), found, structure) if held else structure
 
 
 def _is_same_code(f: Value, g: Value) -> Value:
     f, g = look(f), look(g)
+    if type(f) is Table and type(g) is Table:
+        return TRUE if f.paired(g) is not None else FALSE
     return TRUE if is_procedure(f) and is_procedure(g) and f[0].base is g[0].base else FALSE
 
 
@@ -375,12 +388,12 @@ def _abstract_same_code(w: AbstractMachine, f: Any, g: Any) -> Any:
     return w.each(f, lambda f: w.each(g, lambda g: of_two(f.type, g.type), "g"), "f")
 
 
-def _procedure(name: str, f: Value) -> tuple[Value, ...]:
+def _structure(name: str, f: Value) -> Value:
+    """A procedure, a record or a table."""
     seen = look(f)
-    if not is_procedure(seen):
+    if not is_procedure(seen) and type(seen) is not Table:
         raise invalid(name, "a procedure", f)
-    procedure: tuple[Value, ...] = seen
-    return procedure
+    return seen
 
 
 def _abstract_environment(w: AbstractMachine, f: Any) -> Any:
@@ -531,21 +544,26 @@ ROWS: list[Primitive] = [
     ),
     Primitive(
         "environment", "f",
-        "The values that the procedure f captures, as a list, in unspecified order.\n"
-        "(environment ((curry *) 5))  ⇒ (* 5)", value=_environment,
-        type="procedure -> any", forward="(environment df)", reverse={"f": "(with-environment f (complete r s))"},
-        abstract=_abstract_environment,
+        "The values that the procedure f captures, as a list, in unspecified order. Of a record those of its fields, of a "
+        "table those of its keys.\n(environment ((curry *) 5))  ⇒ (* 5)\n(environment (table 'a 1 'b 2))  ⇒ (1 2)",
+        value=_environment, type="procedure -> any", forward="(tangent-environment f df)",
+        reverse={"f": "(with-environment f (complete r s))"}, abstract=_abstract_environment,
+    ),
+    Primitive(
+        "tangent-environment", "f d", "The environment of a tangent of f.", value=_tangent_environment, hidden=True,
+        type="procedure any -> any", forward="(tangent-environment f dd)",
+        reverse={"d": "(with-environment f (complete r s))"}, abstract=lambda w, f, d: _abstract_environment(w, d),
     ),
     Primitive(
         "with-environment", "f values",
-        "The procedure f with these captured values instead of its own.\n"
+        "The procedure f with these captured values instead of its own; also a record, or a table.\n"
         "((with-environment ((curry *) 5) (list * 7)) 2)  ⇒ 14",
         value=_with_environment, type="procedure any -> procedure", forward="(with-environment f (complete values dvalues))",
         reverse={"values": "(environment (complete r s))"}, abstract=_abstract_with_environment,
     ),
     Primitive(
         "same-code?", "f g",
-        "Are f and g procedures of one text, whatever they capture?\n"
+        "Are f and g procedures of one text, whatever they capture? Also of records of one type, or tables of the same keys.\n"
         "(same-code? (constantly 1) (constantly 2))  ⇒ #t", value=_is_same_code,
         type="any any -> boolean", forward="zero", reverse={}, abstract=_abstract_same_code,
     ),

@@ -9,6 +9,8 @@
                       and dataclasses are the tuples of their fields
     dict              association list: the list of the pairs of key and value
     array             tensor, without a copy
+    Table             table, both ways (handles.py)
+    Record            a record of a program, both ways
     procedure         `Procedure`, which Python calls with any number of arguments
     callable          procedure of the session it is given to (host.py)
     Opaque(x)         host object, which comes back as x
@@ -37,6 +39,8 @@ from vlad.compile.calling.variants import Options
 from vlad.data.errors import NoCounterpart, VladError
 from vlad.data.records import DICT, NONE, TUPLE
 from vlad.data.source import Span
+from vlad.data.tables import KEY, VALUE, table_of
+from vlad.data.tables import Table as TableValue
 from vlad.data.tensors import SORT, Tensor, frozen, is_array, made
 from vlad.data.values import (
     FALSE,
@@ -49,6 +53,7 @@ from vlad.data.values import (
     Opaque,
     Primitive,
     Reference,
+    Role,
     String,
     Symbol,
     Unspecified,
@@ -61,10 +66,11 @@ from vlad.data.values import (
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.arity import Signature, signature, wrong_number
 from vlad.python.call_errors import reword_call
+from vlad.python.handles import Record, Table
 from vlad.python.procedure_docs import code_of, doc_of, headline, place_of, python_name, python_signature
 
 if TYPE_CHECKING:
-    from vlad.data.records import Record
+    from vlad.data.records import Record as RecordClass
 
 Guard = tuple[
     Any, ...
@@ -94,7 +100,7 @@ class Apply(Protocol):
     is_of_python: bool  # whether its procedures are translated Python functions
     derived: dict[Any, tuple[Value, Value]]
 
-    def use(self, record: Record) -> None: ...
+    def use(self, record: RecordClass) -> None: ...
 
     def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value: ...
 
@@ -498,10 +504,7 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
         if value.session is getattr(apply, "session", None):
             return value.value
         if apply not in (None, value._apply):
-            raise NoCounterpart(
-                "other-session", f"{value.__name__} is a procedure of another session",
-                hint="`vlad.loads(vlad.dumps(…), session)` makes the same of this one",
-            )  # fmt: skip
+            raise _of_another_session(f"{value.__name__} is a procedure")
         return value.value
     if isinstance(value, list):
         return list_of(_each_from(value, apply))
@@ -518,8 +521,8 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
     fields = _record(value)
     if fields is not None:
         return _from_python(fields, apply)
-    if isinstance(value, Opaque | Reference):
-        return value
+    if isinstance(value, Opaque | Reference | Table | Record):
+        return _kept(value, apply)
     if callable(value) and apply is not None:
         return apply.procedure(value)
     raise _no_counterpart(
@@ -547,7 +550,7 @@ def _structure_of_python(value: Any, apply: Apply) -> Value | None:
     return None if fields is None else (_record_of(value, apply).symbol, list_of(_each_from(fields, apply)))
 
 
-def _record_of(value: Any, apply: Apply) -> Record:
+def _record_of(value: Any, apply: Apply) -> RecordClass:
     """What is known of the class of a record, which comes into use. Raises NoCounterpart."""
     from vlad.data.records import NoRecord, record_of
 
@@ -577,6 +580,24 @@ def _real(value: float) -> float:
         raise _no_counterpart("A whole number of this size", "reals go up to about 1.8e308") from None
 
 
+def _of_another_session(what: str) -> NoCounterpart:
+    hint = "`vlad.loads(vlad.dumps(…), session)` makes the same of this one"
+    return NoCounterpart("other-session", f"{what} of another session", hint=hint)
+
+
+def _kept(value: Any, apply: Apply | None) -> Value:
+    """What stands for a value of the language, and keeps it, as that value; a table that Python made, as such."""
+    if isinstance(value, Record):
+        if apply not in (None, value._apply) and value._apply.session is not getattr(apply, "session", None):
+            raise _of_another_session(f"{value!r} is a record")
+        return value._value
+    if not isinstance(value, Table):
+        return value
+    if value.value is not None:
+        return value.value
+    return table_of([(_from_python(key, apply), _from_python(part, apply)) for key, part in value.items()])
+
+
 def _no_counterpart(what: str, hint: str) -> NoCounterpart:
     return NoCounterpart("no-counterpart", f"{what} has no counterpart in the language", hint=hint)
 
@@ -601,7 +622,7 @@ def tensor_of(array: Any) -> Value:
 
 def parts_held(value: Any) -> list[Any]:
     """The parts of a Python value that `from_python` converts in turn."""
-    if isinstance(value, dict):
+    if isinstance(value, dict | Table):
         return [*value.keys(), *value.values()]
     if isinstance(value, list | tuple):
         return list(value)
@@ -746,10 +767,31 @@ def _to_python(value: Value, apply: Apply) -> Any:
             return _headed_to_python(head, look(value[1]), apply)
         return _pairs_to_python(value, apply)
     if is_procedure(value):
-        return Procedure(value, apply)
+        return _record_to_python(value, apply) if value[0].role is Role.RECORD else Procedure(value, apply)
+    if type(value) is TableValue:
+        items = {}
+        for leaf in value.leaves():
+            items[_hashable(_to_python(leaf[KEY], apply))] = _to_python(leaf[VALUE], apply)
+        return Table(items, value)
     if isinstance(value, Opaque):
         return value.object
     return 0.0 if value is ZERO else value
+
+
+def _hashable(key: Any) -> Any:
+    """A key of a dict: lists and arrays become tuples."""
+    if isinstance(key, list | tuple):
+        return tuple([_hashable(part) for part in key])
+    return _hashable(key.tolist()) if is_array(key) else key
+
+
+def _record_to_python(value: Value, apply: Apply) -> Record:
+    code = value[0]
+    names = code.machine.core_of(code).fields
+    fields = {
+        python_name(name): _to_python(part, apply) for name, part in zip(names, value[1:], strict=False)
+    }
+    return Record(code.name, fields, value, apply)
 
 
 def _pairs_to_python(value: Value, apply: Apply) -> Any:

@@ -39,6 +39,7 @@ from vlad.core.nodes import (
 from vlad.core.simplify import walk
 from vlad.core.text import KEYWORDS, Printer
 from vlad.data.errors import NoCounterpart, VladError
+from vlad.data.tables import KEY, VALUE, Table
 from vlad.data.tensors import Tensor, kind_name, load_numpy, on_host, quiet, shape_text
 from vlad.data.values import (
     UNSPECIFIED,
@@ -58,6 +59,7 @@ from vlad.data.values import (
 from vlad.data.write import real_text, string_text, symbol_text
 from vlad.evaluate.limits import deep_recursion
 from vlad.python.convert import Procedure, from_python, parts_held
+from vlad.python.handles import Record as RecordHandle
 from vlad.reader.parser import number
 
 HEAD = "vlad-saved"
@@ -84,11 +86,13 @@ def dumps(value: Any) -> str:
         with deep_recursion():
             return write_value(_value_of(value), None)
     for one in procedures:
+        if isinstance(one, RecordHandle):
+            continue
         one.renewed()
         refusal = one.refusal()
         if refusal is not None:
             raise refusal
-    session, of_python = procedures[0].session, {one._apply.is_of_python for one in procedures}
+    session, of_python = procedures[0]._apply.session, {one._apply.is_of_python for one in procedures}
     if len(of_python) > 1:
         hint = "their arguments are converted in two ways: save them one by one"
         raise _cannot_save("translated Python functions and other procedures together", hint)
@@ -108,12 +112,13 @@ def _value_of(value: Any) -> Value:
         raise _cannot_save(error.message, error.hint or "") from None
 
 
-def procedures_in(value: Any) -> list[Procedure]:
-    """The procedures in a Python value."""
-    found, work = [], [value]
+def procedures_in(value: Any) -> list[Procedure | RecordHandle]:
+    """The procedures in a Python value, and the records, which have codes, too."""
+    found: list[Procedure | RecordHandle] = []
+    work = [value]
     while work:
         item = work.pop()
-        if isinstance(item, Procedure):
+        if isinstance(item, Procedure | RecordHandle):
             found.append(item)
         work += reversed(parts_held(item))
     return found
@@ -156,6 +161,8 @@ def _parts(value: Value) -> tuple[Value, ...]:
     """The parts of a value in its text."""
     if type(value) is Deferred:
         return (value.zero_of,)
+    if type(value) is Table:
+        return tuple([part for leaf in value.leaves() for part in (leaf[KEY], leaf[VALUE])])
     if type(value) is not tuple or len(value) == 0:
         return ()
     return value if len(value) == 2 else value[1 : len(value[0].environment) + 1]
@@ -172,7 +179,7 @@ def _can_be_shared(value: Value) -> bool:
     """Whether it is written once and then named: not if it is as short as its name."""
     if type(value) is tuple:
         return len(value) == 2 or (len(value) > 2 and bool(value[0].environment))
-    return type(value) in (Tensor, Deferred) or (type(value) is String and len(value.text) > SHORT)
+    return type(value) in (Tensor, Deferred, Table) or (type(value) is String and len(value.text) > SHORT)
 
 
 class _Survey:
@@ -318,7 +325,7 @@ def _refuse(value: Value, whence: Whence) -> None:
     elif type(value) is Opaque:
         raise _cannot_save(f"a Python {type(value.object).__name__}", _held(whence))
     elif (
-        type(value) not in (float, tuple, Boolean, Deferred)
+        type(value) not in (float, tuple, Boolean, Deferred, Table)
         and value is not ZERO
         and value is not UNSPECIFIED
     ):
@@ -540,6 +547,8 @@ class _Writer(Printer):
             return self._procedure(value)
         if type(value) is Deferred:
             return [_Word(")"), value.zero_of, _Word("(zero")]
+        if type(value) is Table:
+            return [_Word(")"), *reversed(_parts(value)), _Word("(table")]
         if type(value) is Tensor and value.like.size > self.most_entries:
             return [_Word(f"(blank {kind_name(value.like.dtype)} {shape_text(value.shape)})")]
         return [_Word(_atom_text(value))]

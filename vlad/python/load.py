@@ -42,6 +42,7 @@ from vlad.data.devices import CURRENT, current
 from vlad.data.errors import NoCounterpart, VladError
 from vlad.data.records import is_record, record_of
 from vlad.data.source import Source, Span
+from vlad.data.tables import table_of
 from vlad.data.tensors import load_numpy, made
 from vlad.data.values import (
     NIL,
@@ -522,6 +523,8 @@ class _Reader:
                 return list_of, items[1:]
             case "cons*":
                 return _chain, _items(syntax, "cons*", 3)[1:]
+            case "table":
+                return (lambda parts: _table(parts, syntax)), items[1:]
             case "closure":
                 return self._closure(syntax)
             case "zero":
@@ -570,6 +573,12 @@ def _chain(parts: list[Value]) -> Value:
     for part in reversed(parts[:-1]):
         value = (part, value)
     return value
+
+
+def _table(parts: list[Value], syntax: Syntax) -> Value:
+    if len(parts) % 2:
+        raise _wrong("a key of a table has a value", syntax)
+    return table_of(zip(parts[::2], parts[1::2], strict=True))
 
 
 def _zero(value: Value, syntax: Syntax) -> Value:

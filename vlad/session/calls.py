@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from vlad.compile.calling.policy import Tiers
 from vlad.compile.calling.variants import Options
 from vlad.data.values import Primitive, Value
-from vlad.python.convert import Guard, Procedure
+from vlad.python.convert import Guard, Procedure, to_python
 
 if TYPE_CHECKING:
     from vlad.data.records import Record
@@ -100,4 +100,4 @@ class Calls:
         """The function and arguments with which pickle restores a procedure."""
         from vlad.python.dump import dumps
 
-        return self.unpickled, (dumps(Procedure(procedure, self)),)
+        return self.unpickled, (dumps(to_python(procedure, self)),)

@@ -50,6 +50,7 @@ from vlad.core.types import (
 from vlad.data.devices import COMPILED, name_of
 from vlad.data.errors import VladError, unbound_message
 from vlad.data.source import Span, in_library
+from vlad.data.tables import Table
 from vlad.data.tensors import Tensor, is_on_host, kind_name, shape_text
 from vlad.data.values import (
     FALSE,
@@ -425,6 +426,8 @@ class AbstractInterpreter:
             return self._type_of_tensor(value, self.shapes if general else NO_SHAPES)
         if type(value) is Reference:
             self.left_out("cells are", hint="calls without them are compiled")
+        if type(value) is Table:
+            self.left_out("tables are", hint="calls without them are compiled")
         if type(value) is Opaque:
             self.left_out("host objects are", hint="calls without them are compiled")
         return self.types.constant(value)

@@ -1,0 +1,160 @@
+"""The rows of tables, which are persistent maps from keys of any kind to values (data/tables.py).
+
+Keys have no derivatives. A tangent or sensitivity of a table is a table, in which transformed code leaves out keys whose values
+have none: so the sensitivity of one value is a table of one key, adding it to others takes O(log n) steps, and the rules below
+read and change such tables by rows of their own, for which a missing key is a known zero.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from vlad.data.errors import VladError
+from vlad.data.tables import EMPTY, KEY, VALUE, Table
+from vlad.data.values import FALSE, TRUE, ZERO, Primitive, Value, list_of, look
+from vlad.data.write import written
+from vlad.primitives.numbers import invalid
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine
+
+LONGEST_SHOWN = 60  # characters of a key, in a message
+
+
+def _of_table(name: str, x: Value) -> Table:
+    seen = look(x)
+    if type(seen) is not Table:
+        raise invalid(name, "a table, as `table` makes it", x)
+    return seen
+
+
+def _ref(t: Value, key: Value) -> Value:
+    leaf = _of_table("table-ref", t).find(key)
+    if leaf is None:
+        raise VladError(
+            "missing-key", f"Table has no key {written(key, LONGEST_SHOWN)}", irritants=(t,), name="table-ref",
+            hint="(table-ref t key default) has a value for a missing key, and `table-contains?` tells whether it is missing",
+        )  # fmt: skip
+    return leaf[VALUE]
+
+
+def _ref_default(t: Value, key: Value, default: Value) -> Value:
+    leaf = _of_table("table-ref", t).find(key)
+    return default if leaf is None else leaf[VALUE]
+
+
+def _contains(t: Value, key: Value) -> Value:
+    return FALSE if _of_table("table-contains?", t).find(key) is None else TRUE
+
+
+def _keys(t: Value) -> Value:
+    return list_of([leaf[KEY] for leaf in _of_table("table-keys", t).leaves()])
+
+
+# Tangents and sensitivities of tables: known zeros, or tables in which a missing key is one.
+
+
+def _part(d: Value, key: Value) -> Value:
+    leaf = None if d is ZERO else _of_table("table-ref", d).find(key)
+    return ZERO if leaf is None else leaf[VALUE]
+
+
+def _only(key: Value, v: Value) -> Value:
+    return ZERO if v is ZERO else EMPTY.with_key(key, v)
+
+
+def _with_part(d: Value, key: Value, v: Value) -> Value:
+    if v is ZERO:
+        return _without_part(d, key)
+    return (EMPTY if d is ZERO else _of_table("table-set", d)).with_key(key, v)
+
+
+def _without_part(d: Value, key: Value) -> Value:
+    return ZERO if d is ZERO else _of_table("table-remove", d).without(key)
+
+
+def _abstract(w: AbstractMachine, *operands: Any) -> Any:
+    w.left_out("tables are", hint="calls without them are compiled")
+
+
+def _row(name: str, operands: str, doc: str, value: Any, result: str = "any", **columns: Any) -> Primitive:
+    type_ = f"{' '.join(['any'] * len(operands.split()))} -> {result}"
+    return Primitive(name, operands, doc, value=value, type=type_, abstract=_abstract, **columns)
+
+
+ROWS: list[Primitive] = [
+    Primitive(
+        "table?", "x", "Is x a table?\n(table? (table 'a 1))  ⇒ #t\n(table? '((a . 1)))  ⇒ #f",
+        value=lambda x: TRUE if type(look(x)) is Table else FALSE,
+        type="any -> boolean", forward="zero", reverse={}, abstract=lambda w, x: w.each(x, lambda x: w.truth(False)),
+    ),
+    _row("empty-table", "x", "The table without keys.", lambda x: EMPTY, hidden=True, forward="zero", reverse={}),
+    _row(
+        "table-ref", "t key",
+        "The value of a key, which is compared with `equal?`; also (table-ref t key default), with a value for a missing key.\n"
+        "(table-ref (table 'a 1 'b 2) 'b)  ⇒ 2\n(table-ref (table '(1 2) \"x\") (list 1 2))  ⇒ \"x\"\n"
+        "(table-ref (table 'a 1) 'c 0)  ⇒ 0\n"
+        "((gradient (lambda (t) (* (table-ref t 'a) (table-ref t 'b)))) (table 'a 3 'b 4))  ⇒ #<table a: 4 b: 3>", _ref,
+        forward="(table-part dt key)", reverse={"t": "(only-part key s)"},
+    ),
+    _row(
+        "table-ref-default", "t key default", "(table-ref t key default)", _ref_default, hidden=True,
+        forward="(if (table-contains? t key) (table-part dt key) ddefault)",
+        reverse={
+            "t": "(if (table-contains? t key) (only-part key s) zero)",
+            "default": "(if (table-contains? t key) zero s)",
+        },
+    ),
+    _row(
+        "table-set", "t key v",
+        "The table t with this value for the key; t stays as it is.\n(table-set (table 'a 1) 'b 2)  ⇒ #<table a: 1 b: 2>\n"
+        "(let ((t (table 'a 1))) (list (table-set t 'a 5) t))  ⇒ (#<table a: 5> #<table a: 1>)",
+        lambda t, key, v: _of_table("table-set", t).with_key(key, v),
+        forward="(with-part dt key dv)", reverse={"t": "(without-part s key)", "v": "(table-part s key)"},
+    ),
+    _row(
+        "table-remove", "t key",
+        "The table t without the key.\n(table-remove (table 'a 1 'b 2) 'a)  ⇒ #<table b: 2>\n"
+        "(table-remove (table 'a 1) 'c)  ⇒ #<table a: 1>", lambda t, key: _of_table("table-remove", t).without(key),
+        forward="(without-part dt key)", reverse={"t": "(without-part s key)"},
+    ),
+    _row(
+        "table-contains?", "t key",
+        "Has the table this key?\n(table-contains? (table 'a 1) 'a)  ⇒ #t\n(table-contains? (table 'a 1) 'b)  ⇒ #f",
+        _contains, "boolean", forward="zero", reverse={},
+    ),
+    _row(
+        "table-size", "t", "The number of keys.\n(table-size (table 'a 1 'b 2))  ⇒ 2",
+        lambda t: float(_of_table("table-size", t).size), forward="zero", reverse={},
+    ),
+    _row(
+        "table-keys", "t",
+        "The list of the keys, in the order in which they were first set.\n(table-keys (table 'b 1 'a 2))  ⇒ (b a)", _keys,
+        forward="zero", reverse={},
+    ),
+    _row(
+        "table-part", "d key", "The tangent of the value of a key.", _part, hidden=True,
+        forward="(table-part dd key)", reverse={"d": "(only-part key s)"},
+    ),
+    _row(
+        "only-part", "key v", "The sensitivity of a table of which one value has one.", _only, hidden=True,
+        forward="(only-part key dv)", reverse={"v": "(table-part s key)"},
+    ),
+    _row(
+        "with-part", "d key v", "A tangent of a table with that of one value.", _with_part, hidden=True,
+        forward="(with-part dd key dv)", reverse={"d": "(without-part s key)", "v": "(table-part s key)"},
+    ),
+    _row(
+        "without-part", "d key", "A tangent of a table without that of one value.", _without_part, hidden=True,
+        forward="(without-part dd key)", reverse={"d": "(without-part s key)"},
+    ),
+]  # fmt: skip
+
+PROCEDURES: dict[str, str] = {
+    "table": """;;; (table key value ...)
+        ;;; The table of these keys and values.
+        ;;; (table 'a 1 'b 2)  ⇒ #<table a: 1 b: 2>
+        ;;; (table)  ⇒ #<table>
+        ;;; (table 2 '(x y) "two" sqrt)  ⇒ #<table 2: (x y) "two": sqrt>
+        (lambda (x) (if (null? x) (empty-table x) (table-set (empty-table x) (car x) (cdr x))))""",
+}
