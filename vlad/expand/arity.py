@@ -9,7 +9,6 @@ with keywords.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vlad.core.nodes import WrittenName
@@ -34,16 +33,18 @@ FOR_TENSORS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class Signature:
     """How a procedure is called: its name, its call as text, its parameters as written, and whether the
-    last parameter takes all remaining arguments (`rest`).
+    last parameter takes all remaining arguments (`rest`). A plain class, as a dataclass costs time when programs start.
     """
 
-    name: str
-    text: str
-    parameters: tuple[str, ...]
-    rest: bool
+    __slots__ = ("name", "parameters", "rest", "text")
+
+    def __init__(self, name: str, text: str, parameters: tuple[str, ...], rest: bool) -> None:
+        self.name = name
+        self.text = text
+        self.parameters = parameters
+        self.rest = rest
 
     @property
     def count(self) -> int:
@@ -61,14 +62,16 @@ class Signature:
         return f"{'at least ' if self.rest else ''}{self.count} argument{'s' if self.count > 1 else ''}"
 
 
-@dataclass(frozen=True, slots=True)
 class Usage:
     """How a procedure of the library is called, as the first line of its doc comment has it: that text, how many operands stand
     in it by place; may the last of them stand for several?"""
 
-    text: str
-    count: int
-    takes_more: bool
+    __slots__ = ("count", "takes_more", "text")
+
+    def __init__(self, text: str, count: int, takes_more: bool) -> None:
+        self.text = text
+        self.count = count
+        self.takes_more = takes_more
 
 
 def usage(text: str) -> Usage:

@@ -6,8 +6,6 @@ Independent of keywords.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from vlad.core.names import free_in_body, make_letrec
 from vlad.core.nodes import (
     Atom,
@@ -73,16 +71,25 @@ class Pending:
         return self.variable
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Defined:
     """An expanded item of a letrec*: its bindings, the value (None if there are only bindings), the name (None for an
-    expression for effect), and the names of the group that it mentions.
+    expression for effect), and the names of the group that it mentions. A plain class, as a dataclass costs time when programs
+    start.
     """
 
-    variable: Variable | None
-    bindings: tuple[Binding | Letrec, ...]
-    rhs: Rhs | None
-    mentions: dict[Variable, Span]
+    __slots__ = ("bindings", "mentions", "rhs", "variable")
+
+    def __init__(
+        self,
+        variable: Variable | None,
+        bindings: tuple[Binding | Letrec, ...],
+        rhs: Rhs | None,
+        mentions: dict[Variable, Span],
+    ) -> None:
+        self.variable = variable
+        self.bindings = bindings
+        self.rhs = rhs
+        self.mentions = mentions
 
 
 def arrange(items: list[Defined], out: Out) -> None:

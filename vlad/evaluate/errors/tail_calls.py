@@ -8,7 +8,6 @@ wrong one would be worse.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vlad.core.nodes import (
@@ -40,12 +39,16 @@ def is_of_library(machine: CodeMachine, code: Code) -> bool:
     return span is None or in_library(span)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Arrival:
-    """A code that was entered; the number of operands of the call (counted up to MOST_OPERANDS), if it is known."""
+    """A code that was entered; the number of operands of the call (counted up to MOST_OPERANDS), if it is known. A plain class,
+    as a dataclass costs time when programs start.
+    """
 
-    code: Code
-    operands: int | None = None
+    __slots__ = ("code", "operands")
+
+    def __init__(self, code: Code, operands: int | None = None) -> None:
+        self.code = code
+        self.operands = operands
 
     def is_reached(self, code: Code | None, call: Call) -> bool:
         return code is self.code and self.operands in (None, min(len(call.operands), MOST_OPERANDS))
