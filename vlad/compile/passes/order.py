@@ -25,6 +25,7 @@ from vlad.compile.passes.inlining import inline
 from vlad.compile.passes.merge_functions import merge
 from vlad.compile.passes.merge_unions import merge_unions
 from vlad.compile.passes.peel_invariants import hoist
+from vlad.compile.passes.ranges import use_ranges
 from vlad.compile.passes.reboxing import keep_boxed, reuse_boxes
 from vlad.compile.passes.rematerialization import rematerialize
 from vlad.compile.passes.scalar_replacement import dissolve
@@ -53,8 +54,13 @@ REPEATED: dict[str, Pass] = {
     "thread-cases": thread_cases,
 }
 ROUNDS = 4
-# After them, for equal values and types are found best in small code; if there are any, the others are repeated again.
-EQUAL: dict[str, Callable[[Program], bool]] = {"merge-unions": merge_unions, "congruence": find_congruences}
+# After them, for equal values and types, and counters of loops, are found best in small code; if there are any, the others are
+# repeated again.
+ONCE: dict[str, Callable[[Program], bool]] = {
+    "merge-unions": merge_unions,
+    "congruence": find_congruences,
+    "ranges": use_ranges,
+}
 LOOPS: dict[str, Pass] = {
     "sparse": add_in_places,
     "fuse-loops": fuse_kernels,
@@ -74,7 +80,7 @@ UNIQUENESS: dict[str, Pass] = {"uniqueness": own}
 PASSES: dict[str, Pass] = {
     **FIRST,
     **REPEATED,
-    **EQUAL,
+    **ONCE,
     **LOOPS,
     **LAST,
     **UNIQUENESS,
@@ -90,7 +96,7 @@ def improved(program: Program, layout: Representation, writes_over: bool = True)
     """A program after all passes. `writes_over`: whether arrays may reuse memory. Raises Unbounded."""
     _run({FUSE: lambda program: fuse(program, layout), **FIRST}, program)
     _repeat(program)
-    if any(_run(EQUAL, program)):
+    if any(_run(ONCE, program)):
         _repeat(program)
     _run({**LOOPS, **LAST}, program)
     if writes_over:
