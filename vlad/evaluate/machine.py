@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NoReturn, Protocol
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from vlad.ad.control import control_entry, direct_entry
 from vlad.ad.forward import forward_entry
 from vlad.ad.reverse import tail_entry
 from vlad.ad.rules import Basis, Rules
+from vlad.core.cells import promote
 from vlad.core.check import check
 from vlad.core.names import lambdas_within
 from vlad.core.nodes import Lambda, Variable
@@ -129,6 +130,9 @@ class Machine:
         self.rules: tuple[float, Any, Any] | None = None
         self.watch = Watch(self.limits, self.steps)
         self._made: WeakSet[Code] = WeakSet()  # all codes, as counting may begin later
+        self._written: WeakKeyDictionary[Code, Lambda] = (
+            WeakKeyDictionary()
+        )  # in which cells are variables now
         # the codes of types of records, which the forms that make records and those that read them share
         self.record_codes: dict[Lambda, Code] = {}
         self.instrument: Any = None  # debugging/instrumented.py's, while an evaluation is observed
@@ -253,9 +257,26 @@ class Machine:
                     assert code.make_lambda is not None
                     made = code.make_lambda()
                     code.family.codes[made] = code
+                    if self.uses_cells and self.instrument is None and not code.transforms:
+                        made = self._without_cells(code, made)
                     code.lambda_ = made
         lambda_: Lambda = code.lambda_
         return lambda_
+
+    def _without_cells(self, code: Code, written: Lambda) -> Lambda:
+        """A lambda in which cells are variables, as far as they can be. `written` is kept for the control entry."""
+        promoted = run_pass(
+            "promote-cells", lambda it: promote(it, self.table), written, partial(check, group=_members(code))
+        )
+        if promoted is written:
+            return written
+        kept = frozenset(lambdas_within(written.body))
+        tidied = run_pass(
+            "tidy", lambda it: tidy(it, kept, it), promoted, partial(check, group=_members(code))
+        )
+        code.family.codes[tidied] = code
+        self._written[code] = written
+        return tidied
 
     # The transforms.
 
@@ -293,12 +314,14 @@ class Machine:
     def _derive(self, code: Code, transform: Callable[..., Lambda], more: int, word: str) -> Code:
         def make_lambda() -> Lambda:
             source = self.core_of(code)
+            if word == CONTROL:
+                source = self._written.get(code, source)
             owner = self.core_of(code.base)
             transformed = transform(
                 source, code.environment, code.group, owner, *self.ad(), self.level_of(code)
             )
             kept = frozenset(lambdas_within(source.body)) | {owner}
-            members = [variable for variable, _ in code.group]
+            members = _members(code)
             return run_pass(
                 "tidy",
                 lambda it: tidy(it, kept, source),
@@ -527,6 +550,10 @@ class Machine:
         if self.failed is not None:
             self.failed(found, frames, beginning)
         return found
+
+
+def _members(code: Code) -> list[Variable]:
+    return [variable for variable, _ in code.group]
 
 
 def _control(lambda_: Lambda, environment: tuple[Variable, ...], *others: Any) -> Lambda:

@@ -10,7 +10,7 @@ but no C stack, so programs may nest as deeply as memory allows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from vlad.core.names import make_lambda
@@ -257,8 +257,12 @@ class Expander:
             return made
         if name == "table":
             raise invalid(form, "(table KEY VALUE ...): a value follows each key")
+        if name == "update-ref!" and count == 2:
+            content = self.apply("deref", operands[:1], span)
+            changed = Call(operands[1], (as_atom(content, out, "t"),), span)
+            return self.apply("set-ref!", (operands[0], as_atom(changed, out, "t")), span)
         if name == "table-ref" and count == 3:
-            return self.apply("table-ref-default", tuple(operands), span)
+            return self.apply("table-ref-default", operands, span)
         if takes_lists(name, count):
             if name == "append":
                 result: Rhs = operands[-1] if operands else Constant(NIL)
@@ -314,9 +318,9 @@ class Expander:
             return f"; {way}" if way else ""
         return ""
 
-    def apply(self, name: str, operands: tuple[Atom, ...], span: Span) -> Apply:
+    def apply(self, name: str, operands: Sequence[Atom], span: Span) -> Apply:
         """Apply a primitive, whatever its name means in the program."""
-        return Apply(self.module.primitives[name], operands, span)
+        return Apply(self.module.primitives[name], tuple(operands), span)
 
     # Bodies.
 

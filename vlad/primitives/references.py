@@ -8,7 +8,7 @@ outside are left with bare values.
 
 The rules below state what happens to the shadow, in terms of the same rows, so transformed code can be transformed again: the
 shadow of a shadow is a cell, too. `level` counts the levels from the innermost one (evaluate/machine.level_of), of which a
-procedure knows from its own transforms how many there are.
+procedure knows from its own transforms how many there are. (Most cells of loops become variables before: core/cells.py.)
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from vlad.primitives.numbers import invalid
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
+
+
+LOCAL = "a cell that only the procedure which makes it and its loops and definitions use is compiled"
 
 
 def outside_rule(cell: Value) -> VladError:
@@ -68,7 +71,7 @@ def _shadow(machine: Evaluator, level: Value, cell: Value) -> Value:
 
 
 def _abstract(w: AbstractMachine, *operands: Any) -> Any:
-    w.left_out("cells are", hint="calls without them are compiled")
+    w.left_out("cells that procedures capture, or structures hold, are", hint=LOCAL)
 
 
 def _row(name: str, operands: str, doc: str, value: Any, **columns: Any) -> Primitive:

@@ -72,6 +72,7 @@ from vlad.data.values import (
 )
 from vlad.expand.arity import too_few
 from vlad.primitives.files import Files
+from vlad.primitives.references import LOCAL
 from vlad.primitives.type_rules import drawn, entry_by_entry, result_of_extents
 
 if TYPE_CHECKING:
@@ -425,7 +426,7 @@ class AbstractInterpreter:
         if type(value) is Tensor:
             return self._type_of_tensor(value, self.shapes if general else NO_SHAPES)
         if type(value) is Reference:
-            self.left_out("cells are", hint="calls without them are compiled")
+            self.left_out("cells that come from outside are", hint=LOCAL)
         if type(value) is Table:
             self.left_out("tables are", hint="calls without them are compiled")
         if type(value) is Opaque:
