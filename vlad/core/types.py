@@ -188,7 +188,9 @@ class Types:
                 part.mentions_cell for part in parts
             )
             type_.mentions_tensor = kind == "tensor" or any(part.mentions_tensor for part in parts)
-            type_.epoch, type_.now, type_.serial = self.epoch, type_, len(self._table)
+            type_.serial = len(self._table)
+            if type_.mentions_cell:
+                type_.epoch, type_.now = self.epoch, type_
         return type_
 
     def constant(self, value: Value) -> Type:
@@ -262,6 +264,12 @@ class Types:
         if reader is not None:
             cell.readers[reader] = None
         return [self.canonical(member) for member in list(cell.members.values())]
+
+    def forget_readers(self) -> None:
+        for type_ in self._table.values():
+            if type_.kind == "union":
+                type_.of.readers.clear()
+                type_.of.callers.clear()
 
     def canonical(self, type_: Type) -> Type:
         """The present form of a type, with unified cells replaced."""

@@ -110,24 +110,26 @@ def _equal_types(w: AbstractMachine, a: Any, b: Any) -> Any:
     def of_two(a: Any, b: Any) -> Any:
         if a.type.head != b.type.head or not a.type.parts:
             return _abstract_same(w, a, b)
-        return of_parts(w.parts(a), w.parts(b), 0)
-
-    def of_parts(left: list[Any], right: list[Any], at: int) -> Any:
-        key = w.key
-        test = w.recursive(EQUAL, left[at], right[at])
-        if at + 1 == len(left) or test is None or test.type is w.types.false:
-            return test
-        w.key = key
-
-        def others() -> Any:
-            w.key = (key, "and", at)
-            return of_parts(left, right, at + 1)
-
-        if test.type is w.types.true:
-            return others()
-        return w.branch((key, "and", at), test, others, lambda: w.truth(False), False)
+        return _equal_parts(w, w.parts(a), w.parts(b), 0)
 
     return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
+
+
+def _equal_parts(w: AbstractMachine, left: list[Any], right: list[Any], at: int) -> Any:
+    """Whether two lists of parts are equal from a position on."""
+    key = w.key
+    test = w.recursive(EQUAL, left[at], right[at])
+    if at + 1 == len(left) or test is None or test.type is w.types.false:
+        return test
+    w.key = key
+
+    def others() -> Any:
+        w.key = (key, "and", at)
+        return _equal_parts(w, left, right, at + 1)
+
+    if test.type is w.types.true:
+        return others()
+    return w.branch((key, "and", at), test, others, lambda: w.truth(False), False)
 
 
 EQUAL = Recursion("equal?", _equal_types)

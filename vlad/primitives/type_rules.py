@@ -45,19 +45,29 @@ def plain(rule: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..
 
     @functools.wraps(rule)
     def abstract(w: AbstractMachine, *operands: Any) -> Any:
-        def at(index: int, seen: tuple[Any, ...]) -> Any:
-            if index < len(operands):
-                return w.each(operands[index], lambda x: at(index + 1, (*seen, x)), f"operand {index}")
-            if any(seen[place].type.of is ZERO for place in linear):
-                return w.known_zero
-            try:
-                return rule(w, *seen)
-            except VladError as error:
-                return w.refused(error)
-
-        return at(0, ())
+        return _members(w, rule, linear, operands, ())
 
     return abstract
+
+
+def _members(
+    w: AbstractMachine,
+    rule: Callable[..., Any],
+    linear: tuple[int, ...],
+    operands: tuple[Any, ...],
+    seen: tuple[Any, ...],
+) -> Any:
+    """Apply `plain`'s rule to each combination of members of the operands that are left, after those in `seen`."""
+    if operands:
+        first, *left = operands
+        rest = tuple(left)
+        return w.each(first, lambda x: _members(w, rule, linear, rest, (*seen, x)), f"operand {len(seen)}")
+    if any(seen[place].type.of is ZERO for place in linear):
+        return w.known_zero
+    try:
+        return rule(w, *seen)
+    except VladError as error:
+        return w.refused(error)
 
 
 def shape_of(x: Any) -> Shape:
@@ -414,21 +424,25 @@ REDUCTIONS = {"+": "sum", "*": "prod", "max": "maximum", "min": "minimum"}
 
 def provided(w: AbstractMachine, tests: Sequence[Any], error: str, rule: Callable[[], Any]) -> Any:
     """Apply the rule if all tests hold; otherwise an error."""
-    key = w.key
+    return _tested(w, tests, 0, error, rule, w.key)
 
-    def tested(number: int) -> Any:
-        if number == len(tests):
-            return rule()
-        return w.each(tests[number], lambda test: checked(number, test), f"test {number}")
 
-    def checked(number: int, test: Any) -> Any:
+def _tested(
+    w: AbstractMachine, tests: Sequence[Any], number: int, error: str, rule: Callable[[], Any], key: Any
+) -> Any:
+    """`provided`, from a test on."""
+    if number == len(tests):
+        return rule()
+
+    def others() -> Any:
+        return _tested(w, tests, number + 1, error, rule, key)
+
+    def checked(test: Any) -> Any:
         if test.type.kind == "constant":
-            return tested(number + 1) if test.type.of is TRUE else w.by_value(error)
-        return w.branch(
-            (key, "in range", number), test, lambda: tested(number + 1), lambda: w.by_value(error), False
-        )
+            return others() if test.type.of is TRUE else w.by_value(error)
+        return w.branch((key, "in range", number), test, others, lambda: w.by_value(error), False)
 
-    return tested(0)
+    return w.each(tests[number], checked, f"test {number}")
 
 
 def within(w: AbstractMachine, x: Any, least: float, end: float) -> list[Any]:

@@ -19,20 +19,22 @@ def with_kinds(name: str, kinds: str, rule: Callable[..., Any]) -> Callable[...,
     """A rule for operands that are strings (s) or reals (r), at least one of them not constant; constants are folded."""
 
     def abstract(w: AbstractMachine, *operands: Any) -> Any:
-        def at(index: int, seen: tuple[Any, ...]) -> Any:
-            if index == len(operands):
-                is_known = all(operand.type.kind == "constant" for operand in seen)
-                return w.folded(w.machine.table[name], seen) if is_known else rule(w, *seen)
-            return w.each(operands[index], lambda x: one(index, (*seen, x)), f"operand {index}")
+        return after(w, operands, ())
 
-        def one(index: int, seen: tuple[Any, ...]) -> Any:
-            type_ = seen[-1].type
-            if type(type_.of) is Extent:  # its text is known in a call only
-                seen = (*seen[:-1], w.unknown_real(seen[-1]))
-            fits = type_.head == "string" if kinds[index] == "s" else is_real(type_)
-            return at(index + 1, seen) if fits else w.invalid(name)
+    def after(w: AbstractMachine, operands: tuple[Any, ...], seen: tuple[Any, ...]) -> Any:
+        """The rule for each combination of members of the operands after those in `seen`."""
+        index = len(seen)
+        if index == len(operands):
+            is_known = all(operand.type.kind == "constant" for operand in seen)
+            return w.folded(w.machine.table[name], seen) if is_known else rule(w, *seen)
 
-        return at(0, ())
+        def one(x: Any) -> Any:
+            fits = x.type.head == "string" if kinds[index] == "s" else is_real(x.type)
+            # an extent's text is known in a call only
+            known = w.unknown_real(x) if type(x.type.of) is Extent else x
+            return after(w, operands, (*seen, known)) if fits else w.invalid(name)
+
+        return w.each(operands[index], one, f"operand {index}")
 
     return abstract
 

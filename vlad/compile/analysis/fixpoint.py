@@ -131,6 +131,13 @@ class Analysis(AbstractInterpreter):
             ):
                 return self.find(callee, fields, operands)
 
+    def close(self) -> None:
+        """Cut the references from instances to their callers, which make cycles. The analysis cannot go on."""
+        for instance in self.instances:
+            instance.dependents.clear()
+            instance.called = None
+        self.types.forget_readers()
+
     # Instances.
 
     def find(self, callee: Callee, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance:

@@ -218,8 +218,11 @@ def _compile(
         raise NotKept(call is not None)
     # 13 ms, only for a call that is not cached
     made = import_safely("vlad.compile.calling.pipeline").made
+    environment = f[1 : 1 + len(f[0].environment)]
     try:
-        unit = made(machine, f[0], f[1 : 1 + len(f[0].environment)], operands, longest, zeros_distinct, sizes)
+        with deep_recursion():  # no cyclic garbage is collected before most of it is freed by `close`
+            unit = made(machine, f[0], environment, operands, longest, zeros_distinct, sizes)
+            unit.close()
     except Unbounded as unbounded:
         if call is not None:
             store_refusal(call, unbounded)

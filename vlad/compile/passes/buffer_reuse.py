@@ -45,35 +45,35 @@ def places_taken(function: Function) -> dict[Each, dict[int, int]]:
 def _last_readers(body: Block) -> dict[Each, set[Leaf]]:
     """The leaves of which each loop is the last reader in the block where they are made, and which only loops read."""
     found: dict[Each, set[Leaf]] = {}
-
-    def walk(block: Block) -> tuple[set[Leaf], set[Leaf]]:
-        """The leaves read within a block, and those read by statements other than loops."""
-        read: set[Leaf] = set()
-        elsewhere = set(leaves_read(block.end))
-        made: set[Slot] = set()
-        last: dict[Leaf, Each] = {}
-        for statement in block.statements:
-            own = leaves_read(statement)
-            if type(statement) is Each:
-                made.update(statement.slots)
-                for leaf in own:
-                    last[leaf] = statement
-                read.update(own)
-            else:
-                elsewhere.update(own)
-            for inner in inner_blocks(statement):
-                within, beyond = walk(inner)
-                for leaf in within:  # read in one of several arms: the others may come later in the text
-                    last.pop(leaf, None)
-                read |= within
-                elsewhere |= beyond
-        for leaf, loop in last.items():
-            if leaf in made and leaf not in elsewhere and loop.is_loop:
-                found.setdefault(loop, set()).add(leaf)
-        return read | elsewhere, elsewhere
-
-    walk(body)
+    _read_within(body, found)
     return found
+
+
+def _read_within(block: Block, found: dict[Each, set[Leaf]]) -> tuple[set[Leaf], set[Leaf]]:
+    """The leaves read within a block, and those read by statements other than loops. Adds to `found`."""
+    read: set[Leaf] = set()
+    elsewhere = set(leaves_read(block.end))
+    made: set[Slot] = set()
+    last: dict[Leaf, Each] = {}
+    for statement in block.statements:
+        own = leaves_read(statement)
+        if type(statement) is Each:
+            made.update(statement.slots)
+            for leaf in own:
+                last[leaf] = statement
+            read.update(own)
+        else:
+            elsewhere.update(own)
+        for inner in inner_blocks(statement):
+            within, beyond = _read_within(inner, found)
+            for leaf in within:  # read in one of several arms: the others may come later in the text
+                last.pop(leaf, None)
+            read |= within
+            elsewhere |= beyond
+    for leaf, loop in last.items():
+        if leaf in made and leaf not in elsewhere and loop.is_loop:
+            found.setdefault(loop, set()).add(leaf)
+    return read | elsewhere, elsewhere
 
 
 def _fits(kernel: Kernel, number: int, operand: int, old: Output) -> bool:

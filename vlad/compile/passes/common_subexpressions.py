@@ -38,25 +38,33 @@ def share(program: Program) -> None:
     acting = acting_functions(program.functions)
     for function in program.functions:
         yield_gil()
-        _share(function, acting)
+        _Sharing(acting).walk(function.body, {}, set())
 
 
-def _share(function: Function, acting: set[Function]) -> None:
-    """Give all operations on the same operands one slot, within the scope of the first. Operations after a test that has not
-    failed are placed after the test, not within it, which extends their scope.
+class _Sharing:
+    """Gives all operations of a function on the same operands one slot, within the scope of the first. Operations after a test
+    that has not failed are placed after the test, not within it, which extends their scope.
     """
-    replaced: dict[Slot, Leaf] = {}
 
-    def new(leaf: Leaf) -> Leaf:
-        while type(leaf) is Slot and leaf in replaced:
-            leaf = replaced[leaf]
+    __slots__ = ("acting", "boxes", "replaced")
+
+    def __init__(self, acting: set[Function]) -> None:
+        self.acting = acting
+        self.replaced: dict[Slot, Leaf] = {}
+        self.boxes: dict[Slot, Box] = {}
+
+    def new(self, leaf: Leaf) -> Leaf:
+        while type(leaf) is Slot and leaf in self.replaced:
+            leaf = self.replaced[leaf]
         return leaf
 
-    def walk(block: Block, known: dict[object, tuple[Slot, ...]], own: set[Leaf]) -> None:
+    def walk(self, block: Block, known: dict[object, tuple[Slot, ...]], own: set[Leaf]) -> None:
         """`own`: the results of scalar operations of the block itself."""
+        replaced, boxes, new = self.replaced, self.boxes, self.new
         kept: list[Statement] = []
         for statement in block.statements:
-            replace_leaves(statement, new)
+            if replaced:
+                replace_leaves(statement, new)
             if type(statement) is Compute:
                 own.add(statement.slot)
                 constant = _folded(statement)
@@ -64,7 +72,7 @@ def _share(function: Function, acting: set[Function]) -> None:
                     replaced[statement.slot] = constant
                     continue
             key, slots = operation(statement, leaves_read(statement)), slots_bound(statement)
-            if type(statement) is Invoke and statement.function in acting:
+            if type(statement) is Invoke and statement.function in self.acting:
                 key = None
             found = known.get(key) if key is not None else None
             if found is not None and len(found) == len(slots):
@@ -81,7 +89,7 @@ def _share(function: Function, acting: set[Function]) -> None:
                 boxes[statement.slot] = statement
             settled = _settled(statement, boxes)
             if settled is not None:
-                walk(settled, known, own)
+                self.walk(settled, known, own)
                 kept += settled.statements
                 if type(settled.end) is Yield:
                     assert type(statement) in (Branch, Switch)
@@ -93,11 +101,11 @@ def _share(function: Function, acting: set[Function]) -> None:
             if guarded is not None:
                 assert type(statement) is Branch
                 guard, rest, holds = guarded
-                walk(guard.alternative if holds else guard.consequent, dict(known), set())
+                self.walk(guard.alternative if holds else guard.consequent, dict(known), set())
                 kept.append(guard)
                 if type(guard.test) is Slot and guard.test in own:
                     replaced[guard.test] = holds
-                walk(rest, known, own)
+                self.walk(rest, known, own)
                 kept += rest.statements
                 if type(rest.end) is Yield:
                     replaced.update(zip(statement.slots, rest.end.leaves, strict=True))
@@ -105,13 +113,10 @@ def _share(function: Function, acting: set[Function]) -> None:
                 block.end = rest.end
                 break
             for inner in inner_blocks(statement):
-                walk(inner, dict(known), set())
+                self.walk(inner, dict(known), set())
             kept.append(statement)
         block.statements = kept
         replace_leaves(block.end, new)
-
-    boxes: dict[Slot, Box] = {}
-    walk(function.body, {}, set())
 
 
 def _guarded(statement: Statement) -> tuple[Branch, Block, bool] | None:

@@ -6,6 +6,8 @@ automata: a derivative whose sensitivities are dead is equivalent to its primal 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -29,6 +31,7 @@ from vlad.compile.ir.program import (
     Unbox,
     blocks,
     leaves_read,
+    slots_bound,
     statements,
 )
 from vlad.compile.ir.rewriting import reachable
@@ -44,7 +47,8 @@ def merge(program: Program) -> None:
     for f in functions:
         kinds = "".join([slot.kind for slot in f.parameters])
         cells = *f.parameter_cells, *f.result_cells  # where a collection looks for boxes
-        body, called[f] = _shape(f)
+        shape = _Shape(f)
+        body, called[f] = shape.block(f.body), shape.called
         group[f] = numbers.setdefault((kinds, f.results, cells, entries.get(f, 0), body), len(numbers))
     while True:
         count, numbers = len(numbers), {}
@@ -66,67 +70,67 @@ def merge(program: Program) -> None:
     program.functions = reachable(program)
 
 
-def _shape(function: Function) -> tuple[object, list[Function]]:
-    """A function's body with numbered slots and without its callees, and the callees in order."""
-    called: list[Function] = []
-    numbers: dict[Slot, int] = {slot: index for index, slot in enumerate(function.parameters)}
+class _Shape:
+    """Describes a function's body with numbered slots and without its callees."""
 
-    def leaf(leaf: Leaf) -> object:
+    __slots__ = ("called", "numbers")
+
+    def __init__(self, function: Function) -> None:
+        self.called: list[Function] = []  # the callees, in order
+        self.numbers: dict[Slot, object] = {}
+        self.define(function.parameters)
+
+    def leaf(self, leaf: Leaf) -> object:
         if type(leaf) is Slot:
-            return ("slot", numbers[leaf])
+            return self.numbers[leaf]
         if type(leaf) is float:
             return ("real", leaf.hex())
         return leaf if type(leaf) is not Static else id(leaf)
 
-    def define(slots: tuple[Slot, ...]) -> None:
+    def leaves(self, leaves: tuple[Leaf, ...]) -> tuple[object, ...]:
+        return tuple([self.leaf(leaf) for leaf in leaves])
+
+    def define(self, slots: Iterable[Slot]) -> None:
         for slot in slots:
-            numbers[slot] = len(numbers)
+            self.numbers[slot] = ("slot", len(self.numbers))
 
-    def block(one: Block) -> tuple[object, ...]:
-        return (*[statement(s) for s in one.statements], end(one.end))
+    def block(self, one: Block) -> tuple[object, ...]:
+        return (*[self.statement(s) for s in one.statements], self.end(one.end))
 
-    def end(one: End) -> object:
+    def end(self, one: End) -> object:
         match one:
             case TailInvoke():
-                called.append(one.function)
-                return ("tail", *[leaf(x) for x in one.operands])
+                self.called.append(one.function)
+                return ("tail", *self.leaves(one.operands))
             case Fail():
                 return ("fail", one.what, id(one.span))
-        return (type(one).__name__, *[leaf(x) for x in leaves_read(one)])
+        return (type(one).__name__, *self.leaves(leaves_read(one)))
 
-    def statement(one: Statement) -> object:
-        read = tuple([leaf(x) for x in leaves_read(one)])
+    def statement(self, one: Statement) -> object:
+        read = self.leaves(leaves_read(one))
         match one:
             case Compute():
                 described: object = ("compute", one.row.name, read)
-                define((one.slot,))
             case Each():
                 described = ("each", one.work, read)
-                define(one.slots)
             case Invoke():
                 described = ("invoke", len(one.slots), read)
-                called.append(one.function)
-                define(one.slots)
+                self.called.append(one.function)
             case Load():
                 described = ("load", id(one.cell))
-                define(one.slots)
             case Store():
                 described = ("store", id(one.cell), read)
             case Effect():
                 described = ("effect", one.what, one.text, one.shape, read)
-                define(one.slots)
             case Box():
                 described = ("box", id(one.member), read)
-                define((one.slot,))
             case Unbox():
                 described = ("unbox", id(one.member), read)
-                define(one.slots)
             case Branch():
-                described = ("branch", read, block(one.consequent), block(one.alternative), len(one.slots))
-                define(one.slots)
+                arms = self.block(one.consequent), self.block(one.alternative)
+                described = ("branch", read, *arms, len(one.slots))
             case Switch():
-                described = ("switch", read, *[(id(m), block(b)) for m, b in one.cases], len(one.slots))
-                define(one.slots)
+                cases = [(id(member), self.block(block)) for member, block in one.cases]
+                described = ("switch", read, *cases, len(one.slots))
+        self.define(slots_bound(one))
         return described
-
-    return block(function.body), called

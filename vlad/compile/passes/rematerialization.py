@@ -78,17 +78,16 @@ class _Plan:
 
     def _height(self, index: int) -> int:
         """The depth of operations of a field in the first box: dependent fields are dropped first."""
-        heights: dict[Leaf, int] = {}
+        return self._height_of(self.boxes[0].leaves[index], 200, {})
 
-        def height(leaf: Leaf, limit: int) -> int:
-            made = self.definitions.get(leaf) if type(leaf) is Slot else None
-            if made is None or limit == 0:
-                return 0
-            if leaf not in heights:
-                heights[leaf] = 1 + max([height(operand, limit - 1) for operand in made.operands], default=0)
-            return heights[leaf]
-
-        return height(self.boxes[0].leaves[index], 200)
+    def _height_of(self, leaf: Leaf, limit: int, known: dict[Leaf, int]) -> int:
+        made = self.definitions.get(leaf) if type(leaf) is Slot else None
+        if made is None or limit == 0:
+            return 0
+        if leaf not in known:
+            heights = [self._height_of(operand, limit - 1, known) for operand in made.operands]
+            known[leaf] = 1 + max(heights, default=0)
+        return known[leaf]
 
     def _recipe(self, leaf: Leaf, places: dict[Leaf, int], budget: list[int]) -> Recipe | None:
         if type(leaf) is float:
@@ -130,24 +129,25 @@ class _Plan:
         unbox.slots = tuple([slots[i] for i in self.kept])
         made: list[Statement] = []
         same: dict[Slot, Leaf] = {}
-
-        def leaf(recipe: Recipe, slot: Slot | None) -> Leaf:
-            kind, what = recipe
-            if kind == "constant":
-                return float(what)
-            if kind == "field":
-                found = slots[what]
-                return same.get(found, found)
-            compute, operands = what
-            read = tuple([leaf(operand, None) for operand in operands])
-            target = slot or Slot("d", compute.slot.name)
-            made.append(Compute(target, compute.row, read, compute.span))
-            return target
-
         for index in reversed(self.dropped):  # the last dropped field does not depend on earlier dropped ones
-            result = leaf(self.dropped[index], slots[index])
+            fields = [same.get(slot, slot) for slot in slots]
+            result = _rebuilt(self.dropped[index], slots[index], fields, made)
             if result is not slots[index]:
                 same[slots[index]] = result
         at = block.statements.index(unbox) + 1
         block.statements[at:at] = made
         substitute(block, same, at)
+
+
+def _rebuilt(recipe: Recipe, slot: Slot | None, fields: list[Leaf], made: list[Statement]) -> Leaf:
+    """The result of a recipe, in `slot` if it is computed. Adds the operations to `made`."""
+    kind, what = recipe
+    if kind == "constant":
+        return float(what)
+    if kind == "field":
+        return fields[what]
+    compute, operands = what
+    read = tuple([_rebuilt(operand, None, fields, made) for operand in operands])
+    target = slot or Slot("d", compute.slot.name)
+    made.append(Compute(target, compute.row, read, compute.span))
+    return target
