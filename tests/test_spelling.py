@@ -155,8 +155,8 @@ def test_words_are_recognised_by_their_spelling() -> None:
 
 
 def test_a_name_of_the_same_text_is_nearer() -> None:
-    assert suggestion("reset", NAMES) == CONTINUATIONS
-    assert suggestion("reset", NAMES, ["resets"]) == "did you mean `resets`?"
+    assert suggestion("prompt", NAMES) == CONTINUATIONS
+    assert suggestion("prompt", NAMES, ["prompts"]) == "did you mean `prompts`?"
     assert suggestion("nth", NAMES, ["nths"]) == other_language_hint("nth")
 
 
@@ -172,9 +172,9 @@ def test_a_name_of_the_same_text_is_nearer() -> None:
         ("(plot sin 0 6)", "`,plot F LOW HIGH`"),
         ("f(x)", "define it"),
         ("(exit)", "a program ends with its last form"),
-        ("(raise 'wrong)", "write `(error MESSAGE VALUE ...)`"),
-        ("(reset 1)", "there are no continuations"),
-        ("(+ 1 (shift k 1))", "there are no continuations"),
+        ("(throw 'wrong)", "write `(error MESSAGE VALUE ...)`"),
+        ("(prompt0 1)", "write `(reset E ...)`"),
+        ("(+ 1 (shift0 k 1))", "write `(reset E ...)`"),
         ("(nth 1)", "write `(list-ref LIST I)`"),
         ("(define-struct point (x y))", "write `(define-record-type NAME"),
         ("(multiple-value-bind (a b) 1)", "write `(receive (a b) VALUE BODY)`"),
@@ -183,7 +183,7 @@ def test_a_name_of_the_same_text_is_nearer() -> None:
         ("(set-car! '(1 2) 3)", "no value ever changes"),
         ('(fmt "{}" 1)', "`(display x)` prints one value"),
         ('(test "one" 1 1)', "write `(assert TEST)`"),
-        ("(call/cc (lambda (k) (k 1)))", "there are no continuations"),
+        ("(call/cc (lambda (k) (k 1)))", "write `(reset E ...)`"),
         ("(vector 1 2 3)", "there are lists and tensors"),
         ('(string-append! "a" "b")', "no value ever changes"),
         ("(for ((i 10)) (display i))", "a loop is a named `let` or a `do`"),

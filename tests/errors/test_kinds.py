@@ -29,6 +29,7 @@ CLASSES = {
     "VladError",
     "Incomplete",
     "LimitExceeded",
+    "RaisedValue",
     "UnknownName",
     "NoCounterpart",
     "WrongOption",

@@ -54,9 +54,15 @@ class Evaluator(Protocol):
     rules: tuple[float, Any, Any] | None
     """Of the innermost rule of `with-derivative` that runs: its first cell, the levels and the rules around it."""
 
+    changed: float
+    """The number of the oldest cell that was changed since the innermost `guard` began."""
+
     @property
     def watch(self) -> OutputRoom:
         """The limits of the evaluation that runs."""
+
+    outward: Callable[[Value], Any]
+    """The counterpart of a value in Python."""
 
     def write(self, text: str, /) -> object:
         """Write to the session's output; the result is unused. Raises LimitExceeded in place of writing more than is allowed, and
@@ -76,6 +82,9 @@ class Evaluator(Protocol):
 
     def derived_code(self, code: Code, kind: str) -> Code:
         """The code of the "tail", "forward" or "control" entry of a code, made on first use."""
+
+    def attempt(self, f: Value) -> tuple[Value, VladError | None]:
+        """The result of a procedure of no argument, or its error. Limits and interrupts pass."""
 
     def tail_closure(self, f: Value) -> Value:
         """The tail entry of a procedure; the known zero for itself. Raises VladError for any other value."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import Any
 
@@ -55,6 +55,7 @@ class VladError(Exception):
     expected    the number of arguments that the procedure takes, if it was called with another number, which is `got`
     is_of_list  is the error about a parameter that is the pattern of a list?
     reason_code  the code of the error whose message is the reason; or None
+    has_changed_cells  was a cell changed in a `guard` before the error, that is older?
     hinted      pieces of the hint that are not added again, such as the signature of a procedure
     """
 
@@ -80,6 +81,7 @@ class VladError(Exception):
         self.got: int | None = None
         self.is_of_list = False
         self.reason_code: str | None = None
+        self.has_changed_cells = False
         self.hinted: tuple[str, ...] = ()
         self.code = code
         self.message = message
@@ -137,6 +139,26 @@ class Notice(VladError):
 
 class Incomplete(VladError):
     """The text ends inside a form: the prompt reads another line, a file is invalid."""
+
+
+class RaisedValue(VladError):
+    """A value that a program raised, and no `guard` took. `value` is its counterpart in Python."""
+
+    WORDS = "Raised: "
+
+    def __init__(self, code: str, held: Value, outward: Callable[[Value], Any]) -> None:
+        super().__init__(code, self.WORDS + written(held, limit=200))
+        self.held = held
+        self._outward = outward
+
+    @property
+    def value(self) -> Any:
+        return self._outward(self.held)
+
+    def __reduce__(self) -> Any:
+        """As a VladError, since values may be procedures of a session."""
+        state = {name: value for name, value in vars(self).items() if name not in ("held", "_outward")}
+        return VladError, (self.code, self.message), state
 
 
 class LimitExceeded(VladError):

@@ -194,6 +194,8 @@ class Opaque:
         return Opaque, (self.object,)
 
     def __repr__(self) -> str:
+        if isinstance(self.object, Exception):
+            return f"#<error {self.object.args[0] if self.object.args else ''}>"
         return f"#<host {type(self.object).__name__}>"
 
 

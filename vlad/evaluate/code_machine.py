@@ -5,7 +5,7 @@ Types only; nothing here runs. It adds to core/machines.Evaluator, which names w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -22,8 +22,8 @@ class SystemTexts(Protocol):
     def code_texts(self) -> Mapping[str, SystemCode]:
         """Of each code of AD values: its role, the names it is closed over, the texts of its lambdas."""
 
-    def lambdas(self, texts: tuple[str, ...], captured: str) -> tuple[list[Lambda], tuple[Variable, ...]]:
-        """The lambdas of these texts, and the variables of the names `captured`, over which all are closed."""
+    def lambdas(self, texts: Iterable[str], environment: tuple[Variable, ...]) -> list[Lambda]:
+        """The lambdas of these texts, closed over these variables, which the texts know by their names."""
 
 
 class CodeMachine(Evaluator, Protocol):

@@ -10,6 +10,7 @@ by the limit of limits.py.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from vlad.ad.control import control_entry, direct_entry
 from vlad.ad.forward import forward_entry
 from vlad.ad.reverse import tail_entry
 from vlad.ad.rules import Basis, Rules
+from vlad.control.budget import NoRoom, NoTime
 from vlad.core.cells import promote
 from vlad.core.check import check
 from vlad.core.names import lambdas_within
@@ -33,11 +35,13 @@ from vlad.data.tensors import Booleans, condition, holds
 from vlad.data.values import (
     CONTROL,
     FALSE,
+    NIL,
     TRUE,
     ZERO,
     Code,
     Global,
     Primitive,
+    Reference,
     Role,
     String,
     SystemCode,
@@ -99,6 +103,7 @@ class Machine:
             [String(word) for word in arguments]
         )  # one value, so that it is analysed once
         self._pending_words: list[str] = []
+        self.outward: Callable[[Value], Any] = lambda value: value
         self._bound: dict[str, Callable[..., Value]] = {}
         self._counted: dict[str, Callable[..., Value]] = {}
         self.making = (
@@ -128,6 +133,7 @@ class Machine:
         self.uses_cells = False
         self.shadows: tuple[Any, Any] | None = None
         self.rules: tuple[float, Any, Any] | None = None
+        self.changed = math.inf
         self.watch = Watch(self.limits, self.steps)
         self._made: WeakSet[Code] = WeakSet()  # all codes, as counting may begin later
         self._written: WeakKeyDictionary[Code, Lambda] = (
@@ -357,6 +363,27 @@ class Machine:
         if not is_procedure(seen):
             raise not_a_procedure(seen)
         return (derive(seen[0]), *seen[1:])
+
+    def attempt(self, f: Value) -> tuple[Value, VladError | None]:
+        """The result of a procedure of no argument, or its error. Limits and interrupts pass."""
+        shadows, rules, changed = self.shadows, self.rules, self.changed
+        first = next(Reference.births) if self.uses_cells else 0
+        self.changed = math.inf
+        try:
+            result = f[0].entry1(f, NIL)
+            return (self.bounce() if result is self.T else result), None
+        except (LimitExceeded, RecursionError, MemoryError, SystemError, NoRoom, NoTime):
+            raise
+        except Exception as error:
+            self.watch.raise_if_interrupted()  # the interrupt was lost in the error
+            self.shadows, self.rules = shadows, rules
+            found = explained(
+                self, error, (f, NIL)
+            )  # which drops the traceback, and so its frames and all values
+            found.has_changed_cells = self.changed < first
+            return None, found
+        finally:
+            self.changed = min(changed, self.changed)
 
     # The rules of rows.
 

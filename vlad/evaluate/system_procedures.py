@@ -6,7 +6,7 @@ names by which another process finds the same ones (dump.py, load.py). Called by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -87,20 +87,19 @@ class SystemProcedures:
 
     def procedure(self, text: str, name: str, arity: int) -> Value:
         return self.machine.make_code(
-            self.machine.family(), arity, lambda: self.lambdas((text,), "")[0][0], name=name
+            self.machine.family(), arity, lambda: self.lambdas((text,), ())[0], name=name
         ).closed
 
-    def lambdas(self, texts: tuple[str, ...], captured: str) -> tuple[list[Lambda], tuple[Variable, ...]]:
-        """Read the system's own texts: lambdas that capture the same names."""
-        environment = {name: Variable(name) for name in captured.split()}
+    def lambdas(self, texts: Iterable[str], environment: tuple[Variable, ...]) -> list[Lambda]:
+        """Read the system's own texts: lambdas that capture the same variables."""
         lambdas = []
         for text in texts:
-            body = read_expression(text, environment, self.machine.table, self._cell)
+            names = {variable.name: variable for variable in environment}
+            body = read_expression(text, names, self.machine.table, self._cell)
             (binding,) = body.bindings
             assert not isinstance(binding, Letrec) and isinstance(binding.rhs, Lambda)
-            read = binding.rhs
-            lambdas.append(replace(read, free=tuple(environment.values())))
-        return lambdas, tuple(environment.values())
+            lambdas.append(replace(binding.rhs, free=environment))
+        return lambdas
 
     def _cell(self, name: str) -> Global:
         """The cell of a name in the system's own texts: a code that is closed over nothing, or a procedure of the basis."""
@@ -126,15 +125,16 @@ class SystemCodes(dict[str, Code]):
     def _make(self, name: str) -> Code:
         machine = self.machine
         role, captured, texts = machine.system.code_texts[name]
-        lambdas, environment = machine.system.lambdas(tuple(texts.values()), captured)
+        environment = tuple([Variable(name) for name in captured.split()])
         family = machine.family()
-        main = lambdas[0]
+        (main,) = machine.system.lambdas([texts[""]], environment)
         code: Code = machine.make_code(
             family, len(main.parameters), _constant(main), name=name, environment=environment, role=role
         )
         family.codes[main] = code
         self[name] = code
-        for kind, entry in zip([*texts][1:], lambdas[1:], strict=True):
+        entries = {kind: text for kind, text in texts.items() if kind}  # these may call the code itself
+        for kind, entry in zip(entries, machine.system.lambdas(entries.values(), environment), strict=True):
             derived_code = machine.make_code(
                 family, len(entry.parameters), _constant(entry), name=name, environment=environment, base=code
             )

@@ -56,12 +56,13 @@ def _disjunction(x: Expander, form: Form, at: int, scope: Scope, out: Out) -> Rh
 def cond(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     if len(form.items) < 2:
         raise invalid(form, "(cond (TEST VALUE ...) ... (else VALUE ...))")
-    return _clauses(x, form, 1, scope, out)
+    return clauses(x, form, 1, scope, out, UNSPECIFIED_ATOM)
 
 
-def _clauses(x: Expander, form: Form, at: int, scope: Scope, out: Out) -> Rhs:
+def clauses(x: Expander, form: Form, at: int, scope: Scope, out: Out, otherwise: Rhs) -> Rhs:
+    """The value of the first clause whose test holds, from a place of the form on; `otherwise` if there is none."""
     if at == len(form.items):
-        return UNSPECIFIED_ATOM
+        return otherwise
     clause = form.items[at]
     if not isinstance(clause, Form) or not clause.items or clause.tail is not None:
         raise invalid(clause, "a clause of cond is (TEST VALUE ...), (TEST => RECEIVER) or (else VALUE ...)")
@@ -72,7 +73,7 @@ def _clauses(x: Expander, form: Form, at: int, scope: Scope, out: Out) -> Rhs:
     test = x.atom(clause.items[0], scope, out, "test")
     consequent = Body((), test) if len(clause.items) == 1 else _consequent(x, clause, test, scope)
     other: Out = []
-    result = as_result(_clauses(x, form, at + 1, scope, other), other)
+    result = as_result(clauses(x, form, at + 1, scope, other, otherwise), other)
     return If(test, consequent, Body(tuple(other), result), clause.span)
 
 

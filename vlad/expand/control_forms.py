@@ -1,4 +1,4 @@
-"""Keywords of control: reset and shift.
+"""Keywords of control: reset and shift; guard and with-cleanup.
 
 In: a form, its scope, and the body under construction.  Out: its right-hand side, a call of a procedure of the system on the
 body of the form as a procedure. Called by the expander through the table in forms.py.
@@ -6,12 +6,14 @@ body of the form as a procedure. Called by the expander through the table in for
 
 from __future__ import annotations
 
-from vlad.core.nodes import Call, Lambda, Rhs
+from vlad.core.nodes import Binding, Body, Call, If, Lambda, Rhs, Variable, WrittenName
+from vlad.data.source import Span
+from vlad.expand.conditional_forms import clauses
 from vlad.expand.expander import Expander
 from vlad.expand.macros import invalid
-from vlad.expand.normalize import Out, as_atom
+from vlad.expand.normalize import Out, as_atom, as_result, for_effect
 from vlad.expand.scope import Scope
-from vlad.reader.parser import Form, Name
+from vlad.reader.parser import Form, Name, Syntax
 
 
 def reset(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
@@ -30,3 +32,58 @@ def shift(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
 
 def _called(x: Expander, name: str, procedure: Lambda, form: Form, out: Out) -> Call:
     return Call(x.top_reference(name, form.span), (as_atom(procedure, out, "body"),), form.span)
+
+
+def guard(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    """(let ((r (%attempt (lambda () BODY ...)))) (if (car r) (cdr r) …)), where (cdr r) is (NAME . error)."""
+    shape = "(guard (NAME CLAUSE ...) BODY ...), with clauses as those of cond"
+    if len(form.items) < 3 or not isinstance(form.items[1], Form):
+        raise invalid(form, shape)
+    chosen = form.items[1]
+    if not chosen.items or not isinstance(chosen.items[0], Name) or chosen.tail is not None:
+        raise invalid(form, shape)
+    result = _attempted(x, form, form.items[2:], scope, out)
+    own: Out = []
+    both = _part(x, "cdr", result, form.span, own)
+    raised = Variable(WrittenName(chosen.items[0].symbol.name))
+    own.append(Binding(raised, x.apply("car", (both,), form.span)))
+    error = _part(x, "cdr", both, form.span, own)
+    inner = scope.inner()
+    inner.bind(chosen.items[0], raised)
+    otherwise = Call(x.top_reference("%raise-again", form.span), (raised, error), form.span)
+    handled = as_result(clauses(x, chosen, 1, inner, own, otherwise), own)
+    inner.leave()
+    return _returned(x, result, Body(tuple(own), handled), form.span, out)
+
+
+def with_cleanup(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    if len(form.items) < 3:
+        raise invalid(form, "(with-cleanup CLEANUP BODY ...)")
+    result = _attempted(x, form, form.items[2:], scope, out)
+    for_effect(x.expression(form.items[1], scope, out), out)
+    own: Out = []
+    both = _part(x, "cdr", result, form.span, own)
+    raised = _part(x, "car", both, form.span, own)
+    error = _part(x, "cdr", both, form.span, own)
+    again = Call(x.top_reference("%raise-again", form.span), (raised, error), form.span)
+    return _returned(x, result, Body(tuple(own), again), form.span, out)
+
+
+def _attempted(x: Expander, form: Form, body: tuple[Syntax, ...], scope: Scope, out: Out) -> Variable:
+    """The result of the body: (#t . value), or (#f . (raised . error))."""
+    result = Variable("attempt")
+    procedure = x.procedure(Form((), None, form.span), body, scope, "", form)
+    out.append(Binding(result, _called(x, "%attempt", procedure, form, out)))
+    return result
+
+
+def _returned(x: Expander, result: Variable, otherwise: Body, span: Span, out: Out) -> If:
+    own: Out = []
+    value = _part(x, "cdr", result, span, own)
+    return If(_part(x, "car", result, span, out), Body(tuple(own), value), otherwise, span)
+
+
+def _part(x: Expander, row: str, pair: Variable, span: Span, out: Out) -> Variable:
+    part = Variable("part")
+    out.append(Binding(part, x.apply(row, (pair,), span)))
+    return part

@@ -206,6 +206,8 @@ KEYWORDS: dict[str, KeywordFunction] = {
     "unquote": data_forms.stray,
     "unquote-splicing": data_forms.stray,
     "assert": conditional_forms.assert_,
+    "guard": control_forms.guard,
+    "with-cleanup": control_forms.with_cleanup,
     "reset": control_forms.reset,
     "shift": control_forms.shift,
     "delay": data_forms.delay,
@@ -225,7 +227,7 @@ KEYWORDS: dict[str, KeywordFunction] = {
     "cons*": data_forms.cons_star,
 }
 # these look like procedures, and may be defined
-PROCEDURE_KEYWORDS = frozenset((*LIST_MAKERS.values(), "match", "receive", "reset", "shift"))
+PROCEDURE_KEYWORDS = frozenset((*LIST_MAKERS.values(), "match", "receive", "guard", "reset", "shift"))
 
 
 def refuse_keyword(name: str, span: Span | None = None) -> None:

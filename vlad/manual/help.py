@@ -46,6 +46,7 @@ from vlad.primitives import (
     norms,
     numbers,
     numerals,
+    raising,
     random,
     reductions,
     references,
@@ -84,7 +85,8 @@ ROOMS: dict[ModuleType, str] = {
     files: "Files of numbers",
     control: "Input, output, errors",
     references: "Cells",
-    continuations: "Continuations",
+    continuations: "Errors that are caught",
+    raising: "Errors that are caught",
     tables: "Tables",
 }
 _FILES = """prelude lists tables texts streams calculus optimize optimizers linear-algebra tensors matrix-functions nn data

@@ -16,7 +16,7 @@ CONTINUATIONS = (
     "write `(reset E ...)`, and in it `(shift K E ...)`: K is the rest of the evaluation up to the `reset`"
 )
 ENDING = "a loop ends where it does not call itself; `find` and `any` end early; `(shift k V)` ends a `reset` with V"
-ERRORS = "an error ends the evaluation; programs in Python catch it, as a `vlad.VladError`"
+ERRORS = "write `(guard (e (TEST E ...) ...) BODY ...)`, as in R7RS; `(error-message e)` and `(error-code e)` are of errors"
 FILES = "`load-tensor` and `load-csv` read data, `save-tensor` writes it, `(read-real)` reads a number that is typed"
 FORMAT = '`(display x)` prints one value, `(newline)` ends a line; `(format "~a ~a" x y)` makes a text'
 FUNCTIONS = "write `(lambda (PARAMETER ...) BODY)`"
@@ -157,16 +157,17 @@ SHARED: tuple[tuple[str, str], ...] = (
     ("a program ends with its last form; at a prompt press Ctrl-D", "exit quit emergency-exit halt"),
     (
         "write `(error MESSAGE VALUE ...)`",
-        "raise throw raise-continuable raise-argument-error ex-info assertion-violation syntax-error "
+        "throw raise-continuable raise-argument-error ex-info assertion-violation syntax-error "
         "fail guarantee raise-user-error",
     ),
     (
         ERRORS,
-        "try except catch finally guard with-exception-handler with-handlers handler-case unwind-protect "
-        "dynamic-wind error-object? error-object-message error-object-irritants error-message condition? "
+        "try except catch with-exception-handler with-handlers handler-case "
+        "error-object? error-object-message error-object-irritants condition? "
         "condition/report-string access-condition exn? exn-message ex-message file-error? read-error? "
         "ignore-errors",
     ),
+    ("write `(with-cleanup CLEANUP BODY ...)`", "finally unwind-protect dynamic-wind"),
     (
         CONTINUATIONS,
         "call/cc call-with-current-continuation call/ec let/cc let/ec call-with-escape-continuation "

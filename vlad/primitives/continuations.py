@@ -4,6 +4,7 @@
 returns to its reset: the value, if k was called up to the end, or a *request*: `shift` returns one in place of calling k. The
 reset then runs the body of the shift, with a procedure that stands for k. So both are loops, whatever the number of shifts, and
 a continuation is a closure like any other: derivatives of code with continuations need no rule but those of the closures below.
+(The third thing that is returned is what `raise` raises, raising.py.)
 
 Codes of the system, such as AD values, run as they are (ad/control.direct_entry): the reset of a shift in a procedure that is
 differentiated has to be in that procedure, too.
@@ -57,12 +58,14 @@ SYSTEM_PROCEDURES: dict[str, str] = {
     "finish-reset": """(lambda (r)
         (if (shift-request? r)
             (finish-reset ((control-entry (shift-request-field-2 r)) identity (make-continuation (shift-request-field-1 r))))
-            r))""",
+            (if (raised? r)
+                (let ((both (raised-field-1 r))) (%raise-again (car both) (cdr both)))
+                r)))""",
     "continue-reset": """(lambda (k r)
         (if (shift-request? r)
             (continue-reset k
               ((control-entry (shift-request-field-2 r)) identity (make-continuation (shift-request-field-1 r))))
-            (k r)))""",
+            (if (raised? r) r (k r))))""",
 }
 
 

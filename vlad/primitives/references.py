@@ -53,7 +53,10 @@ def _deref(machine: Evaluator, cell: Value) -> Value:
 
 
 def _set(machine: Evaluator, cell: Value, v: Value) -> Value:
-    _used(machine, "set-ref!", cell).content = v
+    used = _used(machine, "set-ref!", cell)
+    used.content = v
+    if used.born < machine.changed:
+        machine.changed = used.born
     return UNSPECIFIED
 
 

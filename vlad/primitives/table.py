@@ -18,6 +18,7 @@ from vlad.primitives import (
     norms,
     numbers,
     numerals,
+    raising,
     random,
     reductions,
     references,
@@ -35,14 +36,19 @@ PROCEDURES: dict[str, str] = {
     **control.PROCEDURES,
     **references.PROCEDURES,
     **tables.PROCEDURES,
+    **raising.PROCEDURES,
     **transforms.PROCEDURES,
 }
 
 # Procedures that only texts of the system call.
-SYSTEM_PROCEDURES: dict[str, str] = {**transforms.SYSTEM_PROCEDURES, **continuations.SYSTEM_PROCEDURES}
+SYSTEM_PROCEDURES: dict[str, str] = {
+    **transforms.SYSTEM_PROCEDURES,
+    **continuations.SYSTEM_PROCEDURES,
+    **raising.SYSTEM_PROCEDURES,
+}
 
 # The codes of the system.
-CODES: dict[str, SystemCode] = {**transforms.CODES, **continuations.CODES}
+CODES: dict[str, SystemCode] = {**transforms.CODES, **continuations.CODES, **raising.CODES}
 
 TABLE: dict[str, Primitive] = {
     row.name: row
@@ -70,6 +76,7 @@ TABLE: dict[str, Primitive] = {
         transforms,
         levels,
         continuations,
+        raising,
     )
     for row in room.ROWS
 }

@@ -29,7 +29,7 @@ from vlad.evaluate.limits import Limits, deep_recursion
 from vlad.evaluate.machine import Machine
 from vlad.expand.scope import Module
 from vlad.primitives.table import CODES, PROCEDURES, SYSTEM_PROCEDURES, TABLE
-from vlad.python.convert import tuple_of
+from vlad.python.convert import to_python, tuple_of
 from vlad.session import showing
 from vlad.session.calls import Calls
 from vlad.session.files import Path, find, load, not_read
@@ -134,6 +134,7 @@ class Session(Namespace):
         )
         self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER") or "auto", optimize, fast_math)
         self._calls = Calls(self, unpickled)
+        self.machine.outward = lambda value: to_python(value, self._calls)
         self._functions: Any = None  # functions.Functions, made with the first function
         self._lock = SessionLock()
         self._library = the_library()

@@ -1,0 +1,118 @@
+"""What `guard` catches and what passes it: limits, interrupts, and errors on their way through Python."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import threading
+import time
+import weakref
+from typing import Any
+
+import pytest
+
+import vlad
+from vlad.data.errors import RaisedValue
+
+
+@pytest.fixture(scope="module")
+def session() -> vlad.Session:
+    made = vlad.Session(tier="evaluate")
+
+    def fails(x: float) -> float:
+        raise KeyError("no such key")
+
+    def calls(f: Any) -> Any:
+        return f(3.0)
+
+    def turns(f: Any) -> Any:
+        try:
+            return f(3.0)
+        except vlad.VladError as error:
+            raise ValueError(f"turned {error.code}") from None
+
+    made["fails"], made["calls"], made["turns"] = fails, calls, turns
+    return made
+
+
+@pytest.mark.parametrize(
+    ("limits", "body", "code"),
+    [
+        ({"fuel": 1000}, "(let loop () (loop))", "out-of-fuel"),
+        ({"seconds": 0.2}, "(let loop () (loop))", "out-of-time"),
+        ({"depth": 1000}, "(let loop () (+ 1 (loop)))", "too-deep"),
+        ({"memory": 30}, "(let loop ((l '())) (loop (cons 1 l)))", "out-of-memory"),
+        ({"output": 10}, "(let loop () (display 1) (loop))", "too-much-output"),
+    ],
+)
+def test_limits_pass(limits: dict[str, float], body: str, code: str) -> None:
+    session = vlad.Session(tier="evaluate", limits=vlad.Limits(**limits), write=lambda text: None)  # type: ignore[arg-type]
+    texts = [f"(guard (e (#t 1)) {body})", f"(with-cleanup 1 {body})"]
+    if code != "too-deep":  # in a `reset`, what follows a call is no frame but a value
+        texts.append(f"(guard (e (#t 1)) (reset {body}))")
+    for text in texts:
+        with pytest.raises(vlad.LimitExceeded) as raised:
+            session.eval(text)
+        assert raised.value.code == code
+
+
+def test_an_interrupt_passes(session: vlad.Session) -> None:
+    main = threading.main_thread()
+    assert threading.current_thread() is main and main.ident is not None
+    timer = threading.Timer(0.2, lambda: signal.pthread_kill(main.ident or 0, signal.SIGINT))
+    began = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        session.eval("(let again () (guard (e (#t (again))) (let loop () (loop))))")
+    assert time.monotonic() - began < 60
+    assert session.eval("(guard (e (#t e)) (raise 1))") == 1
+
+
+def test_errors_pass_through_python(session: vlad.Session) -> None:
+    assert session.eval("(guard (e (#t (error-code e))) (fails 3))") == "python-error"
+    assert "KeyError" in session.eval("(guard (e (#t (error-message e))) (fails 3))")
+    assert session.eval("(guard (e (#t (list 'got e))) (calls (lambda (x) (raise (* 2 x)))))") == ["got", 6]
+    assert session.eval("(guard (e (#t (error-code e))) (calls (lambda (x) (car x))))") == "invalid-argument"
+    assert "turned raised" in session.eval(
+        "(guard (e (#t (error-message e))) (turns (lambda (x) (raise x))))"
+    )
+    assert session.eval("(calls (lambda (x) (guard (e (#t (* 2 e))) (raise x))))") == 6
+
+
+def test_an_uncaught_value_is_one_error_with_the_facts(session: vlad.Session) -> None:
+    with pytest.raises(vlad.VladError) as raised:
+        session.eval("(define (f x) (+ 1 (raise (list x 'bad))))\n(f 1)", "program.vlad")
+    error = raised.value
+    assert isinstance(error, RaisedValue)
+    assert (error.code, error.message) == ("raised", "Raised: (1 bad)")
+    assert error.value == [1.0, "bad"]
+    assert error.span is not None and str(error.span) == "program.vlad:1:20"
+    assert "(+ 1 (raise (list x 'bad)))" in str(error) and "in f at" in str(error)
+    copied = pickle.loads(pickle.dumps(error))
+    assert (copied.code, str(copied)) == ("raised", str(error))
+
+
+def test_a_caught_error_is_the_exception_in_python(session: vlad.Session) -> None:
+    error = session.eval("(guard (e (#t e)) (car 3))")
+    assert isinstance(error, vlad.VladError) and error.code == "invalid-argument"
+    assert session.eval("error-code")(vlad.Opaque(error)) == "invalid-argument"
+
+
+def test_a_guard_that_catches_holds_no_values(session: vlad.Session) -> None:
+    """The frames of an error would hold what they compute with, in a cycle, while the collector is off."""
+
+    class Held:
+        pass
+
+    kept: list[weakref.ref[Held]] = []
+
+    def make(x: float) -> Any:
+        held = Held()
+        kept.append(weakref.ref(held))
+        return vlad.Opaque(held)
+
+    session["make"] = make
+    session.eval("(define (f x) (guard (e (#t 1)) (let ((held (make x))) (+ 1 (raise held)))))")
+    session.eval("(define (g x) (guard (e (#t 1)) (let ((held (make x))) (+ 1 (car held)))))")
+    session["alive"] = lambda x: float(sum(held() is not None for held in kept))
+    assert session.eval("(begin (f 1) (g 1) (f 1) (g 1) (alive 0))") <= 1

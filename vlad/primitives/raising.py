@@ -1,0 +1,260 @@
+"""Errors that programs raise and catch: the rows and codes of `guard` and `raise`.
+
+`guard` runs its body as `%attempt` does, which returns (#t . value), or (#f . (v . error)): v was raised, and error is the
+exception with its place, or #f. An error of the system is raised as an object that holds the exception. Limits and interrupts
+are no errors, and pass.
+
+A procedure runs as it is, and `raise` is an exception of Python. In derivatives, and inside `reset`, a guard runs the control
+entry of its body instead (ad/control.py): there `raise` returns what it raises to the guard, as `shift` returns a request
+(continuations.py). So what is raised has the derivative of any other value. Errors of the system have none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from vlad.data.errors import RaisedValue, VladError
+from vlad.data.tables import Table
+from vlad.data.tensors import Tensor
+from vlad.data.values import (
+    FALSE,
+    TRUE,
+    ZERO,
+    Opaque,
+    Primitive,
+    Reference,
+    Role,
+    String,
+    SystemCode,
+    Value,
+    look,
+    symbol,
+)
+from vlad.primitives.control import WRITTEN
+from vlad.primitives.numbers import invalid
+from vlad.primitives.transforms import abstract_test, abstract_wrap, is_tagged, machine_row, record_fields
+
+if TYPE_CHECKING:
+    from vlad.core.machines import AbstractMachine, Evaluator
+
+CODES: dict[str, SystemCode] = {
+    "%attempt": (
+        Role.PROCEDURE,
+        "",
+        {
+            "": "(lambda (f) (catch f))",
+            "control": """(lambda (k f)
+                 (finish-guard k (catch-errors (lambda (nothing) ((control-entry f) guard-end (quote ()))))))""",
+            "tail": "(lambda (k f) ((tail-entry attempt-by-control) k f))",
+            "forward": "(lambda (d df f) ((forward-entry attempt-by-control) zero df f))",
+        },
+    ),
+    # %attempt of a procedure that raises no value with a derivative.
+    "catch-errors": (
+        Role.PROCEDURE,
+        "",
+        {
+            "": "(lambda (f) (catch f))",
+            "tail": """(lambda (k f)
+                 (let ((r (catch-errors (lambda (nothing) ((tail-entry f) identity (quote ()))))))
+                   (if (car r)
+                       (let* ((both (cdr r)) (back (cdr both)))
+                         (cons (cons #t (car both)) (lambda (s) (k zero (car (back (cdr s)))))))
+                       (let ((kept (no-lost-changes (cdr r))))
+                         (cons r (lambda (s) (k zero (no-derivative (cdr r) (cdr s)))))))))""",
+            "forward": """(lambda (d df f)
+                 (let ((r (catch-errors (lambda (nothing) ((forward-entry f) df zero (quote ()))))))
+                   (if (car r)
+                       (let ((both (cdr r))) (cons (cons #t (car both)) (cons zero (cdr both))))
+                       (cons r (cons zero (no-derivative (cdr r) 1))))))""",
+        },
+    ),
+    # The continuation of a guard's body.
+    "guard-end": (Role.PROCEDURE, "", {"": "(lambda (x) x)"}),
+    # What `raise` returns to its guard. It is never applied.
+    "raised": (Role.PROCEDURE, "v", {"": "(lambda (x) x)"}),
+    "%raise": (
+        Role.PROCEDURE,
+        "",
+        {
+            "": "(lambda (v) (throw v #f))",
+            "control": "(lambda (k v) (make-raised (cons v #f)))",
+        },
+    ),
+    # What no clause of a guard takes.
+    "%raise-again": (
+        Role.PROCEDURE,
+        "",
+        {
+            "": "(lambda (v error) (throw v error))",
+            "control": "(lambda (k v error) (make-raised (cons v error)))",
+        },
+    ),
+}
+
+SYSTEM_PROCEDURES: dict[str, str] = {
+    "attempt-by-control": """(lambda (f)
+        (settle-guard (catch-errors (lambda (nothing) ((control-entry f) guard-end (quote ()))))))""",
+    "settle-guard": """(lambda (r)
+        (if (car r)
+            (let ((y (cdr r)))
+              (if (raised? y) (cons #f (raised-field-1 y)) (if (shift-request? y) (no-reset y) r)))
+            r))""",
+    # A shift in the body goes to the reset around the guard. Where its continuation is called, the guard stands around that.
+    "finish-guard": """(lambda (k r)
+        (if (car r)
+            (let ((y (cdr r)))
+              (if (raised? y)
+                  (k (cons #f (raised-field-1 y)))
+                  (if (shift-request? y)
+                      (let ((j (shift-request-field-1 y)))
+                        (make-shift-request
+                          (lambda (v) (finish-guard k (catch-errors (lambda (nothing) (j v)))))
+                          (shift-request-field-2 y)))
+                      (k r))))
+            (k r)))""",
+}
+
+
+def _catch(machine: Evaluator, f: Value) -> Value:
+    value, error = machine.attempt(f)
+    if error is None:
+        return (TRUE, value)
+    if isinstance(error, RaisedValue):
+        return (FALSE, (error.held, Opaque(error)))
+    return (FALSE, (Opaque(error), Opaque(error)))
+
+
+def _throw(machine: Evaluator, v: Value, error: Value) -> Value:
+    raised = error if type(error) is Opaque else v
+    if type(raised) is Opaque and isinstance(raised.object, VladError):
+        raise raised.object
+    raise RaisedValue("raised", v, machine.outward)
+
+
+def _abstract_throw(w: AbstractMachine, v: Any, error: Any) -> Any:
+    """As the row `error` in compiled code."""
+    if not w.is_standalone or (w.effect("text", text=RaisedValue.WORDS) and w.recursive(WRITTEN, v)):
+        w.raised()
+    return None
+
+
+def _error_of(name: str, x: Value) -> VladError:
+    if type(x) is Opaque and isinstance(x.object, VladError):
+        return x.object
+    raise invalid(name, "an error, as `guard` catches it", x)
+
+
+def _code(e: Value) -> Value:
+    return symbol(_error_of("error-code", e).code)
+
+
+def _message(e: Value) -> Value:
+    return String(_error_of("error-message", e).message)
+
+
+def _place(e: Value) -> Value:
+    span = _error_of("error-place", e).span
+    return FALSE if span is None else String(str(span))
+
+
+def _no_derivative(raised: Value, s: Value) -> Value:
+    if s is not ZERO and _has_numbers(raised[0]):
+        raise VladError(
+            "no-derivative", "What is raised inside a derivative has no derivative outside of it",
+            hint="put a `guard` into the procedure that is differentiated there, or raise a symbol", irritants=(raised[0],),
+        )  # fmt: skip
+    return ZERO
+
+
+def _no_lost_changes(raised: Value) -> Value:
+    if raised[1].object.has_changed_cells:
+        raise VladError(
+            "no-derivative", "An error was caught after a cell had been changed: reverse mode has no derivative of that",
+            hint="take the derivative in forward mode (`derivative-F`, `jvp`), or `raise` a value", irritants=(raised[0],),
+        )  # fmt: skip
+    return ZERO
+
+
+def _has_numbers(value: Value) -> bool:
+    """May it have a derivative? Tables are not searched."""
+    work = [value]
+    while work:
+        one = look(work.pop())
+        if type(one) in (float, Reference, Table) or (type(one) is Tensor and one.is_real):
+            return True
+        if type(one) is tuple:
+            work += one if len(one) == 2 else one[1 : len(one[0].environment) + 1] if one else ()
+    return False
+
+
+def _is_error(x: Value) -> Value:
+    return TRUE if type(x) is Opaque and isinstance(x.object, VladError) else FALSE
+
+
+def _is_raised(machine: Evaluator, x: Value) -> Value:
+    return TRUE if is_tagged(machine, "raised", x) else FALSE
+
+
+def _left_out(w: AbstractMachine, *operands: Any) -> Any:
+    w.left_out("catching errors is", hint="calls without `guard` are compiled")
+
+
+def _row(name: str, operands: str, doc: str, value: Any, type: str, **columns: Any) -> Primitive:
+    columns = {"abstract": _left_out, "forward": "zero", "reverse": {}, **columns}
+    return Primitive(name, operands, doc, value=value, type=type, **columns)
+
+
+ROWS: list[Primitive] = [
+    _row(
+        "error?", "x", "Is x an error that `error` or the system raised, and `guard` caught?\n"
+        "(guard (e (#t (error? e))) (car 3))  ⇒ #t\n(guard (e (#t (error? e))) (raise 3))  ⇒ #f", _is_error, "any -> boolean",
+        abstract=lambda w, x: w.each(x, lambda x: w.truth(False)),
+    ),
+    _row(
+        "error-message", "e", "The message of an error.\n(guard (e (#t (error-message e))) (error \"negative:\" -3))  "
+        "⇒ \"negative: -3\"", _message, "any -> string",
+    ),
+    _row(
+        "error-code", "e", "The kind of an error, a symbol: `vlad doc CODE` explains it. That of `error` is user-error.\n"
+        "(guard (e (#t (error-code e))) (car 3))  ⇒ invalid-argument", _code, "any -> symbol",
+    ),
+    _row(
+        "error-place", "e", "The place of an error in the text, as a string; #f if it has none.\n"
+        "(guard (e (#t (string? (error-place e)))) (car 3))  ⇒ #t", _place, "any -> any",
+    ),
+    _row(
+        "catch", "f", "(#t . value) of (f), or (#f . (v . error)).", _catch, "procedure -> pair", effect=True, hidden=True,
+        needs_machine=True,
+    ),
+    _row(
+        "throw", "v error", "Raises the error, or v if it is #f.", _throw, "any any -> any", effect=True, hidden=True,
+        needs_machine=True, abstract=_abstract_throw,
+    ),
+    _row(
+        "raised?", "x", "Does `raise` return x to its guard?", _is_raised, "any -> boolean", hidden=True, needs_machine=True,
+        abstract=abstract_test("raised"),
+    ),
+    machine_row(
+        "make-raised", "v", "What `raise` returns to its guard.", lambda machine, v: (machine.codes["raised"], v, None),
+        type="any -> any", hidden=True, forward="(make-raised dv)", reverse={"v": "(raised-field-1 s)"},
+        abstract=abstract_wrap("raised"),
+    ),
+    *record_fields("raised", 1),
+    _row(
+        "no-derivative", "raised s", "Zero, if s is or what was raised has none.", _no_derivative, "any any -> any", hidden=True,
+        effect=True,
+    ),
+    _row(
+        "no-lost-changes", "raised", "Nothing, if no cell was changed before the error.", _no_lost_changes, "any -> any",
+        hidden=True, effect=True,
+    ),
+]  # fmt: skip
+
+PROCEDURES: dict[str, str] = {
+    "raise": """;;; (raise v)
+        ;;; Raises any value, which a `guard` around takes. What it catches can be raised again.
+        ;;; (guard (e ((symbol? e) (list 'caught e))) (raise 'oops))  ⇒ (caught oops)
+        ;;; ((derivative (lambda (x) (guard (y (#t (* y y))) (raise (* 2 x))))) 3)  ⇒ 24
+        (lambda (v) (%raise v))""",
+}
