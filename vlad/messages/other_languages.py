@@ -170,10 +170,12 @@ SHARED: tuple[tuple[str, str], ...] = (
     ("write `(with-cleanup CLEANUP BODY ...)`", "finally unwind-protect dynamic-wind"),
     (
         CONTINUATIONS,
-        "call/cc call-with-current-continuation call/ec let/cc let/ec call-with-escape-continuation "
+        "call/cc call-with-current-continuation let/cc "
         "call-with-prompt make-prompt-tag reset0 shift0 prompt prompt0 control control0 "
-        "abort yield generator make-generator coroutine",
+        "abort",
     ),
+    ("write `(with-escape (lambda (return) …))`", "call/ec let/ec call-with-escape-continuation"),
+    ("write `(generate (lambda (yield) …))`, a stream", "yield generator make-generator"),
     (ENDING, "break continue block return-from"),
     (
         PURE,
