@@ -174,8 +174,8 @@ SHARED: tuple[tuple[str, str], ...] = (
         "call-with-prompt make-prompt-tag reset0 shift0 prompt prompt0 control control0 "
         "abort",
     ),
-    ("write `(with-escape (lambda (return) …))`", "call/ec let/ec call-with-escape-continuation"),
-    ("write `(generate (lambda (yield) …))`, a stream", "yield generator make-generator"),
+    ("write `(with-escape f)`, where f takes the escape", "call/ec let/ec call-with-escape-continuation"),
+    ("write `(generate f)`, the stream of what f yields", "yield generator make-generator"),
     (ENDING, "break continue block return-from"),
     (
         PURE,
@@ -290,7 +290,7 @@ SHARED: tuple[tuple[str, str], ...] = (
         RECORDS,
         "define-record define-structure define-struct struct defstruct struct-copy "
         "defrecord deftype class dataclass namedtuple object new make-object this self super inherit "
-        "extends definterface defprotocol extend-type reify proxy defmulti defmethod multimethod "
+        "extends definterface defprotocol extend-type proxy defmulti defmethod multimethod "
         "define/public object% super-new send-super isinstance property staticmethod field setattr "
         "getattr attr",
     ),
