@@ -16,6 +16,7 @@ from amounts import THOROUGH
 from test_several_shapes import monitored, over_batches
 
 import vlad
+from vlad.compile.analysis import fixpoint
 
 pytestmark = pytest.mark.any_compiler
 
@@ -67,6 +68,21 @@ def test_zeros_are_kept_distinct_once_operands_do_not_fit(
         assert found == [[2.0], [[0.0], [0.0], [0.0], 2.0]] and "".join(printed) == "onceonce"
         assert session.tiers.disagreements == 0
         assert session.tiers.entry(session["f"].value).reason is None
+
+
+def test_other_variants_are_not_analysed_in_a_way_that_took_too_long(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("VLAD_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(fixpoint, "MOST_RUNS", 2)
+    monkeypatch.setattr(fixpoint, "MOST_RUNS_EACH", 0)
+    for turn in range(2):  # in the second one all is in the cache
+        session = vlad.Session(tier="compile")
+        session.eval("(define (f s) (if (pair? s) (+ (f (car s)) (f (cdr s))) (if (real? s) s 0)))")
+        with monitored() as strategies:
+            assert session["f"]([1.0, 2.0]) == 3 and session["f"](((1.0, 2.0), 3.0)) == 6
+        assert [bool(strategy.unroll) for strategy in strategies] == ([] if turn else [False, True, True])
+        assert len(session.tiers.entry(session["f"].value).variants) == 2
 
 
 @pytest.mark.parametrize("tier", ["evaluate", "compile", "auto"])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from vlad.compile.analysis.sizes import Sizes
 from vlad.compile.analysis.strategy import Settled, Strategy, attempts, best, lengths
-from vlad.compile.ir.refusals import CALL, NotWorthwhile, Unbounded, Unsettled
+from vlad.compile.calling.pipeline import best_with_sizes
+from vlad.compile.ir.refusals import CALL, Exhausted, NotWorthwhile, Unbounded, Unsettled
 from vlad.core.types import FROM_ALL, FROM_NOTHING, FROM_STRUCTURES, LONGEST_CHAIN
 from vlad.data.errors import VladError
 
@@ -74,6 +78,39 @@ def test_steps_of_a_program_are_followed_one_more_at_a_time_and_left_out() -> No
         (set(), FROM_STRUCTURES, ["first"]),
         ({"second"}, FROM_STRUCTURES, ["first"]),  # then no more is left out than without distinct zeros
     ]
+
+
+def test_what_exhausts_the_analysis_is_not_tried_again() -> None:
+    """Neither with other zeros kept distinct, nor for another variant of the same call."""
+    tried: list[Strategy] = []
+
+    def make(strategy: Strategy) -> tuple[Strategy, Settled]:
+        tried.append(strategy)
+        if strategy.unroll or strategy.recursive:
+            return strategy, Settled(None if strategy.zeros_distinct else FROM_STRUCTURES)
+        raise Exhausted("no")
+
+    made = best(make)
+    assert list(map(brief, tried)) == [(set(), 0, []), ({CALL}, 0, []), ({CALL}, 1, [])]
+    tried.clear()
+    assert best(make, exhausted=made.exhausted) == replace(made, zeros_distinct=FROM_STRUCTURES)
+    assert list(map(brief, tried)) == [({CALL}, 0, []), ({CALL}, 1, [])]
+    tried.clear()
+    assert best(make, exhausted=(*made.exhausted, made.way)).recursive
+    assert [strategy.recursive for strategy in tried] == [True, True]
+
+
+def test_if_all_that_is_left_fails_what_was_exhausted_is_tried() -> None:
+    """By other operands, which are simpler."""
+    tried: list[bool] = []
+
+    def attempt(strategy: Strategy, sizes: Sizes) -> tuple[str, Settled]:
+        tried.append(bool(strategy.unroll))
+        if strategy.unroll:
+            raise NotWorthwhile("too long")
+        return "made", Settled()
+
+    assert best_with_sizes(attempt, exhausted=(Strategy().way,)) == "made" and tried == [True, False]
 
 
 def test_the_last_attempt_that_succeeds_counts() -> None:

@@ -23,7 +23,16 @@ from vlad.compile.analysis.abstract_interpreter import (
 )
 from vlad.compile.analysis.strategy import Strategy
 from vlad.compile.ir.program import Failure
-from vlad.compile.ir.refusals import CALL, GROWING, TO_BOUND, Unbounded, UnknownGlobal, Unsettled
+from vlad.compile.ir.refusals import (
+    CALL,
+    GROWING,
+    TO_BOUND,
+    UNSETTLED,
+    Exhausted,
+    Unbounded,
+    UnknownGlobal,
+    Unsettled,
+)
 from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.types import (
@@ -362,7 +371,7 @@ class Analysis(AbstractInterpreter):
             self.runs > self.most_runs * parts + MOST_RUNS_EACH * len(self._active)
             or self.keys_made_again > self.most_keys * parts
         ):
-            raise Unsettled("its types do not settle", self.span, hint=TO_BOUND)
+            raise Exhausted(UNSETTLED, self.span, hint=TO_BOUND)
         above = self.instance, self.key, self.span
         self.instance = instance
         active = self._active.setdefault(instance.callee, [])

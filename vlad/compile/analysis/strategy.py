@@ -7,12 +7,22 @@ whole programs (programs/).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TypeVar
 
 from vlad.compile.ir.program import Fail, Failure, Program, blocks
-from vlad.compile.ir.refusals import CALL, MOST_LENGTHS, NotWorthwhile, Unbounded, Unsettled
+from vlad.compile.ir.refusals import (
+    CALL,
+    MOST_LENGTHS,
+    TO_BOUND,
+    UNSETTLED,
+    Exhausted,
+    NotWorthwhile,
+    Unbounded,
+    Unsettled,
+)
 from vlad.core.types import (
     FROM_ALL,
     FROM_NOTHING,
@@ -34,6 +44,7 @@ class Strategy:
     zeros_distinct  what the known zero stays distinct from where paths meet: FROM_NOTHING …, of core/types.py
     left_out        the reason for each part that is left out
     recursive       known lists have a recursive type, too, whatever their lengths
+    exhausted       the ways that were tried before, and exhausted the analysis
     """
 
     longest: int = LONGEST_CHAIN
@@ -41,6 +52,14 @@ class Strategy:
     zeros_distinct: int = FROM_NOTHING
     left_out: tuple[Unbounded, ...] = ()
     recursive: bool = False
+    exhausted: tuple[str, ...] = ()
+
+    @property
+    def way(self) -> str:
+        """The strategy, whatever zeros are distinct from: what exhausts the analysis does so for all of these."""
+        followed = sorted([part if isinstance(part, str) else str(id(part)) for part in self.unroll])
+        left_out = [str(id(unbounded)) for unbounded in self.left_out]
+        return " ".join([str(self.longest), *["recursive"] * self.recursive, *followed, "/", *left_out])
 
     def unrolling(self, part: object) -> Strategy:
         """This strategy, with certain calls followed in one more part."""
@@ -60,17 +79,23 @@ class Settled:
 
 
 def attempts(
-    longest: int = LONGEST_CHAIN, leaves_out: bool = False, zeros_distinct: int | None = None
+    longest: int = LONGEST_CHAIN,
+    leaves_out: bool = False,
+    zeros_distinct: int | None = None,
+    exhausted: Mapping[str, Unbounded] = MappingProxyType({}),
 ) -> Generator[Strategy, Settled | Unbounded]:
     """The strategies, in order; receives the outcome of each attempt. First the cheapest analysis; with certain calls followed
     if types do not settle; then with recursive types for known lists; without a part that stays unbounded, if it may be left
     out; then with zeros kept distinct, if operands may not fit otherwise. With `zeros_distinct` zeros are kept distinct from
-    that, and from no more."""
+    that, and from no more. No way is tried that is in `exhausted`, to which others may be added meanwhile."""
     zeros = FROM_NOTHING if zeros_distinct is None else zeros_distinct
     left_out_before: set[object] | None = None
     while True:
         strategy = Strategy(longest, zeros_distinct=zeros)
-        while isinstance(outcome := (yield strategy), Unbounded):
+        while True:
+            outcome = exhausted.get(strategy.way) or (yield replace(strategy, exhausted=tuple(exhausted)))
+            if not isinstance(outcome, Unbounded):
+                break
             part = outcome.part
             is_unsettled = isinstance(outcome, Unsettled) and longest <= LONGEST_CHAIN
             if is_unsettled and not strategy.recursive and part not in strategy.unroll:
@@ -95,12 +120,14 @@ def best(
     longest: int = LONGEST_CHAIN,
     leaves_out: bool = False,
     zeros_distinct: int | None = None,
+    exhausted: Iterable[str] = (),
 ) -> Made:
     """The result of the last attempt that succeeds; parameters as of `attempts`. Raises Unbounded or VladError if none does."""
     found: list[Made] = []
-    failure: Unbounded | VladError | None = None
+    ways: dict[str, Unbounded] = dict.fromkeys(exhausted, Exhausted(UNSETTLED, hint=TO_BOUND))
+    failure: Unbounded | VladError | None = next(iter(ways.values()), None)
     outcome: Settled | Unbounded = Settled()
-    trying = attempts(longest, leaves_out, zeros_distinct)
+    trying = attempts(longest, leaves_out, zeros_distinct, ways)
     with contextlib.suppress(StopIteration):
         strategy = next(trying)
         while True:
@@ -110,6 +137,8 @@ def best(
             except Unbounded as unbounded:
                 # without its traceback, whose frames hold it: the cycle would keep a closed session
                 failure = outcome = _combined(failure, unbounded).with_traceback(None)
+                if isinstance(unbounded, Exhausted):
+                    ways[strategy.way] = failure
             except VladError as error:
                 failure = error.with_traceback(None)
                 break

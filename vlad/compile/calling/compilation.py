@@ -55,17 +55,19 @@ def compile_call(
     earlier: Sequence[Shapes] = (),
     only_kept: bool = False,
     early: bool = False,
+    exhausted: tuple[str, ...] = (),
 ) -> Compiled | Launched:
     """Compile a procedure for operands like these, when it has `variants` variants already. `earlier`: the shapes for which it
     was compiled; lengths that differ from them become sizes. `fixed`: the positions of numbers that had to be constants in
-    operands of the same form. `zeros_distinct`: as of `attempts` in analysis/strategy.py; `keeps_apart`: as of `Guards` in
-    core/extents.py. `trees`: the operands whose shapes do not matter. `early`: a call waits for it, so that a long text need not
-    be optimised; then there is a `later`. Raises Unbounded or Unavailable; NotKept if it must be kept (`only_kept`) and is not.
+    operands of the same form. `zeros_distinct`, `exhausted`: as of `attempts` in analysis/strategy.py; `keeps_apart`: as of
+    `Guards` in core/extents.py. `trees`: the operands whose shapes do not matter. `early`: a call waits for it, so that a long
+    text need not be optimised; then there is a `later`. Raises Unbounded or Unavailable; NotKept if it must be kept (`only_kept`)
+    and is not.
     """
 
     def compiled(given: tuple[Value | Tree, ...], longest: int, sizes: Sizes) -> Compiled | Launched:
         sizes.guards.keeps_apart = keeps_apart
-        options = optimize, fast_math, zeros_distinct, sizes, only_kept, early and not is_narrow()
+        options = optimize, fast_math, zeros_distinct, exhausted, sizes, only_kept, early and not is_narrow()
         made = with_room(_compile, machine, f, given, longest, *options)
         made.shapes = shapes_of(given)
         return made
@@ -186,6 +188,7 @@ def _compile(
     optimize: int,
     fast_math: bool,
     zeros_distinct: int | None,
+    exhausted: tuple[str, ...],
     sizes: Sizes,
     only_kept: bool,
     early: bool,
@@ -197,6 +200,7 @@ def _compile(
                 str(optimize),
                 str(fast_math),
                 str(zeros_distinct),
+                *exhausted,
                 str(machine.counting),
                 machine.device,
                 toolchain.signature(),
@@ -221,7 +225,7 @@ def _compile(
     environment = f[1 : 1 + len(f[0].environment)]
     try:
         with deep_recursion():  # no cyclic garbage is collected before most of it is freed by `close`
-            unit = made(machine, f[0], environment, operands, longest, zeros_distinct, sizes)
+            unit = made(machine, f[0], environment, operands, longest, zeros_distinct, sizes, exhausted)
             unit.close()
     except Unbounded as unbounded:
         if call is not None:

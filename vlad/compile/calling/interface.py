@@ -32,6 +32,7 @@ class Interface:
     stops             it polls `vlad_stop`, and so can be interrupted
     direct            it has a second entry, `vlad_direct`, from doubles to a double
     largest           bytes of the largest array that it allocates
+    exhausted         the ways of analysing a call that were tried in vain for long (analysis/strategy.py)
     zeros_distinct    what the known zero must stay distinct from so that more operands fit (analysis/strategy.py), if anything
     may_differ        two shapes of a value are taken to be equal; other code keeps them apart (core/extents.py)
     extents           the lengths of axes that are known only in a call: first the sizes, which axes of operands have, then others
@@ -53,6 +54,7 @@ class Interface:
     sizes: int = 0
     is_late: bool = False
     may_differ: bool = False
+    exhausted: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Serialize for another process. Raises Unwritable."""
@@ -71,6 +73,7 @@ class Interface:
             "sizes": self.sizes,
             "is_late": self.is_late,
             "may_differ": self.may_differ,
+            "exhausted": self.exhausted,
         }
         return json.dumps({"cells": writer.written(), **fields})
 
@@ -95,6 +98,7 @@ def read_interface(text: str) -> Interface:
         fields["sizes"],
         fields["is_late"],
         fields["may_differ"],
+        tuple(fields["exhausted"]),
     )
 
 

@@ -47,9 +47,10 @@ def made(
     longest: int = LONGEST_CHAIN,
     zeros_distinct: int | None = None,
     sizes: Sizes | None = None,
+    exhausted: tuple[str, ...] = (),
 ) -> Unit:
-    """The unit of the best attempt. `zeros_distinct`: as of `attempts` in analysis/strategy.py; `sizes`: of those operands whose
-    lengths the code does not depend on. Raises Unbounded."""
+    """The unit of the best attempt. `zeros_distinct` and `exhausted`: as of `attempts` in analysis/strategy.py; `sizes`: of those
+    operands whose lengths the code does not depend on. Raises Unbounded."""
 
     def attempt(strategy: Strategy, own: Sizes) -> tuple[Unit, Settled]:
         unit = Unit(machine, code, environment, operands, strategy, own)
@@ -57,10 +58,12 @@ def made(
             unit.close()
             raise NotWorthwhile(TOO_LONG)
         settled = fit(unit.program, unit.analysis.types)
-        unit.interface = replace(unit.interface, zeros_distinct=settled.zeros_distinct)
+        unit.interface = replace(
+            unit.interface, zeros_distinct=settled.zeros_distinct, exhausted=strategy.exhausted
+        )
         return unit, settled
 
-    return best_with_sizes(attempt, longest, zeros_distinct, sizes)
+    return best_with_sizes(attempt, longest, zeros_distinct, sizes, exhausted)
 
 
 Made = TypeVar("Made")
@@ -71,12 +74,15 @@ def best_with_sizes(
     longest: int = LONGEST_CHAIN,
     zeros_distinct: int | None = None,
     sizes: Sizes | None = None,
+    exhausted: tuple[str, ...] = (),
 ) -> Made:
     """The result of the best attempt, with as many sizes as can be; parameters as of `made`. Raises Unbounded."""
     own = sizes or Sizes()
     try:
-        return best(lambda strategy: attempt(strategy, own), longest, zeros_distinct=zeros_distinct)
+        return best(lambda strategy: attempt(strategy, own), longest, False, zeros_distinct, exhausted)
     except Unbounded:
+        if exhausted:  # for other operands
+            return best_with_sizes(attempt, longest, zeros_distinct, sizes)
         fewer = own.with_lists
         if fewer is None:
             raise
@@ -84,7 +90,7 @@ def best_with_sizes(
         if resized.is_needed and any(size.is_late for size in resized.values):
             raise Unsettled(UNKNOWN_LENGTH, for_number=True) from None
         fewer = own.with_values(resized.values)
-    return best_with_sizes(attempt, longest, zeros_distinct, fewer)
+    return best_with_sizes(attempt, longest, zeros_distinct, fewer, exhausted)
 
 
 def settles(

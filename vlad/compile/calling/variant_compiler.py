@@ -70,6 +70,7 @@ class VariantCompiler(EntryTable):
             "fixed": entry.fixed.get(form_of, ()),
             "zeros_distinct": entry.zeros_distinct,
             "keeps_apart": entry.keeps_apart,
+            "exhausted": entry.exhausted,
             "trees": tuple(entry.trees),
         }
         try:

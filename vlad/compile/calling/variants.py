@@ -24,7 +24,7 @@ class Entry:
 
     __slots__ = (
         "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks", "fixed",
-        "misses", "lasts", "zeros_distinct", "keeps_apart", "trees", "unsized", "refusal",
+        "misses", "lasts", "zeros_distinct", "keeps_apart", "exhausted", "trees", "unsized", "refusal",
         "lacks_room", "is_made", "last", "patience",
     )  # fmt: skip
 
@@ -43,6 +43,9 @@ class Entry:
         self.is_made = False  # or is its code in the cache, and not loaded, as no call waited for it?
         # what the known zero stays distinct from (analysis/strategy.py): from more after operands did not fit
         self.zeros_distinct = FROM_NOTHING
+        self.exhausted: tuple[
+            str, ...
+        ] = ()  # the ways of analysing it that were in vain (analysis/strategy.py)
         self.keeps_apart = (
             False  # are two shapes of a value taken to differ (core/extents.py), as they did in a call?
         )
@@ -63,6 +66,7 @@ class Entry:
     def add(self, compiled: Any) -> None:
         """Add a variant."""
         self.cells.update(compiled.cells)
+        self.exhausted = compiled.interface.exhausted
         self.variants.append(compiled)
 
     def connect(self, procedure: Any) -> None:

@@ -22,6 +22,7 @@ CALL = "the call"  # the one part of a program that is a single call
 
 NOT_COMPILED = "not compiled yet"  # after what is left out
 GROWING = "its types grow without bound"
+UNSETTLED = "its types do not settle"
 TO_BOUND = "what grows from call to call must be a list or a tensor; `vlad show FILE --stage types` shows what is compiled"
 
 
@@ -65,6 +66,10 @@ class UnknownGlobal(Unbounded):
 
 class Unsettled(Unbounded):
     """The analysis did not terminate; unrolling certain calls may help."""
+
+
+class Exhausted(Unsettled):
+    """The analysis was stopped after so many steps that it would hardly have terminated."""
 
 
 class NotWorthwhile(Unbounded):
