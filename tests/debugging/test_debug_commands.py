@@ -161,6 +161,13 @@ def test_commands_may_begin_as_at_the_prompt() -> None:
     assert person.seen[1:] == [HELP, "3"]
 
 
+def test_no_guard_takes_the_end() -> None:
+    person = Person(",quit")
+    person.commands.break_at("g")
+    with pytest.raises(vlad.VladError, match="ended in the debugger"):
+        person.session.eval("(guard (e (#t 1)) (+ 1 (g 2)))")
+
+
 def test_the_end_of_the_input_ends_the_evaluation() -> None:
     person = Person()
     person.commands.break_at("g")

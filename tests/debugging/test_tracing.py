@@ -43,6 +43,15 @@ def test_levels() -> None:
     ]  # fmt: skip
 
 
+def test_a_guard_is_on_its_level_again() -> None:
+    program = "(define (g x) (if (< x 0) (raise x) (* 2 x))) (define (f x) (+ (guard (e (#t e)) (+ 1 (g x))) (g 3)))"
+    assert traced("f g", "(f -2)", program) == ["(f -2)", "| (g -2)", "| (g 3)", "| => 6", "=> 4"]
+    program = (
+        program.replace("(+ 1 (g x))", "(g x)").replace("(raise x)", "(car x)").replace("(#t e)", "(#t 1)")
+    )
+    assert traced("f g", "(f -2)", program) == ["(f -2)", "| (g -2)", "| (g 3)", "| => 6", "=> 7"]
+
+
 def test_a_tail_call_takes_the_place_of_its_caller() -> None:
     assert traced("sum-to", "(sum-to 2 0)") == ["(sum-to 2 0)", "(sum-to 1 2)", "(sum-to 0 3)", "=> 3"]
     assert traced("even odd", "(list (even 2))") == ["(even 2)", "(odd 1)", "(even 0)", "=> #t"]

@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CLASSES = {
     "VladError",
     "Incomplete",
+    "Abandoned",
     "LimitExceeded",
     "RaisedValue",
     "UnknownName",

@@ -161,6 +161,10 @@ class RaisedValue(VladError):
         return VladError, (self.code, self.message), state
 
 
+class Abandoned(VladError):
+    """The evaluation was ended from outside. No `guard` takes it."""
+
+
 class LimitExceeded(VladError):
     """A limit (fuel, time, memory, depth) ended the evaluation."""
 

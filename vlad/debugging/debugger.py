@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from vlad.data.errors import VladError
 from vlad.data.source import Source, Span, in_library
@@ -177,6 +178,13 @@ class Debugger(Instrument):
         self.tracer.begin()
         self.stepper.begin()
         self.finder.begin(beginning)
+
+    def pending(self) -> tuple[Any, ...]:
+        return *super().pending(), self.tracer.level, self.tracer.owed
+
+    def caught(self, pending: tuple[Any, ...]) -> None:
+        *own, self.tracer.level, self.tracer.owed = pending
+        super().caught(tuple(own))
 
     def enter(self, code: Code, closure: Value, operands: tuple[Value, ...]) -> Activation:
         activation = super().enter(code, closure, operands)

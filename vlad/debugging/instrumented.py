@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 from vlad.core.nodes import Apply, Atom, Binding, Body, Call, Field, Letrec, Result, Rhs, Variable
 from vlad.data.source import Span, in_library
@@ -92,6 +93,14 @@ class Instrument:
         """An evaluation begins: a call of this procedure with this argument, if they are known."""
         self.depth = 0
         self.before = ()
+
+    def pending(self) -> tuple[Any, ...]:
+        """The calls that are pending, for `caught`."""
+        return self.depth, self.before
+
+    def caught(self, pending: tuple[Any, ...]) -> None:
+        """An error ended all calls but these."""
+        self.depth, self.before = pending
 
     def enter(self, code: Code, closure: Value, operands: tuple[Value, ...]) -> Activation:
         """A procedure is entered with these operands."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Protocol
 
-from vlad.data.errors import VladError
+from vlad.data.errors import Abandoned, VladError
 from vlad.data.source import Span
 from vlad.data.values import Code, Value
 from vlad.debugging.frames import Frame, active_frames, frames_of
@@ -149,5 +149,5 @@ class Stepper:
         if action not in ACTIONS:
             raise ValueError(f"an action is one of {', '.join(ACTIONS)}; not {action!r}")
         if action == "quit":
-            raise VladError("abandoned", "The evaluation was ended in the debugger")
+            raise Abandoned("abandoned", "The evaluation was ended in the debugger")
         self.mode = "" if action == "continue" else action

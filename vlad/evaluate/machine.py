@@ -30,7 +30,7 @@ from vlad.core.nodes import Lambda, Variable
 from vlad.core.passes import run_pass
 from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
-from vlad.data.errors import LimitExceeded, VladError
+from vlad.data.errors import Abandoned, LimitExceeded, VladError
 from vlad.data.tensors import Booleans, condition, holds
 from vlad.data.values import (
     CONTROL,
@@ -367,16 +367,19 @@ class Machine:
     def attempt(self, f: Value) -> tuple[Value, VladError | None]:
         """The result of a procedure of no argument, or its error. Limits and interrupts pass."""
         shadows, rules, changed = self.shadows, self.rules, self.changed
+        pending = None if self.instrument is None else self.instrument.pending()
         first = next(Reference.births) if self.uses_cells else 0
         self.changed = math.inf
         try:
             result = f[0].entry1(f, NIL)
             return (self.bounce() if result is self.T else result), None
-        except (LimitExceeded, RecursionError, MemoryError, SystemError, NoRoom, NoTime):
+        except (LimitExceeded, Abandoned, RecursionError, MemoryError, SystemError, NoRoom, NoTime):
             raise
         except Exception as error:
             self.watch.raise_if_interrupted()  # the interrupt was lost in the error
             self.shadows, self.rules = shadows, rules
+            if self.instrument is not None:
+                self.instrument.caught(pending)
             found = explained(
                 self, error, (f, NIL)
             )  # which drops the traceback, and so its frames and all values
