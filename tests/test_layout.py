@@ -81,9 +81,9 @@ ROOMS = (
     ("vlad.compile.programs", "whole uses check observe build export"),
     (
         "vlad.translate",
-        "syntax source refusals reads names nonlocals exchanges signatures desugar numpy_table arrays known iterations fresh "
-        "inside expressions formats turns array_calls subscripts module_calls ordering sequence_methods dicts records arguments "
-        "partials derivatives calls checks effects conditions changes packing statements translation",
+        "trees syntax source refusals reads names nonlocals exchanges signatures desugar numpy_table arrays known iterations "
+        "fresh inside expressions formats turns array_calls subscripts module_calls ordering sequence_methods dicts records "
+        "arguments partials derivatives calls checks effects conditions changes packing statements translation",
     ),
     (
         "vlad.python",

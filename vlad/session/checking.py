@@ -31,6 +31,7 @@ from vlad.python.functions import Function
 from vlad.python.type_words import FLOAT, TypeWords, alternatives
 from vlad.session import differentiating  # noqa: F401 - it takes plain functions
 from vlad.translate.source import Node, Text
+from vlad.translate.trees import walk
 
 NEVER = "never returns"
 UNKNOWN = "not known"
@@ -234,7 +235,7 @@ class _PythonLines:
         self.extents: dict[str, list[Span]] = {}
         self.heads: set[tuple[Source, int, int]] = set()
         for node, text in self.functions:
-            for one in ast.walk(node):
+            for one in walk(node):
                 for target in _targets(one):
                     self.extents.setdefault(target.id, []).append(_extent(one, text))
                 if isinstance(one, HEADS):
@@ -251,9 +252,7 @@ class _PythonLines:
             is_first = False
 
     def _of_function(self, node: ast.AST, text: Text, is_first: bool) -> Iterator[tuple[Span, str, str]]:
-        nodes = [
-            one for one in ast.walk(node) if hasattr(one, "lineno") or isinstance(one, ast.comprehension)
-        ]
+        nodes = [one for one in walk(node) if hasattr(one, "lineno") or isinstance(one, ast.comprehension)]
         self._note_joins(nodes, text)
         shown: list[tuple[int, Span, str, str]] = []
         for one in sorted(nodes, key=lambda one: text.span(_placed(one)).start):
@@ -296,7 +295,7 @@ class _PythonLines:
 
     def _part(self, target: ast.Name, node: ast.AST, text: Text) -> list[Type]:
         """The types of a name in a tuple of targets: the parts of a value have variables of their own, in order."""
-        for around in ast.walk(node):
+        for around in walk(node):
             if isinstance(around, ast.Tuple | ast.List) and target in around.elts:
                 parts = self.parts.get(_key(text.span(around)), {})
                 if len(parts) == len(around.elts):
@@ -375,7 +374,7 @@ def _targets(node: ast.AST) -> list[ast.Name]:
     return [
         one
         for target in targets
-        for one in ast.walk(target)
+        for one in walk(target)
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one.id != "_"
     ]
 

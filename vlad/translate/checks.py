@@ -16,18 +16,9 @@ from vlad.translate.expressions import Scope
 from vlad.translate.fresh import OF_ITEMS
 from vlad.translate.inside import Inside
 from vlad.translate.known import known, public_name
-from vlad.translate.names import (
-    COMPREHENSIONS,
-    Function,
-    bound_in,
-    changed_by,
-    changes_part,
-    free_in,
-    nodes_in,
-    parameters,
-    targets,
-)
+from vlad.translate.names import Function, bound_in, changed_by, changes_part, free_in, parameters, targets
 from vlad.translate.syntax import form
+from vlad.translate.trees import COMPREHENSIONS, nodes_in
 
 
 class Checks(Calls):

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.data.errors import VladError
-from vlad.translate.names import CHANGING, COMPREHENSIONS, Function, changed_by, is_pop, root_of
+from vlad.translate.names import CHANGING, Function, changed_by, is_pop, root_of
 from vlad.translate.nonlocals import Passing, with_passing
+from vlad.translate.trees import COMPREHENSIONS, walk
 
 Refuse = Callable[[str, ast.AST, str], VladError]
 
@@ -103,7 +104,7 @@ class _Desugaring:
 
     def before(self, statement: ast.stmt) -> list[ast.stmt]:
         """The assignments within a statement that are evaluated in any case, which then stand before it."""
-        for one in ast.walk(statement):
+        for one in walk(statement):
             if isinstance(one, COMPREHENSIONS) and _assigns(one):
                 self.expect_local(one)
         field = next(
@@ -162,9 +163,9 @@ class _Desugaring:
 
     def expect_local(self, comprehension: ast.expr) -> None:
         """Raise VladError if a name that a comprehension assigns is used outside of it."""
-        inside = {id(one) for one in ast.walk(comprehension)}
-        own = {one.target.id for one in ast.walk(comprehension) if isinstance(one, ast.NamedExpr)}
-        for one in ast.walk(self.function):
+        inside = {id(one) for one in walk(comprehension)}
+        own = {one.target.id for one in walk(comprehension) if isinstance(one, ast.NamedExpr)}
+        for one in walk(self.function):
             if isinstance(one, ast.Name) and one.id in own and id(one) not in inside:
                 raise self.refuse(
                     f"{one.id}, which a comprehension assigns, here", one, "give one of the two another name"
@@ -172,7 +173,7 @@ class _Desugaring:
 
     def repeated(self, loop: ast.While) -> list[ast.stmt]:
         """A loop whose test assigns, as an endless one that a test leaves."""
-        if any(isinstance(one, ast.Break | ast.Continue) for other in loop.orelse for one in ast.walk(other)):
+        if any(isinstance(one, ast.Break | ast.Continue) for other in loop.orelse for one in walk(other)):
             raise self.refuse(
                 "this `else` of a loop whose test assigns", loop.orelse[0], "assign in a statement before"
             )
@@ -390,11 +391,11 @@ class _Lifting:
         return call
 
     def note(self, *nodes: ast.AST) -> None:
-        self.read.update([one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)])
+        self.read.update([one.id for node in nodes for one in walk(node) if isinstance(one, ast.Name)])
 
 
 def _assigns(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.NamedExpr | Passing) for one in ast.walk(node))
+    return any(isinstance(one, ast.NamedExpr | Passing) for one in walk(node))
 
 
 def _at(node: Any, place: ast.AST) -> Any:

@@ -27,10 +27,11 @@ from vlad.translate.desugar import Computed, desugared
 from vlad.translate.expressions import Scope
 from vlad.translate.inside import Inside
 from vlad.translate.known import known, public_name
-from vlad.translate.names import COMPREHENSIONS, Function, body_of, changed_by, nodes_in, parameters
+from vlad.translate.names import Function, body_of, changed_by, parameters
 from vlad.translate.reads import MISSING, Read
 from vlad.translate.source import node_of
 from vlad.translate.syntax import form, name
+from vlad.translate.trees import COMPREHENSIONS, nodes_in, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,7 +474,7 @@ class Effects(Checks):
         statement = inside.statements.get(call)
         if own not in inside.names or statement is None or self._is_repeated(call, statement):
             return False
-        reads = [one for one in ast.walk(statement) if isinstance(one, ast.Name) and one.id == own]
+        reads = [one for one in walk(statement) if isinstance(one, ast.Name) and one.id == own]
         if len([one for one in reads if isinstance(one.ctx, ast.Load)]) != 1:
             return False
         is_renamed = isinstance(statement, ast.Assign | ast.AnnAssign) and any(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from vlad.translate.names import root_of
+from vlad.translate.trees import walk
 
 
 def exchanged(node: ast.AST | None) -> set[str] | None:
@@ -27,7 +28,7 @@ def permuted(statement: ast.AST | None) -> bool:
             roots = {None if root is None else root.id for root in map(root_of, (*left, *right))}
             plain = (ast.Subscript, ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
             are_parts = all(isinstance(one, ast.Subscript) for one in left) and len(roots) == 1
-            nodes = [node for one in left for node in ast.walk(one) if not isinstance(node, ast.expr_context)]
+            nodes = [node for one in left for node in walk(one) if not isinstance(node, ast.expr_context)]
             names = [node.id for node in nodes if isinstance(node, ast.Name)]
             is_plain = all(isinstance(node, plain) for node in nodes)
             reads_none = all(names.count(str(root)) == len(left) for root in roots)  # in the indices

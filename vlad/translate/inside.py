@@ -13,7 +13,6 @@ from vlad.translate.exchanges import exchanged, permuted
 from vlad.translate.fresh import GOING_THROUGH, VIEWS, Fresh, has_slice
 from vlad.translate.names import (
     CHANGING,
-    COMPREHENSIONS,
     Function,
     Liveness,
     at_function,
@@ -21,12 +20,12 @@ from vlad.translate.names import (
     bound_by,
     changed_by,
     locals_of,
-    nodes_in,
     read_in,
     root_of,
     target_of_items,
     targets,
 )
+from vlad.translate.trees import COMPREHENSIONS, children, nodes_in, walk
 
 
 class Inside:
@@ -79,7 +78,7 @@ class Inside:
         return all(
             isinstance(around := self.around[node], ast.Call) and around.func is node
             for statement in self.body
-            for node in ast.walk(statement)
+            for node in walk(statement)
             if isinstance(node, ast.Name) and node.id == function and isinstance(node.ctx, ast.Load)
         )
 
@@ -105,7 +104,7 @@ class Inside:
             and isinstance(node.ctx, ast.Load)
             and self.is_stored(node)
             for statement in self.body
-            for node in ast.walk(statement)
+            for node in walk(statement)
         )
 
     def is_called(self, variable: str) -> bool:
@@ -113,7 +112,7 @@ class Inside:
         return any(
             isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == variable
             for statement in self.body
-            for node in ast.walk(statement)
+            for node in walk(statement)
         )
 
     def sharing(self, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> list[ast.AST]:
@@ -210,7 +209,7 @@ class Inside:
             and one.id in names
             and isinstance(one.ctx, ast.Load)
             and self._is_kept(one, keeps_nothing)
-            for one in ast.walk(around)
+            for one in walk(around)
         )
 
     def _is_kept(self, node: ast.expr, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
@@ -263,7 +262,7 @@ class Inside:
         """The same as `sharing`, of the lists in a list of which parts at a depth are changed: `x[i][j] = e` has the depth 2."""
         found: list[ast.AST] = []
         for statement in self.body:
-            for node in ast.walk(statement):
+            for node in walk(statement):
                 if not isinstance(node, ast.Name) or node.id != shared:
                     continue
                 if not self._leaves_parts(node, depth, keeps_nothing):
@@ -459,7 +458,7 @@ class Inside:
         self._starts[node] = len(self._starts)
         self.loops[node], self.statements[node] = around, statement
         within = (*around, node) if isinstance(node, ast.For | ast.While) else around
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             self.around[child] = node
             self._note(child, within, child if isinstance(child, ast.stmt) else statement)
         self._ends[node] = len(self._starts)
@@ -482,10 +481,10 @@ _NESTED = (ast.FunctionDef, ast.Lambda, *COMPREHENSIONS)
 
 def _is_read_only_within(node: ast.AST, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
     """Does a comprehension keep nothing of a value? It goes through it, or reads its items."""
-    gone = [one.iter for one in ast.walk(node) if isinstance(one, ast.comprehension)]
+    gone = [one.iter for one in walk(node) if isinstance(one, ast.comprehension)]
     views = [one.func for one in gone if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)]
-    for around in ast.walk(node):
-        for one in ast.iter_child_nodes(around):
+    for around in walk(node):
+        for one in children(around):
             if isinstance(one, ast.Name) and one.id == shared:
                 reads = isinstance(around, ast.Subscript | ast.comprehension | ast.BinOp | ast.Compare)
                 if isinstance(around, ast.Attribute):

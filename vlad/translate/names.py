@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from vlad.translate.trees import COMPREHENSIONS, SCOPES, children, nodes_in, walk, within
+
 Function = ast.FunctionDef | ast.Lambda
-COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
-_SCOPES = (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef, *COMPREHENSIONS)
 Names = frozenset[str]
 NOTHING: Names = frozenset()
 
@@ -37,12 +37,12 @@ def counters(node: Function, object_of: Callable[[ast.AST], Any]) -> set[str]:
     own = locals_of(node)
     found = {
         one.id
-        for call in ast.walk(node)
+        for call in walk(node)
         if isinstance(call, ast.Call) and read_in(call.func).isdisjoint(own) and object_of(call.func) is range
         for one in call.args
         if isinstance(one, ast.Name)
     }
-    bound = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    bound = {one.id for one in walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     return (found - bound) & set(parameters(node))
 
 
@@ -51,20 +51,6 @@ def body_of(node: Function) -> list[ast.stmt]:
     if isinstance(node, ast.Lambda):
         return [ast.copy_location(ast.Return(node.body), node.body)]
     return node.body
-
-
-def within(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a tree, in the order of the text, without those of nested functions and comprehensions."""
-    yield node
-    if isinstance(node, _SCOPES):
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from within(child)
-
-
-def nodes_in(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    for statement in statements:
-        yield from within(statement)
 
 
 def bound_by(node: ast.AST) -> list[str]:
@@ -188,8 +174,8 @@ def _bound_of(node: ast.AST) -> dict[str, None]:
     own = _bound.get(node)
     if own is None:
         own = dict.fromkeys(bound_by(node))
-        if not isinstance(node, _SCOPES):
-            for child in ast.iter_child_nodes(node):
+        if not isinstance(node, SCOPES):
+            for child in children(node):
                 own.update(_bound_of(child))
         _bound[node] = own
     return own
@@ -202,7 +188,7 @@ _read: weakref.WeakKeyDictionary[ast.AST, Names] = weakref.WeakKeyDictionary()
 
 def targets(target: ast.AST) -> list[str]:
     """The names that the target of a `for` or a comprehension binds."""
-    return [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
+    return [node.id for node in walk(target) if isinstance(node, ast.Name)]
 
 
 def read_in(node: ast.AST) -> Names:
@@ -220,7 +206,7 @@ def _read_inside(node: ast.AST) -> Names:
         return free_in(node) | _read_in([*node.args.defaults, *filter(None, node.args.kw_defaults)])
     if isinstance(node, COMPREHENSIONS):
         return _read_by_comprehension(node)
-    found = _read_in(list(ast.iter_child_nodes(node)))
+    found = _read_in(children(node))
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         return found | {node.target.id}
     return found
@@ -386,7 +372,7 @@ def reads_otherwise(nodes: Sequence[ast.AST], shared: str) -> bool:
         elif isinstance(node, ast.FunctionDef | ast.Lambda):
             if shared in free_in(node):
                 return True
-        elif reads_otherwise(list(ast.iter_child_nodes(node)), shared):
+        elif reads_otherwise(children(node), shared):
             return True
     return False
 

@@ -11,7 +11,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from vlad.translate.names import COMPREHENSIONS, falls, free_in, locals_of, nodes_in, within
+from vlad.translate.names import falls, free_in, locals_of
+from vlad.translate.trees import COMPREHENSIONS, nodes_in, walk, within
 
 
 class Passing(ast.expr):
@@ -70,10 +71,10 @@ def _declared(function: ast.FunctionDef) -> list[str]:
 
 
 def _is_only_called(function: ast.FunctionDef, name: str) -> bool:
-    called = {id(one.func) for one in ast.walk(function) if isinstance(one, ast.Call)}
+    called = {id(one.func) for one in walk(function) if isinstance(one, ast.Call)}
     return all(
-        id(one) in called for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name
-    ) and not any(_calls(one, name) for other in ast.walk(function) for one in _later(other))
+        id(one) in called for one in walk(function) if isinstance(one, ast.Name) and one.id == name
+    ) and not any(_calls(one, name) for other in walk(function) for one in _later(other))
 
 
 def _later(node: ast.AST) -> Iterator[ast.AST]:
@@ -85,7 +86,7 @@ def _later(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _calls(node: ast.AST, name: str) -> bool:
-    return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
+    return any(isinstance(one, ast.Name) and one.id == name for one in walk(node))
 
 
 def _take(function: ast.FunctionDef, changed: list[str], names: list[str]) -> None:

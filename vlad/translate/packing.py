@@ -17,8 +17,9 @@ from vlad.data.source import Span
 from vlad.reader.parser import Syntax
 from vlad.translate.changes import Changes, Rest
 from vlad.translate.expressions import Scope
-from vlad.translate.names import COMPREHENSIONS, bound_in, targets
+from vlad.translate.names import bound_in, targets
 from vlad.translate.syntax import form, literal, name
+from vlad.translate.trees import COMPREHENSIONS, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +171,10 @@ class Packing(Changes):
         """The names that loops index by what is no constant, and use in no way that needs a changed list as a whole."""
         uses: dict[str, _Uses] = {}
         for part in parts:
-            for place in ast.walk(part):
+            for place in walk(part):
                 if isinstance(place, ast.Name) and self._may_be_packed(place.id, scope):
                     self._add_use(uses.setdefault(place.id, _Uses()), place, parts)
-        elsewhere = {one.id for part in others for one in ast.walk(part) if isinstance(one, ast.Name)}
+        elsewhere = {one.id for part in others for one in walk(part) if isinstance(one, ast.Name)}
         found = {}
         for one, use in uses.items():
             is_changed, before = one in changed, scope.names[one]

@@ -15,6 +15,7 @@ from types import CodeType, FunctionType
 
 from vlad.data.errors import VladError
 from vlad.data.source import Source, Span
+from vlad.translate.trees import walk
 
 Node = ast.FunctionDef | ast.Lambda
 
@@ -88,12 +89,11 @@ def _definition_in(code: CodeType, text: str) -> ast.FunctionDef | ast.AsyncFunc
         block = "".join(inspect.getblock(lines[at:]))
     except (SyntaxError, tokenize.TokenError):
         return None
-    try:  # a line more keeps the columns of what is indented
-        tree = ast.parse("if 1:\n" + block if block[0] in " \t" else "\n" + block)
+    try:  # where it stands in the file: a line before keeps the columns of what is indented
+        tree = ast.parse("\n" * (at - 1) + "if 1:\n" + block if block[0] in " \t" else "\n" * at + block)
     except SyntaxError:
         return None
-    ast.increment_lineno(tree, at - 1)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             return node if node.name == code.co_name else None
     return None
@@ -102,7 +102,7 @@ def _definition_in(code: CodeType, text: str) -> ast.FunctionDef | ast.AsyncFunc
 @functools.lru_cache(maxsize=16)
 def _lambdas(text: str) -> list[ast.Lambda]:
     try:
-        return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Lambda)]
+        return [node for node in walk(ast.parse(text)) if isinstance(node, ast.Lambda)]
     except SyntaxError:
         return []
 

@@ -37,7 +37,6 @@ from vlad.translate.names import (
     is_pop,
     jumps,
     leaves_often,
-    nodes_in,
     parameters,
     reads_otherwise,
 )
@@ -45,6 +44,7 @@ from vlad.translate.packing import Packing
 from vlad.translate.refusals import outside
 from vlad.translate.source import Text
 from vlad.translate.syntax import form, name, quoted, string
+from vlad.translate.trees import nodes_in
 
 
 @dataclass(frozen=True, slots=True)

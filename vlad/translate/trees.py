@@ -1,0 +1,61 @@
+"""Walks over the syntax trees of Python, several times as fast as those of `ast`: every function is walked over dozens of times.
+
+In: a node.  Out: nodes. Contexts (`ast.Load` …) and operators are no nodes here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+SCOPES = (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef, *COMPREHENSIONS)
+_SCOPES = frozenset(SCOPES)
+# Fields without nodes
+_PLAIN = frozenset({
+    "ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "n", "s", "is_async", "module", "level", "simple",
+})  # fmt: skip
+_fields: dict[type[ast.AST], tuple[str, ...]] = {}
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below a node, in the order of the text."""
+    kind = type(node)
+    fields = _fields.get(kind)
+    if fields is None:
+        fields = _fields[kind] = tuple([field for field in node._fields if field not in _PLAIN])
+    found: list[ast.AST] = []
+    for field in fields:
+        value = getattr(node, field, None)
+        if type(value) is list:
+            found += [one for one in value if isinstance(one, ast.AST)]
+        elif isinstance(value, ast.AST):
+            found.append(value)
+    return found
+
+
+def walk(node: ast.AST) -> list[ast.AST]:
+    """A node and all below it, outer ones first."""
+    found = [node]
+    for one in found:
+        found += children(one)
+    return found
+
+
+def within(node: ast.AST) -> list[ast.AST]:
+    """The nodes of a tree, in the order of the text, without those of nested functions and comprehensions."""
+    return nodes_in([node])
+
+
+def nodes_in(statements: Sequence[ast.AST]) -> list[ast.AST]:
+    """The same, of several trees."""
+    found: list[ast.AST] = []
+    work = list(reversed(statements))
+    while work:
+        node = work.pop()
+        found.append(node)
+        if type(node) not in _SCOPES:
+            below = children(node)
+            below.reverse()
+            work += below
+    return found
