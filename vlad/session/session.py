@@ -418,9 +418,9 @@ class Session(Namespace):
         *,
         arguments: str = "",
     ) -> Iterator[str]:
-        """The code of a file's procedures at a stage: core, reverse, forward; types, first-order and c, compiled for real
-        operands; loops, for operands with tensors as the file's expressions have them, or reals. `after`: first-order code or
-        loops as the compiler's pass of that name leaves them. `arguments`: a text of expressions whose values replace the
+        """The code of a file's procedures at a stage: core, reverse, forward, control; types, first-order and c, compiled for
+        real operands; loops, for operands with tensors as the file's expressions have them, or reals. `after`: first-order code
+        or loops as the compiler's pass of that name leaves them. `arguments`: a text of expressions whose values replace the
         operands of procedures that take so many. Raises WrongOption if there is no such pass.
         """
         file = find(path, [""])
