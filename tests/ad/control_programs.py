@@ -1,4 +1,4 @@
-"""Random programs of one number with `shift` and `reset`: as text, and translated to continuation-passing style by hand.
+"""Random programs of one number with `shift`, `reset`, `raise` and `guard`: as text, and in continuation-passing style by hand.
 
 In: a tree that hypothesis draws.  Out: two expressions of x. The translation is that of Danvy and Filinski 1990, section 3: each
 expression takes a text that stands for its continuation; a procedure of the program takes its continuation as an argument.
@@ -17,7 +17,9 @@ Rest = Callable[[str], str]
 
 
 def programs() -> st.SearchStrategy[Tree]:
-    return st.deferred(lambda: _trees(("x",), (), (), 4)).map(lambda tree: ("reset", tree))
+    return st.deferred(lambda: _trees(("x",), (), (), 4)).map(
+        lambda tree: ("guard", "e", ("reset", tree), ("*", "2", "e"))
+    )
 
 
 def _trees(
@@ -43,6 +45,8 @@ def _trees(
             over((numbers, continuations, (*procedures, "f" + name))),
         ),
         st.tuples(st.just("reset"), inner),
+        st.tuples(st.just("raise"), inner),
+        st.tuples(st.just("guard"), st.just(name), inner, over(((*numbers, name), continuations, procedures))),
         st.tuples(st.just("shift"), st.just("k" + name), over((numbers, (*continuations, "k" + name), procedures))),
         st.tuples(st.just("shift"), st.just("k" + name), over((numbers, (*continuations, "k" + name), procedures))),
     ]  # fmt: skip
@@ -67,6 +71,8 @@ def with_shift(tree: Tree) -> str:
             return f"(let (({f} (lambda ({name}) {with_shift(own)}))) {with_shift(body)})"
         case ("shift", k, body):
             return f"(shift {k} {with_shift(body)})"
+        case ("guard", name, body, handled):
+            return f"(guard ({name} (#t {with_shift(handled)})) {with_shift(body)})"
         case ("resume" | "call", operator, operand):
             return f"({operator} {with_shift(operand)})"
         case (operator, *operands):
@@ -75,6 +81,7 @@ def with_shift(tree: Tree) -> str:
 
 
 def with_continuations(tree: Tree) -> str:
+    """A procedure also takes a handler, for what is raised; a `reset` and a continuation return (#t . value) or (#f . raised)."""
     names = count()
 
     def fresh() -> str:
@@ -85,43 +92,57 @@ def with_continuations(tree: Tree) -> str:
         return f"(let (({name} {value})) {rest(name)})"
 
     def plain(tree: Tree) -> str:
-        return of(tree, lambda value: value)
+        handler = fresh()
+        return f"(let (({handler} (lambda (e) (cons #f e)))) {of(tree, lambda value: f'(cons #t {value})', handler)})"
+
+    def settled(result: str, rest: Rest, handler: str) -> str:
+        return bound(result, lambda r: f"(if (car {r}) {bound(f'(cdr {r})', rest)} ({handler} (cdr {r})))")
 
     def continuation(rest: Rest) -> str:
         name = fresh()
         return f"(lambda ({name}) {rest(name)})"
 
-    def of(tree: Tree, rest: Rest) -> str:
+    def of(tree: Tree, rest: Rest, handler: str) -> str:
+        def after(tree: Tree, rest: Rest) -> str:
+            return of(tree, rest, handler)
+
         match tree:
             case str():
                 return rest(tree)
             case ("+" | "*" | "-" as operator, a, b):
-                return of(a, lambda a: of(b, lambda b: bound(f"({operator} {a} {b})", rest)))
+                return after(a, lambda a: after(b, lambda b: bound(f"({operator} {a} {b})", rest)))
             case ("sin", a):
-                return of(a, lambda a: bound(f"(sin {a})", rest))
+                return after(a, lambda a: bound(f"(sin {a})", rest))
             case ("if", test, yes, no):
                 join = fresh()
 
                 def joined(value: str) -> str:
                     return f"({join} {value})"
 
-                arms = of(yes, joined), of(no, joined)
-                chosen = of(test, lambda test: f"(if (< {test} 0.3) {arms[0]} {arms[1]})")
+                arms = after(yes, joined), after(no, joined)
+                chosen = after(test, lambda test: f"(if (< {test} 0.3) {arms[0]} {arms[1]})")
                 return f"(let (({join} {continuation(rest)})) {chosen})"
+            case ("guard", name, body, handled):
+                join, own = fresh(), fresh()
+                handle = f"(lambda ({name}) {after(handled, lambda value: f'({join} {value})')})"
+                inner = of(body, lambda value: f"({join} {value})", own)
+                return f"(let* (({join} {continuation(rest)}) ({own} {handle})) {inner})"
+            case ("raise", operand):
+                return after(operand, lambda value: f"({handler} {value})")
             case ("let", name, value, body):
-                return of(value, lambda value: f"(let (({name} {value})) {of(body, rest)})")
+                return after(value, lambda value: f"(let (({name} {value})) {after(body, rest)})")
             case ("procedure", f, name, own, body):
-                k = fresh()
-                made = f"(lambda ({name} {k}) {of(own, lambda value: f'({k} {value})')})"
-                return f"(let (({f} {made})) {of(body, rest)})"
+                k, h = fresh(), fresh()
+                made = f"(lambda ({name} {k} {h}) {of(own, lambda value: f'({k} {value})', h)})"
+                return f"(let (({f} {made})) {after(body, rest)})"
             case ("call", f, operand):
-                return of(operand, lambda value: f"({f} {value} {continuation(rest)})")
+                return after(operand, lambda value: f"({f} {value} {continuation(rest)} {handler})")
             case ("reset", body):
-                return bound(plain(body), rest)
+                return settled(plain(body), rest, handler)
             case ("shift", k, body):
                 return f"(let (({k} {continuation(rest)})) {plain(body)})"
             case ("resume", k, operand):
-                return of(operand, lambda value: bound(f"({k} {value})", rest))
+                return after(operand, lambda value: settled(f"({k} {value})", rest, handler))
         raise AssertionError(tree)
 
-    return plain(tree)
+    return f"(cdr {plain(tree)})"

@@ -1,4 +1,4 @@
-"""Continuations under differentiation mean what the program in continuation-passing style means, on random programs."""
+"""Continuations and errors under differentiation mean what the program in continuation-passing style means, at random."""
 
 from __future__ import annotations
 
