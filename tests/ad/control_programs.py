@@ -1,6 +1,6 @@
 """Random programs of one number with `shift`, `reset`, `raise` and `guard`: as text, and in continuation-passing style by hand.
 
-In: a tree that hypothesis draws.  Out: two expressions of x. The translation is that of Danvy and Filinski 1990, section 3: each
+In: a tree that hypothesis draws.  Out: two expressions of x. The translation is that of Danvy and Filinski 1990: each
 expression takes a text that stands for its continuation; a procedure of the program takes its continuation as an argument.
 """
 
