@@ -515,35 +515,33 @@ class AbstractInterpreter:
 
     def _rhs(self, binding: Binding, env: Env, code: Code) -> Result:
         rhs: Rhs = binding.rhs
-        match rhs:
-            case Apply():
-                operands = self.atoms(rhs.operands, env)
-                self.key, self.span = binding.variable, rhs.span
-                if operands is None:
-                    return None
-                result = self.apply(rhs.primitive, operands)
-                if result is not None and rhs.primitive.type is TEST and type(rhs.operands[0]) is Variable:
-                    result.test = rhs.primitive, rhs.operands[0]
-                return result
-            case Call():
-                return self._call(binding.variable, rhs, env, False)
-            case Lambda():
-                return self.closure(self.machine.code_of(rhs, code.family), [env[free] for free in rhs.free])
-            case If():
-                return self._if(binding.variable, rhs, env, code, False)
-            case Record():
-                fields = self.atoms(rhs.fields, env)
-                if fields is None:
-                    return None
-                return self.closure(self.machine.code_of(rhs.owner, code.family), fields)
-            case Field():
-                record = self.atom(rhs.record, env)
-                self.key, self.span = binding.variable, rhs.span
-                return (
-                    None
-                    if record is None
-                    else self.field(record, code.family.codes.get(rhs.owner), rhs.index)
-                )
+        # no patterns: they take several times as long to be tried one after the other
+        if type(rhs) is Apply:
+            operands = self.atoms(rhs.operands, env)
+            self.key, self.span = binding.variable, rhs.span
+            if operands is None:
+                return None
+            result = self.apply(rhs.primitive, operands)
+            if result is not None and rhs.primitive.type is TEST and type(rhs.operands[0]) is Variable:
+                result.test = rhs.primitive, rhs.operands[0]
+            return result
+        if type(rhs) is Call:
+            return self._call(binding.variable, rhs, env, False)
+        if type(rhs) is Lambda:
+            return self.closure(self.machine.code_of(rhs, code.family), [env[free] for free in rhs.free])
+        if type(rhs) is If:
+            return self._if(binding.variable, rhs, env, code, False)
+        if type(rhs) is Record:
+            fields = self.atoms(rhs.fields, env)
+            if fields is None:
+                return None
+            return self.closure(self.machine.code_of(rhs.owner, code.family), fields)
+        if type(rhs) is Field:
+            record = self.atom(rhs.record, env)
+            self.key, self.span = binding.variable, rhs.span
+            if record is None:
+                return None
+            return self.field(record, code.family.codes.get(rhs.owner), rhs.index)
         return self.atom(rhs, env)
 
     def field(self, record: Known, owner: Code | None, index: int) -> Result:

@@ -120,15 +120,20 @@ def substitute(block: Block, leaves: dict[Slot, Leaf], begin: int = 0) -> None:
 
 
 def replace_leaves(node: Statement | End, new: Callable[[Leaf], Leaf]) -> None:
-    match node:
-        case Compute() | Each() | Invoke() | Effect() | TailInvoke():
-            node.operands = tuple([new(leaf) for leaf in node.operands])
-        case Box() | Store() | Yield() | Return():
-            node.leaves = tuple([new(leaf) for leaf in node.leaves])
-        case Unbox() | Switch():
-            node.pointer = new(node.pointer)
-        case Branch():
-            node.test = new(node.test)
+    where = _READS.get(type(node))
+    if where is not None:
+        name, has_many = where
+        leaves = getattr(node, name)
+        setattr(node, name, tuple([new(leaf) for leaf in leaves]) if has_many else new(leaves))
+
+
+# Where a statement or end has the leaves that it reads, and whether that is a tuple.
+_READS: dict[type, tuple[str, bool]] = {
+    **dict.fromkeys((Compute, Each, Invoke, Effect, TailInvoke), ("operands", True)),
+    **dict.fromkeys((Box, Store, Yield, Return), ("leaves", True)),
+    **dict.fromkeys((Unbox, Switch), ("pointer", False)),
+    Branch: ("test", False),
+}
 
 
 def inline_calls(function: Function, is_chosen: Callable[[Invoke], bool]) -> None:

@@ -34,11 +34,16 @@ from vlad.control.gil_yield import yield_gil
 from vlad.data.values import TRUE, Boolean
 
 
-def share(program: Program) -> None:
+def share(program: Program) -> bool:
+    """Returns whether anything changed."""
     acting = acting_functions(program.functions)
+    changed = False
     for function in program.functions:
         yield_gil()
-        _Sharing(acting).walk(function.body, {}, set())
+        sharing = _Sharing(acting)
+        sharing.walk(function.body, {}, set())
+        changed |= sharing.changed
+    return changed
 
 
 class _Sharing:
@@ -46,16 +51,18 @@ class _Sharing:
     that has not failed are placed after the test, not within it, which extends their scope.
     """
 
-    __slots__ = ("acting", "boxes", "replaced")
+    __slots__ = ("acting", "boxes", "changed", "replaced")
 
     def __init__(self, acting: set[Function]) -> None:
         self.acting = acting
         self.replaced: dict[Slot, Leaf] = {}
         self.boxes: dict[Slot, Box] = {}
+        self.changed = False
 
     def new(self, leaf: Leaf) -> Leaf:
         while type(leaf) is Slot and leaf in self.replaced:
             leaf = self.replaced[leaf]
+            self.changed = True
         return leaf
 
     def walk(self, block: Block, known: dict[object, tuple[Slot, ...]], own: set[Leaf]) -> None:
@@ -89,6 +96,7 @@ class _Sharing:
                 boxes[statement.slot] = statement
             settled = _settled(statement, boxes)
             if settled is not None:
+                self.changed = True
                 self.walk(settled, known, own)
                 kept += settled.statements
                 if type(settled.end) is Yield:
@@ -101,6 +109,7 @@ class _Sharing:
             if guarded is not None:
                 assert type(statement) is Branch
                 guard, rest, holds = guarded
+                self.changed |= bool(rest.statements or type(rest.end) is not Yield or statement.slots)
                 self.walk(guard.alternative if holds else guard.consequent, dict(known), set())
                 kept.append(guard)
                 if type(guard.test) is Slot and guard.test in own:
@@ -115,6 +124,7 @@ class _Sharing:
             for inner in inner_blocks(statement):
                 self.walk(inner, dict(known), set())
             kept.append(statement)
+        self.changed |= len(kept) < len(block.statements)
         block.statements = kept
         replace_leaves(block.end, new)
 

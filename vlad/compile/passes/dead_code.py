@@ -37,9 +37,11 @@ from vlad.compile.ir.program import (
 from vlad.compile.ir.rewriting import fixed_cells, reachable, substitute
 
 
-def drop_dead(program: Program) -> None:
+def drop_dead(program: Program) -> bool:
+    """Returns whether anything was removed."""
     liveness = _Liveness(program)
     liveness.mark()
+    changed = liveness.functions != program.functions
     program.functions = liveness.functions
     live = liveness.live
     fixed = fixed_cells(program)
@@ -55,11 +57,17 @@ def drop_dead(program: Program) -> None:
         for member in members:
             if member.boxed and cell not in fixed:
                 kept_fields[member] = [i for i in range(len(member.kinds)) if (member, i) in liveness.fields]
+    changed |= any(
+        len(kept_parameters[f]) < len(f.parameters) or len(kept_results[f]) < len(f.results)
+        for f in program.functions
+    ) or any(len(kept) < len(member.kinds) for member, kept in kept_fields.items())
     for function in program.functions:
         for block in blocks(function.body):
-            block.statements = [s for s in block.statements if _stays(s, liveness)]
+            kept_statements = [s for s in block.statements if _stays(s, liveness)]
+            changed |= len(kept_statements) < len(block.statements)
+            block.statements = kept_statements
             for statement in block.statements:
-                _narrow(statement, live, kept_parameters, kept_results, kept_fields)
+                changed |= _narrow(statement, live, kept_parameters, kept_results, kept_fields)
             end = block.end
             if type(end) is TailInvoke:
                 end.operands = tuple([end.operands[i] for i in kept_parameters[end.function]])
@@ -82,9 +90,11 @@ def drop_dead(program: Program) -> None:
     for cell in {member.cell for member in kept_fields}:
         boxed = [member for member in program.members[cell] if member.boxed]
         for member in boxed:
+            changed |= member.tagged != (len(boxed) > 1)
             member.tagged = len(boxed) > 1
     for function in program.functions:
-        _unbox_empty(function)
+        changed |= _unbox_empty(function)
+    return changed
 
 
 class _Liveness:
@@ -211,19 +221,22 @@ class _Liveness:
                         self._leaf(block.end.leaves[index])
 
 
-def _unbox_empty(function: Function) -> None:
-    """A box without fields becomes its member's number."""
+def _unbox_empty(function: Function) -> bool:
+    """A box without fields becomes its member's number. Returns whether there is one."""
     empty: dict[Slot, Leaf] = {}
+    found = False
     for block in blocks(function.body):
+        kept: list[Statement] = []
         for statement in block.statements:
-            if type(statement) is Box and not statement.member.boxed:
-                empty[statement.slot] = Immediate(statement.member.index)
-        block.statements = [
-            s
-            for s in block.statements
-            if not (type(s) in (Box, Unbox) and not s.member.boxed)  # type: ignore[union-attr]
-        ]
+            if (type(statement) is Box or type(statement) is Unbox) and not statement.member.boxed:
+                found = True
+                if type(statement) is Box:
+                    empty[statement.slot] = Immediate(statement.member.index)
+            else:
+                kept.append(statement)
+        block.statements = kept
     substitute(function.body, empty)
+    return found
 
 
 def _stays(statement: Statement, liveness: _Liveness) -> bool:
@@ -248,8 +261,8 @@ def _narrow(
     parameters: dict[Function, list[int]],
     results: dict[Function, list[int]],
     fields: dict[Member, list[int]],
-) -> None:
-    """Remove the dead leaves from a statement that stays."""
+) -> bool:
+    """Remove the dead leaves from a statement that stays. Returns whether results of a branch are among them."""
     match statement:
         case Invoke():
             statement.operands = tuple([statement.operands[i] for i in parameters[statement.function]])
@@ -268,3 +281,5 @@ def _narrow(
                 for block in inner_blocks(statement):
                     if type(block.end) is Yield:
                         block.end.leaves = tuple([block.end.leaves[i] for i in kept])
+                return True
+    return False

@@ -18,16 +18,18 @@ LARGE = 16_000  # of a program: lines of C, approximately
 LINES_OF_A_LOOP = 8  # over tensors
 
 
-def inline(program: Program) -> None:
-    """Replace calls by bodies, callees first."""
+def inline(program: Program) -> bool:
+    """Replace calls by bodies, callees first. Returns whether anything changed."""
     functions = program.functions
     counts = Counter([callee for function in functions for callee in callees(function)])
     kept = {*program.entries, *looping(functions), *taping(functions)}
     sizes = {f: len(statements(f.body)) for f in functions}
     room = Room(LARGE - sum([_lines(f) for f in functions]))
+    changed = False
     for function in reversed(functions):
-        _inline(function, kept, counts, sizes, room)
+        changed |= _inline(function, kept, counts, sizes, room)
     program.functions = reachable(program)
+    return changed or program.functions != functions
 
 
 def _lines(function: Function) -> int:
@@ -43,12 +45,13 @@ class Room:
 
 def _inline(
     function: Function, kept: set[Function], counts: Counter[Function], sizes: dict[Function, int], room: Room
-) -> None:
-    """Inline calls within a function. `kept`: functions whose calls stay."""
+) -> bool:
+    """Inline calls within a function. `kept`: functions whose calls stay. Returns whether there are others."""
     budget = LARGEST - sizes[function]
+    changed = False
 
     def is_chosen(call: Invoke | TailInvoke) -> bool:
-        nonlocal budget
+        nonlocal budget, changed
         callee = call.function
         size = sizes[callee]
         is_copied = counts[callee] > 1
@@ -63,12 +66,14 @@ def _inline(
             room.lines -= lines
         budget -= size
         sizes[function] += size
+        changed = True
         return True
 
     inline_calls(function, is_chosen)
     for block in blocks(function.body):
         if type(block.end) is TailInvoke and is_chosen(block.end):
             put_last(block, block.end)
+    return changed
 
 
 def taping(functions: list[Function]) -> set[Function]:

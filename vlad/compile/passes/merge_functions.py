@@ -37,8 +37,8 @@ from vlad.compile.ir.program import (
 from vlad.compile.ir.rewriting import reachable
 
 
-def merge(program: Program) -> None:
-    """Merge equivalent functions (Moore's partition refinement, from signatures by bodies)."""
+def merge(program: Program) -> bool:
+    """Merge equivalent functions (Moore's partition refinement, from signatures by bodies). Returns whether there are any."""
     functions = program.functions
     entries = {entry: number for number, entry in enumerate(program.entries)}  # entries keep their own names
     numbers: dict[object, int] = {}
@@ -59,7 +59,7 @@ def merge(program: Program) -> None:
     first: dict[int, Function] = {}
     chosen = {f: first.setdefault(group[f], f) for f in functions}
     if len(first) == len(functions):
-        return
+        return False
     for function in first.values():
         for statement in statements(function.body):
             if type(statement) is Invoke:
@@ -68,6 +68,7 @@ def merge(program: Program) -> None:
             if type(block.end) is TailInvoke:
                 block.end.function = chosen[block.end.function]
     program.functions = reachable(program)
+    return True
 
 
 class _Shape:

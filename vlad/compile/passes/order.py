@@ -45,7 +45,7 @@ FUSE = "fuse-derivatives"
 # After it, which finds derivatives by the calls of their procedures.
 FIRST: dict[str, Pass] = {"forwarding": forward}
 # Repeated until the size stays about the same, at most ROUNDS times.
-REPEATED: dict[str, Pass] = {
+REPEATED: dict[str, Callable[[Program], bool]] = {
     "dead-code": drop_dead,
     "merge-functions": merge,
     "inlining": inline,
@@ -106,23 +106,38 @@ def improved(program: Program, layout: Representation, writes_over: bool = True)
 
 
 def _repeat(program: Program) -> None:
+    """Run the repeated passes; not again those that would find nothing, as before, since nothing has changed since."""
+    changes = 0
+    found_nothing: dict[str, int] = {}  # by pass: after how many changes
     for _ in range(ROUNDS):
         before = size(program)
-        _run(REPEATED, program)
+        for name, change in REPEATED.items():
+            if found_nothing.get(name) == changes:
+                continue
+            (is_changed,) = _run({name: change}, program)
+            if is_changed:
+                changes += 1
+            else:
+                found_nothing[name] = changes
         if abs(size(program) - before) <= (before // NEGLIGIBLE if before > MANY else 0):
             break
 
 
 def _run(passes: Mapping[str, Pass], program: Program) -> list[object]:
-    """Run passes; returns what they return."""
+    """Run passes; returns what they return: False if that is known to have changed nothing."""
     returned: list[object] = []
+
+    def check_changed(program: Program, after: str) -> None:
+        if returned[-1] is not False:
+            check(program, after)
+
     for name, change in passes.items():
 
         def changed(program: Program, change: Pass = change) -> Program:
             returned.append(change(program))
             return program
 
-        run_pass(name, changed, program, check, program_text, in_place=True)
+        run_pass(name, changed, program, check_changed, program_text, in_place=True)
         yield_gil()
     return returned
 

@@ -44,12 +44,16 @@ Choice = Branch | Switch
 Places = tuple[Leaf, ...]
 
 
-def dissolve(program: Program) -> None:
+def dissolve(program: Program) -> bool:
+    """Returns whether there are such boxes."""
     twins: dict[Member, Member] = {}
+    found = False
     for function in program.functions:
         sums = [_Sum(boxes, choices) for boxes, choices in _sums(function)]
         if sums:
+            found = True
             _Dissolving(sums, twins).walk(function.body)
+    return found
 
 
 def _sums(function: Function) -> Iterator[tuple[dict[Slot, Box], dict[Slot, Choice]]]:

@@ -31,7 +31,9 @@ from vlad.compile.ir.rewriting import substitute
 Choice = Branch | Switch
 
 
-def thread_cases(program: Program) -> None:
+def thread_cases(program: Program) -> bool:
+    """Returns whether there are such tests."""
+    changed = False
     for function in program.functions:
         found = blocks(function.body)
         pairs = [block for block in found if _has_pair(block)]
@@ -42,7 +44,8 @@ def thread_cases(program: Program) -> None:
             for node in (*block.statements, block.end):
                 reads.update(leaves_read(node))
         for block in reversed(pairs):  # inner ones first: their statements may move out of them
-            _thread(block, reads)
+            changed |= _thread(block, reads)
+    return changed
 
 
 def _has_pair(block: Block) -> bool:
@@ -56,7 +59,8 @@ def _tested(choice: Statement) -> Leaf | None:
     return choice.test if type(choice) is Branch else choice.pointer if type(choice) is Switch else None
 
 
-def _thread(block: Block, reads: Counter[Leaf]) -> None:
+def _thread(block: Block, reads: Counter[Leaf]) -> bool:
+    before = len(block.statements)
     at = 0
     while at + 1 < len(block.statements):
         first, second = block.statements[at : at + 2]
@@ -67,6 +71,7 @@ def _thread(block: Block, reads: Counter[Leaf]) -> None:
                 del block.statements[at + 1]
                 continue  # the next one may depend on this one
         at += 1
+    return len(block.statements) < before
 
 
 def _chosen(first: Choice, second: Choice, reads: Counter[Leaf]) -> list[Block | None] | None:
