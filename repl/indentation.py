@@ -11,8 +11,8 @@ from .structure import Outline, Place, is_closing, is_opening, significant
 # Number of elements of a form before its body. Those are indented by four if they begin a line.
 BEFORE_BODY = {
     "begin": 0, "case": 1, "cons-stream": 1, "define": 1, "define-syntax": 1, "delay": 0, "do": 2, "guard": 1, "lambda": 1,
-    "let": 1, "let*": 1, "let-syntax": 1, "letrec": 1, "letrec*": 1, "letrec-syntax": 1, "reset": 0, "shift": 1, "syntax-rules": 1,
-    "unless": 1, "when": 1, "with-cleanup": 1,
+    "let": 1, "let*": 1, "let-syntax": 1, "letrec": 1, "letrec*": 1, "letrec-syntax": 1, "reset": 0, "shift": 1,
+    "syntax-rules": 1, "unless": 1, "when": 1, "with-cleanup": 1,
 }  # fmt: skip
 BODY, DISTINGUISHED = 2, 4
 FARTHEST = 60  # columns: deeper nests are not indented further
