@@ -151,6 +151,11 @@ def cells_left(session: vlad.Session, text: str) -> int:
             0,
         ),
         ("(lambda (x) (let ((r (ref 0))) (when (> x 0) (set-ref! r x)) (if (> x 1) (deref r) 5)))", 0),
+        (
+            "(lambda (x) (let ((r (ref 0))) (define (add! y) (for-each write (list y)) (set-ref! r (+ y (deref r))) (deref r)) "
+            "(add! (add! x))))",
+            0,
+        ),
         ("(lambda (x) (let ((r (ref 0))) r))", 1),
         ("(lambda (x) (let ((r (ref 0))) (list r)))", 1),
         ("(lambda (x) (let ((r (ref 0))) (set-ref! r r) 1))", 1),

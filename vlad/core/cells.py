@@ -36,7 +36,8 @@ from vlad.data.values import TRUE, UNSPECIFIED, Primitive
 
 READ, CHANGED, TESTED = "deref", "set-ref!", "ref?"
 Contents = dict[Variable, Atom]
-Out = list[Binding | Letrec]
+Group = Binding | Letrec
+Out = list[Group]
 
 
 def promote(lambda_: Lambda, table: Mapping[str, Primitive]) -> Lambda:
@@ -67,16 +68,24 @@ def _made(body: Body, row: Primitive) -> list[Variable]:
     return found
 
 
+def _members(group: Group) -> tuple[tuple[Variable, Lambda], ...]:
+    """The procedures that are bound here."""
+    if isinstance(group, Letrec):
+        return group.members
+    return ((group.variable, group.rhs),) if isinstance(group.rhs, Lambda) else ()
+
+
 class _Local:
     """A local procedure, or (`variable` is None) the whole lambda.
 
     scope      the cells that exist where it is made
     reads      those that it takes, and `changes` those that it changes, itself or by its calls
     returns    those whose contents it returns
-    calls      the procedures that it calls
+    calls      the local procedures that it calls, and `tails` those in tail position
+    leaves     does it call other procedures in tail position?
     """
 
-    __slots__ = ("calls", "changes", "lambda_", "reads", "returns", "scope")
+    __slots__ = ("calls", "changes", "lambda_", "leaves", "reads", "returns", "scope", "tails")
 
     def __init__(self, lambda_: Lambda, scope: frozenset[Variable]) -> None:
         self.lambda_ = lambda_
@@ -85,6 +94,8 @@ class _Local:
         self.changes: set[Variable] = set()
         self.returns: set[Variable] = set()
         self.calls: set[Variable] = set()
+        self.tails: set[Variable] = set()
+        self.leaves = False
 
 
 class _Uses:
@@ -96,7 +107,7 @@ class _Uses:
         self.rows = {table[name]: name for name in (READ, CHANGED, TESTED)}
         self.making = table["ref"]
         self.values: set[Variable] = set()  # used in another way
-        self.closed: set[Letrec] = set()  # groups with a member that is used as a value
+        self.closed: set[Group] = set()  # those with a member that is used as a value
         self.locals: dict[Variable, _Local] = {}
         self.whole = _Local(lambda_, frozenset())
         while self._survey(lambda_):
@@ -118,40 +129,42 @@ class _Uses:
     def _survey(self, lambda_: Lambda) -> bool:
         """Visit everything; whether a group has turned out to be used as values."""
         self.values, self.locals, self.whole = set(), {}, _Local(lambda_, frozenset())
-        groups: list[Letrec] = []
+        groups: list[Group] = []
         self._body(lambda_.body, self.whole, set(), groups)
         found = [
             group
             for group in groups
-            if group not in self.closed and any(v in self.values for v, _ in group.members)
+            if group not in self.closed and any(v in self.values for v, _ in _members(group))
         ]
         self.closed.update(found)
         return bool(found)
 
-    def _body(self, body: Body, within: _Local, scope: set[Variable], groups: list[Letrec]) -> None:
+    def _body(self, body: Body, within: _Local, scope: set[Variable], groups: list[Group]) -> None:
         scope = set(scope)
         for binding in body.bindings:
-            if isinstance(binding, Letrec):
-                self._group(binding, within, scope, groups)
+            if _members(binding):
+                self._group(binding, scope, groups)
                 continue
+            assert isinstance(binding, Binding)
             rhs = binding.rhs
             if isinstance(rhs, Apply) and rhs.primitive is self.making and binding.variable in self.cells:
                 scope.add(binding.variable)
             self._rhs(rhs, within, scope, groups)
         self._rhs(body.result, within, scope, groups)
 
-    def _group(self, group: Letrec, within: _Local, scope: set[Variable], groups: list[Letrec]) -> None:
+    def _group(self, group: Group, scope: set[Variable], groups: list[Group]) -> None:
         groups.append(group)
+        members = _members(group)
         if group in self.closed:
-            self.values.update(group.free)
-            self.values.update(variable for variable, _ in group.members)
+            self.values.update(captured for _, member in members for captured in member.free)
+            self.values.update(variable for variable, _ in members)
             return
-        for variable, member in group.members:
+        for variable, member in members:
             self.locals[variable] = _Local(member, frozenset(scope))
-        for variable, member in group.members:
+        for variable, member in members:
             self._body(member.body, self.locals[variable], scope, groups)
 
-    def _rhs(self, rhs: Rhs | Result, within: _Local, scope: set[Variable], groups: list[Letrec]) -> None:
+    def _rhs(self, rhs: Rhs | Result, within: _Local, scope: set[Variable], groups: list[Group]) -> None:
         used = operands(rhs)
         accessed = self.accessed(rhs)
         if accessed is not None:
@@ -191,10 +204,22 @@ class _Uses:
                     one.reads |= callee.reads | callee.returns
                     one.changes |= callee.changes
                 self.before(one.lambda_.body, set(one.returns), one)
-        refused = set(self.whole.returns)
+        refused: set[Variable] = set()
         for local in self.locals.values():
             refused |= set(self.takes(local)) - local.scope
+        for called in self.whole.tails:
+            if self._leaves(called):
+                refused |= self.locals[called].returns
         return refused
+
+    def _leaves(self, procedure: Variable) -> bool:
+        """Does a tail call lead out of the local procedures? Then one of the whole lambda has to stay one, too: it could come
+        back for ever. Otherwise what follows it waits for local loops only.
+        """
+        reached = [procedure]
+        for one in reached:  # grows during the loop
+            reached += self.locals[one].tails - set(reached)
+        return any(self.locals[one].leaves for one in reached)
 
     def before(self, body: Body, after: set[Variable], within: _Local | None) -> set[Variable]:
         """The cells whose contents are needed before a body, whose result is that of `within`, or of a branch."""
@@ -210,12 +235,16 @@ class _Uses:
             return self.before(rhs.consequent, after, within) | self.before(rhs.alternative, after, within)
         if isinstance(rhs, Call) and rhs.operator in self.locals:
             local = self.locals[rhs.operator]
-            if within is None:
+            if within is not None:
+                within.tails.add(rhs.operator)
+            if within is None or within is self.whole:
                 local.returns |= local.changes & after
             else:  # in tail position: both return the same
                 local.returns |= within.returns
                 within.returns |= local.returns
             return after | local.reads | local.changes | local.returns
+        if isinstance(rhs, Call) and within is not None:
+            within.leaves = True
         accessed = self.accessed(rhs)
         if accessed is None:
             return set(after)
@@ -235,23 +264,24 @@ class _Promoter:
         contents = dict(contents)
         out: Out = []
         for at, binding in enumerate(body.bindings):
-            if isinstance(binding, Letrec):
+            if _members(binding):
                 out.append(self.group(binding))
             else:
+                assert isinstance(binding, Binding)
                 self.binding(binding, contents, out, Body(body.bindings[at + 1 :], body.result), returns)
         return Body(*self.result(body.result, contents, returns, out))
 
-    def group(self, group: Letrec) -> Letrec:
+    def group(self, group: Group) -> Group:
         if group in self.uses.closed:
             return group
         members = []
-        for variable, member in group.members:
+        for variable, member in _members(group):
             local = self.uses.locals[variable]
             own: Contents = {cell: Variable(cell.name) for cell in self.uses.takes(local)}
             parameters = (*member.parameters, *[v for v in own.values() if type(v) is Variable])
             body = self.body(member.body, own, self.uses.returned(local))
             members.append((variable, rebuilt(member, body, parameters)))
-        return make_letrec(tuple(members))
+        return make_letrec(tuple(members)) if isinstance(group, Letrec) else Binding(*members[0])
 
     def binding(
         self, binding: Binding, contents: Contents, out: Out, rest: Body, returns: tuple[Variable, ...]
@@ -313,7 +343,7 @@ class _Promoter:
 
     def result(
         self, result: Result, contents: Contents, returns: tuple[Variable, ...], out: Out
-    ) -> tuple[tuple[Binding | Letrec, ...], Result]:
+    ) -> tuple[tuple[Group, ...], Result]:
         uses = self.uses
         if isinstance(result, If):
             arms = [self.body(arm, contents, returns) for arm in (result.consequent, result.alternative)]
