@@ -205,12 +205,14 @@ class _Rewriter:
     shared      the variables of earlier pure applications in scope
     droppable   variables whose right-hand sides neither have effects nor raise
     again       whether something was inlined, so that another walk may find more
+    place       of the call that is inlined, for operations that have none of their own
     """
 
     def __init__(self, lambda_: Lambda, keep: frozenset[Lambda], inline: bool) -> None:
         self.keep = keep
         self.inline = inline
         self.again = False
+        self.place: Span | None = None
         self.uses: dict[Variable, int] = {}
         self.fitting: dict[Variable, dict[int, int]] = {}
         self.protected: set[Variable] = set()
@@ -319,7 +321,9 @@ class _Rewriter:
     def binding(self, variable: Variable, rhs: Rhs, out: Out) -> None:
         match rhs:
             case Apply():
-                self.apply(variable, Apply(rhs.primitive, self.atoms(rhs.operands), rhs.span), out)
+                self.apply(
+                    variable, Apply(rhs.primitive, self.atoms(rhs.operands), rhs.span or self.place), out
+                )
             case Call():
                 self.call(variable, self.substituted_call(rhs), out)
             case If():
@@ -518,7 +522,10 @@ class _Rewriter:
             walk(known, self.count, self.enters)
         for parameter, operand in zip(known.parameters, call.operands, strict=True):
             self.copy(parameter, operand, out)
-        return self.bindings(known.body, out)
+        outer, self.place = self.place, call.span or self.place
+        result = self.bindings(known.body, out)
+        self.place = outer
+        return result
 
     def call(self, variable: Variable, call: Call, out: Out) -> None:
         result = self.inlined(call, out)

@@ -359,6 +359,11 @@ class Emitter:
             return self.own_closure(atom)
         return self.local(atom)
 
+    def is_constant(self, atom: Atom) -> bool:
+        while type(atom) is Variable and atom in self.aliases:
+            atom = self.aliases[atom]
+        return type(atom) is Constant
+
     def own_closure(self, member: Variable) -> str:
         """A member of the procedure's own group as a value: its code over the group's environment, which is at hand."""
         code = self.known[member]
@@ -454,7 +459,11 @@ class Emitter:
                 fields = [self.text(field) for field in rhs.fields]
                 self.keep(variable, self.tuple_of(code, fields), rhs)
             case Field():
-                self.keep(variable, f"{self.text(rhs.record)}[{rhs.index + 1}]", rhs)
+                is_constant = self.is_constant(rhs.record)
+                record = self.text(rhs.record)
+                if is_constant:  # Python would warn of the index of a number, which is never reached
+                    record = f"(*({record},),)[0]"
+                self.keep(variable, f"{record}[{rhs.index + 1}]", rhs)
             case _:
                 self.copy(variable, rhs)
 

@@ -210,5 +210,7 @@ class _Maker:
         test = self.is_one(record, out)
         words = Constant(String(name.symbol.name)), Constant(String(f"a record of type {self.type.name}"))
         own: Out = []
-        failed = as_atom(self.apply("no-record", *words, record), own, "failed")
-        return Body(tuple(out), If(test, then, Body(tuple(own), failed), name.span))
+        # without a place: the error is about the call, which is in the frame around this one
+        refusal = Apply(self.primitives["no-record"], (*words, record))
+        failed = as_atom(refusal, own, "failed")
+        return Body(tuple(out), If(test, then, Body(tuple(own), failed)))
