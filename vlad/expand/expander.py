@@ -42,7 +42,7 @@ from vlad.expand.macros import (
 )
 from vlad.expand.normalize import Defined, Group, Out, Pending, arrange, as_atom, as_result, for_effect
 from vlad.expand.patterns import Patterns, ProcedureSpan, names_in
-from vlad.expand.record_types import RecordType
+from vlad.expand.record_types import RecordType, local_name
 from vlad.expand.scope import Module, Scope, TopLevel, local_meaning
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral, datum
 
@@ -373,18 +373,20 @@ class Expander:
                 name, value = self.definition(form)
                 parts.append(self.pending(name, value, scope, group))
             elif isinstance(form, Form) and meaning in SEVERAL_DEFINITIONS:
-                parts += self.values_parts(form, SEVERAL_DEFINITIONS[meaning](form), scope, group)
+                several = SEVERAL_DEFINITIONS[meaning](form)
+                parts += self.values_parts(form, several, scope, group)
+                if several.type is not None:
+                    scope.bind(local_name(several.type.written), several.type)
             else:
                 parts.append(_Part(None, None, form))
         return parts
 
     def values_parts(self, form: Form, several: Several, scope: Scope, group: Group) -> list[_Part]:
         """The names of several definitions, and in front of them a hidden one for what they are parts of."""
-        names, pattern, value = several
         whole = Name(symbol("values"), form.span, (fresh_mark(scope),))
-        parts = [self.pending(whole, value, scope, group)]
-        for name in names:
-            binding = Form((Form((pattern, whole), None, form.span),), None, form.span)
+        parts = [self.pending(whole, several.value, scope, group)]
+        for name in several.names:
+            binding = Form((Form((several.pattern, whole), None, form.span),), None, form.span)
             parts.append(self.pending(name, made("let", form.span, binding, name), scope, group))
         return parts
 
@@ -494,14 +496,34 @@ def define(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     raise invalid(form, NO_VALUE)
 
 
-def define_values(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    SEVERAL_DEFINITIONS[define_values](form)
-    raise invalid(form, NO_VALUE)
+class Several:
+    """What defines several names: these, the pattern of their values, and the expression; and the type of records that it
+    defines, if it does.
+    """
+
+    __slots__ = ("names", "pattern", "type", "value")
+
+    def __init__(
+        self, names: list[Name], pattern: Syntax, value: Syntax, type_: RecordType | None = None
+    ) -> None:
+        self.names = names
+        self.pattern = pattern
+        self.value = value
+        self.type = type_
 
 
-def define_record_type(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    SEVERAL_DEFINITIONS[define_record_type](form)
-    raise invalid(form, NO_VALUE)
+SEVERAL_DEFINITIONS: dict[Any, Callable[[Form], Several]] = {}  # by the keyword's function
+
+
+def _several(definition: Callable[[Form], Several]) -> KeywordFunction:
+    """The function of a keyword that defines several names."""
+
+    def keyword(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+        definition(form)
+        raise invalid(form, NO_VALUE)
+
+    SEVERAL_DEFINITIONS[keyword] = definition
+    return keyword
 
 
 def _values_definition(form: Form) -> Several:
@@ -512,7 +534,7 @@ def _values_definition(form: Form) -> Several:
     names = names_in(pattern)
     if not names:
         raise invalid(form, shape)
-    return names, pattern, form.items[2]
+    return Several(names, pattern, form.items[2])
 
 
 def _record_definition(form: Form) -> Several:
@@ -523,15 +545,10 @@ def _record_definition(form: Form) -> Several:
 
     names = type_.names()
     value = Form((_Special("record-type", form.span, procedures),), None, form.span)
-    return names, made("list", form.span, *names), value
+    return Several(names, made("list", form.span, *names), value, type_)
 
 
-# What defines several names: these, the pattern of their values, and the expression.
-Several: TypeAlias = tuple[list[Name], Syntax, Syntax]
-SEVERAL_DEFINITIONS: dict[Any, Callable[[Form], Several]] = {
-    define_values: _values_definition,
-    define_record_type: _record_definition,
-}
+define_values, define_record_type = _several(_values_definition), _several(_record_definition)
 
 
 def define_syntax(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:

@@ -95,17 +95,19 @@ def _top_define(x: Expander, form: Form, items: list[Item]) -> None:
 def _top_define_values(x: Expander, form: Form, items: list[Item]) -> None:
     """A cell that has no name holds the values, and each name is defined as a part of them."""
     _, meaning = x.expanded(form, x.outside)
-    names, pattern, value = SEVERAL_DEFINITIONS[meaning](form)
+    several = SEVERAL_DEFINITIONS[meaning](form)
     out: Out = []
-    result = as_result(x.expression(value, x.outside, out), out)
+    result = as_result(x.expression(several.value, x.outside, out), out)
+    if several.type is not None:
+        x.module.record_types[several.type.written.symbol.name] = several.type
     values = Global(text_of(form.items[1]))
     items.append(Definition(values, Body(tuple(out), result), form.span))
-    for name in names:
+    for name in several.names:
         text = name.symbol.name
         refuse_keyword(text, name.span)
         own: Out = [Binding(whole := Variable("values"), GlobalReference(values, form.span))]
         inner = x.outside.inner()
-        Patterns(inner, x.module.primitives, pattern).bind(pattern, whole, own)
+        Patterns(inner, x.module.primitives, several.pattern).bind(several.pattern, whole, own)
         part = x.reference(name, x.meaning(name, inner))
         inner.leave()
         items.append(Definition(x.module.define(text), Body(tuple(own), as_result(part, own)), form.span))

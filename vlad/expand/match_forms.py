@@ -16,13 +16,14 @@ from vlad.expand.expander import Expander, made, tuple_pattern
 from vlad.expand.macros import fresh_mark, invalid
 from vlad.expand.normalize import Out, as_atom, as_result
 from vlad.expand.patterns import Patterns, invalid_parameter
-from vlad.expand.scope import Scope
+from vlad.expand.record_types import RecordType, local_name
+from vlad.expand.scope import Scope, TopLevel, local_meaning
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax
 
 SHAPE = "(match VALUE (PATTERN BODY ...) ... (else BODY ...))"
 PATTERNS = (
-    "a pattern is a variable, _, a constant, (cons P P), (cons* P ...), (list P ...), (? TEST P ...), (and P ...), (or P ...) or "
-    "(not P)"
+    "a pattern is a variable, _, a constant, (cons P P), (cons* P ...), (list P ...), (TYPE P ...) of a type of records, "
+    "(? TEST P ...), (and P ...), (or P ...) or (not P)"
 )
 Step = Binding | Letrec | Atom  # a binding, or an atom that must be true
 
@@ -196,7 +197,34 @@ class _Matcher(Patterns):
         elif head == "not" and len(parts) == 1:
             self.add_test(self.x.apply("not", (self.holds(parts[0], value, self.steps),), pattern.span))
         else:
+            self.of_record(pattern, value)
+
+    def of_record(self, pattern: Form, value: Atom) -> None:
+        """Match the fields of a record, in the order of the constructor's parameters."""
+        name, parts = pattern.items[0] if pattern.items else None, pattern.items[1:]
+        type_ = self.record_type(name) if isinstance(name, Name) else None
+        if type_ is None:
             raise invalid_parameter(pattern, PATTERNS)
+        if len(parts) != len(type_.parameters):
+            shape = " ".join(
+                [type_.written.symbol.name, *[type_.fields[index] for index in type_.parameters]]
+            )
+            raise invalid_parameter(pattern, f"a pattern for each field of the record: ({shape})")
+        if self.tests:
+            own: Out = []
+            test = type_.test(self.primitives, value, own)
+            self.steps += own
+            self.add_test(test)
+        for index, part in zip(type_.parameters, parts, strict=True):
+            field = Variable(type_.fields[index])
+            self.steps.append(Binding(field, type_.field(value, index)))
+            self.match(part, field)
+
+    def record_type(self, name: Name) -> RecordType | None:
+        found = local_meaning(local_name(name), self.scope)
+        if type(found) is TopLevel:
+            found = found.module.record_type(name.symbol.name)
+        return found if isinstance(found, RecordType) else None
 
     def in_front(self, parts: tuple[Syntax, ...], value: Atom, pattern: Form) -> Atom:
         """Match the first elements of a list, which are as many as the parts; the rest."""

@@ -41,13 +41,17 @@ SHAPE = "(define-record-type NAME (CONSTRUCTOR FIELD ...) PREDICATE (FIELD ACCES
 class RecordType:
     """A record type as it is written: its name, and the names of its procedures, with the index of the field."""
 
-    __slots__ = ("accessors", "constructor", "fields", "name", "parameters", "predicate", "span", "updaters")
+    __slots__ = (
+        "accessors", "constructor", "fields", "name", "owner", "parameters", "predicate", "span", "updaters", "written"
+    )  # fmt: skip
 
     def __init__(self, form: Form) -> None:
         if len(form.items) < 4 or form.tail is not None or not isinstance(form.items[1], Name):
             raise invalid(form, SHAPE)
         self.span = form.span
-        self.name = form.items[1].symbol.name.removeprefix("<").removesuffix(">")
+        self.written = form.items[1]
+        self.name = self.written.symbol.name.removeprefix("<").removesuffix(">")
+        self.owner: Lambda | None = None  # to which its records belong, once it is defined
         self.fields: list[str] = []
         self.accessors: list[tuple[Name, int]] = []
         self.updaters: list[tuple[Name, int]] = []
@@ -103,6 +107,27 @@ class RecordType:
         """The list of the procedures."""
         return _Maker(self, primitives).procedures(out)
 
+    @property
+    def width(self) -> int:
+        """The number of values that a record holds."""
+        assert self.owner is not None
+        return len(self.owner.free)
+
+    def test(self, primitives: Mapping[str, Primitive], value: Atom, out: Out) -> Apply:
+        """Whether a value is a record of this type."""
+        assert self.owner is not None
+        other = as_atom(Record(self.owner, (Constant(NIL),) * self.width, self.span), out, "other")
+        return Apply(primitives["same-code?"], (value, other), self.span)
+
+    def field(self, record: Atom, index: int) -> Field:
+        assert self.owner is not None
+        return Field(self.owner, index, self.width, record, self.span)
+
+
+def local_name(name: Name) -> Name:
+    """The name under which a scope has a type of records: a type and a value may have the same name."""
+    return Name(symbol(f"record type {name.symbol.name}"), name.span, name.marks)
+
 
 def _name_or_none(item: Syntax, shape: str) -> Name | None:
     if isinstance(item, Literal) and item.value is FALSE:
@@ -118,7 +143,7 @@ class _Maker:
     def __init__(self, type_: RecordType, primitives: Mapping[str, Primitive]) -> None:
         self.type = type_
         self.primitives = primitives
-        self.owner = self._owner()
+        self.owner = type_.owner = self._owner()
 
     def _owner(self) -> Lambda:
         """The lambda to which records belong. A record is no procedure: calling it is calling the symbol of the type's name."""
@@ -140,9 +165,7 @@ class _Maker:
         return Record(self.owner, tuple(fields) or (Constant(NIL),), self.type.span)
 
     def is_one(self, record: Variable, out: Out) -> Atom:
-        width = len(self.owner.free)
-        other = as_atom(self.record([Constant(NIL)] * width), out, "other")
-        return as_atom(self.apply("same-code?", record, other), out, "test")
+        return as_atom(self.type.test(self.primitives, record, out), out, "test")
 
     def procedures(self, out: Out) -> Rhs:
         type_ = self.type
@@ -186,7 +209,7 @@ class _Maker:
     def accessor(self, name: Name, index: int) -> Lambda:
         record = Variable("record")
         own: Out = []
-        field = as_atom(self.field(record, index), own, "field")
+        field = as_atom(self.type.field(record, index), own, "field")
         return self.lambda_(
             name, [record], self.of_one(name, record, Body(tuple(own), field)), [self.type.name]
         )
@@ -196,13 +219,10 @@ class _Maker:
         own: Out = []
         fields: list[Atom] = []
         for at in range(len(self.type.fields)):
-            fields.append(value if at == index else as_atom(self.field(record, at), own, "field"))
+            fields.append(value if at == index else as_atom(self.type.field(record, at), own, "field"))
         updated = as_atom(self.record(fields), own, "updated")
         body = self.of_one(name, record, Body(tuple(own), updated))
         return self.lambda_(name, [record, value], body, [self.type.name, self.type.fields[index]])
-
-    def field(self, record: Variable, index: int) -> Field:
-        return Field(self.owner, index, len(self.owner.free), record, self.type.span)
 
     def of_one(self, name: Name, record: Variable, then: Body) -> Body:
         """The body of a procedure of a record."""

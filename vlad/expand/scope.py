@@ -32,6 +32,7 @@ class Module:
         self.primitives: Mapping[str, Primitive] = primitives or (parent.primitives if parent else {})
         self.cells: dict[str, Global] = {}
         self.macros: dict[str, Any] = {}
+        self.record_types: dict[str, Any] = {}  # record_types.RecordType: their names are no values
         self.defined: dict[str, None] = {}
         self.exports: list[str] | None = None
         self.autoload: Callable[[str], bool] | None = None
@@ -39,7 +40,7 @@ class Module:
 
     def close(self) -> None:
         """Release all names."""
-        self.cells, self.macros, self.defined = {}, {}, {}
+        self.cells, self.macros, self.record_types, self.defined = {}, {}, {}, {}
         self.parent = self.autoload = self.on_redefine = None
 
     def cell(self, name: str) -> Global:
@@ -75,6 +76,15 @@ class Module:
                 return module.macros[name]
             if name in module.defined:
                 return None
+            module = module.parent
+        return None
+
+    def record_type(self, name: str) -> Any:
+        """The type of records of this name, or None."""
+        module: Module | None = self
+        while module is not None:
+            if name in module.record_types:
+                return module.record_types[name]
             module = module.parent
         return None
 

@@ -295,6 +295,9 @@ class TopLevel:
             self._import_library(os.path.basename(path), prefix, module)
             return
         imported = self._files.get(path) or self._evaluated(path, item)
+        for name, type_ in imported.record_types.items():
+            if imported.exports is None or name in imported.exports:
+                module.record_types[prefix + name] = type_
         for name in imported.handed_out():
             if name in imported.macros:
                 module.define_macro(prefix + name, imported.macros[name])
