@@ -17,7 +17,7 @@ tuple. Forward bindings keep their variables, as the user's lambdas inside are s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vlad.ad.rules import KNOWN_ZERO, LEVEL, Basis, Builder, Rules
 from vlad.core.names import free_in_body, make_lambda
@@ -48,25 +48,40 @@ COPIED_STEPS = 12
 INNERMOST = Constant(0.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Called:
-    """A step of the reverse part: `variable` is the result of a call whose backpropagator is `back`."""
+    """A step of the reverse part: `variable` is the result of a call whose backpropagator is `back`. A plain class, as a
+    dataclass costs time when programs start.
+    """
 
-    variable: Variable
-    operator: Atom
-    operands: tuple[Atom, ...]
-    back: Variable
-    span: Span | None
+    __slots__ = ("back", "operands", "operator", "span", "variable")
+
+    def __init__(
+        self,
+        variable: Variable,
+        operator: Atom,
+        operands: tuple[Atom, ...],
+        back: Variable,
+        span: Span | None,
+    ) -> None:
+        self.variable = variable
+        self.operator = operator
+        self.operands = operands
+        self.back = back
+        self.span = span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Branched:
     """`variable` is the result of an if; `back` maps its sensitivity to those of `live`, the arms' free variables."""
 
-    variable: Variable
-    live: tuple[Variable, ...]
-    back: Variable
-    span: Span | None
+    __slots__ = ("back", "live", "span", "variable")
+
+    def __init__(
+        self, variable: Variable, live: tuple[Variable, ...], back: Variable, span: Span | None
+    ) -> None:
+        self.variable = variable
+        self.live = live
+        self.back = back
+        self.span = span
 
 
 Step = Binding | Letrec | Called | Branched

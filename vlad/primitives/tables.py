@@ -98,7 +98,7 @@ ROWS: list[Primitive] = [
         forward="(table-part dt key)", reverse={"t": "(only-part key s)"},
     ),
     _row(
-        "table-ref-default", "t key default", "(table-ref t key default)", _ref_default, hidden=True,
+        "table-ref-default", "t key default", "The value of a key, or a default for a missing one.", _ref_default, hidden=True,
         forward="(if (table-contains? t key) (table-part dt key) ddefault)",
         reverse={
             "t": "(if (table-contains? t key) (only-part key s) zero)",
