@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from vlad.core.names import free_in_body, make_lambda, make_letrec, operands, sub_bodies
 from vlad.core.nodes import (
@@ -292,7 +292,13 @@ def read_expression(
 ) -> Body:
     """Read an expression over free variables, in A-normal form. `zero` as an operand is the known zero."""
     reader = _Reader(primitives, cells, marked or cells, dict(owners or {}))
-    return reader.body(_one_expression(text), dict(variables))
+    return reader.body(_row_expression(text), dict(variables))
+
+
+@lru_cache(maxsize=1024)
+def _row_expression(text: str) -> Syntax:
+    """A text of a row or of the system, of which there are few, and which each session reads."""
+    return _one_expression(text)
 
 
 def _one_expression(text: str) -> Syntax:

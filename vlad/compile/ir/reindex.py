@@ -255,7 +255,7 @@ class Builder:
                 _with_values(one, [numbers[value] for value in one.values])
                 for one in made if type(one) is not Read
             ]),
-            tuple([replace(output, base=places[output.base]) for output in outputs]),
+            tuple([one if one.base is None else replace(one, base=places[one.base]) for one in outputs]),
             tuple([Write(w.output, numbers[w.value], _moved(w.access, numbers), w.combine) for w in writes]),
         )  # fmt: skip
         return kernel, tuple([self.operands[place] for place in left])

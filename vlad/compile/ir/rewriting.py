@@ -59,11 +59,13 @@ def callees(function: Function) -> list[Function]:
 
 def calling(found: Iterable[Function], functions: list[Function]) -> set[Function]:
     """These functions, and those that call one of them, directly or not."""
+    all = set(found)
+    if not all:
+        return all
     callers: dict[Function, list[Function]] = {}
     for function in functions:
         for callee in callees(function):
             callers.setdefault(callee, []).append(function)
-    all = set(found)
     work = list(all)
     while work:
         for caller in callers.get(work.pop(), ()):
@@ -307,8 +309,10 @@ def same_operands(leaves: tuple[Leaf, ...]) -> tuple[object, ...]:
 
 
 def fixed_cells(program: Program) -> set[Cell]:
-    """The unions whose boxes callers make or read: their layout is fixed."""
+    """The unions with members whose boxes callers make or read: their layout is fixed."""
     found: set[Cell] = set()
+    if not program.members:
+        return found
     work = [c for e in program.entries for c in (*e.parameter_cells, *e.result_cells) if c is not None]
     work += [s.member.cell for f in program.functions for s in _statics(f)]
     while work:

@@ -44,7 +44,7 @@ def drop_dead(program: Program) -> bool:
     changed = liveness.functions != program.functions
     program.functions = liveness.functions
     live = liveness.live
-    fixed = fixed_cells(program)
+    fixed = liveness.fixed
     kept_parameters = {
         f: [i for i, slot in enumerate(f.parameters) if f in program.entries or slot in live]
         for f in program.functions
@@ -113,6 +113,7 @@ class _Liveness:
         self.boxes: dict[Member, list[Box]] = {}
         self.ends: dict[Function, list[Return | TailInvoke]] = {}
         self.total = total_functions(self.functions)
+        self.fixed = fixed_cells(program)
         self._work: list[Slot] = []
 
     def mark(self) -> None:
@@ -127,7 +128,7 @@ class _Liveness:
                 if type(end) is TailInvoke:
                     self.calls[end.function].append(end)
                     self.tail_callers[end.function].append(function)
-        for cell in fixed_cells(self.program):
+        for cell in self.fixed:
             for member in self.program.members.get(cell, ()):
                 for index in range(len(member.kinds)):
                     self._field(member, index)
