@@ -225,7 +225,7 @@ def test_how_to_cite_it() -> None:
     assert (fields["version"], fields["license"]) == (__version__, PROJECT["project"]["license"])
     papers = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
     titles = re.findall(r"^## .*\(\d{4}\)\n\n\*(.+?)\*", papers, re.MULTILINE)
-    assert len(titles) == 5
+    assert len(titles) == 6
     assert re.findall(r'^ +(?:- )?title: "(.+)"$', text, re.MULTILINE) == titles
 
 
