@@ -400,6 +400,8 @@ def _plus(a: Value, b: Value, memo: Memo) -> Value:
             total = b if a is ZERO else a
         elif type(a) is Tensor or type(b) is Tensor:
             total = _later(a, b)
+        elif type(a) is Reference and type(b) is Reference:
+            total = _sum_cell(a, b, memo)
         elif not is_structure(a) or not is_structure(b):
             if not _is_same_point(a, b):
                 raise nonconforming("plus", a, b)
@@ -421,6 +423,16 @@ def _plus(a: Value, b: Value, memo: Memo) -> Value:
     for key, p, q, x, parts in reversed(begun):
         total = rebuilt(head_of(x), [*parts, total], x)
         memo[key] = (p, q, total)  # keeps p and q alive, so that their ids stay unique
+    return total
+
+
+def _sum_cell(a: Reference, b: Reference, memo: Memo) -> Reference:
+    """A new cell with the sum of two contents; one for each two cells, which may hold themselves."""
+    known = memo.get((a, b))
+    if known is None:
+        known = memo[a, b] = Reference(ZERO)
+        known.content = _plus(a.content, b.content, memo)
+    total: Reference = known
     return total
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.ad.vector_space import (
     accumulate,
+    cells_of,
     complete,
     fitting_tangent,
     head_of,
@@ -342,6 +343,15 @@ def _make_with_derivative(machine: Evaluator, f: Value, forward: Value, reverse:
     return (machine.codes["with-derivative"], f, forward, reverse)
 
 
+def _plus(machine: Evaluator, a: Value, b: Value) -> Value:
+    if machine.shadows is not None and any(True for _ in cells_of(a, b)):
+        raise VladError(
+            "plus-do-not-conform", "Arguments to plus do not conform", name="plus", irritants=(a, b),
+            hint="in a derivative cells are not added, as theirs are in other cells: add their contents",
+        )  # fmt: skip
+    return plus(a, b)
+
+
 def _is_closed(f: Value) -> Value:
     """Whether f captures nothing that could have a derivative."""
     return FALSE if is_structure(f) else TRUE
@@ -510,10 +520,10 @@ ROWS: list[Primitive] = [
         "zero-tangent", "x", "The zero of x's tangent space, with known zeros for captured values.",
         value=zero_tangent, type="any -> any", forward="zero", reverse={}, hidden=True, abstract=zero_tangent_type,
     ),
-    Primitive(
+    machine_row(
         "plus", "a b",
         "The sum of conforming values, part by part.\n(plus '(1 (2 3)) '(10 (20 30)))  ⇒ (11 (22 33))",
-        value=plus, type="any any -> any",
+        _plus, type="any any -> any",
         forward="(accumulate da db)", reverse={"a": "s", "b": "s"}, abstract=lambda w, a, b: w.recursive(SUMS["plus"], a, b),
     ),
     Primitive(
