@@ -10,7 +10,7 @@ in place, but not slots.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from operator import attrgetter
@@ -324,20 +324,26 @@ def statements(block: Block) -> list[Statement]:
     """All statements of a block, including those of its inner blocks, in order."""
     found: list[Statement] = []  # almost every pass asks for them, of every function: no call for each branch
     append = found.append
-    work = [iter(block.statements)]
+    work: list[Block | Iterator[Statement]] = [block]
     while work:
-        for statement in work[-1]:
+        at = work.pop()
+        if type(at) is Block:
+            if _CHOICES.isdisjoint(map(type, at.statements)):
+                found += at.statements
+                continue
+            at = iter(at.statements)
+        for statement in at:
             append(statement)
             if type(statement) is Branch:
-                work.append(iter(statement.alternative.statements))
-                work.append(iter(statement.consequent.statements))
+                work += (at, statement.alternative, statement.consequent)
                 break
             if type(statement) is Switch:
-                work += [iter(inner.statements) for _, inner in reversed(statement.cases)]
+                work += (at, *[inner for _, inner in reversed(statement.cases)])
                 break
-        else:
-            work.pop()
     return found
+
+
+_CHOICES = frozenset([Branch, Switch])
 
 
 def inner_blocks(statement: Statement) -> list[Block]:
@@ -352,6 +358,8 @@ def blocks(block: Block) -> list[Block]:
     """The block and all inside it, outer ones first."""
     found = [block]
     for one in found:
+        if _CHOICES.isdisjoint(map(type, one.statements)):
+            continue
         for statement in one.statements:
             if type(statement) is Branch:
                 found += (statement.consequent, statement.alternative)
