@@ -80,12 +80,12 @@ _STEPS = {
     "-1+": "write `(- x 1)`",
 }  # procedures of other Lisps
 _SPECIAL_REALS = {"+inf.0": math.inf, "-inf.0": -math.inf, "+nan.0": math.nan, "-nan.0": math.nan}
-_LINE_END = re.compile(r"[ \t\r]*\n[ \t]*")  # after a backslash: the string continues on the next line
+_LINE_END = r"[ \t\r]*\n[ \t]*"  # after a backslash: the string continues on the next line
 NO_DATUM = 'put a datum behind it; a text stands in double quotes, "so"'
 LONGEST_QUOTED = 200  # characters of a text
 _DECIMAL = re.compile(r"[0-9+\-.eE]+")
 MOST_DIGITS = 16  # of a character's number
-_CODE = re.compile(rf"[0-9a-fA-F]{{1,{MOST_DIGITS}}}")
+_CODE = rf"[0-9a-fA-F]{{1,{MOST_DIGITS}}}"
 _RADICES = {"b": 2, "o": 8, "x": 16}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", '"': '"', "\\": "\\", "|": "|"}
 
@@ -304,13 +304,13 @@ class _Parser:
         if kind == "x":
             end = body.find(";", slash, slash + 3 + MOST_DIGITS)
             digits = body[slash + 2 : end] if end >= 0 else ""
-            code = int(digits, 16) if _CODE.fullmatch(digits) else -1
+            code = int(digits, 16) if re.fullmatch(_CODE, digits) else -1
             if not 0 <= code <= 0x10FFFF or 0xD800 <= code <= 0xDFFF:
                 raise self._error(
                     span, "Not a character: \\x", "write \\x and the hexadecimal code and `;`: \\x3bb;"
                 )
             return chr(code), end + 1
-        line_end = _LINE_END.match(body, slash + 1)
+        line_end = re.compile(_LINE_END).match(body, slash + 1)
         if line_end is not None:
             return "", line_end.end()
         raise self._error(
