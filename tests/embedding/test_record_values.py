@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
+
+import pytest
+
 import vlad
 
 TYPE = "(define-record-type point (make-point x y) point? (x point-x) (y point-y))"
@@ -31,3 +35,44 @@ def test_a_saved_record_and_its_procedures_are_of_one_type() -> None:
     other["saved"] = vlad.loads(vlad.dumps(session.eval("(cons f (make-point 3 4))")), other)
     assert other.eval("((car saved) (cdr saved))") == 6
     assert other.eval("(write-to-string ((gradient (car saved)) (cdr saved)))") == "#<point x: 2 y: 0>"
+
+
+def test_a_record_shows_its_fields() -> None:
+    session = vlad.Session()
+    session.eval("(define-record-type point (make-point x the-y) point? (x point-x) (the-y point-y))")
+    point = session["make-point"](3.0, [4.0])
+    assert isinstance(point, vlad.Record) and (point.x, point.the_y, list(point)) == (
+        3.0,
+        [4.0],
+        [3.0, [4.0]],
+    )
+    assert repr(point) == "point(x=3.0, the_y=[4.0])" and point == session["make-point"](3.0, [4.0])
+    assert point != session["make-point"](3.0, [5.0]) and not callable(point)
+    with pytest.raises(AttributeError, match="a record of type point has no field z: it has x, the_y"):
+        _ = point.z
+    with pytest.raises(TypeError, match="is a record of another session"):
+        vlad.Session().eval("list")(point)
+    slope = vlad.grad(session.eval("(lambda (p) (* (point-x p) (car (point-y p))))"))(point)
+    assert (slope.x, slope.the_y) == (4.0, [3.0])
+    copied = pickle.loads(pickle.dumps(point))
+    assert (copied.x, copied.the_y) == (3.0, [4.0])
+
+
+def test_a_table_is_a_mapping() -> None:
+    session = vlad.Session()
+    product = session.eval('(lambda (t) (* (table-ref t "a") (table-ref t "b")))')
+    given = vlad.Table({"a": 3.0, "b": 4.0})
+    assert product(given) == 12.0 and vlad.grad(product)(given) == {"a": 4.0, "b": 3.0}
+    made = session.eval("(table 'a 1 '(1 2) #t 3 (table))")
+    assert (
+        made == {"a": 1.0, (1.0, 2.0): True, 3.0: {}}
+        and list(made) == ["a", (1.0, 2.0), 3.0]
+        and len(made) == 3
+    )
+    assert (
+        session.eval("(lambda (t) (table-ref t 'a))")(made) == 1.0
+    )  # it goes back as it came: 'a is a symbol
+    assert repr(given) == "vlad.Table({'a': 3.0, 'b': 4.0})"
+    for saved in (pickle.loads(pickle.dumps(given)), vlad.loads(vlad.dumps(given), session)):
+        assert saved == given and product(saved) == 12.0
+    assert session.eval("(lambda (t) (table-ref t 'a))")(vlad.loads(vlad.dumps(made), session)) == 1.0
