@@ -34,12 +34,14 @@ from vlad.data import devices
 from vlad.data.tensors import SORT, Tensor, kind_name, on_host
 from vlad.data.values import Primitive
 from vlad.primitives import (
+    continuations,
     control,
     data,
     files,
     levels,
     numbers,
     numerals,
+    raising,
     references,
     strings,
     tables,
@@ -455,7 +457,9 @@ LEFT_OUT = {
         row.name for row in data.ROWS if row.name not in ("eq?", "eqv?", "equal?", "stop-gradient")],
     "what `tensor-set` of the library stands for": ["set-entry"],
     "cells, which look at no entry": ["update-ref!", *[row.name for row in references.ROWS]],
-    "tables, which look at the entries of keys only": [row.name for row in tables.ROWS],
+    "tables, which look at the entries of keys only": ["table", *[row.name for row in tables.ROWS]],
+    "continuations and errors, which look at no entry": ["raise",
+        *[row.name for room in (continuations, raising) for row in room.ROWS]],
     "files: tests/primitives/test_files.py": [row.name for row in files.ROWS],
     "procedures and structures": ["if-procedure", "environment", "tangent-environment", "with-environment", "same-code?",
         "with-derivative",
