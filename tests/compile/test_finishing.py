@@ -44,7 +44,10 @@ class Gate:
             return self._build(text, **options)
         self.made.append(options["optimize"])
         if threading.current_thread().name == "vlad-compiler":
-            assert self.event.wait(SECONDS)
+            end = time.monotonic() + SECONDS
+            # a forked child has another event, perhaps only after this thread has begun there
+            while not self.event.wait(0.05):
+                assert time.monotonic() < end
             if self.is_ended:
                 raise Unavailable("it was ended")
         return self._build(text, **options)
