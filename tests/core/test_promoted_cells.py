@@ -58,8 +58,8 @@ def programs(draw: st.DrawFn) -> str:
         return f"(deref {draw(st.sampled_from(cells))})"
 
     def change(depth: int, cells: list[str], procedures: list[str]) -> str:
-        def more(own: list[str] = []) -> str:  # noqa: B006
-            return change(depth - 1, cells + own, procedures)
+        def more(*own: str) -> str:
+            return change(depth - 1, [*cells, *own], procedures)
 
         kinds = ["set", "set", "update"] + (
             ["if", "both", "let", "loop", "back", "local", "kept"] if depth > 0 else []
@@ -74,7 +74,7 @@ def programs(draw: st.DrawFn) -> str:
             case "both":
                 return f"(begin {more()} {more()})"
             case "let":
-                return f"(let ((c{k} (ref {number(depth - 1, cells, procedures)}))) {more([f'c{k}'])} {more([f'c{k}'])})"
+                return f"(let ((c{k} (ref {number(depth - 1, cells, procedures)}))) {more(f'c{k}')} {more(f'c{k}')})"
             case "loop":
                 return f"(let loop ((i {draw(st.integers(0, 3))})) (if (= i 0) {more()} (begin {more()} (loop (- i 1)))))"
             case "back":

@@ -54,7 +54,7 @@ def refusal(session: Session, program: str) -> vlad.VladError | None:
     return None  # by the tuple rule it is a call that suits, such as (cons '(1 2))
 
 
-# A pair is an operand of them, so that one pair in place of two is told by its parts, in the hint.
+# Their operands are pairs: for one pair in place of two operands, the hint states the numbers.
 TAKE_PAIRS = ("t+", "t-", "t*", "t/")
 
 

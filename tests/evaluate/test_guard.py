@@ -45,8 +45,8 @@ def session() -> vlad.Session:
         ({"output": 10}, "(let loop () (display 1) (loop))", "too-much-output"),
     ],
 )
-def test_limits_pass(limits: dict[str, float], body: str, code: str) -> None:
-    session = vlad.Session(tier="evaluate", limits=vlad.Limits(**limits), write=lambda text: None)  # type: ignore[arg-type]
+def test_limits_pass(limits: dict[str, Any], body: str, code: str) -> None:
+    session = vlad.Session(tier="evaluate", limits=vlad.Limits(**limits), write=lambda text: None)
     texts = [f"(guard (e (#t 1)) {body})", f"(with-cleanup 1 {body})"]
     if code != "too-deep":  # in a `reset`, what follows a call is no frame but a value
         texts.append(f"(guard (e (#t 1)) (reset {body}))")

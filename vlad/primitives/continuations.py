@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.data.errors import VladError
 from vlad.data.values import CONTROL, FALSE, TRUE, Primitive, Role, SystemCode, Value, look
-from vlad.primitives.transforms import abstract_entry, abstract_test, abstract_wrap, is_tagged, record_fields
+from vlad.primitives.transforms import (
+    abstract_entry,
+    abstract_test,
+    abstract_wrap,
+    is_tagged,
+    machine_row,
+    record_fields,
+)
 
 if TYPE_CHECKING:
     from vlad.core.machines import Evaluator
@@ -113,7 +120,7 @@ def _wrap(code: str) -> Any:
 
 def _row(name: str, operands: str, doc: str, value: Any, **columns: Any) -> Primitive:
     columns = {"forward": "zero", "reverse": {}, **columns}
-    return Primitive(name, operands, doc, value=value, needs_machine=True, hidden=True, **columns)
+    return machine_row(name, operands, doc, value, hidden=True, **columns)
 
 
 ROWS: list[Primitive] = [

@@ -76,8 +76,6 @@ class Record:
             return NotImplemented
         return self._value[0] is other._value[0] and self._fields == other._fields
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"{self._name}({', '.join([f'{name}={part!r}' for name, part in self._fields.items()])})"
 

@@ -40,10 +40,10 @@ def forward(program: Program, kept: Collection[Function] = ()) -> None:
         if any(callee in forwards for callee in called[function]):
             _rewrite(function, forwards)
         end = function.body.end
-        if function.body.statements or function in stay or type(end) not in (Return, TailInvoke):
+        if function.body.statements or function in stay:
             continue
-        if type(end) is Return or number[end.function] != number[function]:  # type: ignore[union-attr]
-            forwards[function] = end  # type: ignore[assignment]
+        if type(end) is Return or (type(end) is TailInvoke and number[end.function] != number[function]):
+            forwards[function] = end
     left = set(reachable(program))
     program.functions = [f for f in program.functions if f in left]  # inlining depends on the order
 

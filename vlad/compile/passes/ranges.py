@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 
 from vlad.compile.ir.program import (
     Block,
@@ -138,13 +138,18 @@ def _remainder(a: Range, b: Range) -> Range | None:
     return Range(0.0, b.high - 1.0, True) if a.whole and b.is_exact and b.low >= 1.0 else None
 
 
+def _least(a: Range, b: Range) -> Range:
+    below = b.below if a.below is None else a.below
+    return Range(min(a.low, b.low), min(a.high, b.high), a.whole and b.whole, below)
+
+
 ARITHMETIC: dict[str, Callable[..., Range | None]] = {
     "+": _added,
     "-": lambda a, b: _added(a, _negated(b)),
     "*": _multiplied,
     "floor": _floor,
     "modulo": _remainder,
-    "min": lambda a, b: Range(min(a.low, b.low), min(a.high, b.high), a.whole and b.whole, a.below or b.below),
+    "min": _least,
     "max": lambda a, b: Range(max(a.low, b.low), max(a.high, b.high), a.whole and b.whole),
 }  # fmt: skip
 
@@ -237,7 +242,7 @@ class _Walk:
         self.same: dict[Slot, Leaf] = {}  # what replaces a slot
         self.tests: dict[Slot, Compute] = {}
         self.implied: dict[tuple[Slot, bool], list[Implied]] = {}
-        self._trail: list[tuple[dict[Slot, Range] | dict[Slot, bool], Slot, Range | bool | None]] = []
+        self._trail: list[tuple[dict[Slot, Any], Slot, Any]] = []
         for slot, range_ in zip(function.parameters, ranges.parameters[function], strict=True):
             if range_ is not None:
                 self.known[slot] = range_
@@ -261,9 +266,9 @@ class _Walk:
         """That of a boolean."""
         return leaf if type(leaf) is bool else self.truth.get(leaf) if type(leaf) is Slot else None
 
-    def _set(self, where: dict[Slot, Range] | dict[Slot, bool], slot: Slot, what: Range | bool) -> None:
+    def _set(self, where: dict[Slot, Any], slot: Slot, what: Any) -> None:
         self._trail.append((where, slot, where.get(slot)))
-        where[slot] = what  # type: ignore[assignment]
+        where[slot] = what
 
     def _undo(self, mark: int) -> None:
         while len(self._trail) > mark:
@@ -271,7 +276,7 @@ class _Walk:
             if before is None:
                 del where[slot]
             else:
-                where[slot] = before  # type: ignore[assignment]
+                where[slot] = before
 
     # What follows.
 
