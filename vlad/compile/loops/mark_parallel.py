@@ -34,7 +34,7 @@ FEWEST_SIMD = 8  # turns of an innermost loop that is worth vectorizing
 # highest level of optimization: with -O2, gcc 12 does not vectorize without `omp simd`.
 UNROLLS, FEWEST_UNROLLED, FEWEST_STEPS_UNROLLED = 4, 256, 8
 # Short nests are unrolled, so that arrays stay in registers, unless gcc would take long: the limit is on the steps in all turns.
-MOST_STEPS_UNROLLED, STEPS_OF_A_CALL = 256, 16
+MOST_STEPS_UNROLLED, STEPS_OF_A_CALL = 400, 16
 REDUCTIONS = {"+": "+", "add": "+", "*": "*", "greater": "max", "less": "min", "or": "|"}
 
 
