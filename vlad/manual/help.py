@@ -89,8 +89,8 @@ ROOMS: dict[ModuleType, str] = {
     raising: "Errors that are caught",
     tables: "Tables",
 }
-_FILES = """prelude lists tables texts streams control calculus optimize optimizers linear-algebra tensors matrix-functions
-nn data differential-equations"""
+_FILES = """prelude lists tables texts streams control calculus optimize optimizers linear-algebra tensors matrix-functions nn
+data differential-equations differentiable-curry"""
 LIBRARY = _FILES.split()
 ALIASES = {"J": "*j"}
 _DEFINITION = re.compile(r"\(define \(*([^\s()]+)")
