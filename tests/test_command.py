@@ -192,6 +192,20 @@ class TestLooking:
         assert len(texts) == 4
         assert printed("show", str(program)) == printed("show", str(program), "--stage=core")
 
+    def test_raw_transforms(self, tmp_path: Path) -> None:
+        """A product that is computed twice, and no shapes."""
+        path = tmp_path / "it.vlad"
+        path.write_text("(define (f x y) (* x y y))")
+        for stage in ("reverse", "forward"):
+            assert "shape" not in printed("show", str(path), "--stage", stage, "--raw")
+        assert "shape" in printed("show", str(path), "--stage", "reverse")
+        path.write_text("(define (f x) (let ((y (sin x))) (* y y)))")
+        twice = "(* result.sensitivity y)"
+        for options, times in (([], 1), (["--raw"], 2)):
+            assert printed("show", str(path), "--stage", "reverse", *options).count(twice) == times
+        wrong = vlad("show", str(path), "--raw")
+        assert (wrong.returncode, wrong.stdout) == (2, "") and "--raw is for the stages" in wrong.stderr
+
     def test_a_file_beside_the_program_is_found(self, tmp_path: Path) -> None:
         """By every command that executes definitions."""
         (tmp_path / "part").mkdir()

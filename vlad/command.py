@@ -26,7 +26,7 @@ from vlad.evaluate.limits import AsyncException, Limits
 from vlad.messages.spelling import nearest
 from vlad.session.files import not_read
 from vlad.session.session import Session
-from vlad.session.showing import OF_OPERANDS, OF_PASSES
+from vlad.session.showing import OF_OPERANDS, OF_PASSES, TRANSFORMED
 
 if TYPE_CHECKING:
     from vlad.debugging.commands import Commands
@@ -39,9 +39,9 @@ vlad: a language in which differentiation is an operator like any other
   vlad [OPTION ...] -e EXPR [ARG ...]   evaluate EXPR and print its value; -e may be repeated
   vlad [OPTION ...] < FILE              run the program on standard input
   vlad expand FILE                      print each top-level form as core, the intermediate language
-  vlad show FILE [--stage STAGE] [--after PASS] [--name PROCEDURE] [--with ARGUMENTS]
+  vlad show FILE [--stage STAGE] [--after PASS] [--raw] [--name PROCEDURE] [--with ARGUMENTS]
                                         print procedures: as core, as derivatives (reverse,
-                                        forward), as types, as first-order code or loops over
+                                        forward; --raw: before simplification), as types, as first-order code or loops over
                                         tensors (after a pass of the compiler), or as c; from
                                         types on for reals, or for ARGUMENTS like (ones '(3 2))
   vlad doc [NAME]                       explain a name of the language, or the code of an
@@ -97,11 +97,12 @@ FLAGS = {
     "--native": "native",
     "--find-nan": "find_nan",
     "--no-init": "no_init",
+    "--raw": "raw",
 }
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 OPTIONS_OF = {
     "debug": ("--break",),
-    "show": ("--stage", "--after", "--name", "--with"),
+    "show": ("--stage", "--after", "--raw", "--name", "--with"),
     "check": ("--name", "--with"),
     "build": ("-o", "--lib", "--export", "--export-value", "--native"),
 }  # options of this command only
@@ -136,7 +137,7 @@ class CommandLine:
         self.expressions: list[str] = []
         self.path: list[str] = []
         self.interactive = self.metered = self.fast_math = self.library = self.native = self.find_nan = False
-        self.no_init = False
+        self.no_init = self.raw = False
         self.traced: list[str] = []
         self.breakpoints: list[str] = []
         self.output: str | None = None
@@ -428,8 +429,12 @@ def _show(session: Session, line: CommandLine) -> int:
         raise UsageError(f"--after is for --stage {' or '.join(OF_PASSES)}")
     if line.examples and stage not in OF_OPERANDS:
         raise UsageError(f"--with is for the stages {', '.join(OF_OPERANDS)}")
+    if line.raw and stage not in TRANSFORMED:
+        raise UsageError(f"--raw is for the stages {', '.join(TRANSFORMED)}")
     arguments = "\n".join(line.examples)
-    shown = _print_all(session.show(line.words[0], stage, line.name, line.after, arguments=arguments))
+    shown = _print_all(
+        session.show(line.words[0], stage, line.name, line.after, arguments=arguments, raw=line.raw)
+    )
     if line.name is not None and not shown:
         from vlad.session.examples import no_procedure  # only for this error
 

@@ -55,14 +55,6 @@ class Basis:
         self.control_entry = table["control-entry"]
 
 
-def may_spread(row: Primitive, actual: Mapping[str, Atom]) -> bool:
-    """Whether an operand's shape may differ from the result's: with two numbers, but not with a constant or the same operand
-    twice.
-    """
-    variables = {actual[name] for name in row.operands if type(actual[name]) is not Constant}
-    return len(variables) > 1 and (*row.type.parameters, row.type.result).count("number") > 2
-
-
 class Builder:
     """A body under construction: bindings in order."""
 
@@ -130,10 +122,13 @@ class Rule:
 
 
 class Rules:
-    """The derivative rules of all rows, parsed on first use."""
+    """The derivative rules of all rows, parsed on first use. `of_reals`: only for procedures of reals, for which transforms
+    emit no shapes.
+    """
 
-    def __init__(self, basis: Basis) -> None:
+    def __init__(self, basis: Basis, of_reals: bool = False) -> None:
         self.basis = basis
+        self.of_reals = of_reals
         self._rules: dict[tuple[str, tuple[str, ...], str], Rule] = {}  # by text: rows may share one
 
     def rule(self, row: Primitive, text: str) -> Rule:
@@ -148,9 +143,17 @@ class Rules:
             rule = self._rules[key] = Rule(text, names, known)
         return rule
 
+    def may_spread(self, row: Primitive, actual: Mapping[str, Atom]) -> bool:
+        """Whether an operand's shape may differ from the result's: with two numbers, but not with a constant or the same operand
+        twice.
+        """
+        variables = {actual[name] for name in row.operands if type(actual[name]) is not Constant}
+        numbers = (*row.type.parameters, row.type.result).count("number")
+        return len(variables) > 1 and numbers > 2 and not self.of_reals
+
     def needs_shapes(self, row: Primitive, actual: Mapping[str, Atom]) -> bool:
         """Whether the reverse rules read the shapes of the operands, as ~x."""
-        if may_spread(row, actual):
+        if self.may_spread(row, actual):
             return True
         rules = [self.rule(row, text) for text in (row.reverse or {}).values()]
         return any(rule.reads("~" + name) for rule in rules for name in row.operands)
@@ -162,7 +165,7 @@ class Rules:
         if row.partials is not None:
             steps = steps_of(row.partials.get(operand, "zero"))[::-1]
             part = self._scaled(builder, row, steps, actual, actual["s"], span)
-            if part is None or not may_spread(row, actual):
+            if part is None or not self.may_spread(row, actual):
                 return part
             return builder.apply("part", self.basis.sum_like, part, actual["~" + operand], span=span)
         text = (row.reverse or {}).get(operand, "zero")
@@ -187,7 +190,7 @@ class Rules:
         for operand, steps in terms.items():
             rest = steps[: len(steps) - len(common)] or ("1",)
             term = self._scaled(builder, row, rest, actual, actual["d" + operand], span)
-            if rest in UNITS and may_spread(row, actual) and term is not None:
+            if rest in UNITS and self.may_spread(row, actual) and term is not None:
                 term = builder.apply("spread", self.basis.broadcast_like, term, actual["r"], span=span)
             total = self.sum(builder, total, term, "sum", span)
         return total and self._scaled(builder, row, common or ("1",), actual, total, span)

@@ -296,14 +296,14 @@ class Machine:
         if code.tail is None:
             with self.making:
                 if code.tail is None:
-                    code.tail = self._derive(code, tail_entry, 1, "reverse")
+                    code.tail = self._derive(code, 1, "reverse")
         return code.tail
 
     def forward_code(self, code: Code) -> Code:
         if code.forward is None:
             with self.making:
                 if code.forward is None:
-                    code.forward = self._derive(code, forward_entry, 2, "forward")
+                    code.forward = self._derive(code, 2, "forward")
         return code.forward
 
     def derived_code(self, code: Code, kind: str) -> Code:
@@ -313,20 +313,30 @@ class Machine:
         if code.control is None:
             with self.making:
                 if code.control is None:
-                    is_direct = code.primitive is not None or self.codes.get(code.name) is code
-                    code.control = self._derive(code, _direct if is_direct else _control, 1, CONTROL)
+                    code.control = self._derive(code, 1, CONTROL)
         return code.control
 
-    def _derive(self, code: Code, transform: Callable[..., Lambda], more: int, word: str) -> Code:
+    def untidied(self, code: Code, word: str, rules: Rules) -> Lambda:
+        """The output of a transform, "reverse", "forward" or "control", as it is before it is tidied."""
+        source, owner = self._source(code, word), self.core_of(code.base)
+        if word == CONTROL:
+            is_direct = code.primitive is not None or self.codes.get(code.name) is code
+            if is_direct:
+                return direct_entry(source, code.environment)
+            return control_entry(source, code.environment, rules.basis)
+        transform = tail_entry if word == "reverse" else forward_entry
+        return transform(source, code.environment, code.group, owner, rules.basis, rules, self.level_of(code))
+
+    def _source(self, code: Code, word: str) -> Lambda:
+        """What a transform of a code gets."""
+        source = self.core_of(code)
+        return self._written.get(code, source) if word == CONTROL else source
+
+    def _derive(self, code: Code, more: int, word: str) -> Code:
         def make_lambda() -> Lambda:
-            source = self.core_of(code)
-            if word == CONTROL:
-                source = self._written.get(code, source)
-            owner = self.core_of(code.base)
-            transformed = transform(
-                source, code.environment, code.group, owner, *self.ad(), self.level_of(code)
-            )
-            kept = frozenset(lambdas_within(source.body)) | {owner}
+            source = self._source(code, word)
+            transformed = self.untidied(code, word, self.ad()[1])
+            kept = frozenset(lambdas_within(source.body)) | {self.core_of(code.base)}
             members = _members(code)
             return run_pass(
                 "tidy",
@@ -584,14 +594,6 @@ class Machine:
 
 def _members(code: Code) -> list[Variable]:
     return [variable for variable, _ in code.group]
-
-
-def _control(lambda_: Lambda, environment: tuple[Variable, ...], *others: Any) -> Lambda:
-    return control_entry(lambda_, environment, others[2])
-
-
-def _direct(lambda_: Lambda, environment: tuple[Variable, ...], *others: Any) -> Lambda:
-    return direct_entry(lambda_, environment)
 
 
 def _reraise_late(watch: Watch, late: BaseException) -> None:

@@ -417,15 +417,17 @@ class Session(Namespace):
         after: str | None = None,
         *,
         arguments: str = "",
+        raw: bool = False,
     ) -> Iterator[str]:
         """The code of a file's procedures at a stage: core, reverse, forward, control; types, first-order and c, compiled for
         real operands; loops, for operands with tensors as the file's expressions have them, or reals. `after`: first-order code
         or loops as the compiler's pass of that name leaves them. `arguments`: a text of expressions whose values replace the
-        operands of procedures that take so many. Raises WrongOption if there is no such pass.
+        operands of procedures that take so many. `raw`: transforms before they are simplified, for procedures of reals. Raises
+        WrongOption if there is no such pass, or `raw` is given for another stage.
         """
         file = find(path, [""])
         with self._lock, self._top_level.within(file):
-            yield from showing.procedures_at(self._top_level, load(file), stage, name, after, arguments)
+            yield from showing.procedures_at(self._top_level, load(file), stage, name, after, arguments, raw)
 
     def stage(self, value: Value, stage: str, name: str = "", operands: tuple[Value, ...] = ()) -> str:
         """The code of a procedure at a stage, as a definition if `name` is given; types, first-order and c for operands

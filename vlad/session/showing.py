@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vlad.ad.rules import Rules
 from vlad.core.nodes import Body, Lambda
 from vlad.core.text import print_core
 from vlad.data.errors import WrongOption
@@ -21,6 +22,7 @@ STAGES = ("core", "reverse", "forward", "control", "types", "first-order", "loop
 LOOPS = "loops"
 OF_PASSES = ("first-order", LOOPS)
 OF_OPERANDS = ("types", *OF_PASSES, "c")
+TRANSFORMED = ("reverse", "forward", "control")
 
 
 def core_of_forms(top_level: TopLevel, source: Source) -> Iterator[str]:
@@ -42,10 +44,11 @@ def procedures_at(
     wanted: str | None,
     after: str | None,
     arguments: str = "",
+    raw: bool = False,
 ) -> Iterator[str]:
     """The code of each procedure that a text defines, or of the wanted one. Expressions are not evaluated. Stages that depend on
     operands are for those of the text `arguments`, for the procedures that take so many; without it for reals, and loops for
-    operands like those with which the expressions call a procedure, where these have tensors."""
+    operands like those with which the expressions call a procedure, where these have tensors. `raw`: as for `core_at`."""
     found: list[tuple[str, Value]] = []
     expressions: list[Expression] = []
     for item in top_level.items(source, top_level.module):
@@ -59,7 +62,7 @@ def procedures_at(
             if stage == LOOPS or arguments:
                 found.append((item.cell.name, item.cell.value))
             else:
-                yield procedure_at(top_level, item.cell.value, stage, item.cell.name, (), after)
+                yield procedure_at(top_level, item.cell.value, stage, item.cell.name, (), after, raw)
     codes = [look(value)[0] for _, value in found]
     if arguments and codes:
         from vlad.session.examples import example_uses  # only with example arguments
@@ -94,9 +97,10 @@ def procedure_at(
     name: str,
     operands: tuple[Value, ...],
     after: str | None = None,
+    raw: bool = False,
 ) -> str:
     """The code of a procedure, as the definition of a name if there is one; types, first-order code, loops and c for operands
-    like these, or reals. `after`: a pass over first-order code or loops."""
+    like these, or reals. `after`: a pass over first-order code or loops. `raw`: as for `core_at`."""
     if stage not in STAGES:
         raise WrongOption("invalid-argument", f"No stage of that name: {stage}", hint=", ".join(STAGES))
     if after is not None and stage not in OF_PASSES:
@@ -105,15 +109,25 @@ def procedure_at(
             f"`after` is for the stages {' and '.join(OF_PASSES)}",
             hint=f"the stage is {stage}",
         )
+    if raw and stage not in TRANSFORMED:
+        raise WrongOption(
+            "invalid-argument",
+            f"`raw` is for the stages {', '.join(TRANSFORMED)}",
+            hint=f"the stage is {stage}",
+        )
     if stage in OF_OPERANDS:
         return top_level.tiers.shown(look(value), stage, operands, after)
-    core = _text(top_level, core_at(top_level.machine, value, stage))
+    core = _text(top_level, core_at(top_level.machine, value, stage, raw))
     return f"(define {name} {core})" if name else core
 
 
-def core_at(machine: Machine, value: Value, stage: str) -> Lambda:
-    """The lambda of a procedure: as it is (core), as its derivative (reverse, forward), as it runs in a `reset` (control)."""
+def core_at(machine: Machine, value: Value, stage: str, raw: bool = False) -> Lambda:
+    """The lambda of a procedure: as it is (core), as its derivative (reverse, forward), as it runs in a `reset` (control).
+    `raw`: as the transform emits it for a procedure of reals, before it is simplified.
+    """
     code = look(value)[0]
+    if raw:
+        return machine.untidied(code, stage, Rules(machine.ad()[0], of_reals=True))
     if stage == "reverse":
         code = machine.tail_code(code)
     elif stage == "forward":
