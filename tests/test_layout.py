@@ -78,7 +78,7 @@ ROOMS = (
         "background compiling_process costs variants preemption effects notices finishing notifier entry_table variant_compiler "
         "variant_runner stages policy",
     ),
-    ("vlad.compile.programs", "whole uses check observe build export"),
+    ("vlad.compile.programs", "whole uses guards check observe build export"),
     (
         "vlad.translate",
         "trees syntax source refusals reads names nonlocals exchanges signatures desugar numpy_table arrays known iterations "

@@ -132,6 +132,10 @@ class AbstractMachine(Protocol):
         """All types of this analysis."""
 
     @property
+    def counting(self) -> bool:
+        """Does each entry of a procedure count as a step?"""
+
+    @property
     def is_standalone(self) -> bool:
         """Does an error write its own message, because there is no evaluator that could repeat the call?"""
 

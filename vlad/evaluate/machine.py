@@ -134,6 +134,7 @@ class Machine:
         self.shadows: tuple[Any, Any] | None = None
         self.rules: tuple[float, Any, Any] | None = None
         self.changed = math.inf
+        self.caught = 0  # errors that guards have caught
         self.watch = Watch(self.limits, self.steps)
         self._made: WeakSet[Code] = WeakSet()  # all codes, as counting may begin later
         self._written: WeakKeyDictionary[Code, Lambda] = (
@@ -394,6 +395,7 @@ class Machine:
                 self, error, (f, NIL)
             )  # which drops the traceback, and so its frames and all values
             found.has_changed_cells = self.changed < first
+            self.caught += 1
             return None, found
         finally:
             self.changed = min(changed, self.changed)

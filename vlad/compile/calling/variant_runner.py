@@ -12,6 +12,7 @@ from vlad.compile.calling.effects import Effects
 from vlad.compile.calling.variant_compiler import VariantCompiler
 from vlad.compile.calling.variants import Entry
 from vlad.compile.ir.refusals import (
+    CAUGHT,
     WAYS_OUT,
     Differing,
     Failed,
@@ -81,9 +82,12 @@ class VariantRunner(VariantCompiler):
                 fresh = self.compile(entry, operands)
                 if fresh is not None:
                     return self._run(fresh, operands, f, argument, entry, surely)
+            caught = self.machine.caught
             result = self.machine.apply(f, argument)
             if isinstance(failed, NotYet):
                 return result
+            if self.machine.caught != caught:
+                failed = Unsupported(CAUGHT, is_frequent=True)
             if isinstance(failed, Narrow):  # the compiled code is correct
                 self._notice_call(entry, failed.what, ADDRESSES, surely)
                 return result

@@ -14,6 +14,7 @@ from vlad.compile.analysis.strategy import Settled, Strategy, fit
 from vlad.compile.emit import c_unit
 from vlad.compile.ir.program import Fail, Failure, Function, Invoke, Program, TailInvoke, blocks
 from vlad.compile.passes.order import improved
+from vlad.compile.programs.guards import refuse_caught_failures
 from vlad.compile.programs.whole import Steps, Whole, check_order, settled
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_library
@@ -37,6 +38,7 @@ def standalone(whole: Whole, *others: Instance) -> Program:
     """Optimised first-order code: the steps, then the other entries. Raises Unbounded or VladError."""
     program = whole.program(*others)
     check_order(program)
+    refuse_caught_failures(program)
     _name_places(program)
     return improved(program, whole.layout)
 

@@ -37,6 +37,7 @@ from vlad.compile.ir.program import (
 from vlad.compile.ir.refusals import NOT_COMPILED, Unbounded, UnknownGlobal
 from vlad.compile.ir.rewriting import leaf_kind
 from vlad.compile.passes.order import has_thin, improved
+from vlad.compile.programs.guards import caught_failure, is_guard
 from vlad.compile.programs.whole import Defined, Step, Steps, Whole, check_order
 from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
@@ -131,6 +132,10 @@ def _checked(
     origins = {function.origin: function for function in program.functions}
     for step, instance in instances.items():
         if instance.result is None:
+            refusal = caught_failure(origins[instance])
+            if refusal is not None:
+                refusal.part = step
+                raise refusal
             endless, failures = endings(origins[instance])
             result = f"{NEVER}{why_never(endless, failures)}"
             if not endless:
@@ -349,7 +354,7 @@ def mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:
     """Errors that occur whenever they are reached, for any members of the unions on the path. Some conditions are followed, and
     errors behind them are marked: comparisons of reals, and tests whether a list of unknown length has more elements. Only the
     first iteration of a loop is followed: in later ones, something that the condition does not test may have ended, such as a
-    second list.
+    second list. What a guard catches is no mistake.
     """
     callers: _Callers = {}
     ways: dict[Function, _Way] = {}
@@ -361,7 +366,7 @@ def mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:
             for node, is_behind in _reached(function, conditional):
                 if isinstance(node, Invoke | TailInvoke):
                     callee, before = node.function, way.entered if is_behind else way.before
-                    if callee not in ways and _loop(callee) not in before:
+                    if callee not in ways and _loop(callee) not in before and not is_guard(callee):
                         callers[callee] = function, node.span
                         entered = way.entered if conditional else frozenset[object]()
                         ways[callee] = _Way(entered | {_loop(callee)}, before)

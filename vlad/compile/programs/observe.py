@@ -22,6 +22,7 @@ from vlad.compile.calling.pipeline import MOST_UNROLLED_STATEMENTS, TOO_LONG, be
 from vlad.compile.ir.refusals import GROWING, TO_BOUND, NotWorthwhile, Unbounded, Unsettled
 from vlad.compile.passes.order import has_thin, improved, size
 from vlad.compile.programs.check import certain, endings, mistakes, why_never
+from vlad.compile.programs.guards import caught_failure
 from vlad.control.frame_stack import with_room
 from vlad.core.extents import Resized
 from vlad.core.nodes import Binding, Call, WrittenName
@@ -126,6 +127,9 @@ def observe(
         found.result = root.result
         found.errors = [error for _, error in mistakes(program)]
         if root.result is None:
+            refusal = caught_failure(program.entries[0])
+            if refusal is not None:
+                raise refusal
             endless, failures = endings(program.entries[0])
             # an exception of Python has its message in no effect
             failures = [

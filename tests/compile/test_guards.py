@@ -1,0 +1,120 @@
+"""Guards in compiled code: what is raised is caught there; an error of the system by tier 0, which runs the call again."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import command
+
+import vlad
+
+PROGRAM = """
+(define (safe x) (if (< x 0) (raise (list 'negative x)) (sqrt x)))
+(define (root x) (guard (e ((pair? e) (* (cadr e) (cadr e)))) (safe x)))
+(define (total n)
+  (let loop ((i 0) (sum 0))
+    (if (= i n) sum (loop (+ i 1) (+ sum (guard (e ((pair? e) (cadr e))) (safe (if (even? i) i (- i)))))))))
+(define (passed x) (guard (e ((pair? e) 'outer)) (guard (e ((number? e) 'inner)) (safe x) 'none)))
+(define (through f x) (guard (e (#t (list 'caught e))) (map (lambda (y) (if (> y x) (raise y) (f y))) '(1 2 3))))
+(define (controlled x) (reset (+ 1 (guard (e (#t (* 10 e))) (shift k (+ (k x) (k 1))) (raise x)))))
+(define (cleaned x) (guard (e (#t (* 3 x))) (with-cleanup (display "clean ") (raise x))))
+(define (deep n) (guard (e (#t e)) (let walk ((n n)) (if (= n 0) (raise 7) (+ 1 (walk (- n 1)))))))
+"""
+
+CALLS = (
+    "(root 4)",
+    "(root -3)",
+    "(total 10)",
+    "(list (passed 4) (passed -4))",
+    "(list (through square 5) (through square 2))",
+    "(controlled 2)",
+    "(cleaned 2)",
+    "(deep 1000)",
+    "(list ((derivative root) 4) ((derivative root) -3) ((derivative-F root) -3) ((derivative (derivative root)) -3))",
+    "((derivative (lambda (x) (guard (e (#t (* x e))) (+ x (raise (* x x)))))) 2)",
+)
+
+
+def session_of(tier: str, output: list[str], text: str) -> vlad.Session:
+    session = vlad.Session(tier=tier, write=output.append)
+    session.run_text(text)
+    return session
+
+
+@pytest.mark.any_compiler
+def test_what_is_raised_is_caught_compiled() -> None:
+    found, expected, notices = list[str](), list[str](), list[Any]()
+    compiled, evaluated = session_of("compile", found, PROGRAM), session_of("evaluate", expected, PROGRAM)
+    compiled.tiers.notify = notices.append
+    for call in CALLS:
+        assert compiled.eval(call) == evaluated.eval(call), call
+    assert found == expected
+    assert notices == [] and compiled.tiers.disagreements == 0
+
+
+ERRORS = """
+(define (entry v i)
+  (guard (e ((error? e) (error-code e)) ((pair? e) e)) (display "begun ") (if (< i 0) (raise (list i)) (tensor-ref v i))))
+(define (large x) (guard (e (#t (error-message e))) (if (> x 2) (error "too large:" x) (* x x))))
+(define (always x) (guard (e (#t (list x))) (car 3)))
+(define (again x) (guard (e ((symbol? e) e)) (car x)))
+"""
+
+
+@pytest.mark.any_compiler
+def test_errors_of_the_system_are_left_to_tier_0() -> None:
+    output, notices = list[str](), list[vlad.VladError]()
+    session = session_of("compile", output, ERRORS)
+    session.tiers.notify = notices.append
+    assert session.eval("(list (entry #[1 2] 1) (entry #[1 2] -1))") == [2, [-1]]
+    assert notices == []
+    assert session.eval("(entry #[1 2] 5)") == "out-of-range"
+    assert output == ["begun "] * 3  # once, although the call runs twice
+    assert session.eval("(list (large 1) (large 3) (always 4))") == [1, "too large: 3", [4]]
+    with pytest.raises(vlad.VladError, match="Argument to car is invalid"):
+        session.eval("(again 3)")
+    assert all("catches an error that the system raised" in str(notice) for notice in notices) and notices
+    for _ in range(12):  # no disagreement, and given up after some calls
+        assert session.eval("(large 3)") == "too large: 3"
+    assert session.tiers.disagreements == 0
+
+
+def test_check_reports_no_error_that_is_caught(tmp_path: Path) -> None:
+    path = tmp_path / "it.vlad"
+    path.write_text(
+        f"{ERRORS}(large 1)\n(always 4)\n(car 5)\n(define (f x) (guard (e (#t 1)) (if (> x 0) (car x) 2)))\n(f 1)"
+    )
+    lines, errors = vlad.Session().check(path)
+    assert [error.message for error in errors] == ["Argument to car is invalid"] and str(
+        errors[0].span
+    ).endswith(":9:1")
+    assert any("not known: catching an error that the system raises" in line for line in lines)
+
+
+def test_standalone_programs(tmp_path: Path) -> None:
+    path = tmp_path / "it.vlad"
+    path.write_text(PROGRAM + "\n".join(CALLS[:-1]))
+    done = command("build", str(path), "-o", str(tmp_path / "it"), "--optimize", "0")
+    assert (done.returncode, done.stderr) == (0, "")
+    alone = subprocess.run([tmp_path / "it"], capture_output=True, text=True, timeout=60)
+    assert alone.stdout == command("--tier", "evaluate", str(path)).stdout
+    path.write_text(f"{ERRORS}(map large '(1 3))")
+    done = command("build", str(path), "-o", str(tmp_path / "it"))
+    assert (
+        done.returncode == 1 and "catching an error that the system raises is not compiled yet" in done.stderr
+    )
+
+
+def test_steps_are_counted_as_on_tier_0() -> None:
+    """With a limit on steps guards are not compiled."""
+    counts = set()
+    for tier in ("evaluate", "compile"):
+        session = vlad.Session(tier=tier, limits=vlad.Limits(fuel=10**6))
+        session.tiers.notify = lambda notice: None
+        session.run_text(PROGRAM)
+        session.eval("(total 20)")
+        counts.add(session.steps)
+    assert len(counts) == 1
