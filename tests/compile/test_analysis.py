@@ -279,6 +279,27 @@ def test_what_nothing_decides_is_given_up_in_time() -> None:
     assert time.monotonic() - begun < 10
 
 
+def test_a_procedure_of_many_numbers_is_compiled() -> None:
+    session = vlad.Session(tier="compile")
+    names = [f"x{n}" for n in range(700)]
+    f = session.eval(f"(lambda ({' '.join(names)}) (- x0 x699))")
+    assert f(*[float(n) for n in range(700)]) == -699.0
+    assert session.tiers.entry(f.value).variants
+
+
+def test_each_instance_of_a_program_without_loops_is_run_once() -> None:
+    """A caller goes on with the result of a call that it has waited for."""
+    session = vlad.Session(tier="evaluate")
+    session.eval(
+        "(define (f x) (+ x (sin x))) (define (g x) (* (f x) (f (f x)))) (define (h x) (- (g x) (f (g x))))"
+    )
+    code = session.eval("(lambda (x) ((gradient h) x))").value[0]
+    analysis = Analysis(session.machine)
+    with deep_recursion():
+        analysis.solve(code, (), (analysis.types.real,))
+    assert analysis.runs == len(analysis.instances) > 10
+
+
 UNIONS = """(lambda (n x)
   (define (view s)
     (cond ((pair? s) (cons (view (car s)) (view (cdr s)))) ((real? s) (list 'real s)) ((tensor? s) (list 'tensor s))

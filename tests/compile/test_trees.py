@@ -198,7 +198,7 @@ def test_types_that_differ_in_the_identity_of_unions_are_one_in_recursion() -> N
     text = "(define (f m) (if (null? m) 0 (+ (car (car m)) (f (map (lambda (row) (map sin row)) (cdr m))))))"
     session = vlad.Session(tier="compile")
     session.run_text(text)
-    rows = [[float(i + j) for j in range(30)] for i in range(30)]  # longer than what is unrolled
+    rows = [[float(i + j) for j in range(40)] for i in range(40)]  # longer than what is unrolled
     other = vlad.Session(tier="evaluate")
     other.run_text(text)
     assert np.isclose(session["f"](rows), other["f"](rows), rtol=1e-12)

@@ -62,7 +62,7 @@ MOST_SENSITIVITIES = 8
 MOST_GROWTHS = 3  # of the type at a point where paths meet, before it is widened
 MOST_RUNS = 8_000  # of instances
 MOST_RUNS_FOLLOWED = 32_000  # with unrolling of certain calls
-MOST_RUNS_UNROLLED = 2_000  # with long operands unrolled: it pays only if the code is straightforward
+MOST_RUNS_UNROLLED = 1_000  # with long operands unrolled: it pays only if the code is straightforward
 MOST_RUNS_EACH = 20  # additional ones for each code
 # Keys of instances that are made again because unions became one. Programs that settle need an eighth; these take about 2 s
 MOST_KEYS = 200_000
@@ -515,10 +515,12 @@ class Analysis(AbstractInterpreter):
             for reader in self._taken_for_loopless.get(callee, ()):
                 self._mark(reader)
         instance = self.find(callee, tuple([f.type for f in fields]), tuple([o.type for o in operands]))
-        instance.dependents[caller] = None
         if not instance.ran:
             instance.called = caller, self.span
             self._settle(instance)
+        instance.dependents[caller] = (
+            None  # only now: the caller, which goes on with the result, need not run again for it
+        )
         return None if instance.result is None else Known(self.types.canonical(instance.result))
 
     def loops_through(self, callee: Callee) -> bool:

@@ -52,6 +52,8 @@ MOST_AT_ONCE = 1 << 16  # entries of an array, and turns of loops, of a short ca
 MOST_COUNTED = "0x1p50"  # entries, and turns: far from an overflow, and no memory has as many
 NURSERY = 16 << 20  # bytes that a loop allocates before its first collection
 KEPT = 128 << 20  # bytes of the area whose pages are kept between calls
+# operands without words: cffi reads C types of some 400 parts, and few operands gain by it
+MOST_DIRECT = 255
 WORDS = {"d": "d", "b": "i", "p": "p"}
 
 
@@ -242,7 +244,7 @@ class CUnit(Definitions):
         (entry,) = self.program.entries
         words = self.words(entry)
         is_plain = words.results == "d" and words.are_operands_only and not self.sizes
-        return is_plain and entry not in self.facts.fails
+        return is_plain and entry not in self.facts.fails and len(entry.parameters) <= MOST_DIRECT
 
     @property
     def is_plain(self) -> bool:
