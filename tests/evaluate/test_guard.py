@@ -13,6 +13,7 @@ import pytest
 
 import vlad
 from vlad.data.errors import RaisedValue
+from vlad.evaluate.errors import explain
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +117,24 @@ def test_a_guard_that_catches_holds_no_values(session: vlad.Session) -> None:
     session.eval("(define (g x) (guard (e (#t 1)) (let ((held (make x))) (+ 1 (car held)))))")
     session["alive"] = lambda x: float(sum(held() is not None for held in kept))
     assert session.eval("(begin (f 1) (g 1) (f 1) (g 1) (alive 0))") <= 1
+
+
+def test_the_place_of_what_is_raised_is_found_only_if_it_is_raised_again(
+    session: vlad.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+    before = explain.placed
+    monkeypatch.setattr(explain, "placed", lambda *parts: found.append(1) or before(*parts))
+    session.run_text("(define (safe x) (if (< x 0) (raise (list 'negative x)) (sqrt x)))", "safe.vlad")
+    session.run_text(
+        "(define (h x) (+ 1 (guard (e ((symbol? e) 1)) (+ 1 (safe x)))))\n"
+        "(define (g x) (+ 1 (guard (e ((number? e) 2)) (+ 1 (h x)))))",
+        "g.vlad",
+    )
+    session.eval("(guard (e ((pair? e) 0)) (map safe '(1 4 -9)))")
+    assert found == []
+    with pytest.raises(vlad.VladError, match=r"Raised: \(negative -3\)") as raised:
+        session.eval("(g -3)")
+    assert str(raised.value.span) == "safe.vlad:1:30"
+    assert [one.procedure for one in raised.value.backtrace] == ["safe", "h", "g"]
+    assert found

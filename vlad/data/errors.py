@@ -142,14 +142,27 @@ class Incomplete(VladError):
 
 
 class RaisedValue(VladError):
-    """A value that a program raised, and no `guard` took. `value` is its counterpart in Python."""
+    """A value that a program raised, and no `guard` took. `value` is its counterpart in Python. Most are caught, so the
+    message is made when it is read, and the place of a caught one is found by `find_place`, when it is raised again.
+    """
 
     WORDS = "Raised: "
 
     def __init__(self, code: str, held: Value, outward: Callable[[Value], Any]) -> None:
-        super().__init__(code, self.WORDS + written(held, limit=200))
+        super().__init__(code, "")
         self.held = held
         self._outward = outward
+        self.find_place: Callable[[VladError], object] | None = None
+
+    @property
+    def message(self) -> str:
+        if not self._message:
+            self.reword(self.WORDS + written(self.held, limit=200))
+        return self._message
+
+    @message.setter
+    def message(self, text: str) -> None:
+        self._message = text
 
     @property
     def value(self) -> Any:
@@ -157,7 +170,8 @@ class RaisedValue(VladError):
 
     def __reduce__(self) -> Any:
         """As a VladError, since values may be procedures of a session."""
-        state = {name: value for name, value in vars(self).items() if name not in ("held", "_outward")}
+        own = ("held", "_outward", "_message", "find_place")
+        state = {name: value for name, value in vars(self).items() if name not in own}
         return VladError, (self.code, self.message), state
 
 

@@ -18,7 +18,7 @@ from vlad.data.values import Code, Role, Value, is_procedure, look
 from vlad.data.write import written
 from vlad.debugging.origins import described, root_of
 from vlad.evaluate.emit_python import Emission, is_emitted
-from vlad.evaluate.errors.replay import Frames, Replay, emission_of, span_of
+from vlad.evaluate.errors.replay import Frames, ReadFrame, Replay, emission_of, span_of
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
@@ -51,7 +51,7 @@ class Frame:
     span        where it is, or None
     """
 
-    def __init__(self, machine: Machine, emission: Emission, frame: FrameType, line: int) -> None:
+    def __init__(self, machine: Machine, emission: Emission, frame: ReadFrame, line: int) -> None:
         self.machine = machine
         self.emission = emission
         self.code: Code = emission.code

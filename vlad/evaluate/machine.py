@@ -53,7 +53,7 @@ from vlad.data.values import (
 )
 from vlad.evaluate.emit_python import Family
 from vlad.evaluate.entries import NOTHING, Register, await_first_call, emptied, make_bounce
-from vlad.evaluate.errors.explain import explained, located
+from vlad.evaluate.errors.explain import caught, explained, located
 from vlad.evaluate.errors.replay import Beginning, Frames, emitted_frames, not_a_procedure
 from vlad.evaluate.limits import AsyncException, Interrupted, Limits, Watch, out_of_fuel
 from vlad.evaluate.system_procedures import SystemCodes, SystemProcedures
@@ -391,9 +391,7 @@ class Machine:
             self.shadows, self.rules = shadows, rules
             if self.instrument is not None:
                 self.instrument.caught(pending)
-            found = explained(
-                self, error, (f, NIL)
-            )  # which drops the traceback, and so its frames and all values
+            found = caught(self, error, (f, NIL))  # drops the traceback, and so its frames
             found.has_changed_cells = self.changed < first
             self.caught += 1
             return None, found

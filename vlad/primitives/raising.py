@@ -128,7 +128,11 @@ def _catch(machine: Evaluator, f: Value) -> Value:
 def _throw(machine: Evaluator, v: Value, error: Value) -> Value:
     raised = error if type(error) is Opaque else v
     if type(raised) is Opaque and isinstance(raised.object, VladError):
-        raise raised.object
+        found = raised.object
+        if isinstance(found, RaisedValue) and found.find_place is not None:
+            found.find_place(found)
+            found.find_place = None
+        raise found
     raise RaisedValue("raised", v, machine.outward)
 
 

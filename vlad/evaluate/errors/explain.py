@@ -7,14 +7,14 @@ evaluation only: checks cost nothing while no error occurs.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from vlad.control import debug
 from vlad.control.budget import NoRoom, NoTime
 from vlad.core.nodes import Apply, Binding, Body, If, Variable
 from vlad.data.devices import is_failure
-from vlad.data.errors import VladError
+from vlad.data.errors import RaisedValue, VladError
 from vlad.data.source import Span, in_library, is_internal, is_ours
 from vlad.data.tensors import NoCondition
 from vlad.data.values import Backtrace, Code, Role
@@ -23,7 +23,9 @@ from vlad.evaluate.errors.miscounted import Counted, miscounted
 from vlad.evaluate.errors.replay import (
     FAULTS,
     Beginning,
+    FrameCopy,
     Frames,
+    ReadFrame,
     Replay,
     emission_of,
     emitted_frames,
@@ -59,6 +61,19 @@ def explained(machine: CodeMachine, error: Exception, beginning: Beginning | Non
     counted = miscounted(machine, found, frames, beginning) or Counted(found, frames)
     error.__traceback__ = None
     return placed(machine, counted, beginning)
+
+
+def caught(machine: CodeMachine, error: Exception, beginning: Beginning) -> VladError:
+    """As `explained`, of an error that a guard takes. For the place of what the program raised, which is rarely asked for, the
+    frames are copied: as such they would hold the guard's, and so this error, in a cycle.
+    """
+    if type(error) is not RaisedValue:
+        return explained(machine, error, beginning)
+    copies: Frames = [(FrameCopy(frame), line) for frame, line in emitted_frames(error.__traceback__)]
+    error.__traceback__ = None
+    # of the error that is its argument: a reference to this one would be a cycle
+    error.find_place = lambda found: placed(machine, Counted(found, copies), beginning)
+    return error
 
 
 def located(found: VladError, error: BaseException) -> VladError:
@@ -150,7 +165,7 @@ def _of_rule(machine: CodeMachine, error: VladError, frames: Frames) -> VladErro
 
 
 def _place_of(
-    machine: CodeMachine, error: VladError, emission: Emission, frame: FrameType, line: int
+    machine: CodeMachine, error: VladError, emission: Emission, frame: ReadFrame, line: int
 ) -> Span | None:
     """Which of several operations on a line rejected its operand: the first that raises the same message again."""
     try:

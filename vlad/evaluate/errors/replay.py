@@ -5,8 +5,8 @@ the rows' complete rules shows which one failed, and why.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from types import CodeType, TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
 
 from vlad.core.nodes import Apply, Call, Constant, GlobalReference, Variable
 from vlad.data.errors import VladError, unbound_variable
@@ -21,11 +21,35 @@ if TYPE_CHECKING:
 
 MOST_NESTED = 50  # applications on one line
 FAULTS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError)
-Frames = list[tuple[FrameType, int]]
+
+
+class ReadFrame(Protocol):
+    """What is read of a frame."""
+
+    @property
+    def f_code(self) -> CodeType: ...
+
+    @property
+    def f_globals(self) -> dict[str, Any]: ...
+
+    @property
+    def f_locals(self) -> Mapping[str, Any]: ...
+
+
+class FrameCopy:
+    __slots__ = ("f_code", "f_globals", "f_locals")
+
+    def __init__(self, frame: ReadFrame) -> None:
+        self.f_code = frame.f_code
+        self.f_globals = frame.f_globals
+        self.f_locals = dict(frame.f_locals)
+
+
+Frames = list[tuple[ReadFrame, int]]
 Beginning = tuple[Value, Value]  # of an evaluation: the procedure, and its argument
 
 
-def emission_of(frame: FrameType) -> Emission | None:
+def emission_of(frame: ReadFrame) -> Emission | None:
     family = frame.f_globals.get("FAMILY")
     return None if family is None else family.emissions.get(frame.f_code.co_name)
 
