@@ -22,9 +22,9 @@ from vlad.primitives.transforms import (
     abstract_entry,
     abstract_test,
     abstract_wrap,
-    is_tagged,
     machine_row,
     record_fields,
+    tag_test,
 )
 
 if TYPE_CHECKING:
@@ -107,10 +107,6 @@ def _is_identity(machine: Evaluator, k: Value) -> Value:
     return TRUE if look(k)[0] is machine.codes["identity"] else FALSE
 
 
-def _is_request(machine: Evaluator, x: Value) -> Value:
-    return TRUE if is_tagged(machine, "shift-request", x) else FALSE
-
-
 def _wrap(code: str) -> Any:
     def wrap(machine: Evaluator, *parts: Value) -> Value:
         return (machine.codes[code], *parts, None) if len(parts) == 1 else (machine.codes[code], *parts)
@@ -133,7 +129,7 @@ ROWS: list[Primitive] = [
         abstract=abstract_test("identity"),
     ),
     _row(
-        "shift-request?", "x", "Does a shift return x to its reset?", _is_request, type="any -> boolean",
+        "shift-request?", "x", "Does a shift return x to its reset?", tag_test("shift-request"), type="any -> boolean",
         abstract=abstract_test("shift-request"),
     ),
     _row(

@@ -32,7 +32,7 @@ from vlad.data.values import (
 )
 from vlad.primitives.control import WRITTEN
 from vlad.primitives.numbers import invalid
-from vlad.primitives.transforms import abstract_test, abstract_wrap, is_tagged, machine_row, record_fields
+from vlad.primitives.transforms import abstract_test, abstract_wrap, machine_row, record_fields, tag_test
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
@@ -196,10 +196,6 @@ def _is_error(x: Value) -> Value:
     return TRUE if type(x) is Opaque and isinstance(x.object, VladError) else FALSE
 
 
-def _is_raised(machine: Evaluator, x: Value) -> Value:
-    return TRUE if is_tagged(machine, "raised", x) else FALSE
-
-
 def _abstract_runs_compiled(w: AbstractMachine, f: Any) -> Any:
     """The control entry would count other calls than tier 0 does."""
     if w.counting:
@@ -254,8 +250,8 @@ ROWS: list[Primitive] = [
         needs_machine=True, abstract=_abstract_throw,
     ),
     _row(
-        "raised?", "x", "Does `raise` return x to its guard?", _is_raised, "any -> boolean", hidden=True, needs_machine=True,
-        abstract=abstract_test("raised"),
+        "raised?", "x", "Does `raise` return x to its guard?", tag_test("raised"), "any -> boolean", hidden=True,
+        needs_machine=True, abstract=abstract_test("raised"),
     ),
     machine_row(
         "make-raised", "v", "What `raise` returns to its guard.", lambda machine, v: (machine.codes["raised"], v, None),

@@ -219,9 +219,14 @@ def is_tagged(machine: Evaluator, name: str, value: Value) -> bool:
     return type(value) is tuple and len(value) > 2 and value[0] is machine.codes[name]
 
 
+def tag_test(name: str) -> Callable[[Evaluator, Value], Value]:
+    """The value rule of the row that `abstract_test` is of."""
+    return lambda machine, x: TRUE if is_tagged(machine, name, x) else FALSE
+
+
 def unwrapped(machine: Evaluator, name: str, value: Value, refusal: Callable[[], VladError]) -> Value:
     seen = look(value)
-    if seen is ZERO or (type(seen) is tuple and len(seen) > 2 and seen[0] is machine.codes[name]):
+    if seen is ZERO or is_tagged(machine, name, seen):
         return seen
     raise refusal()
 
@@ -320,10 +325,6 @@ def _tangent(machine: Evaluator, x: Value) -> Value:
     if seen is ZERO:
         return ZERO
     return (machine.codes["perturbation"], complete(seen[1], seen[2]), None)
-
-
-def _is_forward(machine: Evaluator, x: Value) -> Value:
-    return TRUE if is_tagged(machine, "forward", x) else FALSE
 
 
 def _with_derivative(machine: Evaluator, f: Value, forward: Value, reverse: Value) -> Value:
@@ -507,7 +508,7 @@ ROWS: list[Primitive] = [
     machine_row(
         "forward?", "x",
         "Is the outermost tag of x forward?\n(forward? (bundle 3 (perturb 1)))  ⇒ #t",
-        _is_forward, type="any -> boolean", forward="zero",
+        tag_test("forward"), type="any -> boolean", forward="zero",
         reverse={}, abstract=abstract_test("forward"),
     ),
     Primitive(
