@@ -1,4 +1,4 @@
-"""The number of examples in random tests: a sixth of those drawn with `VLAD_THOROUGH=1`.
+"""The number of examples in random tests: a ninth of those drawn with `VLAD_THOROUGH=1`.
 
 Every run draws the same examples, so that unrelated changes do not find different failures.
 """
@@ -12,4 +12,4 @@ THOROUGH = os.environ.get("VLAD_THOROUGH") == "1"
 
 def drawn(count: int) -> int:
     """The number of examples, points or programs to draw out of `count`."""
-    return count if THOROUGH else -(-count // 6)
+    return count if THOROUGH else -(-count // 9)

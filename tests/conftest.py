@@ -128,7 +128,19 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+def pytest_runtest_protocol(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    try:
+        return (yield from _with_its_compiler(item))
+    finally:
+        if nextitem is not None and nextitem.path != item.path:
+            # what is left of a file stays, in caches: later collections need not go through it
+            gc.collect()
+            gc.freeze()
+
+
+def _with_its_compiler(item: pytest.Item) -> Generator[None, object, object]:
     """Select the C compiler before the fixtures of any scope compile."""
     is_any = item.get_closest_marker("any_compiler") and not item.get_closest_marker("system_compiler")
     if QUICKEST is None or "VLAD_CC" in os.environ or not is_any:

@@ -19,14 +19,18 @@ FUNCTIONS = sorted((ROOT / "examples" / "functions").glob("*.py"))
 
 
 # Each example on each tier. Those that can be compiled whole run in tests/compile/test_whole.py, which compiles
-# them; repeating that here is left to a thorough run.
+# them; repeating that here is left to a thorough run. So are all tiers but `auto`, which begins on tier 0 and ends compiled,
+# of those that train for several seconds.
+TRAIN = {"character-lstm", "variational-autoencoder"}
 RUNS = [
     pytest.param(
         path, tier, id=f"{path.stem}-{tier}", marks=[pytest.mark.any_compiler] if tier == "compile" else []
     )
     for path in EXAMPLES
     for tier in ("auto", "compile", "evaluate")
-    if THOROUGH or tier != "compile" or path.stem in NEED_TIER_0
+    if THOROUGH
+    or tier == "auto"
+    or (path.stem not in TRAIN and (tier == "evaluate" or path.stem in NEED_TIER_0))
 ]
 
 

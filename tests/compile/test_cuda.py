@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pretended_cupy
 import pytest
+from amounts import drawn
 from loop_cases import functions_of, host_calls, within
 from nvidia import ARCHITECTURES, compiled
 from test_kernels import COMBINED, a_product, answered, each, interpreted, made, same
@@ -118,11 +119,14 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lower_parallel, "WANTED", 1 << 8)
 
 
+DRAWN = drawn(450)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_kernels_at_random(seed: int, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     if seed % 2:
         small(monkeypatch)
-    check(random_cases(seed, 120), cupy, random_answers(seed, 120))
+    check(random_cases(seed, DRAWN), cupy, random_answers(seed, DRAWN))
 
 
 def reduction(
@@ -375,7 +379,7 @@ def test_its_compiler_takes_all_kernels(architecture: str, monkeypatch: pytest.M
         with pytest.MonkeyPatch.context() as patch:
             if seed % 2:
                 small(patch)
-            emission, _ = emitted(random_cases(seed, 120))
+            emission, _ = emitted(random_cases(seed, DRAWN))
         found = compiled(emission.cuda, architecture)
         assert found.count(".visible .entry") == len(emission.kernels)
 

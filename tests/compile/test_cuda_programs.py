@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pretended_cupy
 import pytest
+from amounts import THOROUGH
 from loop_cases import host_calls
 from nvidia import ARCHITECTURES, compiled
 from test_tensor_derivatives import DERIVED
@@ -150,9 +152,17 @@ OF_KINDS = {
 OF_KINDS |= {f"(lambda (q) ((gradient (lambda (y) {text})) q))": {"q": KINDS["q"] / 4} for text in DERIVED}
 
 
-@pytest.mark.parametrize("text", OF_KINDS)
-def test_programs_of_several_kinds(text: str, cupy_in_each_way: Any) -> None:
-    agree(text, tuple(OF_KINDS[text].values()), tolerance=3e-6)
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        (text, way)
+        for text, turn in zip(OF_KINDS, itertools.cycle(range(len(pretended_cupy.WAYS))), strict=False)
+        for way in (pretended_cupy.WAYS if THOROUGH else pretended_cupy.WAYS[turn : turn + 1])
+    ],
+)
+def test_programs_of_several_kinds(text: str, way: str) -> None:
+    with pretended_cupy.pretended(way):
+        agree(text, tuple(OF_KINDS[text].values()), tolerance=3e-6)
 
 
 @pytest.mark.gpu

@@ -175,7 +175,7 @@ def test_a_turn_is_as_long_for_large_tensors(
 ) -> None:
     counts = [per_entry(tmp_path, text, vector(n), monkeypatch) for n in (8000, 2000)]
     assert counts[0] <= 1.1 * counts[1] < 100
-    for length in (3, 90, 700) if THOROUGH else (3, 700):
+    for length in (3, 90, 700) if THOROUGH else (3, 300):
         alike(text, vector(length))
 
 

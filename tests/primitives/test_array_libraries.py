@@ -249,16 +249,16 @@ def there(device: str, x: Any) -> Any:
     return devices.device_named(named(device)).asarray(x) if isinstance(x, np.ndarray) else x
 
 
-def check(device: str, text: str, *operands: Any) -> None:
+def check(device: str, text: str, *operands: Any, slopes: bool = True) -> None:
     """A function of the last operand, given those before. Errors must be the same everywhere."""
-    key = text, *[x if isinstance(x, float) else (x.dtype, x.shape, x.tobytes()) for x in operands]
+    key = text, slopes, *[x if isinstance(x, float) else (x.dtype, x.shape, x.tobytes()) for x in operands]
     if key not in expected:
-        expected[key] = list(asked("cpu", text, operands))
-    same(device, list(asked(device, text, operands)), expected[key], operands)
+        expected[key] = list(asked("cpu", text, operands, slopes))
+    same(device, list(asked(device, text, operands, slopes)), expected[key], operands)
 
 
-def asked(device: str, text: str, operands: Sequence[Any]) -> Iterator[Any]:
-    """The value, and derivatives where there are any."""
+def asked(device: str, text: str, operands: Sequence[Any], slopes: bool) -> Iterator[Any]:
+    """The value, and derivatives where there are any, if they are wanted."""
     session = session_on(device)
     *constants, x = [there(device, operand) for operand in operands]
     try:
@@ -270,7 +270,7 @@ def asked(device: str, text: str, operands: Sequence[Any]) -> Iterator[Any]:
         yield error.message
         return
     yield value
-    if has_slopes(x) and has_slopes(value):
+    if slopes and has_slopes(x) and has_slopes(value):
         yield session["slopes"](f, x)
 
 
@@ -284,7 +284,7 @@ def has_slopes(value: Any) -> bool:
     return isinstance(value, float) or (hasattr(value, "dtype") and SORT[value.dtype] == "f")
 
 
-@pytest.mark.parametrize("device", [STRICT, PRETENDED, CUPY, gpu])
+@pytest.mark.parametrize("device", [PRETENDED, CUPY, gpu])
 @pytest.mark.parametrize("text", UNARY)
 def test_unary(text: str, device: str) -> None:
     of_each_rank = [(3,), (1, 1), (2, 1, 3)]
@@ -374,17 +374,18 @@ def test_two_operands_of_every_kind(text: str, device: str) -> None:
     kinds = [*KINDS.values()]
     for turn, shapes in enumerate(TWO[text]):
         a, b = [random(seed, shape, low, high) for seed, shape in enumerate(shapes)]
-        pairs = [*itertools.product(kinds, repeat=2)]
-        if turn and all(shapes) and not THOROUGH:  # each kind of each operand, next to another
-            pairs = [*zip(kinds, kinds[turn:] + kinds[:turn], strict=True)]
-        for first, second in pairs:
+        # each kind of each operand, next to another
+        few = [*zip(kinds, kinds[turn:] + kinds[:turn], strict=True)]
+        all_pairs = [*itertools.product(kinds, repeat=2)]
+        for first, second in few if turn and all(shapes) and not THOROUGH else all_pairs:
+            slopes = THOROUGH or (first, second) in few
             if (first == "float64" or shapes[0]) and (second == "float64" or shapes[1]):
                 one, other = of_kind(a, first), of_kind(b, second)
                 # both are of the same value: that by an operand without slopes is left to the other
                 if has_slopes(one) or not has_slopes(other):
-                    check(device, f"(lambda (c) (lambda (x) ({text} x c)))", other, one)
+                    check(device, f"(lambda (c) (lambda (x) ({text} x c)))", other, one, slopes=slopes)
                 if has_slopes(other):
-                    check(device, f"(lambda (c) (lambda (x) ({text} c x)))", one, other)
+                    check(device, f"(lambda (c) (lambda (x) ({text} c x)))", one, other, slopes=slopes)
 
 
 # Rows of reals that go entry by entry, also those without a user's name; some of their operands are always reals.

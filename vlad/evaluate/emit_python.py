@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -55,6 +56,7 @@ Operation = tuple[Variable | None, Rhs]  # what a line computes, for explaining 
 
 
 _MARK = object()
+_OTHER = re.compile(r"[^0-9A-Za-z]")
 
 
 def marked() -> dict[str, Any]:
@@ -210,8 +212,10 @@ def emit(code: Code) -> Callable[..., Value]:
     return Emitter(code).function()
 
 
+@functools.lru_cache(maxsize=4096)
 def _plain(name: str) -> str:
-    return "".join([c if c.isascii() and (c.isalnum()) else "_" for c in name])[:40]
+    """A Python name that is like this one."""
+    return _OTHER.sub("_", name)[:40]
 
 
 class Emitter:
