@@ -52,6 +52,7 @@ _stage("core", "a procedure in core, the intermediate language")
 _stage("reverse", "its reverse derivative, which J makes, in core")
 _stage("forward", "its forward derivative, which j* makes, in core")
 _stage("control", "how it runs inside a `reset`, in core")
+_stage("stepping", "how it runs where it is `checkpointed`, in core")
 _stage("types", "the types that the compiler finds", "F [OPERAND ...]")
 _stage("c", "the C text that the compiler makes of it", "F [OPERAND ...]")
 

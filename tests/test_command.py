@@ -187,9 +187,9 @@ class TestLooking:
     def test_stages_differ(self, program: Path) -> None:
         texts = {
             printed("show", str(program), "--stage", stage)
-            for stage in ("core", "reverse", "forward", "control")
+            for stage in ("core", "reverse", "forward", "control", "stepping")
         }
-        assert len(texts) == 4
+        assert len(texts) == 5
         assert printed("show", str(program)) == printed("show", str(program), "--stage=core")
 
     def test_raw_transforms(self, tmp_path: Path) -> None:

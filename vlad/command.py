@@ -85,7 +85,7 @@ SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, BROKEN_PIPE = 0, 1, 2, 70, 
 COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl")
 CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
-    "--stage": ("core", "reverse", "forward", "control", "types", "first-order", "loops", "c"),
+    "--stage": ("core", "reverse", "forward", "control", "stepping", "types", "first-order", "loops", "c"),
     "--optimize": ("2", "0", "1", "3"),
     "--device": ("cpu", "cuda"),
 }

@@ -17,12 +17,13 @@ from dataclasses import replace
 from vlad.ad.rules import Basis, Builder
 from vlad.core.names import make_lambda, sub_bodies
 from vlad.core.nodes import Apply, Binding, Body, Call, If, Lambda, Letrec, Result, Rhs, Variable
+from vlad.data.values import Primitive
 
 
 def control_entry(lambda_: Lambda, environment: tuple[Variable, ...], basis: Basis) -> Lambda:
     """The control entry of a lambda, whose closures hold `environment`."""
     k = Variable("k")
-    body = _Control(basis, lambda_.name).body(lambda_.body, k)
+    body = ContinuationPassing(basis, basis.control_entry, lambda_.name).body(lambda_.body, k)
     return replace(lambda_, parameters=(k, *lambda_.parameters), body=body, free=environment)
 
 
@@ -35,40 +36,69 @@ def direct_entry(lambda_: Lambda, environment: tuple[Variable, ...]) -> Lambda:
     return replace(lambda_, parameters=(k, *lambda_.parameters), body=body, free=environment)
 
 
-class _Control:
-    def __init__(self, basis: Basis, name: str) -> None:
+class ContinuationPassing:
+    """Continuation-passing style by control entries. stepping.py has a subclass with entries of its own, which pass more along:
+    `passed` are the variables of that, between two calls.
+    """
+
+    def __init__(self, basis: Basis, entry: Primitive, name: str) -> None:
         self.basis = basis
+        self.entry = entry
         self.name = name
 
-    def body(self, body: Body, k: Variable) -> Body:
+    def body(self, body: Body, k: Variable, passed: tuple[Variable, ...] = ()) -> Body:
         """A body that gives its value to k."""
+        count = sum([self.cuts(binding) for binding in body.bindings])
+        between = [passed, *[self.passed() for _ in range(count)]]
         bindings: list[Binding | Letrec] = []  # in reverse
-        result = self._result(bindings, body.result, k)
+        result = self._result(bindings, body.result, k, between[-1])
         for binding in reversed(body.bindings):
-            if type(binding) is Binding and _calls(binding.rhs):
+            if self.cuts(binding):
+                assert type(binding) is Binding and isinstance(binding.rhs, Call | If)
                 rest = Body(tuple(reversed(bindings)), result)
-                span = binding.rhs.span if isinstance(binding.rhs, Call | If) else None
                 continuation = Variable("k")
-                made = make_lambda((binding.variable,), rest, self.name, span)
+                parameters = (*between.pop(), binding.variable)
+                made = make_lambda(parameters, rest, self.name, binding.rhs.span)
                 bindings = []
-                assert isinstance(binding.rhs, Call | If)
-                result = self._result(bindings, binding.rhs, continuation)
+                result = self._result(bindings, binding.rhs, continuation, between[-1])
                 bindings.append(Binding(continuation, made))
             else:
-                bindings.append(binding)
+                bindings += reversed(self.kept(binding, between[-1]))
         return Body(tuple(reversed(bindings)), result)
 
-    def _result(self, bindings: list[Binding | Letrec], result: Result, k: Variable) -> Result:
+    def passed(self) -> tuple[Variable, ...]:
+        return ()
+
+    def cuts(self, binding: Binding | Letrec) -> bool:
+        """Is what follows the binding the body of a continuation?"""
+        return type(binding) is Binding and _calls(binding.rhs)
+
+    def kept(self, binding: Binding | Letrec, passed: tuple[Variable, ...]) -> list[Binding | Letrec]:
+        """What a binding becomes that calls nothing."""
+        return [binding]
+
+    def _result(
+        self, bindings: list[Binding | Letrec], result: Result, k: Variable, passed: tuple[Variable, ...]
+    ) -> Result:
+        """The result of a body that gives its value to k. `bindings` are those of the body from its end; what this adds comes
+        before them.
+        """
         if type(result) is If:
-            arms = [self.body(arm, k) for arm in sub_bodies(result)]
+            arms = [self.body(arm, k, passed) for arm in sub_bodies(result)]
             return If(result.test, arms[0], arms[1], result.span)
+        builder = Builder()
         if type(result) is Call:
-            builder = Builder()
-            entry = builder.apply("entry", self.basis.control_entry, result.operator, span=result.span)
-            bindings += builder.bindings
-            return Call(entry, (k, *result.operands), result.span)
-        assert not isinstance(result, If | Call | Apply)
-        return Call(k, (result,))
+            entry = builder.apply("entry", self.entry, result.operator, span=result.span)
+            made = self.call(builder, Call(entry, (k, *passed, *result.operands), result.span), passed)
+        else:
+            assert not isinstance(result, If | Call | Apply)
+            made = self.call(builder, Call(k, (*passed, result)), passed)
+        bindings += reversed(builder.bindings)
+        return made
+
+    def call(self, builder: Builder, call: Call, passed: tuple[Variable, ...]) -> Result:
+        """The result of a body that ends with the call of an entry or of a continuation."""
+        return call
 
 
 def _calls(rhs: Rhs) -> bool:

@@ -81,7 +81,7 @@ class Evaluator(Protocol):
         """The lambda that the code evaluates, made on first use."""
 
     def derived_code(self, code: Code, kind: str) -> Code:
-        """The code of the "tail", "forward" or "control" entry of a code, made on first use."""
+        """The code of the "tail", "forward", "control" or "stepping" entry of a code, made on first use."""
 
     def attempt(self, f: Value) -> tuple[Value, VladError | None]:
         """The result of a procedure of no argument, or its error. Limits and interrupts pass."""
@@ -94,6 +94,9 @@ class Evaluator(Protocol):
 
     def control_closure(self, f: Value) -> Value:
         """The control entry of a procedure; otherwise as `tail_closure`."""
+
+    def stepping_closure(self, f: Value) -> Value:
+        """The stepping entry of a procedure; otherwise as `tail_closure`."""
 
 
 class KnownFiles(Protocol):

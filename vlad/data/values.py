@@ -348,6 +348,7 @@ def closure(code: Code, *environment: Value) -> tuple[Value, ...]:
 
 
 CONTROL = "control"  # the transform of code that runs inside a `reset`: the same procedure
+STEPPING = "stepping"  # the transform of code that runs step by step: the same procedure
 
 
 class Role(Enum):
@@ -371,10 +372,10 @@ class Code:
 
     `entry1` … `entry4` take the closure and that many operands (the tuple rule covers the rest; a procedure with another number
     of parameters has adapters there); `native` takes the closure and exactly the parameters. All are compiled on first use, and
-    tier 1 replaces them. `tail`, `forward` and `control` are the codes of the transformed lambda, over the same environment, or
-    None until they are first used. `base` is the code from which transforms derived this one, or itself; `transforms` are those
-    that were applied, the last one first. (Handwritten entries, such as those of AD values, have none.) `backpropagator_of` is
-    that of its lambda. These fields and `role` identify a code; its name is arbitrary.
+    tier 1 replaces them. `tail`, `forward`, `control` and `stepping` are the codes of the transformed lambda, over the same
+    environment, or None until they are first used. `base` is the code from which transforms derived this one, or itself;
+    `transforms` are those that were applied, the last one first. (Handwritten entries, such as those of AD values, have none.)
+    `backpropagator_of` is that of its lambda. These fields and `role` identify a code; its name is arbitrary.
     """
 
     __slots__ = (
@@ -395,6 +396,7 @@ class Code:
         "tail",
         "forward",
         "control",
+        "stepping",
         "role",
         "transforms",
         "backpropagator_of",
@@ -421,20 +423,23 @@ class Code:
     tail: Code | None
     forward: Code | None
     control: Code | None
+    stepping: Code | None
     role: Role
-    transforms: tuple[str, ...]  # of "reverse", "forward" and "control"
+    transforms: tuple[str, ...]  # of "reverse", "forward", "control" and "stepping"
     backpropagator_of: str | None
     closed: tuple[Value, ...] | None  # the one closure, where the environment is empty
 
     @property
     def is_derived(self) -> bool:
         """Did differentiation make it? Not true of a lambda within what a transform made."""
-        return self.role is not Role.PROCEDURE or any(one != CONTROL for one in self.transforms)
+        return self.role is not Role.PROCEDURE or any(
+            one not in (CONTROL, STEPPING) for one in self.transforms
+        )
 
     @property
     def derivation(self) -> str:
         """The derivatives in words, to stand before the name: "forward of reverse of "."""
-        return "".join([f"{transform} of " for transform in self.transforms if transform != CONTROL])
+        return "".join([f"{one} of " for one in self.transforms if one not in (CONTROL, STEPPING)])
 
     def __repr__(self) -> str:
         return f"#<code {self.derivation}{self.name}>"
@@ -506,6 +511,7 @@ class Primitive:
     variadic    "left" folds more operands from the left, "chain" compares neighbours; `unary` is then the text of a
                 call on x alone and `nullary` the value of a call on nothing
     effect      True: may not be dropped, repeated or moved
+    io          "out": it writes text or a file, and returns its operand or nothing; "in": it reads the input
     state       True: it reads or changes a cell. Its derivatives do the same to a cell's shadow (`level` in their texts is the
                 place of the level's shadows), so they stand in the transformed code whatever tangents its operands have
     keywords    names and default values of `#:name` operands, in the order of the last operands
@@ -536,6 +542,7 @@ class Primitive:
         "unary",
         "nullary",
         "effect",
+        "io",
         "state",
         "needs_machine",
         "keywords",
@@ -567,6 +574,7 @@ class Primitive:
         unary: str = "",
         nullary: Value = None,
         effect: bool = False,
+        io: str = "",
         state: bool = False,
         needs_machine: bool = False,
         keywords: dict[str, Value] | None = None,
@@ -595,6 +603,7 @@ class Primitive:
         self.unary = unary
         self.nullary = nullary
         self.effect = effect
+        self.io = io
         self.state = state
         self.needs_machine = needs_machine
         self.keywords = keywords or {}

@@ -16,7 +16,7 @@ from vlad.core.names import lambdas_within, sub_bodies
 from vlad.core.nodes import Apply, Binding, Body, Lambda, Variable
 from vlad.core.simplify import bound_in
 from vlad.data.source import Span
-from vlad.data.values import CONTROL, Code, Role
+from vlad.data.values import CONTROL, STEPPING, Code, Role
 from vlad.expand.patterns import ProcedureSpan
 
 if TYPE_CHECKING:
@@ -56,14 +56,14 @@ def transforms(code: Code) -> tuple[Code, ...]:
         if path[-1] is code:
             return path
         if len(path) <= DEEPEST:
-            made = (path[-1].tail, path[-1].forward, path[-1].control)
+            made = (path[-1].tail, path[-1].forward, path[-1].control, path[-1].stepping)
             paths += [(*path, one) for one in made if one is not None]
     return (code,)
 
 
 def kinds_of(path: tuple[Code, ...]) -> list[str]:
     """The derivatives between the codes of a path, the last first."""
-    steps = [(code, made) for code, made in pairwise(path) if code.control is not made]
+    steps = [(code, made) for code, made in pairwise(path) if made not in (code.control, code.stepping)]
     kinds = ["reverse" if code.tail is made else "forward" for code, made in steps]
     return kinds[::-1]
 
@@ -87,7 +87,7 @@ def _makes(machine: Machine, code: Code, lambda_: Lambda) -> bool:
 
 def _made_by(maker: Code, reverse: str) -> tuple[str, ...]:
     """The word for what a transformed code contains and its source does not: `reverse`; a continuation computes no derivative."""
-    return () if maker.transforms[0] == CONTROL else (reverse,)
+    return () if maker.transforms[0] in (CONTROL, STEPPING) else (reverse,)
 
 
 def root_of(machine: Machine, code: Code) -> Code:

@@ -47,7 +47,7 @@ class CodeMachine(Evaluator, Protocol):
 
     @property
     def entry_rows(self) -> Mapping[str, str]:
-        """The rows that make an entry, each with its kind, "tail", "forward" or "control"."""
+        """The rows that make an entry, each with its kind, "tail", "forward", "control" or "stepping"."""
 
     @property
     def closure_makers(self) -> Mapping[str, Callable[[Value], Value]]:

@@ -164,6 +164,6 @@ def emptied(code: Code, refuse: Callable[..., NoReturn]) -> None:
         code.family.close()
     code.native = code.entry1 = code.entry2 = code.entry3 = code.entry4 = refuse
     code.machine = code.family = code.lambda_ = code.make_lambda = None
-    code.tail = code.forward = code.control = code.closed = None
+    code.tail = code.forward = code.control = code.stepping = code.closed = None
     code.name, code.group = code.name or "λ", ()
     del code.base

@@ -22,6 +22,7 @@ from vlad.ad.control import control_entry, direct_entry
 from vlad.ad.forward import forward_entry
 from vlad.ad.reverse import tail_entry
 from vlad.ad.rules import Basis, Rules
+from vlad.ad.stepping import acts, one_step, stepping_entry
 from vlad.control.budget import NoRoom, NoTime
 from vlad.core.cells import promote
 from vlad.core.check import check
@@ -36,6 +37,7 @@ from vlad.data.values import (
     CONTROL,
     FALSE,
     NIL,
+    STEPPING,
     TRUE,
     ZERO,
     Code,
@@ -71,7 +73,12 @@ class Machine:
     """An evaluator: codes, transforms on demand, limits. It runs one evaluation at a time."""
 
     selectors = {"car": "car", "match-car": "car", "cdr": "cdr", "match-cdr": "cdr"}
-    entry_rows = {"tail-entry": "tail", "forward-entry": "forward", "control-entry": "control"}
+    entry_rows = {
+        "tail-entry": "tail",
+        "forward-entry": "forward",
+        "control-entry": "control",
+        "stepping-entry": "stepping",
+    }
 
     def __init__(
         self,
@@ -125,7 +132,12 @@ class Machine:
         }
         self.system = SystemProcedures(self, procedures, codes)
         self.codes: Mapping[str, Code] = SystemCodes(self)
-        self.makers = {"tail": self.tail_code, "forward": self.forward_code, "control": self.control_code}
+        self.makers = {
+            "tail": self.tail_code,
+            "forward": self.forward_code,
+            "control": self.control_code,
+            "stepping": self.stepping_code,
+        }
         self.closure_makers = {
             kind: partial(self.entry_closure, derive=derive) for kind, derive in self.makers.items()
         }
@@ -172,7 +184,7 @@ class Machine:
         code.name, code.arity, code.environment, code.group = name, arity, environment, group
         code.base, code.primitive = base or code, None
         code.role, code.transforms, code.backpropagator_of = role, transforms, backpropagator_of
-        code.tail = code.forward = code.control = None
+        code.tail = code.forward = code.control = code.stepping = None
         code.closed = None if environment else (code,)
         await_first_call(code)
         self._made.add(code)
@@ -232,7 +244,7 @@ class Machine:
     def redefined(self, cell: Global) -> None:
         """The name of a cell no longer means its primitive: codes that relied on it are recompiled."""
         for code in cell.dependents or ():
-            code.lambda_ = code.tail = code.forward = code.control = None
+            code.lambda_ = code.tail = code.forward = code.control = code.stepping = None
             code.family = self.family()
             await_first_call(code)
 
@@ -317,14 +329,26 @@ class Machine:
                     code.control = self._derive(code, 1, CONTROL)
         return code.control
 
+    def stepping_code(self, code: Code) -> Code:
+        if code.stepping is None:
+            with self.making:
+                if code.stepping is None:
+                    code.stepping = self._derive(code, 2, STEPPING)
+        return code.stepping
+
     def untidied(self, code: Code, word: str, rules: Rules) -> Lambda:
-        """The output of a transform, "reverse", "forward" or "control", as it is before it is tidied."""
+        """The output of a transform, "reverse", "forward", "control" or "stepping", as it is before it is tidied."""
         source, owner = self._source(code, word), self.core_of(code.base)
         if word == CONTROL:
             is_direct = code.primitive is not None or self.codes.get(code.name) is code
             if is_direct:
                 return direct_entry(source, code.environment)
             return control_entry(source, code.environment, rules.basis)
+        if word == STEPPING:
+            row = code.primitive
+            if row is None or acts(row):
+                return stepping_entry(source, code.environment, rules.basis)
+            return one_step(source, code.environment)
         transform = tail_entry if word == "reverse" else forward_entry
         return transform(source, code.environment, code.group, owner, rules.basis, rules, self.level_of(code))
 
@@ -366,6 +390,9 @@ class Machine:
 
     def control_closure(self, f: Value) -> Value:
         return self.entry_closure(f, self.control_code)
+
+    def stepping_closure(self, f: Value) -> Value:
+        return self.entry_closure(f, self.stepping_code)
 
     def entry_closure(self, f: Value, derive: Callable[[Code], Code]) -> Value:
         seen = look(f)

@@ -32,6 +32,7 @@ from vlad.expand.arity import of_row
 from vlad.manual.public import is_public, members, public_lines, public_names
 from vlad.messages.spelling import suggestion
 from vlad.primitives import (
+    checkpointing,
     continuations,
     contractions,
     control,
@@ -87,6 +88,7 @@ ROOMS: dict[ModuleType, str] = {
     references: "Cells",
     continuations: "Errors that are caught",
     raising: "Errors that are caught",
+    checkpointing: "Derivatives in little memory",
     tables: "Tables",
 }
 _FILES = """prelude lists tables texts streams control calculus optimize optimizers linear-algebra tensors matrix-functions nn

@@ -280,7 +280,9 @@ def _ends_in_nil(types: Any, type_: Any) -> bool:
     return bool(type_.kind == "union" or type_.of == ())
 
 
-def _effect(name: str, operands: str, doc: str, value: Any, type: str, abstract: Any = None) -> Primitive:
+def _effect(
+    name: str, operands: str, doc: str, value: Any, type: str, abstract: Any = None, io: str = ""
+) -> Primitive:
     return Primitive(
         name,
         operands,
@@ -292,6 +294,7 @@ def _effect(name: str, operands: str, doc: str, value: Any, type: str, abstract:
         effect=True,
         needs_machine=True,
         abstract=abstract,
+        io=io,
     )
 
 
@@ -313,29 +316,29 @@ ROWS: list[Primitive] = [
         "Prints x, in the form that reads back, on a line of its own and returns it. The value of a top-level form that ends "
         "with a call of `write` is not printed again.\n(+ 1 (write 41))  ⇒ 41\n"
         "⇒ 42", value=_write,
-        type="any -> any", forward="dx", reverse={"x": "s"}, effect=True, needs_machine=True,
+        type="any -> any", forward="dx", reverse={"x": "s"}, effect=True, io="out", needs_machine=True,
         abstract=_abstract_write,
     ),
     _effect("write-string", "x",
         "Prints the text of a string.\n(begin (write-string \"slope\") (newline))  ⇒ slope",
         _write_string, "string -> unspecified",
-            _abstract_write_string),
+            _abstract_write_string, io="out"),
     _effect("display", "x",
         "Prints x, strings without quotes.\n"
         "(begin (display \"slope \") (display 2.5) (newline))  ⇒ slope 2.5",
-        _display, "any -> unspecified", _abstract_display),
+        _display, "any -> unspecified", _abstract_display, io="out"),
     _effect("newline", "nothing",
         "Ends the line.\n(begin (newline) 'after)  ⇒ \n⇒ after", _newline, "null -> unspecified",
-            _abstract_on_nothing("newline", lambda w: w.effect("text", text="\n") and w.effect("out"))),
+            _abstract_on_nothing("newline", lambda w: w.effect("text", text="\n") and w.effect("out")), io="out"),
     Primitive(
         "write-real", "x",
         "Prints a real on a line of its own and returns it.\n(+ 1 (write-real 41))  ⇒ 41\n⇒ 42", value=_write_real,
-        type="real -> real", partials={"x": "1"}, effect=True, needs_machine=True,
+        type="real -> real", partials={"x": "1"}, effect=True, io="out", needs_machine=True,
         abstract=_abstract_write_real,
     ),
     _effect("read-real", "nothing",
         "The next number of the input.\n(* 2 (read-real))  ⇒ 6", _read_real, "null -> real",
-            _abstract_on_nothing("read-real", lambda w: w.effect("in", result=w.types.real))),
+            _abstract_on_nothing("read-real", lambda w: w.effect("in", result=w.types.real)), io="in"),
     _effect("command-line-arguments", "nothing",
         "The arguments after the script's name.\n(command-line-arguments)  ⇒ (\"a\" \"b\")", _arguments, "null -> any",
             _abstract_on_nothing("command-line-arguments", _abstract_arguments)),

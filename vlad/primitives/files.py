@@ -328,7 +328,7 @@ ROWS: list[Primitive] = [
     _effect("save-tensor", "path x",
         "Writes a tensor to a .npy file, a list of pairs (name . tensor) to an .npz file.\n"
         "(begin (save-tensor \"model.npz\" (list (cons 'w #[1 2]))) (load-tensor \"model.npz\"))  ⇒ ((w . #[1 2]))",
-            _save_tensor, "string any -> unspecified"),
+            _save_tensor, "string any -> unspecified", io="out"),
     _effect("load-csv", "path skip separator",
         "The numbers in the lines of a text file, as a tensor of rank 2.\n"
         "(load-csv \"numbers.csv\" #:skip 1)  ⇒ #[[1 2] [3 4]]", _load_csv,

@@ -45,6 +45,7 @@ CODES: dict[str, SystemCode] = {
             "": "(lambda (f) (if (runs-compiled? f) (attempt-by-control f) (catch f)))",
             "control": """(lambda (k f)
                  (finish-guard k (catch-errors (lambda (nothing) ((control-entry f) guard-end (quote ()))))))""",
+            "stepping": "(lambda (k n f) (k n (%attempt f)))",
             "tail": "(lambda (k f) ((tail-entry attempt-by-control) k f))",
             "forward": "(lambda (d df f) ((forward-entry attempt-by-control) zero df f))",
         },
@@ -55,6 +56,7 @@ CODES: dict[str, SystemCode] = {
         "",
         {
             "": "(lambda (f) (if (runs-compiled? f) (cons #t (f (quote ()))) (catch f)))",
+            "stepping": "(lambda (k n f) (k n (catch-errors f)))",
             "tail": """(lambda (k f)
                  (let ((r (catch-errors (lambda (nothing) ((tail-entry f) identity (quote ()))))))
                    (if (car r)

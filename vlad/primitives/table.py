@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vlad.data.values import Primitive, SystemCode
 from vlad.primitives import (
+    checkpointing,
     continuations,
     contractions,
     control,
@@ -45,10 +46,16 @@ SYSTEM_PROCEDURES: dict[str, str] = {
     **transforms.SYSTEM_PROCEDURES,
     **continuations.SYSTEM_PROCEDURES,
     **raising.SYSTEM_PROCEDURES,
+    **checkpointing.SYSTEM_PROCEDURES,
 }
 
 # The codes of the system.
-CODES: dict[str, SystemCode] = {**transforms.CODES, **continuations.CODES, **raising.CODES}
+CODES: dict[str, SystemCode] = {
+    **transforms.CODES,
+    **continuations.CODES,
+    **raising.CODES,
+    **checkpointing.CODES,
+}
 
 TABLE: dict[str, Primitive] = {
     row.name: row
@@ -77,6 +84,7 @@ TABLE: dict[str, Primitive] = {
         levels,
         continuations,
         raising,
+        checkpointing,
     )
     for row in room.ROWS
 }

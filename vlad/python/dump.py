@@ -66,7 +66,8 @@ HEAD = "vlad-saved"
 VERSION = 1
 WIDTH = 100  # of the lines of data; those of core are text.py's
 RESERVED = KEYWORDS | {"unspecified"}  # names not used for variables or globals in a text
-ENTRIES = {"reverse": "tail", "forward": "forward", "control": "control"}  # their kinds, by transform
+# their kinds, by transform
+ENTRIES = {"reverse": "tail", "forward": "forward", "control": "control", "stepping": "stepping"}
 TRANSFORMS = tuple(ENTRIES.values())
 MOST_TRANSFORMS = 32  # of one lambda
 MOST_WRITTEN = 64  # entries of a tensor that are written in readable form

@@ -18,11 +18,11 @@ from vlad.evaluate.machine import Machine
 from vlad.expand.items import Definition, Expression
 from vlad.session.top_level import TopLevel, only_lambda
 
-STAGES = ("core", "reverse", "forward", "control", "types", "first-order", "loops", "c")
+STAGES = ("core", "reverse", "forward", "control", "stepping", "types", "first-order", "loops", "c")
 LOOPS = "loops"
 OF_PASSES = ("first-order", LOOPS)
 OF_OPERANDS = ("types", *OF_PASSES, "c")
-TRANSFORMED = ("reverse", "forward", "control")
+TRANSFORMED = ("reverse", "forward", "control", "stepping")
 
 
 def core_of_forms(top_level: TopLevel, source: Source) -> Iterator[str]:
@@ -122,7 +122,8 @@ def procedure_at(
 
 
 def core_at(machine: Machine, value: Value, stage: str, raw: bool = False) -> Lambda:
-    """The lambda of a procedure: as it is (core), as its derivative (reverse, forward), as it runs in a `reset` (control).
+    """The lambda of a procedure: as it is (core), as its derivative (reverse, forward), as it runs in a `reset` (control),
+    or step by step (stepping).
     `raw`: as the transform emits it for a procedure of reals, before it is simplified.
     """
     code = look(value)[0]
@@ -134,6 +135,8 @@ def core_at(machine: Machine, value: Value, stage: str, raw: bool = False) -> La
         code = machine.forward_code(code)
     elif stage == "control":
         code = machine.control_code(code)
+    elif stage == "stepping":
+        code = machine.stepping_code(code)
     return machine.core_of(code)
 
 

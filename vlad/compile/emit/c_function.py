@@ -23,7 +23,7 @@ from vlad.compile.emit.c_text import (
     position,
 )
 from vlad.compile.emit.definitions import Definitions
-from vlad.compile.emit.facts import grows_only
+from vlad.compile.emit.facts import drops, grows_only
 from vlad.compile.emit.lapack_calls import BESIDE_LAPACK, WITHOUT_LAPACK, routine_lines
 from vlad.compile.emit.loop_text import Directive, expression_text
 from vlad.compile.ir.matrix_products import as_product
@@ -129,13 +129,16 @@ class FunctionText:
     def text(self) -> str:
         facts, members = self.unit.facts, self.members
         pointed = any(slot.kind == "p" for f in members for slot in f.parameters)
-        if self.allocates and (self.releases or (self.loops and pointed)):
+        self.packs = any(drops(f, facts) for f in members)
+        if self.allocates and (self.releases or self.packs or (self.loops and pointed)):
             self.line("char *const mark = vlad_top;")
         keeps_all = len(members) == 1 and grows_only(self.function, facts)
         self.gathers = self.loops and self.allocates and pointed and not keeps_all
         if self.gathers:
             self.unit.collects = True
             self.line("long limit = VLAD_NURSERY;")
+        if self.packs:
+            self.unit.collects = self.unit.packs = True
         if any(f in facts.recursive for f in members):
             self.line("VLAD_ENTER();")
             self.step()
@@ -294,7 +297,7 @@ class FunctionText:
                 for slot, leaf in zip(targets, end.leaves, strict=True):
                     self.line(f"{self.name(slot)} = {self.leaf(leaf)};")
             case Return():
-                self.return_([self.leaf(leaf) for leaf in end.leaves])
+                self.return_(self.packed(end) if self.packs else [self.leaf(leaf) for leaf in end.leaves])
             case TailInvoke():
                 if end.function in self.members and self.loops:
                     self.again(end)
@@ -305,6 +308,28 @@ class FunctionText:
                 self.line(f"vlad_fail({number}); /* {comment(end.what)} */")
             case Unreachable():
                 self.line("vlad_fail(VLAD_STOPPED);")
+
+    def packed(self, end: Return) -> list[str]:
+        """The leaves of a result, when what it does not reach is free."""
+        texts = [self.leaf(leaf) for leaf in end.leaves]
+        pointers = [at for at, leaf in enumerate(end.leaves) if type(leaf) is Slot and leaf.kind == "p"]
+        of_pointers = [cell for cell in self.function.result_cells if cell is not None]
+        numbers = dict(
+            zip(
+                [at for at, kind in enumerate(self.function.results) if kind == "p"], of_pointers, strict=True
+            )
+        )
+        if not pointers:
+            return texts
+        self.line("if (__builtin_expect(vlad_is_sparse(mark), 0)) {")
+        self.line(f"  void *roots[] = {{{', '.join([texts[at] for at in pointers])}}};")
+        cells = [self.unit.cell_number(numbers[at]) for at in pointers]
+        self.line(f"  static const short cells[] = {{{number_list(cells)}}};")
+        self.line(f"  vlad_pack(mark, {len(pointers)}, roots, cells);")
+        for number, at in enumerate(pointers):
+            self.line(f"  {texts[at]} = roots[{number}];")
+        self.line("}")
+        return texts
 
     def return_(self, leaves: list[str]) -> None:
         if self.releases:

@@ -148,6 +148,8 @@ class CUnit(Definitions):
             tables = self._tables()
             fixed = "" if self.measured else "const"  # the sizes of arrays may be known only in a call
             parts.append(f"#define VLAD_FIXED {fixed}\n{of['collect']}{tables}")
+        if self.packs:
+            parts.append(of["pack"])
         if facts.recursive:
             parts.append(of["deep"])
         if facts.counts:

@@ -9,6 +9,7 @@ from vlad.compile.ir.matrix_products import as_product
 from vlad.compile.ir.program import (
     Block,
     Box,
+    Branch,
     Each,
     Effect,
     Fail,
@@ -19,12 +20,16 @@ from vlad.compile.ir.program import (
     Slot,
     Statement,
     Static,
+    Store,
+    Switch,
     TailInvoke,
     Unbox,
     Unreachable,
+    Yield,
     blocks,
     components,
     inner_blocks,
+    leaves_read,
     makes,
     statements,
 )
@@ -40,8 +45,8 @@ SUMS = ("+", "-", "*", "negate")
 
 
 class Facts:
-    """The functions that allocate, that call themselves outside tail position (`recursive`), that execute many steps without a
-    loop (`long`), that can fail, …"""
+    """The functions that allocate, that call themselves outside tail position (`recursive`), that do that or loop, or call one
+    that does (`repeats`), that execute many steps without a loop (`long`), that can fail, …"""
 
     def __init__(self, functions: list[Function]) -> None:
         calls: dict[Function, list[Function]] = {}
@@ -81,6 +86,8 @@ class Facts:
         self.together = list(by_number.values())  # loops of several functions are one
         self.loops |= {f for members in self.together if len(members) > 1 for f in members}
         self._spread(self.allocates, functions)
+        self.repeats = self.loops | self.recursive
+        self._spread(self.repeats, functions)
         self.long = self._long(functions)
         self.fails |= self.loops | self.recursive | self.allocates | self.long
         self._spread(self.fails, functions)
@@ -141,6 +148,42 @@ def _kernel_steps(kernel: Kernel) -> int:
     return (
         estimate(kernel.turns) * sums // SUMS_AT_A_TIME + estimate(kernel.turns) * others // STEPS_AT_A_TIME
     )
+
+
+def drops(function: Function, facts: Facts) -> bool:
+    """Does it return a pointer, but drop one that a loop or a recursion returned to it? So does what runs a tape back."""
+    if "p" not in function.results or function not in facts.allocates:
+        return False
+    within = statements(function.body)
+    made = {
+        slot
+        for s in within
+        if type(s) is Invoke and s.function in facts.allocates and s.function in facts.repeats
+        for slot in s.slots
+        if slot.kind == "p"
+    }
+    if not made or any(type(s) is Store for s in within):
+        return False
+    reached: set[Leaf] = set()
+    sources: dict[Leaf, list[Leaf]] = {}
+    for s in within:
+        if type(s) is Box:
+            sources[s.slot] = [*s.leaves]
+        elif type(s) is Unbox:
+            sources |= {slot: [s.pointer] for slot in s.slots}
+        elif type(s) is Branch or type(s) is Switch:
+            for block in inner_blocks(s):
+                if type(block.end) is Yield:
+                    for slot, leaf in zip(s.slots, block.end.leaves, strict=True):
+                        sources.setdefault(slot, []).append(leaf)
+    ends = [block.end for block in blocks(function.body)]
+    work = [leaf for end in ends if type(end) is not Yield for leaf in leaves_read(end)]
+    while work:
+        leaf = work.pop()
+        if leaf not in reached:
+            reached.add(leaf)
+            work += sources.get(leaf, ())
+    return not made <= reached
 
 
 def grows_only(function: Function, facts: Facts) -> bool:

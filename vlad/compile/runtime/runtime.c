@@ -711,6 +711,19 @@ static long vlad_collect(char *mark, int count, void **roots, const short *cells
   return next > VLAD_NURSERY ? next : VLAD_NURSERY;
 }
 
+/* section: pack
+   A procedure that dropped most of what it allocated, as one that runs a tape back, frees that when it returns. What was packed before
+   is left alone until as much has been allocated since, so that the total work is at most a constant times the allocations. */
+static char *vlad_packed, *vlad_packed_end;
+static inline int vlad_is_sparse(char *mark) {
+  long packed = vlad_packed >= mark && vlad_packed_end <= vlad_top ? vlad_packed_end - vlad_packed : 0;
+  return vlad_top - mark - packed > (packed > 4096 ? packed : 4096);
+}
+static void vlad_pack(char *mark, int count, void **roots, const short *cells) {
+  vlad_collect(mark, count, roots, cells);
+  vlad_packed = mark, vlad_packed_end = vlad_top;
+}
+
 /* section: deep
    Recursion outside tail position runs on a separate stack, mapped when touched, with a checked end. */
 static char *vlad_stack, *vlad_stack_end, *vlad_stack_floor;

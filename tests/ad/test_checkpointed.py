@@ -1,0 +1,68 @@
+"""Derivatives of checkpointed procedures are those of the procedures, in every mode, and cost what the theory says."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import vlad
+
+DEFINITIONS = """
+(define (grow depth x) (if (= depth 0) (sin x) (cons (grow (- depth 1) (* 0.9 x)) (grow (- depth 1) (+ 0.1 x)))))
+(define (sum-of tree f) (if (pair? tree) (+ (sum-of (car tree) f) (sum-of (cdr tree) f)) (f tree)))
+"""
+PROGRAMS = {
+    "loop": "(lambda (x) (let loop ((x x) (n 0)) (if (= n 12) x (loop (* 0.99 (sin x)) (+ n 1)))))",
+    "tree": "(lambda (x) (sum-of (grow 2 x) (lambda (y) (* y y x))))",
+    "inner": """(lambda (x)
+        (let loop ((i 0) (a x)) (if (= i 4) a (loop (+ i 1) (- a (* 0.1 ((gradient (lambda (y) (* y y x))) a)))))))""",
+    "nested": """(lambda (x)
+        (let loop ((i 0) (a x))
+          (if (= i 4) a (loop (+ i 1) ((checkpointed (lambda (y) (sin (* x y))) #:segments 2) a)))))""",
+    "shift": "(lambda (x) (reset (* x (let loop ((i 0) (a x)) (if (= i 4) a (loop (+ i 1) (shift k (k (sin a)))))))))",
+    "guard": "(lambda (x) (guard (e (#t (* e x))) (raise (* x x))))",
+    "tensor": "(lambda (x) (let loop ((i 0) (v (tensor (list x 1)))) (if (= i 4) (sum (* v v)) (loop (+ i 1) (sin v)))))",
+}
+MODES = {
+    "F": "(derivative-F f)",
+    "R": "(derivative-R f)",
+    "RR": "(derivative-R (derivative-R f))",
+    "FR": "(derivative-F (derivative-R f))",
+    "RF": "(derivative-R (derivative-F f))",
+    "RcR": "(derivative-R (checkpointed (derivative-R f) #:segments 3))",
+}
+MADE = ("(checkpointed f)", "(checkpointed f #:segments 5 #:snapshots 2)")
+
+
+@pytest.fixture(scope="module")
+def session() -> vlad.Session:
+    session = vlad.Session(tier="evaluate")
+    session.run_text(DEFINITIONS, "definitions.vlad")
+    return session
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_mode(session: vlad.Session, name: str) -> None:
+    for mode, text in MODES.items():
+        expected = session.eval(f"(let ((f {PROGRAMS[name]})) ({text} 0.7))")
+        for made in MADE:
+            found = session.eval(f"(let* ((f {PROGRAMS[name]}) (f {made})) ({text} 0.7))")
+            assert math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12), (mode, made)
+
+
+def runs(segments: int, snapshots: int) -> int:
+    """In how many segments a run is advanced, at the least (Griewank & Walther 2000, proposition 1)."""
+    most = 0
+    while math.comb(snapshots + most, snapshots) < segments:
+        most += 1
+    return most * segments - math.comb(snapshots + most, most - 1) if most else 0
+
+
+@pytest.mark.parametrize(("segments", "snapshots"), [(10, 1), (10, 3), (10, 20), (35, 3), (100, 4)])
+def test_steps_are_repeated_as_often_as_is_best(segments: int, snapshots: int) -> None:
+    """Here a segment is a step, which is a turn. The last two have no sine; the one before the last is advanced once."""
+    session = vlad.Session(metered=True)
+    loop = f"(lambda (x) (let loop ((x x) (n 0)) (if (= n {segments - 2}) x (loop (sin x) (+ n 1)))))"
+    session.eval(f"((gradient (checkpointed {loop} #:segments {segments} #:snapshots {snapshots})) 0.7)")
+    assert session.counts["sin"] == 2 * (segments - 2) + runs(segments, snapshots) - 1
