@@ -41,8 +41,8 @@ class Type:
         "size",
         "mentions_cell",
         "mentions_tensor",
-        "epoch",
         "now",
+        "users",
         "serial",
     )
 
@@ -53,8 +53,8 @@ class Type:
     size: int
     mentions_cell: bool
     mentions_tensor: bool  # cells are not entered
-    epoch: int
-    now: Type
+    now: Type | None  # of one that mentions a cell: itself, or what replaces it; None if that is not made yet
+    users: list[Type]  # of one that mentions a cell: the types of which it is a part, until it is replaced
     serial: int
 
     def __repr__(self) -> str:
@@ -148,7 +148,9 @@ class Types:
         self._kept: list[Value] = []  # constants whose ids are keys
         self._general: dict[Type, Type] = {}
         self._layouts: dict[tuple[tuple[AnExtent, ...], str], Layout] = {}
-        self.epoch = 0
+        self.epoch = 0  # how many cells were unified with others
+        # the types that have another form since; tables of types take them away
+        self.replaced: list[Type] = []
         self.largest = LARGEST
         self._cells = -1
         self._zero_or_real: Type | None = None
@@ -179,19 +181,29 @@ class Types:
         table_key = (kind, of if key is None else key, parts)
         type_ = self._table.get(table_key)
         if type_ is None:
-            type_ = self._table[table_key] = Type()
+            type_ = Type()
             type_.kind, type_.of, type_.parts, type_.head = kind, of, parts, head
             type_.size = 1 + sum([part.size for part in parts])
             if type_.size > self.largest:
                 raise TooLarge
+            self._table[table_key] = type_
             type_.mentions_cell = kind in ("union", "string", "tensor") or any(
                 part.mentions_cell for part in parts
             )
             type_.mentions_tensor = kind == "tensor" or any(part.mentions_tensor for part in parts)
             type_.serial = len(self._table)
             if type_.mentions_cell:
-                type_.epoch, type_.now = self.epoch, type_
+                self._note_users(type_)
         return type_
+
+    @staticmethod
+    def _note_users(type_: Type) -> None:
+        type_.now, type_.users = type_, []
+        for part in type_.parts:
+            if part.mentions_cell:
+                if part.now is not part:
+                    type_.now = None
+                part.users.append(type_)
 
     def constant(self, value: Value) -> Type:
         key = constant_key(value)
@@ -266,32 +278,47 @@ class Types:
         return [self.canonical(member) for member in list(cell.members.values())]
 
     def forget_readers(self) -> None:
+        """Cut the references to what is not a part. No cells can be unified afterwards."""
         for type_ in self._table.values():
             if type_.kind == "union":
                 type_.of.readers.clear()
                 type_.of.callers.clear()
+            if type_.mentions_cell:
+                type_.users.clear()
 
     def canonical(self, type_: Type) -> Type:
         """The present form of a type, with unified cells replaced."""
-        if not type_.mentions_cell:
+        if not type_.mentions_cell or type_.now is type_:
             return type_
-        if type_.epoch == self.epoch:
-            return type_.now
-        if type_.kind == "union":
-            now = self._union_of(found(type_.of))
-        else:
-            now = self.like(type_, tuple([self.canonical(part) for part in type_.parts]))
-        type_.epoch, type_.now = self.epoch, now
-        now.epoch, now.now = self.epoch, now
-        return now
+        at = type_
+        while (now := at.now) is not at:
+            if now is None:
+                if at.kind == "union":
+                    now = self._union_of(found(at.of))
+                else:
+                    now = self.like(at, tuple([self.canonical(part) for part in at.parts]))
+                at.now = now
+            at = now
+        type_.now = at
+        return at
 
     def all_canonical(self, types: tuple[Type, ...]) -> tuple[Type, ...]:
-        """The present forms of types. Most are known: only for the others it calls `canonical`."""
-        epoch, canonical = self.epoch, self.canonical
-        return tuple([
-            type_ if not type_.mentions_cell else type_.now if type_.epoch == epoch else canonical(type_)
-            for type_ in types
-        ])  # fmt: skip
+        """The present forms of types. Most are current: only for the others it calls `canonical`."""
+        for type_ in types:
+            if type_.mentions_cell and type_.now is not type_:
+                return tuple([self.canonical(one) for one in types])
+        return types
+
+    def _replace(self, union: Type) -> None:
+        """Note that a union, and whatever mentions it, has another present form."""
+        work = [union]
+        while work:
+            type_ = work.pop()
+            if type_.now is type_:
+                type_.now = None
+                self.replaced.append(type_)
+                work += type_.users
+                type_.users = []
 
     # The lattice.
 
@@ -479,8 +506,10 @@ class Types:
             return
         if b.serial < a.serial:
             a, b = b, a
+        union = self._union_of(b)
         b.link = a
         self.epoch += 1
+        self._replace(union)
         self._notify(a)
         self._notify(b)
         a.readers |= b.readers

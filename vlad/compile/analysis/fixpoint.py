@@ -64,7 +64,7 @@ MOST_RUNS = 8_000  # of instances
 MOST_RUNS_FOLLOWED = 32_000  # with unrolling of certain calls
 MOST_RUNS_UNROLLED = 1_000  # with long operands unrolled: it pays only if the code is straightforward
 MOST_RUNS_EACH = 20  # additional ones for each code
-# Keys of instances that are made again because unions became one. Programs that settle need an eighth; these take about 2 s
+# Keys of instances, those at each time that unions became one. Programs that settle need an eighth
 MOST_KEYS = 200_000
 
 
@@ -106,6 +106,9 @@ class Analysis(AbstractInterpreter):
         self.cells: dict[Global, Value] = {}  # globals whose values the result relies on
         self._readers: dict[Global, dict[Instance, None]] = {}
         self._of_key: dict[Any, Instance] = {}
+        self._order: dict[Any, int] = {}  # of the keys, as they were made
+        # the keys and instances with a type that may get another form
+        self._mentioning: dict[Type, list[Any]] = {}
         self._key_epoch = 0
         self._active: dict[Callee, list[Instance]] = {}
         self._variants: dict[Any, Variants] = {}
@@ -167,7 +170,7 @@ class Analysis(AbstractInterpreter):
                 )
             if instance is None:
                 instance = self._new(callee, fields, operands)
-            self._of_key[(callee, *self._now(fields, operands))] = instance
+            self._set((callee, *self._now(fields, operands)), instance)
         return instance
 
     def _now(self, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> tuple[Any, Any]:
@@ -176,24 +179,48 @@ class Analysis(AbstractInterpreter):
         return self.types.all_canonical(fields), self.types.all_canonical(operands)
 
     def _new(self, callee: Callee, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance:
+        fields, operands = self._now(fields, operands)
         instance = Instance(callee, fields, operands, len(self.instances) + 1)
         self.instances.append(instance)
-        self._of_key[callee, fields, operands] = instance
+        self._index(instance, fields, operands)
+        self._set((callee, fields, operands), instance)
         return instance
 
+    def _set(self, key: Any, instance: Instance) -> None:
+        if key not in self._of_key:
+            self._order[key] = len(self._order)
+            self._index(key, key[1], key[2])
+        self._of_key[key] = instance
+
+    def _index(self, owner: Any, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> None:
+        for type_ in (*fields, *operands):
+            if type_.mentions_cell:
+                self._mentioning.setdefault(type_, []).append(owner)
+
     def _rekey(self) -> None:
-        """Make the keys again after cells were unified; of two instances that became equal, the first stays."""
-        while self._key_epoch != self.types.epoch:
-            self._key_epoch = self.types.epoch
+        """Make keys again after cells were unified: those with types that have another form now. Of two instances that became
+        equal, the first stays."""
+        types = self.types
+        while self._key_epoch != types.epoch:
+            self._key_epoch = types.epoch
             self.keys_made_again += len(self._of_key)
-            all_canonical = self.types.all_canonical
-            table: dict[Any, Instance] = {}
-            for (callee, fields, operands), instance in self._of_key.items():
-                table.setdefault((callee, all_canonical(fields), all_canonical(operands)), instance)
-            self._of_key = table
-            for instance in self.instances:
-                instance.fields = all_canonical(instance.fields)
-                instance.operands = all_canonical(instance.operands)
+            replaced, types.replaced = types.replaced, []
+            owners = dict.fromkeys([one for type_ in replaced for one in self._mentioning.pop(type_, ())])
+            for instance in owners:
+                if type(instance) is Instance:
+                    instance.fields = types.all_canonical(instance.fields)
+                    instance.operands = types.all_canonical(instance.operands)
+                    self._index(instance, instance.fields, instance.operands)
+            keys = [one for one in owners if type(one) is not Instance and one in self._of_key]
+            for key in sorted(keys, key=self._order.__getitem__):
+                callee, fields, operands = key
+                now = callee, types.all_canonical(fields), types.all_canonical(operands)
+                instance = self._of_key.pop(key)
+                if now not in self._of_key:
+                    self._index(now, now[1], now[2])
+                elif self._order[now] < self._order[key]:
+                    continue
+                self._of_key[now], self._order[now] = instance, self._order[key]
 
     def _generalised(
         self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]
@@ -293,7 +320,8 @@ class Analysis(AbstractInterpreter):
         if known is not None:
             return known
         instance.fields, instance.operands = now
-        self._of_key[(instance.callee, *now)] = instance
+        self._index(instance, *now)
+        self._set((instance.callee, *now), instance)
         self._mark(instance)
         return instance
 
