@@ -48,10 +48,11 @@ def session() -> vlad.Session:
 )
 def test_limits_pass(limits: dict[str, Any], body: str, code: str) -> None:
     session = vlad.Session(tier="evaluate", limits=vlad.Limits(**limits), write=lambda text: None)
-    texts = [f"(guard (e (#t 1)) {body})", f"(with-cleanup 1 {body})"]
-    if code != "too-deep":  # in a `reset`, what follows a call is no frame but a value
-        texts.append(f"(guard (e (#t 1)) (reset {body}))")
-    for text in texts:
+    for text in (
+        f"(guard (e (#t 1)) {body})",
+        f"(with-cleanup 1 {body})",
+        f"(guard (e (#t 1)) (reset {body}))",
+    ):
         with pytest.raises(vlad.LimitExceeded) as raised:
             session.eval(text)
         assert raised.value.code == code
@@ -138,3 +139,21 @@ def test_the_place_of_what_is_raised_is_found_only_if_it_is_raised_again(
     assert str(raised.value.span) == "safe.vlad:1:30"
     assert [one.procedure for one in raised.value.backtrace] == ["safe", "h", "g"]
     assert found
+
+
+def test_calls_in_a_reset_are_as_deep_as_others() -> None:
+    """There, what follows a call is no frame, but a value: a chain of continuations. Only its length counts, not their number."""
+    session = vlad.Session(tier="evaluate", limits=vlad.Limits(depth=300_000))
+    session.run_text("""
+      (define (count n) (if (= n 0) 0 (+ 1 (count (- n 1)))))
+      (define (walk n) (let ((l (if (= n 0) '() (list (walk (- n 1)))))) (cons n l)))
+      (define (escapes n) (if (= n 0) 'done (begin (reset (+ 1 (shift k n))) (count 2) (escapes (- n 1)))))
+    """)
+    assert session.eval("(reset (count 200000))") == 200_000
+    assert session.eval("(reset (escapes 100000))") == "done"
+    assert session.eval("((derivative (lambda (x) (reset (* x (count 1000))))) 2)") == 1000
+    for text in ("(reset (count -1))", "(reset (walk -1))", "(reset (+ 1 (shift k (k (count -1)))))"):
+        with pytest.raises(vlad.LimitExceeded) as raised:
+            session.eval(text)
+        assert raised.value.code == "too-deep" and raised.value.span is not None
+    assert session.eval("(reset (count 10))") == 10

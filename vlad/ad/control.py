@@ -7,7 +7,8 @@ a call of the control entry, so `shift` reaches the continuation through any pro
 entry returns goes to that `reset` or `guard` (primitives/continuations.py). Since the output is core, derivatives of code with
 continuations are the other transforms of it.
 
-A body is transformed from its end to its start: what follows a call is the body of its continuation.
+A body is transformed from its end to its start: what follows a call is the body of its continuation. Nested calls use no
+stack but a chain of continuations, whose length `note-depth` limits.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class ContinuationPassing:
                 made = make_lambda(parameters, rest, self.name, binding.rhs.span)
                 bindings = []
                 result = self._result(bindings, binding.rhs, continuation, between[-1])
-                bindings.append(Binding(continuation, made))
+                noted = Apply(self.basis.note_depth, (continuation,), binding.rhs.span)
+                bindings += [Binding(Variable("depth"), noted), Binding(continuation, made)]
             else:
                 bindings += reversed(self.kept(binding, between[-1]))
         return Body(tuple(reversed(bindings)), result)
@@ -99,6 +101,30 @@ class ContinuationPassing:
     def call(self, builder: Builder, call: Call, passed: tuple[Variable, ...]) -> Result:
         """The result of a body that ends with the call of an entry or of a continuation."""
         return call
+
+
+def continuation_of(lambda_: Lambda) -> Variable | None:
+    """The variable of a continuation, as it is made above, that holds the continuation with which it ends; None of others."""
+    body, made = lambda_.body, dict[Variable, Lambda]()
+    while True:
+        for binding in body.bindings:
+            if type(binding) is Binding and type(binding.rhs) is Lambda:
+                made[binding.variable] = binding.rhs
+        result = body.result
+        if type(result) is If:
+            body = result.consequent
+            continue
+        if type(result) is not Call:
+            return None
+        for atom in (result.operator, *result.operands[:1]):
+            if atom in lambda_.free:
+                assert type(atom) is Variable
+                return atom
+            if atom in made:
+                body = made[atom].body
+                break
+        else:
+            return None
 
 
 def _calls(rhs: Rhs) -> bool:

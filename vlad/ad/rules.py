@@ -53,6 +53,7 @@ class Basis:
         self.tail_entry = table["tail-entry"]
         self.forward_entry = table["forward-entry"]
         self.control_entry = table["control-entry"]
+        self.note_depth = table["note-depth"]
         self.stepping_entry = table["stepping-entry"]
         self.make_paused = table["make-paused"]
         self.refuse_step = table["refuse-step"]

@@ -86,6 +86,9 @@ class Evaluator(Protocol):
     def attempt(self, f: Value) -> tuple[Value, VladError | None]:
         """The result of a procedure of no argument, or its error. Limits and interrupts pass."""
 
+    def check_depth(self, k: Value) -> Value:
+        """Raises LimitExceeded if calls are nested more deeply in a continuation than is allowed; else an unspecified value."""
+
     def tail_closure(self, f: Value) -> Value:
         """The tail entry of a procedure; the known zero for itself. Raises VladError for any other value."""
 

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, NoReturn, Protocol
 from weakref import WeakKeyDictionary, WeakSet
 
-from vlad.ad.control import control_entry, direct_entry
+from vlad.ad.control import continuation_of, control_entry, direct_entry
 from vlad.ad.forward import forward_entry
 from vlad.ad.reverse import tail_entry
 from vlad.ad.rules import Basis, Rules
@@ -39,6 +39,7 @@ from vlad.data.values import (
     NIL,
     STEPPING,
     TRUE,
+    UNSPECIFIED,
     ZERO,
     Code,
     Global,
@@ -57,8 +58,18 @@ from vlad.evaluate.emit_python import Family
 from vlad.evaluate.entries import NOTHING, Register, await_first_call, emptied, make_bounce
 from vlad.evaluate.errors.explain import caught, explained, located
 from vlad.evaluate.errors.replay import Beginning, Frames, emitted_frames, not_a_procedure
-from vlad.evaluate.limits import AsyncException, Interrupted, Limits, Watch, out_of_fuel
+from vlad.evaluate.limits import (
+    AsyncException,
+    Interrupted,
+    Limits,
+    Watch,
+    default_depth,
+    out_of_fuel,
+    too_deep,
+)
 from vlad.evaluate.system_procedures import SystemCodes, SystemProcedures
+
+MOST_UNSEEN = 64  # calls of `check_depth` before the first look at a chain of continuations
 
 
 class Overtaken(Protocol):
@@ -147,6 +158,7 @@ class Machine:
         self.rules: tuple[float, Any, Any] | None = None
         self.changed = math.inf
         self.caught = 0  # errors that guards have caught
+        self._until_look = MOST_UNSEEN  # calls of `check_depth`
         self.watch = Watch(self.limits, self.steps)
         self._made: WeakSet[Code] = WeakSet()  # all codes, as counting may begin later
         self._written: WeakKeyDictionary[Code, Lambda] = (
@@ -381,6 +393,27 @@ class Machine:
             transforms=(word, *code.transforms),
             backpropagator_of=code.backpropagator_of,
         )
+
+    def check_depth(self, k: Value) -> Value:
+        """As the limit of depth for calls that take a frame each; raises LimitExceeded. It is called once in 1024 such calls, and
+        looks at the chain again after twice as many calls as that was long, which keeps the cost of each constant.
+        """
+        self._until_look -= 1
+        if self._until_look > 0:
+            return UNSPECIFIED
+        most, length = self.limits.depth or default_depth(), 0
+        places: dict[Code, int | None] = {}  # in closures of a code: where the continuation after it is
+        while length < most:
+            code = k[0]
+            if code not in places:
+                after = continuation_of(self.core_of(code))
+                places[code] = None if after is None else code.environment.index(after) + 1
+            place = places[code]
+            if place is None:
+                self._until_look = max(MOST_UNSEEN, length // 512)
+                return UNSPECIFIED
+            k, length = look(k[place]), length + 1
+        raise too_deep()
 
     def tail_closure(self, f: Value) -> Value:
         return self.entry_closure(f, self.tail_code)

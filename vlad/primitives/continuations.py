@@ -12,12 +12,13 @@ differentiated has to be in that procedure, too.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from vlad.data.errors import VladError
-from vlad.data.values import CONTROL, FALSE, TRUE, Primitive, Role, SystemCode, Value, look
+from vlad.data.values import CONTROL, FALSE, TRUE, UNSPECIFIED, Primitive, Role, SystemCode, Value, look
 from vlad.primitives.transforms import (
     abstract_entry,
     abstract_test,
@@ -99,6 +100,15 @@ def _no_reset(machine: Evaluator, f: Value) -> Value:
     raise VladError("shift-without-reset", message, hint=hint, name="shift")
 
 
+# Nested calls in control entries make a chain of continuations, and the machine looks at its length now and then. A cycle takes
+# half the time of a counter, whose numbers are objects.
+_is_turn = itertools.cycle([False] * 1023 + [True]).__next__
+
+
+def _note_depth(machine: Evaluator, k: Value) -> Value:
+    return machine.check_depth(k) if _is_turn() else UNSPECIFIED
+
+
 def _control_entry(machine: Evaluator, f: Value) -> Value:
     return machine.control_closure(f)
 
@@ -123,6 +133,11 @@ ROWS: list[Primitive] = [
     _row(
         "control-entry", "f", "f as (k . x) to (k y): inside a reset.", _control_entry, type="procedure -> procedure",
         forward="df", reverse={"f": "s"}, abstract=abstract_entry("control"),
+    ),
+    _row(
+        "note-depth", "k", "Raises an error if calls are nested too deeply in the continuation k.", _note_depth,
+        type="procedure -> any", effect=True, python="k[0].machine.check_depth(k) if is_turn() else UNSPECIFIED",
+        uses={"is_turn": _is_turn, "UNSPECIFIED": UNSPECIFIED}, abstract=lambda w, k: w.unspecified,
     ),
     _row(
         "identity?", "k", "Is the continuation k the end of a reset?", _is_identity, type="procedure -> boolean",
