@@ -66,3 +66,34 @@ def test_steps_are_repeated_as_often_as_is_best(segments: int, snapshots: int) -
     loop = f"(lambda (x) (let loop ((x x) (n 0)) (if (= n {segments - 2}) x (loop (sin x) (+ n 1)))))"
     session.eval(f"((gradient (checkpointed {loop} #:segments {segments} #:snapshots {snapshots})) 0.7)")
     assert session.counts["sin"] == 2 * (segments - 2) + runs(segments, snapshots) - 1
+
+
+@pytest.mark.any_compiler
+@pytest.mark.parametrize("name", ["loop", "tree", "inner", "shift", "tensor"])
+def test_compiled(session: vlad.Session, name: str) -> None:
+    """The notes of programs that stay on tier 0 would be warnings, which are errors here."""
+    compiling = vlad.Session(tier="compile")
+    compiling.run_text(DEFINITIONS, "definitions.vlad")
+    for made in MADE:
+        text = f"(let* ((f {PROGRAMS[name]}) (f {made})) (gradient f))"
+        expected, found = session.eval(text)(0.7), compiling.eval(text)(0.7)
+        assert math.isclose(found, expected, rel_tol=1e-12), made
+
+
+LOOP = """
+(define (run n) (lambda (x) (let loop ((x x) (i 0)) (if (= i n) x (loop (+ (* 0.99 (sin x)) 1e-3) (+ i 1))))))
+(define (plain n x) ((gradient (run n)) x))
+(define (frugal n x) ((gradient (checkpointed (run n))) x))
+"""
+
+
+def test_compiled_loops_take_little_memory() -> None:
+    """The tape of three million turns takes 46 megabytes."""
+    turns = 3e6
+    session = vlad.Session(tier="compile", limits=vlad.Limits(memory=12))
+    session.run_text(LOOP, "loop.vlad")
+    expected = vlad.Session(tier="compile")
+    expected.run_text(LOOP, "loop.vlad")
+    with pytest.raises(vlad.VladError, match="memory"):
+        session["plain"](turns, 0.7)
+    assert math.isclose(session["frugal"](turns, 0.7), expected["plain"](turns, 0.7), rel_tol=1e-12, abs_tol=1e-300)

@@ -85,6 +85,11 @@ class ContinuationPassing:
         """The result of a body that gives its value to k. `bindings` are those of the body from its end; what this adds comes
         before them.
         """
+        if self.is_kept(result):
+            value = Variable("result")
+            made = self._result(bindings, value, k, passed)
+            bindings.append(Binding(value, result))
+            return made
         if type(result) is If:
             arms = [self.body(arm, k, passed) for arm in sub_bodies(result)]
             return If(result.test, arms[0], arms[1], result.span)
@@ -97,6 +102,10 @@ class ContinuationPassing:
             made = self.call(builder, Call(k, (*passed, result)), passed)
         bindings += reversed(builder.bindings)
         return made
+
+    def is_kept(self, result: Result) -> bool:
+        """Is the value of such a result computed as it is, and then given to the continuation?"""
+        return False
 
     def call(self, builder: Builder, call: Call, passed: tuple[Variable, ...]) -> Result:
         """The result of a body that ends with the call of an entry or of a continuation."""

@@ -5,6 +5,7 @@ In: a Lambda in A-normal form.  Out: its stepping entry, a Lambda from (k n . x)
     n        the number of steps until it pauses. Each call, and each return to a continuation, is a step
 The outcome is what k returns, or `(make-paused resume)`: (resume n) makes the step that was to come, and goes on. Its closure
 holds the values that the rest of the evaluation reads: a snapshot of the running program.
+A call that leads to few others, none of them repeated, is part of a step, and stays as it is: `MOST_CALLS`.
 What a program writes, it writes in the run that begins with MOST_STEPS. Others repeat parts of it, and skip that.
 Called by evaluate/machine.py on the codes that a checkpointed procedure reaches (primitives/checkpointing.py). The output is
 core: reverse mode of a part of a run is the reverse transform of this form (Siskind & Pearlmutter 2018, section 4, where an
@@ -13,6 +14,7 @@ interpreter counts and interrupts).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from vlad.ad.control import ContinuationPassing
@@ -20,10 +22,12 @@ from vlad.ad.rules import Basis, Builder
 from vlad.core.names import make_lambda, sub_bodies
 from vlad.core.nodes import (
     Apply,
+    Atom,
     Binding,
     Body,
     Call,
     Constant,
+    GlobalReference,
     If,
     Lambda,
     Letrec,
@@ -31,18 +35,25 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.data.values import UNSPECIFIED, Primitive, String
+from vlad.data.values import UNSPECIFIED, Primitive, String, Value
 
 NONE = Constant(0.0)
 ONE = Constant(1.0)
 MOST_STEPS = 2**53
+MOST_CALLS = 100  # within a step
+ENDLESS = 2 * MOST_CALLS
+Calls = Callable[
+    [Value], int
+]  # of a procedure: how many calls one of it leads to; more than MOST_CALLS if that is not known
 REPEATED = Constant(float(MOST_STEPS // 2))  # a run that begins with fewer steps is a repetition
 
 
-def stepping_entry(lambda_: Lambda, environment: tuple[Variable, ...], basis: Basis) -> Lambda:
+def stepping_entry(lambda_: Lambda, environment: tuple[Variable, ...], basis: Basis, calls: Calls) -> Lambda:
     """The stepping entry of a lambda, whose closures hold `environment`."""
     k, n = Variable("k"), Variable("n")
-    body = _Stepping(basis, basis.stepping_entry, lambda_.name).body(lambda_.body, k, (n,))
+    steps = _Stepping(basis, basis.stepping_entry, lambda_.name)
+    steps.counting = Counting(lambda_.body, calls)
+    body = steps.body(lambda_.body, k, (n,))
     return replace(lambda_, parameters=(k, n, *lambda_.parameters), body=body, free=environment)
 
 
@@ -59,26 +70,59 @@ def acts(row: Primitive) -> bool:
     return row.state or bool(row.io)
 
 
-def _acts(rhs: Rhs) -> bool:
-    work: list[Rhs] = [rhs]
-    while work:
-        one = work.pop()
-        if isinstance(one, Apply) and acts(one.primitive):
-            return True
-        for body in sub_bodies(one):
-            work += [binding.rhs for binding in body.bindings if type(binding) is Binding]
-            work.append(body.result)
-    return False
+class Counting:
+    """How many calls the parts of a body lead to, at the most. Lambdas count where they are called."""
+
+    def __init__(self, body: Body, calls: Calls) -> None:
+        self.calls = calls
+        self.local: dict[Variable, Lambda] = {}
+        work = [body]
+        while work:
+            for binding in work.pop().bindings:
+                if type(binding) is Binding and isinstance(binding.rhs, Lambda):
+                    self.local[binding.variable] = binding.rhs
+                elif type(binding) is Binding:
+                    work += sub_bodies(binding.rhs)
+
+    def of_body(self, body: Body) -> int:
+        count = 0
+        for binding in body.bindings:
+            if type(binding) is Binding:
+                count += self.of(binding.rhs)
+            if count > MOST_CALLS:
+                return ENDLESS
+        return count + self.of(body.result)
+
+    def of(self, rhs: Rhs) -> int:
+        if isinstance(rhs, Apply):
+            return ENDLESS if acts(rhs.primitive) else 0
+        if isinstance(rhs, If):
+            return sum([self.of_body(arm) for arm in sub_bodies(rhs)])
+        return 1 + self._of_procedure(rhs.operator) if isinstance(rhs, Call) else 0
+
+    def _of_procedure(self, operator: Atom) -> int:
+        if isinstance(operator, Constant):
+            return self.calls(operator.value)
+        if isinstance(operator, GlobalReference):
+            return self.calls(getattr(operator.cell, "value", None))
+        called = self.local.pop(operator, None)  # not to be found inside itself
+        if called is None:
+            return ENDLESS
+        count = Counting(called.body, self.calls).of_body(called.body)
+        self.local[operator] = called
+        return count
 
 
 class _Stepping(ContinuationPassing):
+    counting: Counting
+
     def passed(self) -> tuple[Variable, ...]:
         return (Variable("n"),)
 
     def cuts(self, binding: Binding | Letrec) -> bool:
-        if type(binding) is not Binding:
+        if type(binding) is not Binding or not isinstance(binding.rhs, Call | If):
             return False
-        return super().cuts(binding) or (type(binding.rhs) is If and _acts(binding.rhs))
+        return self.counting.of(binding.rhs) > MOST_CALLS
 
     def kept(self, binding: Binding | Letrec, passed: tuple[Variable, ...]) -> list[Binding | Letrec]:
         if (
@@ -99,6 +143,9 @@ class _Stepping(ContinuationPassing):
         value = Constant(UNSPECIFIED) if row.type.result == "unspecified" else binding.rhs.operands[0]
         chosen = If(is_repeated, Body((), value), done, binding.rhs.span)
         return [*builder.bindings, Binding(binding.variable, chosen)]
+
+    def is_kept(self, result: Result) -> bool:
+        return isinstance(result, Call | If) and self.counting.of(result) <= MOST_CALLS
 
     def call(self, builder: Builder, call: Call, passed: tuple[Variable, ...]) -> Result:
         (n,) = passed

@@ -22,7 +22,7 @@ from vlad.ad.control import continuation_of, control_entry, direct_entry
 from vlad.ad.forward import forward_entry
 from vlad.ad.reverse import tail_entry
 from vlad.ad.rules import Basis, Rules
-from vlad.ad.stepping import acts, one_step, stepping_entry
+from vlad.ad.stepping import ENDLESS, Counting, acts, one_step, stepping_entry
 from vlad.control.budget import NoRoom, NoTime
 from vlad.core.cells import promote
 from vlad.core.check import check
@@ -164,6 +164,7 @@ class Machine:
         self._written: WeakKeyDictionary[Code, Lambda] = (
             WeakKeyDictionary()
         )  # in which cells are variables now
+        self._calls: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
         # the codes of types of records, which the forms that make records and those that read them share
         self.record_codes: dict[Lambda, Code] = {}
         self.instrument: Any = None  # debugging/instrumented.py's, while an evaluation is observed
@@ -359,10 +360,25 @@ class Machine:
         if word == STEPPING:
             row = code.primitive
             if row is None or acts(row):
-                return stepping_entry(source, code.environment, rules.basis)
+                return stepping_entry(source, code.environment, rules.basis, self.calls_of)
             return one_step(source, code.environment)
         transform = tail_entry if word == "reverse" else forward_entry
         return transform(source, code.environment, code.group, owner, rules.basis, rules, self.level_of(code))
+
+    def calls_of(self, f: Value) -> int:
+        """How many calls one of a procedure leads to, at the most; more than stepping.MOST_CALLS if that is not known."""
+        f = look(f) if f is not None else None
+        if not is_procedure(f):
+            return ENDLESS
+        code = f[0]
+        if code.primitive is not None:
+            return ENDLESS if acts(code.primitive) else 0
+        found = self._calls.get(code)
+        if found is None:
+            self._calls[code] = ENDLESS  # where it calls itself
+            body = self.core_of(code).body
+            found = self._calls[code] = Counting(body, self.calls_of).of_body(body)
+        return found
 
     def _source(self, code: Code, word: str) -> Lambda:
         """What a transform of a code gets."""

@@ -61,6 +61,7 @@ from vlad.compile.passes.buffer_reuse import places_taken
 from vlad.core.expressions import read
 from vlad.core.extents import LEAST, MOST, is_late
 from vlad.core.loop_nests import SIZES, Routine
+from vlad.core.types import Cell
 
 
 def operands_of(leaves: Sequence[Leaf], texts: Sequence[str]) -> list[Operand]:
@@ -129,14 +130,16 @@ class FunctionText:
     def text(self) -> str:
         facts, members = self.unit.facts, self.members
         pointed = any(slot.kind == "p" for f in members for slot in f.parameters)
-        self.packs = any(drops(f, facts) for f in members)
-        if self.allocates and (self.releases or self.packs or (self.loops and pointed)):
-            self.line("char *const mark = vlad_top;")
         keeps_all = len(members) == 1 and grows_only(self.function, facts)
         self.gathers = self.loops and self.allocates and pointed and not keeps_all
+        self.drops = any(drops(f, facts) for f in members)
+        self.packs = self.drops or (self.gathers and "p" in self.function.results)
+        if self.allocates and (self.releases or self.packs or (self.loops and pointed)):
+            self.line("char *const mark = vlad_top;")
+        self.nests = any(f in facts.recursive for f in members)
         if self.gathers:
             self.unit.collects = True
-            self.line("long limit = VLAD_NURSERY;")
+            self.line(f"long limit = {'VLAD_SOON' if self.nests else 'VLAD_NURSERY'};")
         if self.packs:
             self.unit.collects = self.unit.packs = True
         if any(f in facts.recursive for f in members):
@@ -297,7 +300,11 @@ class FunctionText:
                 for slot, leaf in zip(targets, end.leaves, strict=True):
                     self.line(f"{self.name(slot)} = {self.leaf(leaf)};")
             case Return():
-                self.return_(self.packed(end) if self.packs else [self.leaf(leaf) for leaf in end.leaves])
+                self.return_(
+                    self.packed(end.leaves, self.function.result_cells)
+                    if self.packs
+                    else [self.leaf(leaf) for leaf in end.leaves]
+                )
             case TailInvoke():
                 if end.function in self.members and self.loops:
                     self.again(end)
@@ -309,22 +316,22 @@ class FunctionText:
             case Unreachable():
                 self.line("vlad_fail(VLAD_STOPPED);")
 
-    def packed(self, end: Return) -> list[str]:
-        """The leaves of a result, when what it does not reach is free."""
-        texts = [self.leaf(leaf) for leaf in end.leaves]
-        pointers = [at for at, leaf in enumerate(end.leaves) if type(leaf) is Slot and leaf.kind == "p"]
-        of_pointers = [cell for cell in self.function.result_cells if cell is not None]
-        numbers = dict(
-            zip(
-                [at for at, kind in enumerate(self.function.results) if kind == "p"], of_pointers, strict=True
-            )
-        )
+    def packed(self, leaves: Sequence[Leaf], cells: Sequence[Cell | None]) -> list[str]:
+        """The leaves of a result, or of the operands of a tail call, when what they do not reach is free. `cells`: the targets of
+        those that are pointers.
+        """
+        texts = [self.leaf(leaf) for leaf in leaves]
+        kinds = [at for at, leaf in enumerate(leaves) if leaf_kind(leaf) == "p"]
+        numbers = dict(zip(kinds, [cell for cell in cells if cell is not None], strict=True))
+        pointers = [at for at in kinds if type(leaves[at]) is Slot]
         if not pointers:
+            self.line("vlad_top = mark;")
             return texts
-        self.line("if (__builtin_expect(vlad_is_sparse(mark), 0)) {")
+        least = "4096" if self.drops else "VLAD_SOON"
+        self.line(f"if (__builtin_expect(vlad_is_sparse(mark, {least}), 0)) {{")
         self.line(f"  void *roots[] = {{{', '.join([texts[at] for at in pointers])}}};")
-        cells = [self.unit.cell_number(numbers[at]) for at in pointers]
-        self.line(f"  static const short cells[] = {{{number_list(cells)}}};")
+        of_pointers = number_list([self.unit.cell_number(numbers[at]) for at in pointers])
+        self.line(f"  static const short cells[] = {{{of_pointers}}};")
         self.line(f"  vlad_pack(mark, {len(pointers)}, roots, cells);")
         for number, at in enumerate(pointers):
             self.line(f"  {texts[at]} = roots[{number}];")
@@ -342,7 +349,10 @@ class FunctionText:
             self.line(f"return ({self.unit.result_type(self.function.results)}){{{', '.join(leaves)}}};")
 
     def tail_call(self, end: TailInvoke) -> None:
-        operands = ", ".join([self.leaf(leaf) for leaf in end.operands])
+        texts = [self.leaf(leaf) for leaf in end.operands]
+        if self.packs:
+            texts = self.packed(end.operands, end.function.parameter_cells)
+        operands = ", ".join(texts)
         if self.releases and not any(slot.kind == "p" for slot in end.function.parameters):
             self.line("vlad_top = mark;")
         call = f"{c_name(end.function)}({operands});"
@@ -378,7 +388,12 @@ class FunctionText:
             self.line("if (__builtin_expect(vlad_top - mark > limit, 0)) {")
             self.line(f"  void *roots[] = {{{', '.join(names)}}};")
             self.line(f"  static const short cells[] = {{{number_list(numbers)}}};")
-            self.line(f"  limit = vlad_collect(mark, {len(names)}, roots, cells);")
+            collected = f"vlad_collect(mark, {len(names)}, roots, cells);"
+            if self.nests:
+                self.line(f"  {collected}")
+                self.line("  limit = vlad_move.filled > VLAD_SOON / 2 ? 2 * vlad_move.filled : VLAD_SOON;")
+            else:
+                self.line(f"  limit = {collected}")
             for index, name in enumerate(names):
                 self.line(f"  {name} = roots[{index}];")
             self.line("}")

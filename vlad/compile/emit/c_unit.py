@@ -51,6 +51,9 @@ from vlad.data.write import LONGEST_AXIS
 MOST_AT_ONCE = 1 << 16  # entries of an array, and turns of loops, of a short call
 MOST_COUNTED = "0x1p50"  # entries, and turns: far from an overflow, and no memory has as many
 NURSERY = 16 << 20  # bytes that a loop allocates before its first collection
+SOON = (
+    1 << 20
+)  # the same for a loop in a recursion, as each of its calls has so much; and what a loop may leave behind
 KEPT = 128 << 20  # bytes of the area whose pages are kept between calls
 # operands without words: cffi reads C types of some 400 parts, and few operands gain by it
 MOST_DIRECT = 255
@@ -186,7 +189,7 @@ class CUnit(Definitions):
         values = {
             "VLAD_TOO_DEEP": TOO_DEEP, "VLAD_OUT_OF_MEMORY": OUT_OF_MEMORY, "VLAD_STOPPED": STOPPED,
             "VLAD_NURSERY": NURSERY, "VLAD_STACK_SIZE": f"{STACK_SIZE}UL", "VLAD_ARENA_SIZE": f"{ARENA_SIZE}UL",
-            "VLAD_KEPT": KEPT,
+            "VLAD_KEPT": KEPT, "VLAD_SOON": SOON,
             "VLAD_MOST_POINTERS": most, "VLAD_OUTSIDE": OUTSIDE, "VLAD_OUT_OF_FUEL": OUT_OF_FUEL,
             "VLAD_FIRST_FAILURE": FIRST_FAILURE,
         }  # fmt: skip

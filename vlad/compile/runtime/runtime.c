@@ -712,12 +712,13 @@ static long vlad_collect(char *mark, int count, void **roots, const short *cells
 }
 
 /* section: pack
-   A procedure that dropped most of what it allocated, as one that runs a tape back, frees that when it returns. What was packed before
-   is left alone until as much has been allocated since, so that the total work is at most a constant times the allocations. */
+   A procedure that dropped what it allocated, as one that runs a tape back, or a loop, frees that when it returns, if it is more than
+   `least` bytes. What was packed before is left alone until as much has been allocated since, so that the total work is at most a
+   constant times the allocations. */
 static char *vlad_packed, *vlad_packed_end;
-static inline int vlad_is_sparse(char *mark) {
+static inline int vlad_is_sparse(char *mark, long least) {
   long packed = vlad_packed >= mark && vlad_packed_end <= vlad_top ? vlad_packed_end - vlad_packed : 0;
-  return vlad_top - mark - packed > (packed > 4096 ? packed : 4096);
+  return vlad_top - mark - packed > (packed > least ? packed : least);
 }
 static void vlad_pack(char *mark, int count, void **roots, const short *cells) {
   vlad_collect(mark, count, roots, cells);
