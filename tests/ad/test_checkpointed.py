@@ -71,7 +71,6 @@ def test_steps_are_repeated_as_often_as_is_best(segments: int, snapshots: int) -
 @pytest.mark.any_compiler
 @pytest.mark.parametrize("name", ["loop", "tree", "inner", "shift", "tensor"])
 def test_compiled(session: vlad.Session, name: str) -> None:
-    """The notes of programs that stay on tier 0 would be warnings, which are errors here."""
     compiling = vlad.Session(tier="compile")
     compiling.run_text(DEFINITIONS, "definitions.vlad")
     for made in MADE:
