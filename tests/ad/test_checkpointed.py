@@ -95,4 +95,6 @@ def test_compiled_loops_take_little_memory() -> None:
     expected.run_text(LOOP, "loop.vlad")
     with pytest.raises(vlad.VladError, match="memory"):
         session["plain"](turns, 0.7)
-    assert math.isclose(session["frugal"](turns, 0.7), expected["plain"](turns, 0.7), rel_tol=1e-12, abs_tol=1e-300)
+    assert math.isclose(
+        session["frugal"](turns, 0.7), expected["plain"](turns, 0.7), rel_tol=1e-12, abs_tol=1e-300
+    )
