@@ -141,6 +141,37 @@ def test_a_structure_that_each_turn_wraps_once_more(step: str, start: str) -> No
     assert_compiled_agrees(GROWN.replace("START", start).replace("STEP", step), "f", 1.0)
 
 
+CHANGED_INSIDE = {  # a recursive procedure returns its list, or tree, with a change somewhere
+    "an item of a key": """
+        (define (with x l)
+          (cond ((null? l) (list (cons x 1)))
+                ((= (car (car l)) x) (cons (cons x (* x (cdr (car l)))) (cdr l)))
+                (else (cons (car l) (with x (cdr l))))))
+        (define (total l w) (fold (lambda (p all) (+ (cdr p) (* w all))) 0 (fold with '() l)))""",
+    "one element less": """
+        (define (without x l)
+          (cond ((null? l) l) ((= x (car l)) (cdr l)) (else (cons (car l) (without x (cdr l))))))
+        (define (total l w) (fold (lambda (x all) (+ x (* w all))) 0 (without 2 (without 3 l))))""",
+    "a leaf of a tree": """
+        (define (insert x t)
+          (cond ((null? t) (list '() x '()))
+                ((< x (cadr t)) (list (insert x (car t)) (cadr t) (caddr t)))
+                (else (list (car t) (cadr t) (insert x (caddr t))))))
+        (define (walk t w)
+          (if (null? t) 0 (+ (walk (car t) w) (* w (cadr t)) (* w w (walk (caddr t) w)))))
+        (define (total l w) (walk (fold insert '() l) w))""",
+}
+
+
+@pytest.mark.parametrize("change", CHANGED_INSIDE)
+def test_a_structure_that_grows_by_a_union_for_each_call(change: str) -> None:
+    text = f"""{CHANGED_INSIDE[change]}
+        (define (f l w)
+          (let (((cons dl dw) ((gradient total) l w)))
+            (fold (lambda (x all) (+ x (* 2 all))) (total l w) (cons dw dl))))"""
+    assert_compiled_agrees(text, "f", [1.0, 2.0, 1.0, 3.0, 2.0, 5.0], 0.75)
+
+
 TOTAL = "(define (tot s) (cond ((pair? s) (+ (* 2 (tot (car s))) (tot (cdr s)))) ((null? s) 0.5) (else s)))"
 CHANGING = {  # a loop carries a number, a pair or () in turn: its start, the next value, and the result
     "number, pair": ("x", "(if (pair? s) (sin 2) (cons s (* y x)))", "(if (pair? s) x (* 2 (tot s)))"),

@@ -174,6 +174,16 @@ def test_dicts_and_records_are_compiled() -> None:
     assert vlad.compile(f, *example)(*example) == {"a": 3.0, "b": 5.0}
 
 
+@pytest.mark.any_compiler
+def test_a_dict_whose_keys_are_known_only_in_a_call_is_compiled() -> None:
+    session = vlad.Session(tier="auto")
+    f = of(
+        "def f(xs, w):\n    d = {x: w * x for x in xs}\n    return sum([d[x] for x in xs]) + len(d)", session
+    )
+    example = [1.0, 2.0, 3.0, 2.0], 2.0
+    assert vlad.compile(f, *example)(*example) == 19.0
+
+
 def test_a_missing_key_is_a_key_error(session: vlad.Session) -> None:
     f = of("def f(d):\n    return d['b']", session)
     with pytest.raises(KeyError) as caught:

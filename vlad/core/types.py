@@ -64,12 +64,20 @@ class Type:
 class Cell:
     """The members of a union, by head. After unification `link` leads to the cell that represents this one."""
 
-    __slots__ = ("serial", "members", "link", "readers", "callers")  # serial 0: the characters of strings
+    __slots__ = (
+        "serial",
+        "members",
+        "link",
+        "readers",
+        "callers",
+        "depth",
+    )  # serial 0: the characters of strings
 
     def __init__(self, serial: int) -> None:
         self.serial = serial
         self.members: dict[Head, Type] = {}
         self.link: Cell | None = None
+        self.depth = 0  # how many cells are around it, each in a member of the next with one head
         self.readers: dict[Any, None] = {}  # the instances whose results depend on the members, in order
         self.callers: dict[Any, None] = {}  # and those that call with a closure which is none of the members
 
@@ -130,6 +138,7 @@ LARGEST = 10_000  # nodes of one type, cells not entered,
 LARGER = 20
 
 DEEPEST = 300  # nested joins
+DEEPEST_UNIONS = 8  # unions with a common head, each inside of a member of the next
 
 LONGEST_CHAIN = 24  # nested pairs or closures of a known value before they become one recursive type
 SHORTEST_CHAIN = 8  # the same, if the lengths of operands are to be ignored
@@ -465,6 +474,7 @@ class Types:
             self._keep_apart(cell, member)
             cell.members[member.head] = member
             self._notify(cell)
+            self._nest(cell, member)
             return
         old = self.canonical(old)
         member = self.canonical(member)
@@ -478,6 +488,19 @@ class Types:
         cell.members[member.head] = joined
         if joined is not self.canonical(old):
             self._notify(cell)
+            self._nest(cell, joined)
+
+    def _nest(self, cell: Cell, member: Type) -> None:
+        """Bound the nesting of unions: what a recursive procedure returns may grow by a union for each call, such as a list that
+        is empty, or of one element, or of two."""
+        for part in member.parts:
+            part = self.canonical(part)
+            inner = found(part.of) if part.kind == "union" else cell
+            if inner is not cell and member.head in inner.members:
+                inner.depth = max(inner.depth, cell.depth + 1)
+                if inner.depth > DEEPEST_UNIONS:
+                    self._unify(cell, inner)
+                    cell = found(cell)
 
     def _is_as_long(self, old: Type | None, new: Type) -> bool:
         """Whether it equals a member except for constants, or is a list as long as the one that is a member, or the first one.
