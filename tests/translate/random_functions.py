@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import vlad
+from vlad.data.raised import Raised
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from python_texts import run
@@ -453,7 +454,7 @@ def outcome(call: Callable[[], Any]) -> Any:
         own = [kind for kind in type(error).__mro__ if kind.__module__ == "builtins"]
         return (
             own[0].__name__
-            if not isinstance(error, vlad.VladError) or len(own) > 3 or own[0] is not Exception
+            if not isinstance(error, vlad.VladError) or isinstance(error, Raised)
             else f"{error}"
         )
 

@@ -88,11 +88,36 @@ REFUSED = [
     ),
     ("def f(x, xs):\n    with open(x) as g:\n        return 1", "with open(x) as g:", "`with`", "outside"),
     (
-        "def f(x, xs):\n    try:\n        return x\n    except ValueError:\n        return 1",
-        "try:",
-        "`try`",
-        "test before",
+        "def f(x, xs):\n    try:\n        return x\n    except ValueError:\n        return 1\n    finally:\n        print(x)",
+        "print(x)",
+        "`finally`",
+        "after the `try`",
     ),
+    *[
+        (
+            f"def f(x, xs):\n    try:\n        {text}\n    except {kind}:\n        x = 1\n    return x",
+            marked,
+            message,
+            hint,
+        )
+        for text, kind, marked, message, hint in (
+            (
+                "for y in xs: x += y",
+                "ValueError",
+                "for y in xs: x += y",
+                "a loop within `try`",
+                "into a function",
+            ),
+            ("while x: x -= 1", "ValueError", "while x: x -= 1", "a loop within `try`", "into a function"),
+            ("x = same(x)", "OSError", "OSError", "a handler of OSError", "ZeroDivisionError"),
+            ("x = same(x)", "xs", "xs", "a handler of xs", "Exception"),
+            ("xs[0] = x", "ValueError", "xs[0]", "this target within", "to a name"),
+            ("x /= 2", "ValueError", "x /= 2", "this assignment within", "on the right"),
+            ("x = xs.pop()", "ValueError", "xs.pop()", "a change within", "before the `try`"),
+            ("x = (y := 2) / x", "ValueError", "y := 2", "a change within", "before the `try`"),
+            ("xs.sort()", "ValueError", "xs.sort()", "this statement within", "into a function"),
+        )
+    ],
     ("def f(x, xs):\n    import math\n    return x", "import math", "`import`", "top of the file"),
     ("def f(x, xs):\n    global y\n    y = x\n    return x", "global y", "`global`", "return the new value"),
     (

@@ -16,19 +16,20 @@ def _raised(kind: type[Exception]) -> type[Raised]:
     return type(f"Raised{kind.__name__}", (Raised, kind), {"__module__": __name__, "__doc__": kind.__doc__})
 
 
-_RAISED = {
+RAISED = {
     kind.__name__: _raised(kind)
     for kind in (
-        ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, LookupError, NameError, NotImplementedError,
-        OverflowError, RuntimeError, TypeError, UnboundLocalError, ValueError, ZeroDivisionError,
+        ArithmeticError, AssertionError, AttributeError, Exception, FloatingPointError, IndexError, KeyError, LookupError,
+        NameError, NotImplementedError, OverflowError, RecursionError, RuntimeError, TypeError, UnboundLocalError, ValueError,
+        ZeroDivisionError,
     )
 }  # fmt: skip
-globals().update({made.__name__: made for made in _RAISED.values()})  # where pickle finds them
+globals().update({made.__name__: made for made in RAISED.values()})  # where pickle finds them
 
 
 def python_exception(kind: str, message: str) -> Raised:
     """The exception of Python's class `kind` that a translated function raises; other classes are RuntimeErrors that name it."""
-    if kind not in _RAISED:
+    if kind not in RAISED:
         kind, message = "RuntimeError", f"{kind}: {message}"
-    raised: type[Raised] = _RAISED[kind]
+    raised: type[Raised] = RAISED[kind]
     return raised("python-exception", message or kind)

@@ -11,6 +11,7 @@ entry of its body instead (ad/control.py): there `raise` returns what it raises 
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Any
 
 from vlad.data.errors import RaisedValue, VladError
@@ -155,6 +156,11 @@ def _code(e: Value) -> Value:
     return symbol(_error_of("error-code", e).code)
 
 
+def _is_python_exception(e: Value, kind: Value) -> Value:
+    is_one = type(e) is Opaque and isinstance(e.object, getattr(builtins, kind.text))
+    return TRUE if is_one else FALSE
+
+
 def _message(e: Value) -> Value:
     return String(_error_of("error-message", e).message)
 
@@ -224,6 +230,11 @@ ROWS: list[Primitive] = [
         "error?", "x", "Is x an error that `error` or the system raised, and `guard` caught?\n"
         "(guard (e (#t (error? e))) (car 3))  ⇒ #t\n(guard (e (#t (error? e))) (raise 3))  ⇒ #f", _is_error, "any -> boolean",
         abstract=lambda w, x: w.each(x, lambda x: w.truth(False)),
+    ),
+    _row(
+        "python-exception?", "e kind", "Is e an exception of a class of Python, given by its name, that `guard` caught?",
+        _is_python_exception, "any string -> boolean", hidden=True,
+        abstract=lambda w, x, kind: w.each(x, lambda x: w.truth(False)),
     ),
     _row(
         "error-message", "e", "The message of an error.\n(guard (e (#t (error-message e))) (error \"negative:\" -3))  "

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
-from vlad.translate.desugar import Capture, Positional, lifted
+from vlad.translate.desugar import lifted
 from vlad.translate.effects import Effects
 from vlad.translate.expressions import TYPES, Emit, Scope
 from vlad.translate.names import captured_in
+from vlad.translate.nodes import Capture, Positional
 from vlad.translate.syntax import form, name, quoted
 
 

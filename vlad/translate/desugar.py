@@ -1,8 +1,8 @@
-"""Statements that others express: `match`, and assignments within expressions.
+"""Statements that others express: `match`, `try` (handlers.py), and assignments within expressions.
 
-In: the tree of a function.  Out: the same tree, with `if` for `match`, and, as far as the order of evaluation allows, assignments
-before a statement for `:=` in it. What remains of `:=` stands where a condition decides whether it is evaluated; conditions.py
-binds it there. The nodes that this file adds have methods of translation as Python's have.
+In: the tree of a function.  Out: the same tree, with `if` for `match` and `try`, and, as far as the order of evaluation allows,
+assignments before a statement for `:=` in it. What remains of `:=` stands where a condition decides whether it is evaluated;
+conditions.py binds it there.
 """
 
 from __future__ import annotations
@@ -12,52 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.data.errors import VladError
+from vlad.translate.handlers import Handlers
 from vlad.translate.names import CHANGING, Function, changed_by, is_pop, root_of
+from vlad.translate.nodes import Attempted, Capture, Computed, Given, Positional, Tested, at, between, name_at
 from vlad.translate.nonlocals import Passing, with_passing
 from vlad.translate.trees import COMPREHENSIONS, walk
 
 Refuse = Callable[[str, ast.AST, str], VladError]
-
-
-class Tested(ast.expr):
-    """A procedure of the library applied to operands. Its result is a boolean."""
-
-    _fields = ("operands",)
-
-    def __init__(self, procedure: str, operands: list[ast.expr]) -> None:
-        super().__init__()
-        self.procedure = procedure
-        self.operands = operands
-
-
-class Computed(Tested):
-    """The same, with any result."""
-
-
-class Given(ast.expr):
-    """A value of Python's that the text does not name."""
-
-    _fields = ()
-
-    def __init__(self, value: Any) -> None:
-        super().__init__()
-        self.value = value
-
-
-class Positional(ast.expr):
-    """The attribute that a class pattern compares by place."""
-
-    _fields = ("subject", "kind")
-
-    def __init__(self, subject: ast.expr, kind: ast.expr, place: int) -> None:
-        super().__init__()
-        self.subject = subject
-        self.kind = kind
-        self.place = place
-
-
-class Capture(ast.NamedExpr):
-    """An assignment within a condition, which holds whatever the value is."""
 
 
 def lifted(node: ast.expr, refuse: Refuse) -> tuple[list[ast.Assign], ast.expr]:
@@ -89,6 +50,8 @@ class _Desugaring:
             self.name_pops(statement)
             if isinstance(statement, ast.Match):
                 found += self.match(statement)
+            elif isinstance(statement, ast.Try):
+                found += Handlers(statement, self.refuse, self.fresh).replacement()
             elif isinstance(statement, ast.While) and _assigns(statement.test):
                 found += self.repeated(statement)
             else:
@@ -145,12 +108,12 @@ class _Desugaring:
                 before: list[ast.stmt] = []
                 if not isinstance(key, ast.Constant | ast.Name):
                     own = self.fresh()
-                    before.append(_at(ast.Assign([_name(own, key, ast.Store())], key), key))
-                    call.args[0] = key = _name(own, key)
-                read = _at(ast.Name(owner.id, ast.Load()), owner)
-                again = _name(key.id, key) if isinstance(key, ast.Name) else key
-                method.value = _at(ast.Subscript(read, again, ast.Load()), call)
-                return [*before, _at(ast.Expr(call), call)]
+                    before.append(at(ast.Assign([name_at(own, key, ast.Store())], key), key))
+                    call.args[0] = key = name_at(own, key)
+                read = at(ast.Name(owner.id, ast.Load()), owner)
+                again = name_at(key.id, key) if isinstance(key, ast.Name) else key
+                method.value = at(ast.Subscript(read, again, ast.Load()), call)
+                return [*before, at(ast.Expr(call), call)]
         return []
 
     def name_pops(self, statement: ast.stmt) -> None:
@@ -177,12 +140,12 @@ class _Desugaring:
             raise self.refuse(
                 "this `else` of a loop whose test assigns", loop.orelse[0], "assign in a statement before"
             )
-        leaves = _at(ast.Break(), loop.test)
-        test = _at(
-            ast.If(_at(ast.UnaryOp(ast.Not(), loop.test), loop.test), [*loop.orelse, leaves], []), loop.test
+        leaves = at(ast.Break(), loop.test)
+        test = at(
+            ast.If(at(ast.UnaryOp(ast.Not(), loop.test), loop.test), [*loop.orelse, leaves], []), loop.test
         )
         forever = ast.copy_location(
-            ast.While(_at(ast.Constant(True), loop.test), [test, *loop.body], []), loop
+            ast.While(at(ast.Constant(True), loop.test), [test, *loop.body], []), loop
         )
         return [forever]
 
@@ -194,15 +157,15 @@ class _Desugaring:
 
     def match(self, node: ast.Match) -> list[ast.stmt]:
         subject = self.fresh()
-        assigned = _at(ast.Assign([_name(subject, node.subject, ast.Store())], node.subject), node.subject)
+        assigned = at(ast.Assign([name_at(subject, node.subject, ast.Store())], node.subject), node.subject)
         result: list[ast.stmt] = []
         for case in reversed(node.cases):
-            tests = self.tests(case.pattern, _name(subject, case.pattern))
+            tests = self.tests(case.pattern, name_at(subject, case.pattern))
             if case.guard is not None:
                 tests.append(case.guard)
             if all(isinstance(test, Capture) for test in tests):  # it fits in any case
                 bound: list[ast.stmt] = [
-                    _at(ast.Assign([test.target], test.value), test)
+                    at(ast.Assign([test.target], test.value), test)
                     for test in tests
                     if isinstance(test, Capture)
                 ]
@@ -213,7 +176,7 @@ class _Desugaring:
             result = [
                 ast.copy_location(whole, case.pattern)
                 if last.end_lineno is None
-                else _between(whole, case.pattern, last)
+                else between(whole, case.pattern, last)
             ]
         self.block(result)
         return [*self.before(assigned), assigned, *result]
@@ -222,20 +185,20 @@ class _Desugaring:
         """The conditions under which a value fits a pattern, in the order of their evaluation."""
 
         def test(procedure: str, *more: ast.expr) -> ast.expr:
-            found: ast.expr = _at(Tested(procedure, [subject, *more]), pattern)
+            found: ast.expr = at(Tested(procedure, [subject, *more]), pattern)
             return found
 
         match pattern:
             case ast.MatchValue(value=value):
-                return [_at(ast.Compare(subject, [ast.Eq()], [value]), pattern)]
+                return [at(ast.Compare(subject, [ast.Eq()], [value]), pattern)]
             case ast.MatchSingleton(value=value):
-                return [test("eq?", _at(ast.Constant(value), pattern))]
+                return [test("eq?", at(ast.Constant(value), pattern))]
             case ast.MatchAs(pattern=inner, name=name):
                 found = [] if inner is None else self.tests(inner, subject)
                 return found if name is None else [*found, _capture(name, subject, pattern)]
             case ast.MatchOr(patterns=patterns):
                 return [
-                    _at(
+                    at(
                         ast.BoolOp(ast.Or(), [_all(self.tests(one, subject), one) for one in patterns]),
                         pattern,
                     )
@@ -245,19 +208,19 @@ class _Desugaring:
             case ast.MatchMapping(keys=keys, patterns=patterns, rest=rest):
                 found = [test("%py-dict?")]
                 for key, inner in zip(keys, patterns, strict=True):
-                    found.append(_at(ast.Compare(key, [ast.In()], [subject]), inner))
-                    found += self.of_part(inner, _at(ast.Subscript(subject, key, ast.Load()), inner))
-                others = _at(
-                    Computed("%py-without", [subject, _at(ast.List(list(keys), ast.Load()), pattern)]),
+                    found.append(at(ast.Compare(key, [ast.In()], [subject]), inner))
+                    found += self.of_part(inner, at(ast.Subscript(subject, key, ast.Load()), inner))
+                others = at(
+                    Computed("%py-without", [subject, at(ast.List(list(keys), ast.Load()), pattern)]),
                     pattern,
                 )
                 return found if rest is None else [*found, _capture(rest, others, pattern)]
             case ast.MatchClass(cls=kind, patterns=patterns, kwd_attrs=names, kwd_patterns=named):
-                found = [_at(ast.Call(_at(Given(isinstance), pattern), [subject, kind], []), pattern)]
+                found = [at(ast.Call(at(Given(isinstance), pattern), [subject, kind], []), pattern)]
                 for place, inner in enumerate(patterns):
-                    found += self.of_part(inner, _at(Positional(subject, kind, place), inner))
+                    found += self.of_part(inner, at(Positional(subject, kind, place), inner))
                 for name, inner in zip(names, named, strict=True):
-                    found += self.of_part(inner, _at(ast.Attribute(subject, name, ast.Load()), inner))
+                    found += self.of_part(inner, at(ast.Attribute(subject, name, ast.Load()), inner))
                 return found
         raise self.refuse("this pattern", pattern, "use `if` and `elif`")
 
@@ -265,19 +228,19 @@ class _Desugaring:
         self, patterns: Sequence[ast.pattern], subject: ast.expr, whole: ast.pattern
     ) -> list[ast.expr]:
         stars = [place for place, one in enumerate(patterns) if isinstance(one, ast.MatchStar)]
-        count = _at(ast.Constant(len(patterns) - len(stars)), whole)
-        found = [_at(Tested("%py-fits-more?" if stars else "%py-fits?", [subject, count]), whole)]
+        count = at(ast.Constant(len(patterns) - len(stars)), whole)
+        found = [at(Tested("%py-fits-more?" if stars else "%py-fits?", [subject, count]), whole)]
         for place, one in enumerate(patterns):
             after = len(patterns) - 1 - place
             if isinstance(one, ast.MatchStar):
                 if one.name is not None:
                     end = _number(-after, one) if after else None
-                    part = _at(ast.Slice(_number(place, one), end), one)
-                    items = _at(ast.Subscript(subject, part, ast.Load()), one)
-                    found.append(_capture(one.name, _at(Computed("%py-list", [items]), one), one))
+                    part = at(ast.Slice(_number(place, one), end), one)
+                    items = at(ast.Subscript(subject, part, ast.Load()), one)
+                    found.append(_capture(one.name, at(Computed("%py-list", [items]), one), one))
                 continue
             index = _number(-1 - after if stars and place > stars[0] else place, one)
-            found += self.of_part(one, _at(ast.Subscript(subject, index, ast.Load()), one))
+            found += self.of_part(one, at(ast.Subscript(subject, index, ast.Load()), one))
         return found
 
     def of_part(self, pattern: ast.pattern, part: ast.expr) -> list[ast.expr]:
@@ -287,7 +250,7 @@ class _Desugaring:
             case ast.MatchAs(pattern=None, name=str() as name):
                 return [_capture(name, part, pattern)]
         own = self.fresh()
-        return [_capture(own, part, pattern), *self.tests(pattern, _name(own, pattern))]
+        return [_capture(own, part, pattern), *self.tests(pattern, name_at(own, pattern))]
 
 
 class _Pops(ast.NodeTransformer):
@@ -309,7 +272,7 @@ class _Pops(ast.NodeTransformer):
         if not is_pop(node):
             return node
         own = self.within.fresh()
-        found: ast.expr = _at(ast.NamedExpr(_name(own, node, ast.Store()), node), node)
+        found: ast.expr = at(ast.NamedExpr(name_at(own, node, ast.Store()), node), node)
         return found
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
@@ -337,8 +300,8 @@ class _Lifting:
                 )
                 if target.id in self.read:
                     raise self.refuse("`:=` here", node, "assign in a statement of its own before")
-                self.found.append(_at(ast.Assign([target], value), node))
-                return _name(target.id, target)
+                self.found.append(at(ast.Assign([target], value), node))
+                return name_at(target.id, target)
             case ast.Name():
                 self.read.add(node.id)
             case ast.IfExp():
@@ -354,7 +317,14 @@ class _Lifting:
                 for place, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
                     node.keys[place] = None if key is None else self.of(key)
                     node.values[place] = self.of(value)
-            case ast.Lambda() | ast.ListComp() | ast.GeneratorExp() | ast.DictComp() | ast.SetComp():
+            case (
+                Attempted()
+                | ast.Lambda()
+                | ast.ListComp()
+                | ast.GeneratorExp()
+                | ast.DictComp()
+                | ast.SetComp()
+            ):
                 self.note(node)
             case ast.AST():
                 for field, value in ast.iter_fields(node):
@@ -376,10 +346,10 @@ class _Lifting:
             raise self.refuse(what, node, "call it in a statement of its own before")
         self.read, self.has_called = read, False
         own = f"passed.{len(self.found) + 1}"
-        targets: list[ast.expr] = [_name(one, node, ast.Store()) for one in (own, *node.names)]
-        target = _at(ast.Tuple(targets, ast.Store()), node)
-        self.found.append(_at(ast.Assign([target], node.call), node))
-        return _name(own, node)
+        targets: list[ast.expr] = [name_at(one, node, ast.Store()) for one in (own, *node.names)]
+        target = at(ast.Tuple(targets, ast.Store()), node)
+        self.found.append(at(ast.Assign([target], node.call), node))
+        return name_at(own, node)
 
     def of_pop(self, call: ast.Call) -> ast.Call:
         """What is changed is not read, but nothing may have read it before."""
@@ -398,36 +368,19 @@ def _assigns(node: ast.AST) -> bool:
     return any(isinstance(one, ast.NamedExpr | Passing) for one in walk(node))
 
 
-def _at(node: Any, place: ast.AST) -> Any:
-    """A new node, in the place of one of the text."""
-    return ast.fix_missing_locations(ast.copy_location(node, place))
-
-
-def _between(node: Any, first: ast.AST, last: ast.AST) -> Any:
-    """A new node, from the beginning of one to the end of another one."""
-    node = ast.copy_location(node, first)
-    node.end_lineno, node.end_col_offset = last.end_lineno, last.end_col_offset  # type: ignore[attr-defined]  # of the text
-    return node
-
-
-def _name(own: str, place: ast.AST, context: ast.expr_context | None = None) -> ast.Name:
-    found: ast.Name = _at(ast.Name(own, context or ast.Load()), place)
-    return found
-
-
 def _number(value: int, place: ast.AST) -> ast.expr:
-    constant = _at(ast.Constant(abs(value)), place)
-    found: ast.expr = constant if value >= 0 else _at(ast.UnaryOp(ast.USub(), constant), place)
+    constant = at(ast.Constant(abs(value)), place)
+    found: ast.expr = constant if value >= 0 else at(ast.UnaryOp(ast.USub(), constant), place)
     return found
 
 
 def _capture(own: str, value: ast.expr, place: ast.AST) -> ast.expr:
-    found: ast.expr = _at(Capture(_name(own, place, ast.Store()), value), place)
+    found: ast.expr = at(Capture(name_at(own, place, ast.Store()), value), place)
     return found
 
 
 def _all(tests: Sequence[ast.expr], place: ast.AST) -> ast.expr:
     if len(tests) == 1:
         return tests[0]
-    found: ast.expr = _at(ast.BoolOp(ast.And(), list(tests)) if tests else ast.Constant(True), place)
+    found: ast.expr = at(ast.BoolOp(ast.And(), list(tests)) if tests else ast.Constant(True), place)
     return found

@@ -23,11 +23,12 @@ from vlad.reader.parser import Form, Syntax
 from vlad.translate.arguments import signature_in_text
 from vlad.translate.arrays import is_of_numpy
 from vlad.translate.checks import Checks
-from vlad.translate.desugar import Computed, desugared
+from vlad.translate.desugar import desugared
 from vlad.translate.expressions import Scope
 from vlad.translate.inside import Inside
 from vlad.translate.known import known, public_name
 from vlad.translate.names import Function, body_of, changed_by, parameters
+from vlad.translate.nodes import Computed
 from vlad.translate.reads import MISSING, Read
 from vlad.translate.source import node_of
 from vlad.translate.syntax import form, name

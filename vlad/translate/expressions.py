@@ -24,9 +24,9 @@ from vlad.data.records import InUse, Record
 from vlad.data.source import Span
 from vlad.data.values import FALSE, TRUE
 from vlad.reader.parser import Form, Syntax
-from vlad.translate.desugar import Computed, Given, Tested
 from vlad.translate.known import Known, instead_of, known, public_name
 from vlad.translate.names import Function
+from vlad.translate.nodes import Caught, Computed, Given, Outcome, Tested
 from vlad.translate.nonlocals import Passing
 from vlad.translate.numpy_table import ATTRIBUTES
 from vlad.translate.reads import MISSING, Read
@@ -526,6 +526,10 @@ class Expressions(ABC):
             return isinstance(node.op, ast.Not)
         if isinstance(node, Tested):
             return not isinstance(node, Computed)
+        if isinstance(node, Caught):
+            return True
+        if isinstance(node, Outcome):
+            return self.is_boolean(node.of)
         if isinstance(node, ast.BoolOp):
             return all(self.is_boolean(value) for value in node.values)
         if isinstance(node, ast.Compare):
@@ -540,6 +544,8 @@ class Expressions(ABC):
         match node:
             case ast.Constant():
                 return REAL if type(node.value) in (int, float) else OTHER
+            case Outcome(of=value):
+                return self.kind(value)
             case ast.Name():
                 if node.id in self._of_comprehensions:
                     return OTHER

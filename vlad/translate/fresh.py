@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from vlad.translate.arrays import is_of_numpy
-from vlad.translate.desugar import Computed
 from vlad.translate.names import NOTHING, Names, read_in
+from vlad.translate.nodes import Computed, Outcome
 
 VIEWS = ("keys", "values", "items")  # of a dict
 # Functions that go through an iterable, or make one of its items.
@@ -60,6 +60,8 @@ class Fresh:
                 return True
             case ast.BinOp() | ast.UnaryOp():
                 return self.operators_make()
+            case Outcome(of=value):
+                return self.makes(value)
             case Computed():  # the rest of a list, or of a dict, in a pattern
                 return True
             case ast.Subscript(slice=index):  # of an array it is a view, which `keeps_part` notices

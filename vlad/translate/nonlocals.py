@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vlad.translate.names import falls, free_in, locals_of
+from vlad.translate.nodes import Added
 from vlad.translate.trees import COMPREHENSIONS, nodes_in, walk, within
 
 
-class Passing(ast.expr):
+class Passing(Added):
     """A call of a function that assigns variables of this one."""
 
     _fields = ("call",)

@@ -19,7 +19,6 @@ OUTSIDE: dict[type[ast.AST], tuple[str, str]] = {
     ast.Import: ("`import`", "import at the top of the file"),
     ast.ImportFrom: ("`import`", "import at the top of the file"),
     ast.Nonlocal: ("this `nonlocal`", "only call the function, by its name, or return the new value"),
-    ast.Try: ("`try`", "test before: errors end the call"),
     ast.With: ("`with`", "open files and locks outside of the function"),
     ast.Yield: ("`yield`", "return a list"),
     ast.YieldFrom: ("`yield from`", "return a list"),
@@ -27,7 +26,7 @@ OUTSIDE: dict[type[ast.AST], tuple[str, str]] = {
     ast.SetComp: ("a set", "use a list"),
 }
 if hasattr(ast, "TryStar"):
-    OUTSIDE[ast.TryStar] = ("`try`", "test before: errors end the call")
+    OUTSIDE[ast.TryStar] = ("`except*`", "write `except`")
 if hasattr(ast, "TypeAlias"):
     OUTSIDE[ast.TypeAlias] = ("`type`", "define it outside of the function")
 

@@ -18,6 +18,7 @@ from types import FunctionType
 from vlad.data.source import Span
 from vlad.data.tensors import is_array
 from vlad.reader.parser import Form, Syntax
+from vlad.translate.attempts import Attempts
 from vlad.translate.changes import Rest
 from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Outside, Scope
 from vlad.translate.fresh import Fresh
@@ -40,7 +41,7 @@ from vlad.translate.names import (
     parameters,
     reads_otherwise,
 )
-from vlad.translate.packing import Packing
+from vlad.translate.nodes import Again
 from vlad.translate.refusals import outside
 from vlad.translate.source import Text
 from vlad.translate.syntax import form, name, quoted, string
@@ -64,7 +65,7 @@ def _changeable_defaults(function: FunctionType) -> frozenset[str]:
     )
 
 
-class Statements(Packing):
+class Statements(Attempts):
     """The translation of one Python function: `procedure`."""
 
     def __init__(self, function: FunctionType, text: Text, outside_: Outside) -> None:
@@ -215,6 +216,8 @@ class Statements(Packing):
         return form(span, "if", self.test(node.test, scope), rest.emit(scope), failure)
 
     def _do_raise(self, node: ast.Raise, scope: Scope, rest: Rest) -> Syntax:
+        if isinstance(node.exc, Again):
+            return self.raised_again(node.exc, scope)
         span = self.span(node)
         given = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         kind = None if given is None else self.object_of(given, scope)

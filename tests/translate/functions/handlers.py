@@ -1,0 +1,150 @@
+"""Exceptions that are caught."""
+
+from __future__ import annotations
+
+import math
+
+
+def _checked(x: float) -> float:
+    if x < 0:
+        raise ValueError(f"negative: {x:.1f}")
+    return math.sqrt(x)
+
+
+def quotient_or(x: float = 3.0) -> float:
+    try:
+        r = x / (x - x)
+    except ZeroDivisionError:
+        r = x * x
+    return r + 1
+
+
+def quotient(x: float = 3.0, y: float = 2.0) -> float:
+    try:
+        r = x / y
+    except ZeroDivisionError:
+        r = x * x
+    else:
+        r = r * 2
+    return r
+
+
+def returned_from_each(x: float = -4.0) -> float:
+    try:
+        return math.sqrt(x)
+    except ValueError:
+        return -x
+
+
+def of_a_function(x: float = -2.5) -> tuple[float, str]:
+    try:
+        return _checked(x), "none"
+    except (KeyError, ValueError) as error:
+        return x * x, str(error)
+
+
+def in_a_loop(xs: list[float] = [1.0, 0.0, -2.0, 4.0]) -> list[float]:
+    out = []
+    for x in xs:
+        try:
+            if x < 0:
+                raise ValueError("below")
+            y = 1 / x
+            out.append(y)
+        except ZeroDivisionError:
+            continue
+        except ValueError:
+            out.append(x * x)
+        else:
+            out.append(9 * x)
+    return out
+
+
+def the_first_that_works(x: float = 3.0) -> float:
+    n = 0.0
+    while True:
+        try:
+            y = 10 * x / n
+            break
+        except ZeroDivisionError:
+            n += 2.0
+    return y
+
+
+def as_it_was_when_raised(x: float = 2.5) -> float:
+    s = 1.0
+    try:
+        s += x
+        if s > 30:
+            return s
+        t = s * [1.0, 2.0][int(x)]
+    except IndexError:
+        t = 100 * s
+    return t + s
+
+
+def raised_again(x: float = -3.0) -> float:
+    try:
+        try:
+            return _checked(x)
+        except ValueError:
+            raise
+    except ValueError:
+        return 7 * x
+
+
+def turned_into_another(x: float = -3.0) -> float:
+    try:
+        y = _checked(x)
+    except ValueError as error:
+        raise ArithmeticError("no root: " + str(error)) from error
+    return y
+
+
+def not_of_this_kind(x: float = -3.0) -> float:
+    try:
+        return _checked(x)
+    except (IndexError, ZeroDivisionError):
+        return 0.0
+
+
+def of_a_base_class(x: float = 3.0) -> float:
+    try:
+        y = x / (x - x)
+    except ArithmeticError:
+        y = x**3
+    return y
+
+
+def of_any_class(x: float = 3.0) -> float:
+    try:
+        assert x < 0, "a message"
+        y = x
+    except Exception:
+        y = x**2
+    return y
+
+
+def bare(d: dict[str, float] = {"a": 2.0}, x: float = 3.0) -> float:
+    try:
+        y = d["b"] * x
+    except:  # noqa: E722
+        y = d["a"] * x * x
+    return y
+
+
+def within_a_handler(x: float = -4.0) -> float:
+    try:
+        y = _checked(x)
+    except ValueError:
+        try:
+            y = _checked(x + 1)
+        except ValueError:
+            y = _checked(-x)
+    return y
+
+
+def own_exception(x: float = 1.0) -> float:
+    if x > 0:
+        raise Exception("of no special class")
+    return x

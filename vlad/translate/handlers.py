@@ -1,0 +1,190 @@
+"""`try` → `if`, by attempts.
+
+In: a `try` statement.  Out: statements without it. Each statement of its body is divided at what may raise: an attempt to
+evaluate that, and, if it led to a value, the rest of the statement and of the body; otherwise a test for each handler. So a
+handler sees the variables as they were when the exception was raised, and nothing but the body is guarded: what a `return`
+computes is attempted, and returned outside of it.
+
+    try: x = 1 / y                     tried = attempt (1 / y)
+    except ZeroDivisionError: x = 0    if tried worked: x = its value
+                                       elif it is a ZeroDivisionError: x = 0
+                                       else: raise it again
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from vlad.data.errors import VladError
+from vlad.translate.names import changed_by, falls, is_pop
+from vlad.translate.nodes import Again, Attempted, Caught, Computed, Outcome, Tested, at, name_at
+from vlad.translate.trees import nodes_in, walk
+
+MOST_STATEMENTS = 200  # of the replacement, in which handlers are repeated for each statement of the body
+# Operators that work for numbers whatever they are; the others are evaluated in the attempt.
+_NEVER_RAISE = (ast.Add, ast.Sub, ast.Mult)
+# In what is made of a `try` within another one.
+_NEVER_RAISED = (Attempted, Outcome, Tested, Caught, ast.Constant)
+
+
+class Handlers:
+    """The replacement of a `try`. `fresh` makes names."""
+
+    def __init__(
+        self, node: ast.Try, refuse: Callable[[str, ast.AST, str], VladError], fresh: Callable[[], str]
+    ) -> None:
+        self.node = node
+        self.refuse = refuse
+        self.fresh = fresh
+        self.count = 0
+
+    def replacement(self) -> list[ast.stmt]:
+        if self.node.finalbody:
+            raise self.refuse("`finally`", self.node.finalbody[0], "write what it does after the `try`, too")
+        return self.body(self.node.body, self.node.orelse)
+
+    def body(self, statements: Sequence[ast.stmt], after: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Guarded statements, and what follows if none of them raises."""
+        if not statements:
+            return self.copied(after)
+        first, others = statements[0], statements[1:]
+        if not falls([first]):
+            others, after = (), ()
+
+        def rest() -> list[ast.stmt]:
+            return self.body(others, after)
+
+        match first:
+            case ast.Pass() | ast.Break() | ast.Continue() | ast.FunctionDef():
+                return [*self.copied([first]), *rest()]
+            case ast.Expr(value=ast.Constant()) | ast.AnnAssign(value=None) | ast.Return(value=None):
+                return [*self.copied([first]), *rest()]
+            case ast.If(test=test, body=yes, orelse=no):
+                arms = [[*arm, *(others if falls(arm) else ())] for arm in (yes, no)]
+
+                def chosen(value: ast.expr) -> list[ast.stmt]:
+                    found = [self.body(arm, after if falls(arm) else ()) for arm in arms]
+                    return [at(ast.If(value, found[0] or [at(ast.Pass(), first)], found[1]), first)]
+
+                return self.attempted(test, chosen)
+            case ast.Try():
+                inner = Handlers(first, self.refuse, self.fresh).replacement()
+                return self.body([*inner, *others], after)
+            case ast.For() | ast.While():
+                what = "a loop within `try`"
+                raise self.refuse(what, first, "put it into a function, and call that there")
+            case ast.Raise() | ast.Assert():
+                return self.attempted(first, lambda value: rest())
+            case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) | ast.Return(value=value):
+                self.expect_names(first)
+                assert value is not None
+                return self.attempted(value, lambda value: [self.with_value(first, value), *rest()])
+            case ast.AugAssign(value=value, op=operator):
+                self.expect_names(first)
+                if not isinstance(operator, _NEVER_RAISE):
+                    hint = "write the operation with its target on the right, too"
+                    raise self.refuse("this assignment within `try`", first, hint)
+                return self.attempted(value, lambda value: [self.with_value(first, value), *rest()])
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append"), args=[value]) as call) if (
+                changed_by(first) is not None
+            ):
+
+                def appended(value: ast.expr) -> list[ast.stmt]:
+                    own = at(ast.Call(copy.deepcopy(call.func), [value], []), call)
+                    return [at(ast.Expr(own), first), *rest()]
+
+                return self.attempted(value, appended)
+            case ast.Expr(value=value) if changed_by(first) is None:
+                return self.attempted(value, lambda value: rest())
+        raise self.refuse("this statement within `try`", first, "put it into a function, and call that there")
+
+    def attempted(
+        self, value: ast.expr | ast.Raise | ast.Assert, then: Callable[[ast.expr], list[ast.stmt]]
+    ) -> list[ast.stmt]:
+        """The attempt to evaluate something, what follows if there is a value, and the handlers."""
+        if isinstance(value, _NEVER_RAISED):
+            return then(copy.deepcopy(value))
+        self.expect_no_binding(value)
+        self.count += 1
+        if self.count > MOST_STATEMENTS:
+            raise self.refuse("so many ways through a `try`", self.node, "put a part of it into a function")
+        own, value = self.fresh(), copy.deepcopy(value)
+        given = value if isinstance(value, ast.expr) else at(ast.Constant(None), value)
+        worked = at(Tested("car", [name_at(own, value)]), value)
+        received = at(Outcome(name_at(own, value), given), value)
+        begun = at(ast.Assign([name_at(own, value, ast.Store())], at(Attempted(value), value)), value)
+        yes = then(received) or [at(ast.Pass(), value)]
+        return [begun, at(ast.If(worked, yes, self.handlers(own, value)), value)]
+
+    def handlers(self, own: str, place: ast.AST) -> list[ast.stmt]:
+        again: ast.stmt = at(ast.Raise(at(Again(name_at(own, place)), place), None), place)
+        found = [again]
+        for handler in reversed(self.node.handlers):
+            body = [_Raising(own, handler.name).visit(one) for one in self.copied(handler.body)]
+            if handler.name is not None:
+                error = at(Computed("cadr", [name_at(own, handler)]), handler)
+                body.insert(0, at(ast.Assign([name_at(handler.name, handler, ast.Store())], error), handler))
+            if handler.type is None:
+                found = body
+                continue
+            kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+            test = at(Caught(name_at(own, handler), copy.deepcopy(kinds)), handler)
+            found = [at(ast.If(test, body, found), handler)]
+        return found
+
+    def with_value(self, statement: ast.stmt, value: ast.expr) -> ast.stmt:
+        """The same statement with another value."""
+        own = copy.copy(statement)
+        for field in ("targets", "target"):
+            if hasattr(own, field):
+                setattr(own, field, copy.deepcopy(getattr(own, field)))
+        own.value = value  # type: ignore[attr-defined]  # of statements with a value
+        return own
+
+    def copied(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """As nodes of their own: analyses tell nodes apart by identity."""
+        return [copy.deepcopy(one) for one in statements]
+
+    def expect_names(self, statement: ast.stmt) -> None:
+        """Raise VladError if assigning itself may raise."""
+        for one in [*getattr(statement, "targets", []), *filter(None, [getattr(statement, "target", None)])]:
+            if any(isinstance(part, ast.Subscript | ast.Attribute) for part in walk(one)):
+                raise self.refuse("this target within `try`", one, "assign to a name there")
+
+    def expect_no_binding(self, value: ast.AST) -> None:
+        """Raise VladError if an attempt would assign."""
+        for one in nodes_in([value]):
+            changed = changed_by(one)
+            if (
+                isinstance(one, ast.NamedExpr)
+                or changed is not None
+                or (isinstance(one, ast.Call) and is_pop(one))
+            ):
+                raise self.refuse("an assignment or a change within this", one, "make it before the `try`")
+
+
+class _Raising(ast.NodeTransformer):
+    """`raise` in a handler, alone or with the handler's own name, raises the exception again; the cause of another one is
+    dropped.
+    """
+
+    def __init__(self, own: str, name: str | None) -> None:
+        self.own = own
+        self.name = name
+
+    def visit_Raise(self, node: ast.Raise) -> ast.Raise:
+        is_own = node.exc is None or (isinstance(node.exc, ast.Name) and node.exc.id == self.name)
+        exc: Any = at(Again(name_at(self.own, node)), node) if is_own else node.exc
+        found: ast.Raise = at(ast.Raise(exc, None), node)
+        return found
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return node
+
+    def visit_Try(self, node: ast.Try) -> ast.Try:
+        """A handler in it raises its own exception again."""
+        node.body = [self.visit(one) for one in node.body]
+        return node

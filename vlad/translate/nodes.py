@@ -1,0 +1,117 @@
+"""Nodes that a translation adds to the trees of Python (desugar.py, handlers.py), and the places of added nodes.
+
+They have methods of translation as Python's have.
+"""
+
+from __future__ import annotations
+
+import ast
+import copyreg
+from typing import Any
+
+
+class Added(ast.expr):
+    """A node that is no class of `ast`. It can be copied, as they can."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return copyreg.__newobj__, (type(self),), vars(self)  # type: ignore[attr-defined]  # as of every other class
+
+
+class Tested(Added):
+    """A procedure of the library applied to operands. Its result is a boolean."""
+
+    _fields = ("operands",)
+
+    def __init__(self, procedure: str, operands: list[ast.expr]) -> None:
+        super().__init__()
+        self.procedure = procedure
+        self.operands = operands
+
+
+class Computed(Tested):
+    """The same, with any result."""
+
+
+class Given(Added):
+    """A value of Python's that the text does not name."""
+
+    _fields = ()
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+class Positional(Added):
+    """The attribute that a class pattern compares by place."""
+
+    _fields = ("subject", "kind")
+
+    def __init__(self, subject: ast.expr, kind: ast.expr, place: int) -> None:
+        super().__init__()
+        self.subject = subject
+        self.kind = kind
+        self.place = place
+
+
+class Capture(ast.NamedExpr):
+    """An assignment within a condition, which holds whatever the value is."""
+
+
+class Attempted(Added):
+    """What evaluating an expression, `raise` or `assert` leads to: a value, or an error that is caught."""
+
+    _fields = ("value",)
+
+    def __init__(self, value: ast.expr | ast.Raise | ast.Assert) -> None:
+        super().__init__()
+        self.value = value
+
+
+class Outcome(Added):
+    """The value that an attempt led to. `of`: the expression that has it."""
+
+    _fields = ("attempt",)
+
+    def __init__(self, attempt: ast.expr, of: ast.expr) -> None:
+        super().__init__()
+        self.attempt = attempt
+        self.of = of
+
+
+class Caught(Added):
+    """Is what an attempt led to an exception of these kinds?"""
+
+    _fields = ("attempt", "kinds")
+
+    def __init__(self, attempt: ast.expr, kinds: list[ast.expr]) -> None:
+        super().__init__()
+        self.attempt = attempt
+        self.kinds = kinds
+
+
+class Again(Added):
+    """The exception that an attempt led to, to be raised again."""
+
+    _fields = ("attempt",)
+
+    def __init__(self, attempt: ast.expr) -> None:
+        super().__init__()
+        self.attempt = attempt
+
+
+def at(node: Any, place: ast.AST) -> Any:
+    """A new node, in the place of one of the text."""
+    return ast.fix_missing_locations(ast.copy_location(node, place))
+
+
+def between(node: Any, first: ast.AST, last: ast.AST) -> Any:
+    """A new node, from the beginning of one to the end of another one."""
+    node = ast.copy_location(node, first)
+    node.end_lineno, node.end_col_offset = last.end_lineno, last.end_col_offset  # type: ignore[attr-defined]  # of the text
+    return node
+
+
+def name_at(own: str, place: ast.AST, context: ast.expr_context | None = None) -> ast.Name:
+    found: ast.Name = at(ast.Name(own, context or ast.Load()), place)
+    return found
