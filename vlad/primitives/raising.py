@@ -157,7 +157,7 @@ def _code(e: Value) -> Value:
 
 
 def _is_python_exception(e: Value, kind: Value) -> Value:
-    is_one = type(e) is Opaque and isinstance(e.object, getattr(builtins, kind.text))
+    is_one = type(e) is Opaque and isinstance(e.object, getattr(builtins, kind.text, ()))
     return TRUE if is_one else FALSE
 
 

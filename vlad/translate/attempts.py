@@ -49,10 +49,13 @@ class Attempts(Packing):
             kind = self.object_of(one, scope)
             if kind in _ANY:
                 return literal(TRUE, span)
-            if not isinstance(kind, type) or kind.__name__ not in RAISED or kind.__module__ != "builtins":
-                hint = f"there are Exception, {', '.join(sorted(RAISED))}"
+            is_known = isinstance(kind, type) and (
+                (kind.__name__ in RAISED and kind.__module__ == "builtins") or kind.__name__ == "LinAlgError"
+            )
+            if not is_known:
+                hint = f"there are {', '.join(sorted(RAISED))}, and NumPy's LinAlgError"
                 raise self.refuse(f"a handler of {ast.unparse(one)}", one, hint)
-            tests.append(form(span, "%python-exception?", raised, string(kind.__name__, self.span(one))))
+            tests.append(form(span, "%py-caught?", raised, string(kind.__name__, self.span(one))))
         return tests[0] if len(tests) == 1 else form(span, "or", *tests)
 
     def raised_again(self, node: Again, scope: Scope) -> Syntax:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 
 def _checked(x: float) -> float:
     if x < 0:
@@ -148,3 +150,16 @@ def own_exception(x: float = 1.0) -> float:
     if x > 0:
         raise Exception("of no special class")
     return x
+
+
+def of_a_singular_matrix(x: float = 1.5) -> tuple[float, float]:
+    singular = np.array([[x, 2 * x], [2 * x, 4 * x]])
+    try:
+        a = np.linalg.inv(singular)[0, 0]
+    except np.linalg.LinAlgError:
+        a = x * x
+    try:
+        b = np.linalg.solve(singular, np.ones(2))[0]
+    except ValueError:
+        b = x**3
+    return a, b
