@@ -90,3 +90,49 @@ def test_reverse_by_a_sensitivity_with_cells_is_refused(session: vlad.Session) -
     with pytest.raises(vlad.VladError) as caught:
         session.eval(f"((derivative-R (lambda (x) {back})) 3)")
     assert caught.value.code == "cells-in-sensitivity"
+
+
+THROUGH_THE_LIBRARY = """
+(define (total l) (let ((c (ref 0))) (for-each (lambda (x) (set-ref! c (+ (deref c) x))) l) (deref c)))
+(define (counted l) (let ((c (ref 0))) (map (lambda (x) (update-ref! c (lambda (n) (+ n 1))) (* x (deref c))) l)))
+(define (most l)
+  (let ((c (ref 0))) (cons (fold (lambda (x s) (when (> x (deref c)) (set-ref! c x)) (+ s x)) 0 l) (deref c))))
+(define (nested l)
+  (let ((c (ref 1)))
+    (append-map (lambda (x) (for-each (lambda (y) (set-ref! c (* y (deref c)))) (list x 2)) (list x (deref c))) l)))
+(define (twice f y) (f y) (f y))
+(define (own x) (let ((c (ref x))) (twice (lambda (y) (set-ref! c (* y (deref c)))) 3) (deref c)))
+(define (applied f x) (f x))
+(define (again x) (let ((c (ref x))) (applied (lambda (y) (set-ref! c (* y (deref c)))) 3) (deref c)))
+(define (itself l)
+  (let ((c (ref 0)))
+    (if (pair? l) (+ (itself (cdr l)) (begin (for-each (lambda (x) (set-ref! c x)) l) (deref c))) 0)))
+(define (f x) (+ (total (counted (list x (* x x) 3))) (car (most (nested (list x 2)))) (again x) (itself (list x (* x x)))))
+"""
+
+
+@pytest.mark.any_compiler
+def test_cells_in_procedures_for_the_library_are_variables(tmp_path: Path) -> None:
+    """Their loops are copied, until a name of one is defined anew."""
+    results = []
+    for tier in ("evaluate", "compile"):
+        made = vlad.Session(tier=tier)
+        notices: list[vlad.VladError] = []
+        made.tiers.notify = notices.append
+        made.run_text(THROUGH_THE_LIBRARY)
+        results.append(
+            [
+                made.eval(f"(list (f 2) {' '.join(f'({MODES[mode]} 2)' for mode in ('F', 'R', 'FR'))})"),
+                made.eval(
+                    "(list (total '(1 2 3)) (counted '(1 2 3)) (most '(3 1 4 1)) (nested '(1 2 3)) (own 3) (again 2))"
+                ),
+            ]
+        )
+        assert notices == []
+    path = tmp_path / "it.vlad"
+    path.write_text(THROUGH_THE_LIBRARY)
+    assert "ref" not in "".join(made.show(path, "core"))
+    assert results[0] == results[1]
+    assert results[0][1] == [6, [1, 4, 9], (9, 4), [1, 2, 2, 8, 3, 48], 27, 6]
+    made.eval("(define (for-each f l) (f 100))")
+    assert made.eval("(total '(1 2 3))") == 100

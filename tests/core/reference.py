@@ -7,6 +7,7 @@ proper here: programs are small. `Reference.apply` is also the machine for rows 
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 
@@ -37,6 +38,9 @@ class OutOfFuel(Exception):
 
 
 class Reference:
+    rules = shadows = None  # as for a machine outside of derivatives, for rows of cells
+    changed = math.inf
+
     def __init__(self, fuel: int = 2_000) -> None:
         self.fuel = fuel
         self.counts: Counter[str] = Counter()

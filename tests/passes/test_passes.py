@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from reference import Reference, outcome
 from vlad.ad.forward import forward_entry
 from vlad.ad.reverse import tail_entry
 from vlad.ad.rules import Basis, Rules
+from vlad.core.cells import promote
 from vlad.core.check import check
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Binding, Body, Lambda, Variable
@@ -36,9 +38,24 @@ SAMPLES: list[list[Value]] = [
 ]  # fmt: skip
 
 
+# Procedures of the library, as their core is.
+LIBRARY = {
+    "for-each": """(lambda (f l)
+      (let* ((test (null? l)))
+        (if test #unspecified (let* ((a (car l)) (ignored (f a)) (rest (cdr l))) (for-each f rest)))))""",
+    "map": """(lambda (f l)
+      (let* ((letrec (loop (lambda (l.1 done)
+               (let* ((test (null? l.1)))
+                 (if test done (let* ((a (car l.1)) (v (f a)) (rest (cdr l.1)) (more (cons v done))) (loop rest more)))))))
+             (none (quote ())))
+        (loop l none)))""",
+}
+GLOBALS = {name: Global(name) for name in LIBRARY}
+
+
 def cells(name: str) -> Global:
-    """A global of this name: the primitive where the table has it, else nothing is known of it."""
-    cell = Global(name)
+    """A global of this name: the primitive where the table has it, a procedure of LIBRARY, else nothing is known of it."""
+    cell = GLOBALS.get(name) or Global(name)
     cell.primitive = TABLE.get(name)
     return cell
 
@@ -53,13 +70,22 @@ def read_case(path: Path, text: str) -> Lambda:
 
 
 def identity() -> Value:
-    code = Code()
     x = Variable("x")
-    code.lambda_, code.name, code.primitive = make_lambda((x,), Body((), x), "identity"), "identity", None
+    return procedure(make_lambda((x,), Body((), x), "identity"))
+
+
+def procedure(lambda_: Lambda) -> Value:
+    code = Code()
+    code.lambda_, code.name, code.primitive = lambda_, lambda_.name, None
     code.environment, code.group, code.base = (), (), code
     code.role, code.transforms, code.backpropagator_of = Role.PROCEDURE, (), None
     return closure(code)
 
+
+for name, text in LIBRARY.items():
+    read = read_core(text, cells, TABLE)
+    assert isinstance(read, Lambda)
+    GLOBALS[name].value = procedure(replace(read, name=name))
 
 BASIS = Basis(TABLE, identity())
 RULES = Rules(BASIS)
@@ -79,9 +105,18 @@ def transformed(transform: Callable[..., Lambda]) -> Callable[[Lambda], Lambda]:
     return run
 
 
+def without_cells(lambda_: Lambda) -> Lambda:
+    def known(cell: Global) -> Lambda | None:
+        return GLOBALS[cell.name].value[0].lambda_ if cell.name in GLOBALS else None
+
+    promoted = promote(lambda_, TABLE, known)
+    return promoted if promoted is lambda_ else tidy(promoted, frozenset())
+
+
 PASSES: dict[str, Callable[[Lambda], Lambda]] = {
     "resolve": lambda it: resolve(it, lambda cell: None, TABLE),
     "simplify": simplify,
+    "promote-cells": without_cells,
     "tidy": lambda it: tidy(it, frozenset()),
     "reverse": transformed(tail_entry),
     "forward": transformed(forward_entry),
@@ -190,6 +225,7 @@ def gradient_by_forward(path: Path, before: Lambda, after: Lambda) -> None:
 TRUTH: dict[str, Callable[[Path, Lambda, Lambda], None]] = {
     "resolve": same_as_called,
     "simplify": same_meaning,
+    "promote-cells": same_where_defined,
     "tidy": same_where_defined,
     "reverse": gradient_by_reverse,
     "forward": gradient_by_forward,

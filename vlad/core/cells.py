@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from vlad.core.local_calls import Known, localized
 from vlad.core.names import make_letrec, operands, rebuilt, with_body
 from vlad.core.nodes import (
     Apply,
@@ -40,9 +41,19 @@ Group = Binding | Letrec
 Out = list[Group]
 
 
-def promote(lambda_: Lambda, table: Mapping[str, Primitive]) -> Lambda:
-    """The lambda without the cells that can be variables; itself if there are none."""
+def promote(lambda_: Lambda, table: Mapping[str, Primitive], known: Known = lambda cell: None) -> Lambda:
+    """The lambda without the cells that can be variables; itself if there are none. `known`: of a global procedure
+    that local_calls.py may copy, its lambda.
+    """
     cells = _made(lambda_.body, table["ref"])
+    if not cells:
+        return lambda_
+    local = localized(lambda_, cells, known)
+    promoted = _without(local, cells, table)
+    return lambda_ if promoted is local else promoted
+
+
+def _without(lambda_: Lambda, cells: list[Variable], table: Mapping[str, Primitive]) -> Lambda:
     while cells:
         uses = _Uses(lambda_, cells, table)
         if not uses.refused:

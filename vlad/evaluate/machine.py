@@ -154,6 +154,7 @@ class Machine:
         }
         self._ad: tuple[Basis, Rules] | None = None
         self.uses_cells = False
+        self._promoting: set[Code] = set()  # in which cells are becoming variables now
         self.shadows: tuple[Any, Any] | None = None
         self.rules: tuple[float, Any, Any] | None = None
         self.changed = math.inf
@@ -297,18 +298,42 @@ class Machine:
 
     def _without_cells(self, code: Code, written: Lambda) -> Lambda:
         """A lambda in which cells are variables, as far as they can be. `written` is kept for the control entry."""
-        promoted = run_pass(
-            "promote-cells", lambda it: promote(it, self.table), written, partial(check, group=_members(code))
-        )
+        copied: list[Global] = []
+        members = _members(code)
+        self._promoting.add(code)
+        try:
+            promoted = run_pass(
+                "promote-cells",
+                lambda it: promote(it, self.table, partial(self._copyable, copied)),
+                written,
+                partial(check, group=members),
+            )
+        finally:
+            self._promoting.discard(code)
         if promoted is written:
             return written
+        for cell in copied:
+            cell.dependents = WeakSet() if cell.dependents is None else cell.dependents
+            cell.dependents.add(code)
         kept = frozenset(lambdas_within(written.body))
-        tidied = run_pass(
-            "tidy", lambda it: tidy(it, kept, it), promoted, partial(check, group=_members(code))
-        )
+        tidied = run_pass("tidy", lambda it: tidy(it, kept, it), promoted, partial(check, group=members))
         code.family.codes[tidied] = code
         self._written[code] = written
         return tidied
+
+    def _copyable(self, copied: list[Global], cell: Global) -> Lambda | None:
+        """The lambda of a global procedure that may be copied into the one whose cells are promoted; such globals are noted."""
+        value: Value = getattr(cell, "value", None)
+        if value is None or not is_procedure(value):
+            return None
+        callee: Code = value[0]
+        if callee.environment or callee.group or callee.transforms or callee.primitive is not None:
+            return None
+        if callee.machine is not self or callee in self._promoting:
+            return None
+        copied.append(cell)
+        found: Lambda = self.core_of(callee)
+        return found
 
     # The transforms.
 
