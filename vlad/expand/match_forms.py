@@ -23,7 +23,7 @@ from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax
 SHAPE = "(match VALUE (PATTERN BODY ...) ... (else BODY ...))"
 PATTERNS = (
     "a pattern is a variable, _, a constant, (cons P P), (cons* P ...), (list P ...), (TYPE P ...) of a type of records, "
-    "(? TEST P ...), (and P ...), (or P ...) or (not P)"
+    "(table KEY P ...), (? TEST P ...), (and P ...), (or P ...) or (not P)"
 )
 Step = Binding | Letrec | Atom  # a binding, or an atom that must be true
 
@@ -196,13 +196,32 @@ class _Matcher(Patterns):
             self.one_of(parts, value, pattern)
         elif head == "not" and len(parts) == 1:
             self.add_test(self.x.apply("not", (self.holds(parts[0], value, self.steps),), pattern.span))
+        elif head == "table" and self.record_type(pattern.items[0]) is None:
+            self.of_table(pattern, value)
         else:
             self.of_record(pattern, value)
+
+    def of_table(self, pattern: Form, value: Atom) -> None:
+        """Match the values of some keys of a table, which are expressions; it may have others."""
+        parts = pattern.items[1:]
+        if len(parts) % 2:
+            raise invalid_parameter(
+                pattern, "a pattern of a table has one for the value of each key: (table KEY P ...)"
+            )
+        self.test("table?", (value,), pattern.span)
+        for expression, part in zip(parts[::2], parts[1::2], strict=True):
+            own: Out = []
+            key = self.x.atom(expression, self.scope, own, "key")
+            self.steps += own
+            self.test("table-contains?", (value, key), pattern.span)
+            found = Variable("value")
+            self.steps.append(Binding(found, self.x.apply("table-ref", (value, key), pattern.span)))
+            self.match(part, found)
 
     def of_record(self, pattern: Form, value: Atom) -> None:
         """Match the fields of a record, in the order of the constructor's parameters."""
         name, parts = pattern.items[0] if pattern.items else None, pattern.items[1:]
-        type_ = self.record_type(name) if isinstance(name, Name) else None
+        type_ = None if name is None else self.record_type(name)
         if type_ is None:
             raise invalid_parameter(pattern, PATTERNS)
         if len(parts) != len(type_.parameters):
@@ -220,7 +239,9 @@ class _Matcher(Patterns):
             self.steps.append(Binding(field, type_.field(value, index)))
             self.match(part, field)
 
-    def record_type(self, name: Name) -> RecordType | None:
+    def record_type(self, name: Syntax) -> RecordType | None:
+        if not isinstance(name, Name):
+            return None
         found = local_meaning(local_name(name), self.scope)
         if type(found) is TopLevel:
             found = found.module.record_type(name.symbol.name)

@@ -24,7 +24,12 @@ LONGEST_SHOWN = 60  # characters of a key, in a message
 def _of_table(name: str, x: Value) -> Table:
     seen = look(x)
     if type(seen) is not Table:
-        raise invalid(name, "a table, as `table` makes it", x)
+        error = invalid(name, "a table, as `table` makes it", x)
+        if type(seen) is tuple and len(seen) == 2:
+            error.add_hint(
+                "`list->table` makes one of a list of pairs; in Python, `vlad.Table(…)` makes one of a dict"
+            )
+        raise error
     return seen
 
 
