@@ -68,6 +68,13 @@ def test_steps_are_repeated_as_often_as_is_best(segments: int, snapshots: int) -
     assert session.counts["sin"] == 2 * (segments - 2) + runs(segments, snapshots) - 1
 
 
+def test_texts_of_the_system_are_complete() -> None:
+    """In a session that has used nothing else."""
+    loop = "(lambda (x) (let loop ((x x) (n 0)) (if (= n 30) x (loop (sin x) (- n -1)))))"
+    session = vlad.Session(tier="evaluate")
+    assert session.eval(f"((gradient (checkpointed {loop} #:segments 9)) 0)") == 1.0
+
+
 @pytest.mark.any_compiler
 @pytest.mark.parametrize("name", ["loop", "tree", "inner", "shift", "tensor"])
 def test_compiled(session: vlad.Session, name: str) -> None:

@@ -77,6 +77,7 @@ EXPRESSIONS: list[tuple[str, Any]] = [
     ("vlad.checkpointed(repeated)(a) - repeated(a)", 0.0),
     ("vlad.grad(lambda c: vlad.checkpointed(lambda x: c * x * x)(a))(3.0)", 4.0),
     ("vlad.hessian(vlad.checkpointed(cube))(a)", 12.0),
+    ("vlad.grad(vlad.checkpointed(lambda x: repeated(x), segments=3, snapshots=2))(a) - vlad.grad(repeated, 0)(a)", 0.0),
 ]  # fmt: skip
 
 
@@ -249,6 +250,14 @@ def test_checkpoints_outside() -> None:
     assert vlad.hessian(segment, argnums="x")(1.0) == pytest.approx(vlad.hessian(plain, argnums="x")(1.0))
     assert vlad.jvp(segment, (1.0, 3), (1.0, 0.0))[1] == pytest.approx(vlad.grad(plain, argnums=0)(1.0))
     assert vlad.stop_gradient(3) == 3
+
+
+def test_options_of_checkpoints() -> None:
+    for options in ({"segments": 5}, {"segments": 7, "snapshots": 2}, {"snapshots": None}):
+        frugal = vlad.checkpointed(**options)(lambda x: plain_segment(x, 4))
+        assert vlad.grad(frugal)(1.0) == pytest.approx(vlad.grad(plain_segment, 0)(1.0, 4))
+    with pytest.raises(vlad.VladError, match="snapshots is 0"):
+        vlad.checkpointed(plain_segment, snapshots=0)
 
 
 def test_a_checkpointed_function_is_pickled() -> None:

@@ -79,9 +79,9 @@ SYSTEM_PROCEDURES: dict[str, str] = {
     # reversed so that none is run more than `runs` times.
     "first-part": """(lambda (count snapshots runs reach)
         (if (< reach count)
-            (first-part count snapshots (+ runs 1) (/ (* reach (+ snapshots runs 1)) (+ runs 1)))
+            (first-part count snapshots (+ runs 1) (/ (* reach (+ snapshots (+ runs 1))) (+ runs 1)))
             (let* ((once-less (/ (* reach runs) (+ snapshots runs)))
-                   (twice-less (/ (* once-less (- runs 1)) (max 1 (+ snapshots runs -1))))
+                   (twice-less (/ (* once-less (- runs 1)) (max 1 (+ snapshots (- runs 1)))))
                    (with-less (/ (* reach snapshots) (+ snapshots runs))))
               (max 1 (max twice-less (- count with-less))))))""",
     "segments-of": "(lambda (steps) (max 1 (ceiling (/ steps 1000))))",

@@ -12,7 +12,7 @@ import itertools
 import linecache
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, overload
 
 from vlad.data.errors import WrongOption
 from vlad.python.functions import Function, Parameters, Result, python_function
@@ -66,14 +66,34 @@ def custom_derivative(f: Any = None, *, forward: Any = None, reverse: Any = None
     return _written(_python(f), f"custom_derivative(function, {text})", names)
 
 
-def checkpointed(f: Callable[Parameters, Result]) -> Function[Parameters, Result]:
-    """A Python function as a procedure whose derivative keeps its arguments only, and calls it again in the reverse phase: less
-    memory for more time. Raises WrongOption if f is no function written in Python.
+@overload
+def checkpointed(
+    f: Callable[Parameters, Result], *, snapshots: int | None = None, segments: int | None = None
+) -> Function[Parameters, Result]: ...
+
+
+@overload
+def checkpointed(
+    *, snapshots: int | None = None, segments: int | None = None
+) -> Callable[[Callable[Parameters, Result]], Function[Parameters, Result]]: ...
+
+
+def checkpointed(f: Any = None, *, snapshots: int | None = None, segments: int | None = None) -> Any:
+    """A Python function as a procedure whose reverse mode keeps few states of its run, and computes the rest again: less memory
+    for more time. `snapshots` is the number of states, `segments` that of the parts that are differentiated one by one; without
+    them memory grows with the logarithm of the length of the run. Usable as a decorator, with and without options. Raises
+    WrongOption if f is no function written in Python, or an option no whole number from 1 on.
     """
-    return cast(
-        "Function[Parameters, Result]",
-        _written(_python(f), "checkpointed(function)", {"checkpointed": checkpointed}),
-    )
+    given = {"snapshots": snapshots, "segments": segments}
+    for key, count in given.items():
+        if count is not None and (type(count) is not int or count < 1):
+            raise WrongOption(
+                "invalid-argument", f"checkpointed: {key} is {count!r}", hint="a whole number from 1 on"
+            )
+    if f is None:
+        return functools.partial(checkpointed, **given)
+    options = "".join([f", {key}={count}" for key, count in given.items() if count is not None])
+    return _written(_python(f), f"checkpointed(function{options})", {"checkpointed": checkpointed})
 
 
 def _python(f: Any) -> FunctionType:

@@ -248,9 +248,16 @@ class Derivatives(Partials):
         return form(self.span(node), "stop-gradient", self.expression(node.args[0], scope))
 
     def _checkpointed(self, node: ast.Call, scope: Scope) -> Syntax:
-        if len(node.args) != 1 or node.keywords:
-            raise self.refuse("this call of checkpointed", node, "it takes a function")
-        return form(self.span(node), "checkpointed", self._function(node.args[0], scope))
+        named = {str(keyword.arg): keyword.value for keyword in node.keywords}
+        if len(node.args) != 1 or set(named) - {"snapshots", "segments"}:
+            hint = "it takes a function, snapshots= and segments="
+            raise self.refuse("this call of checkpointed", node, hint)
+        span = self.span(node)
+        options: list[Syntax] = []
+        for option, value in named.items():
+            if not (isinstance(value, ast.Constant) and value.value is None):
+                options += [Keyword(option, span), self.expression(value, scope)]
+        return form(span, "checkpointed", self._function(node.args[0], scope), *options)
 
     def _custom_derivative(self, node: ast.Call, scope: Scope) -> Syntax:
         """A function with rules. They take its arguments as it does, not packed."""
