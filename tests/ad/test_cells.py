@@ -100,10 +100,7 @@ THROUGH_THE_LIBRARY = """
 (define (nested l)
   (let ((c (ref 1)))
     (append-map (lambda (x) (for-each (lambda (y) (set-ref! c (* y (deref c)))) (list x 2)) (list x (deref c))) l)))
-(define (twice f y) (f y) (f y))
-(define (own x) (let ((c (ref x))) (twice (lambda (y) (set-ref! c (* y (deref c)))) 3) (deref c)))
-(define (applied f x) (f x))
-(define (again x) (let ((c (ref x))) (applied (lambda (y) (set-ref! c (* y (deref c)))) 3) (deref c)))
+(define (again x) (let ((c (ref x))) (iterate (lambda (y) (set-ref! c (* y (deref c))) y) 3 2) (deref c)))
 (define (itself l)
   (let ((c (ref 0)))
     (if (pair? l) (+ (itself (cdr l)) (begin (for-each (lambda (x) (set-ref! c x)) l) (deref c))) 0)))
@@ -124,7 +121,7 @@ def test_cells_in_procedures_for_the_library_are_variables(tmp_path: Path) -> No
             [
                 made.eval(f"(list (f 2) {' '.join(f'({MODES[mode]} 2)' for mode in ('F', 'R', 'FR'))})"),
                 made.eval(
-                    "(list (total '(1 2 3)) (counted '(1 2 3)) (most '(3 1 4 1)) (nested '(1 2 3)) (own 3) (again 2))"
+                    "(list (total '(1 2 3)) (counted '(1 2 3)) (most '(3 1 4 1)) (nested '(1 2 3)) (again 2))"
                 ),
             ]
         )
@@ -133,6 +130,6 @@ def test_cells_in_procedures_for_the_library_are_variables(tmp_path: Path) -> No
     path.write_text(THROUGH_THE_LIBRARY)
     assert "ref" not in "".join(made.show(path, "core"))
     assert results[0] == results[1]
-    assert results[0][1] == [6, [1, 4, 9], (9, 4), [1, 2, 2, 8, 3, 48], 27, 6]
+    assert results[0][1] == [6, [1, 4, 9], (9, 4), [1, 2, 2, 8, 3, 48], 16]
     made.eval("(define (for-each f l) (f 100))")
     assert made.eval("(total '(1 2 3))") == 100

@@ -32,6 +32,7 @@ from vlad.core.passes import run_pass
 from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
 from vlad.data.errors import Abandoned, LimitExceeded, VladError
+from vlad.data.source import in_library
 from vlad.data.tensors import Booleans, condition, holds
 from vlad.data.values import (
     CONTROL,
@@ -322,7 +323,9 @@ class Machine:
         return tidied
 
     def _copyable(self, copied: list[Global], cell: Global) -> Lambda | None:
-        """The lambda of a global procedure that may be copied into the one whose cells are promoted; such globals are noted."""
+        """The lambda of a procedure of the library, which may be copied into the one whose cells are promoted; such globals are
+        noted. A procedure of the program is not: checks would not see its calls.
+        """
         value: Value = getattr(cell, "value", None)
         if value is None or not is_procedure(value):
             return None
@@ -331,8 +334,10 @@ class Machine:
             return None
         if callee.machine is not self or callee in self._promoting:
             return None
-        copied.append(cell)
         found: Lambda = self.core_of(callee)
+        if found.span is None or not in_library(found.span):
+            return None
+        copied.append(cell)
         return found
 
     # The transforms.
