@@ -4,6 +4,7 @@ counters within an extent test none of them."""
 from __future__ import annotations
 
 import math
+import random
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from hypothesis import strategies as st
 import vlad
 from vlad.compile.calling import pipeline
 from vlad.compile.ir.program import Fail, Program, blocks
+from vlad.core.ranges import Range
+from vlad.data.values import Primitive
+from vlad.primitives.table import TABLE
 
 pytestmark = pytest.mark.any_compiler
 
@@ -94,3 +98,28 @@ def test_counters_within_an_extent_are_not_tested(
     for program in programs:
         ends = [block.end for function in program.functions for block in blocks(function.body)]
         assert not any(type(end) is Fail for end in ends)
+
+
+CORNERS = (-math.inf, -(2.0**53), -3.5, -2.0, -1.0, -0.0, 0.0, 0.5, 1.0, 7.0, 2.0**53, math.inf)
+RANGES = [
+    Range(low, high, whole)
+    for low in CORNERS
+    for high in CORNERS
+    if low <= high
+    for whole in (False, True)
+    if not whole or (low.is_integer() and high.is_integer() and math.isfinite(low) and math.isfinite(high))
+]
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE.values() if row.range_of], ids=lambda row: row.name)
+def test_the_range_of_a_row_contains_its_values(row: Primitive) -> None:
+    draw = random.Random(row.name)
+    for _ in range(3000):
+        given = [draw.choice(RANGES) for _ in row.operands]
+        values = [draw.choice([x for x in CORNERS if one.low <= x <= one.high]) for one in given]
+        values = [math.floor(x) * 1.0 if one.whole else x for x, one in zip(values, given, strict=True)]
+        found = row.range_of(*given)
+        if found is not None:
+            value = row.value(*values)
+            assert found.low <= value <= found.high, (given, values)
+            assert not found.whole or value.is_integer()

@@ -64,17 +64,10 @@ class Type:
 class Cell:
     """The members of a union, by head. After unification `link` leads to the cell that represents this one."""
 
-    __slots__ = (
-        "serial",
-        "members",
-        "link",
-        "readers",
-        "callers",
-        "depth",
-    )  # serial 0: the characters of strings
+    __slots__ = ("serial", "members", "link", "readers", "callers", "depth")
 
     def __init__(self, serial: int) -> None:
-        self.serial = serial
+        self.serial = serial  # 0: the characters of strings
         self.members: dict[Head, Type] = {}
         self.link: Cell | None = None
         self.depth = 0  # how many cells are around it, each in a member of the next with one head

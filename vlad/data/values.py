@@ -520,6 +520,8 @@ class Primitive:
     whole       the same for integers, over {operand}s of type unsigned long, if it differs from `c`
     with_zero   for a row with `c`: the abstract result if an operand is the known zero (the AbstractMachine is the first
                 argument); None if nothing is known
+    range_of    for a row of reals: the range of the result from those of the operands, which are not nan (core/ranges.py), or
+                None if nothing is known; of one operand the same object only if the result is that operand
     abstract    for a row whose operands are not only reals: its rule on abstract operands, AbstractMachine first
     array       for a function of numbers: the function entry by entry (primitives/elementwise.py)
     rows        for a row that is made when a program runs (host.py) and has its own texts: the rows, by name, that they may use
@@ -550,6 +552,7 @@ class Primitive:
         "c",
         "whole",
         "with_zero",
+        "range_of",
         "abstract",
         "array",
         "rows",
@@ -582,6 +585,7 @@ class Primitive:
         c: str = "",
         whole: str = "",
         with_zero: Callable[..., Any] | None = None,
+        range_of: Callable[..., Any] | None = None,
         abstract: Callable[..., Any] | None = None,
         array: str = "",
         rows: Mapping[str, Primitive] | None = None,
@@ -611,6 +615,7 @@ class Primitive:
         self.c = c
         self.whole = whole
         self.with_zero = with_zero
+        self.range_of = range_of
         self.abstract = abstract
         self.array = array
         self.rows = rows or {}

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Collection
 from typing import Any
 
+from vlad.core import ranges
 from vlad.data.errors import Kind, VladError, unsuitable
 from vlad.data.tensors import Tensor, operands_of, reals_of
 from vlad.data.values import FALSE, TRUE, ZERO, Primitive, PrimitiveType, Value
@@ -305,10 +306,10 @@ def _function(
     c: str = "",
     array: str = "",
     whole: str = "",
-    hidden: bool = False,
+    **columns: Any,
 ) -> Primitive:
     """A real function of one real."""
-    return _reals(name, "x", doc, rule, partials={"x": partial}, hidden=hidden, c=c, array=array, whole=whole)
+    return _reals(name, "x", doc, rule, partials={"x": partial}, c=c, array=array, whole=whole, **columns)
 
 
 def _plane(name: str, doc: str, rule: Rule2, by_x: str, by_y: str, array: str = "") -> Primitive:
@@ -404,13 +405,14 @@ ROWS: list[Primitive] = [
         value=_linear2("+", lambda x, y: x + y, _zero_plus, _add), python="x + y",
         type="number number -> number", partials={"x": "1", "y": "1"}, variadic="left", unary="(+ x -0.0)", nullary=0.0,
         c="{x} + {y}", with_zero=lambda w, x, y: y if x.type.of is ZERO else x, array="add",
+        range_of=ranges.sum_range,
     ),
     Primitive(
         "-", "x y",
         "Difference; on one operand its negative.\n(- 5 2 1)  ⇒ 2\n(- 5)  ⇒ -5",
         value=_linear2("-", lambda x, y: x - y, _zero_minus, _subtract),
         python="x - y", type="number number -> number", partials={"x": "1", "y": "-1"}, variadic="left", unary="(negate x)",
-        c="{x} - {y}", array="subtract",
+        c="{x} - {y}", array="subtract", range_of=ranges.difference_range,
         with_zero=lambda w, x, y: x if y.type.of is ZERO else w.scalar(NEGATE, [y]),
     ),
     Primitive(
@@ -419,6 +421,7 @@ ROWS: list[Primitive] = [
         value=_linear2("*", lambda x, y: x * y, _zero_times, _multiply), python="x * y",
         type="number number -> number", partials={"x": "y", "y": "x"}, variadic="left", unary="(* x 1)", nullary=1.0,
         c="{x} * {y}", with_zero=lambda w, x, y: x if x.type.of is ZERO else y, array="multiply",
+        range_of=ranges.product_range,
     ),
     Primitive(
         "/", "x y", "Quotient; on one operand its reciprocal.\n(/ 12 3 2)  ⇒ 2\n(/ 4)  ⇒ 0.25", value=QUOTIENT,
@@ -678,17 +681,17 @@ ROWS: list[Primitive] = [
         partials={"x": "(broadcast-like (where (> x y) 1 (where (= x y) 0.5 0)) r)",
                   "y": "(broadcast-like (where (> y x) 1 (where (= x y) 0.5 0)) r)"},
         variadic="left", unary="(max x x)", c="vlad_max({x}, {y})", array="larger(xp, x, y)",
-        whole="(long){x} > (long){y} ? {x} : {y}",
+        whole="(long){x} > (long){y} ? {x} : {y}", range_of=ranges.maximum_range,
     ),
     _reals("min", "x y", "The smaller one; nan if either is.\n(min 1 3 2)  ⇒ 1", smaller,
         partials={"x": "(broadcast-like (where (< x y) 1 (where (= x y) 0.5 0)) r)",
                   "y": "(broadcast-like (where (< y x) 1 (where (= x y) 0.5 0)) r)"},
         variadic="left", unary="(min x x)", c="vlad_min({x}, {y})", array="smaller(xp, x, y)",
-        whole="(long){x} < (long){y} ? {x} : {y}",
+        whole="(long){x} < (long){y} ? {x} : {y}", range_of=ranges.minimum_range,
     ),
     _function("floor",
         "The largest integer not above x.\n(floor 2.7)  ⇒ 2\n(floor -2.7)  ⇒ -3",
-        floor, "zero", "floor({x})", "floor", "{x}"),
+        floor, "zero", "floor({x})", "floor", "{x}", range_of=ranges.floor_range),
     _function("ceiling",
         "The smallest integer not below x.\n(ceiling 2.1)  ⇒ 3", ceiling, "zero", "ceil({x})", "ceil", "{x}"),
     _function("truncate",
@@ -701,7 +704,7 @@ ROWS: list[Primitive] = [
         sign, "zero", "vlad_sign({x})", "sign(xp, x)", "((long){x} > 0) - ((long){x} < 0)"),
     _reals("modulo", "x y", "x - y floor(x/y): the sign of y.\n(modulo 7 3)  ⇒ 1\n(modulo -7 3)  ⇒ 2", modulo,
         partials={"x": "1", "y": "(round (/ (- r x) y))"},
-        c="vlad_modulo({x}, {y})", array="remainder", whole="vlad_whole_modulo({x}, {y})",
+        c="vlad_modulo({x}, {y})", array="remainder", whole="vlad_whole_modulo({x}, {y})", range_of=ranges.modulo_range,
     ),
     _reals("remainder", "x y",
         "x - y truncate(x/y): the sign of x.\n(remainder 7 3)  ⇒ 1\n(remainder -7 3)  ⇒ -1", remainder,

@@ -4,16 +4,16 @@ In: a Program.  Out: the same, changed in place. Called by order.py.
 
 A counter of a loop begins at a whole number and grows by a whole number up to a bound. So an index by it, of which the program
 tests whether it is whole, not negative and less than an extent, needs none of these tests. The range of a number is known from
-arithmetic, and in the arms of a branch from its test; that of a parameter is what all calls of its function have in common.
-Arithmetic of doubles is monotone: bounds computed as the numbers are hold for these. A number that may be nan has no range.
+arithmetic (core/ranges.py), and in the arms of a branch from its test; that of a parameter is what all calls of its function
+have in common.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias, final
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 from vlad.compile.ir.program import (
     Block,
@@ -33,7 +33,8 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.rewriting import reachable, replace_leaves
-from vlad.core.extents import AnExtent, Extent, are_same, certainly
+from vlad.core.extents import Extent, are_same
+from vlad.core.ranges import EXACT, Range, joined
 
 INDEXING = frozenset(
     {"floor", "whole?"}
@@ -41,117 +42,12 @@ INDEXING = frozenset(
 PATIENCE = 3  # changes of a function's parameters, after which bounds that change are moved on to others
 MOST_BOUNDS = 100
 FINITE = math.nextafter(math.inf, 0.0)
-EXACT = 2.0**53  # whole numbers up to it are exact, and a finite number plus or minus one of them is finite
 NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 
 
-@final
-class Range:
-    """What is known of a number, which is not nan: `low` <= x <= `high`; `whole`: it is finite and has no fraction; `below`: an
-    extent that it is less than."""
-
-    __slots__ = ("low", "high", "whole", "below")
-
-    def __init__(self, low: float, high: float, whole: bool, below: AnExtent | None = None) -> None:
-        self.low = low
-        self.high = high
-        self.whole = whole
-        self.below = below
-
-    def is_same(self, other: Range) -> bool:
-        return (
-            self.low == other.low
-            and self.high == other.high
-            and self.whole == other.whole
-            and are_same(self.below, other.below)
-        )
-
-    @property
-    def is_finite(self) -> bool:
-        return self.whole or (self.low > -math.inf and self.high < math.inf)
-
-    @property
-    def is_exact(self) -> bool:
-        """Is it a whole number of which all digits are kept?"""
-        return self.whole and self.low >= -EXACT and self.high <= EXACT
-
-    def is_below(self, extent: AnExtent) -> bool:
-        """Is it certainly less than an extent?"""
-        if self.below is not None and certainly("<=", self.below, extent):
-            return True
-        if type(extent) is int:
-            return self.high < extent
-        return abs(self.high) < EXACT and certainly("<", math.floor(self.high), extent) is True
-
-
 ANY = Range(-math.inf, math.inf, False)
 
-
-def joined(one: Range | None, other: Range | None) -> Range | None:
-    """What two ranges have in common."""
-    if one is None or other is None:
-        return None
-    below = None
-    if one.below is not None and other.is_below(one.below):
-        below = one.below
-    elif other.below is not None and one.is_below(other.below):
-        below = other.below
-    return Range(min(one.low, other.low), max(one.high, other.high), one.whole and other.whole, below)
-
-
-def _added(a: Range, b: Range) -> Range | None:
-    if not (a.is_finite or b.is_finite) and (
-        (a.high == math.inf and b.low == -math.inf) or (a.low == -math.inf and b.high == math.inf)
-    ):
-        return None  # the sum of opposite infinities is nan
-    whole = a.whole and b.whole and (a.is_exact or b.is_exact)
-    below = None
-    for x, by in (a, b), (b, a):
-        if x.below is not None and x.whole and by.is_exact and by.low == by.high:
-            below = x.below + int(by.low)
-    low = -math.inf if -math.inf in (a.low, b.low) else a.low + b.low
-    high = math.inf if math.inf in (a.high, b.high) else a.high + b.high
-    return Range(low, high, whole, below)
-
-
-def _negated(a: Range) -> Range:
-    return Range(-a.high, -a.low, a.whole)
-
-
-def _multiplied(a: Range, b: Range) -> Range | None:
-    if not (a.is_exact and b.is_exact):
-        return None
-    products = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-    return Range(min(products), max(products), True)
-
-
-def _floor(a: Range) -> Range:
-    if a.whole:
-        return a
-    low, high = (x if math.isinf(x) else float(math.floor(x)) for x in (a.low, a.high))
-    return Range(low, high, a.is_finite)
-
-
-def _remainder(a: Range, b: Range) -> Range | None:
-    """Of the sign of the divisor."""
-    return Range(0.0, b.high - 1.0, True) if a.whole and b.is_exact and b.low >= 1.0 else None
-
-
-def _least(a: Range, b: Range) -> Range:
-    below = b.below if a.below is None else a.below
-    return Range(min(a.low, b.low), min(a.high, b.high), a.whole and b.whole, below)
-
-
-ARITHMETIC: dict[str, Callable[..., Range | None]] = {
-    "+": _added,
-    "-": lambda a, b: _added(a, _negated(b)),
-    "*": _multiplied,
-    "floor": _floor,
-    "modulo": _remainder,
-    "min": _least,
-    "max": lambda a, b: Range(max(a.low, b.low), max(a.high, b.high), a.whole and b.whole),
-}  # fmt: skip
 
 # What a test of a leaf, or a value of a boolean, implies: the value of a boolean.
 Implied: TypeAlias = "tuple[Leaf, bool]"
@@ -417,17 +313,16 @@ class _Walk:
             self.changed = True
             return True
         found = [self.range(leaf) for leaf in operands]
-        rule = ARITHMETIC.get(name)
+        rule = statement.row.range_of
         if rule is None or None in found:
             return False
-        if name == "floor" and found[0] and found[0].whole:
+        result = rule(*found)
+        if len(found) == 1 and result is found[0]:
             self.same[slot] = operands[0]
             self.changed = True
             return True
-        if len(found) == (1 if name == "floor" else 2):
-            result = rule(*found)
-            if result is not None:
-                self.known[slot] = result
+        if result is not None:
+            self.known[slot] = result
         return False
 
     def _choice(self, statement: Branch | Switch, arms: Iterable[tuple[Block, bool | None]]) -> bool:
