@@ -154,6 +154,7 @@ class Types:
         # the types that have another form since; tables of types take them away
         self.replaced: list[Type] = []
         self.largest = LARGEST
+        self._absorbing: set[tuple[Cell, Type, Type]] = set()
         self._cells = -1
         self._zero_or_real: Type | None = None
         self.changed: list[Any] = []
@@ -471,9 +472,13 @@ class Types:
             return
         old = self.canonical(old)
         member = self.canonical(member)
-        if old is member:
-            return
-        joined = self._join_members(old, member)
+        if old is member or (cell, old, member) in self._absorbing:
+            return  # in the second case, by a call around this one
+        self._absorbing.add((cell, old, member))
+        try:
+            joined = self._join_members(old, member)
+        finally:
+            self._absorbing.discard((cell, old, member))
         cell = found(cell)
         now = self.canonical(cell.members[member.head])
         joined = self.canonical(joined) if joined is now else self.canonical(self._join_members(joined, now))
