@@ -58,8 +58,7 @@ int main(void) {
     snprintf(w, 32, "W13-%ld", l);
     snprintf(c, 80, "value, %ld steps", nsteps);
     BENCH(w, PEER "-value", c, z[0], forward(z, nsteps));
-     snprintf(c, 80, "bisection, %.3g forward steps a step, %ld states", (double)done / nsteps, peak + LEAF);
-    BENCH(w, PEER "-ckpt", c, g[0], run(bisect, nsteps));
+    BENCH(w, PEER "-ckpt", "bisection", g[0], run(bisect, nsteps));
     free(store); store = malloc(sizeof(double) * N * nsteps);
     snprintf(c, 80, "store all, %.3g MB", 8e-6 * N * nsteps);
     BENCH(w, PEER, c, g[0], run(all, nsteps)); free(store);
