@@ -133,10 +133,11 @@ class FunctionText:
         keeps_all = len(members) == 1 and grows_only(self.function, facts)
         self.gathers = self.loops and self.allocates and pointed and not keeps_all
         self.drops = any(drops(f, facts) for f in members)
-        self.packs = self.drops or (self.gathers and "p" in self.function.results)
+        self.nests = any(f in facts.recursive for f in members)
+        # what a loop leaves behind is little, unless a recursion runs the loop again and again
+        self.packs = self.drops or (self.nests and self.gathers and "p" in self.function.results)
         if self.allocates and (self.releases or self.packs or (self.loops and pointed)):
             self.line("char *const mark = vlad_top;")
-        self.nests = any(f in facts.recursive for f in members)
         if self.gathers:
             self.unit.collects = True
             self.line(f"long limit = {'VLAD_SOON' if self.nests else 'VLAD_NURSERY'};")
