@@ -319,7 +319,7 @@ WRONG = {
     "--max-depth needs a positive whole number; not 99999999999": ["--max-depth", "99999999999", "-e", "1"],
     "--tier is one of auto, compile, evaluate; not fast": ["--tier", "fast", "-e", "1"],
     "--device is one of cpu, cuda; not tpu": ["--device", "tpu", "-e", "1"],
-    "--stage is one of core, reverse, forward, control, types, first-order, loops, c; not graph": [
+    "--stage is one of core, reverse, forward, control, stepping, types, first-order, loops, c; not graph": [
         "show",
         "x.vlad",
         "--stage",

@@ -48,7 +48,7 @@ def test_few_examples_have_the_features_of_many(count: int) -> None:
 
 def test_kinds_that_are_asked_for_occur() -> None:
     found = examples(
-        lambda r: (a_shape(r), r.randrange(12)), 8, lambda drawn: drawn[0], lambda drawn: {drawn[1]}, ""
+        lambda r: (a_shape(r), r.randrange(12)), 17, lambda drawn: drawn[0], lambda drawn: {drawn[1]}, ""
     )
     assert {kind for _, kind in found} == {*range(12)}
 
