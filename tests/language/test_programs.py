@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from amounts import THOROUGH
 
 import vlad
 from vlad.data.source import Source
@@ -77,7 +78,11 @@ def test_program(path: Path, tier: str) -> None:
     assert session.tiers.disagreements == 0
 
 
-@pytest.mark.parametrize("path", PATHS, ids=named)
+# With fuel these take half a minute to compile; that they are compiled, and return the same, is tested above.
+LONG = {"control/checkpointed.vlad", "control/shift_derivatives.vlad"}
+
+
+@pytest.mark.parametrize("path", [one for one in PATHS if THOROUGH or named(one) not in LONG], ids=named)
 def test_steps(path: Path) -> None:
     """Compiled code takes as many steps as tier 0, which also counts the applications of primitives. (On tier 0, fuel and meter
     count the same way, in the same lines of emitted code.)
