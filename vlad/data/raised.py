@@ -28,8 +28,8 @@ globals().update({made.__name__: made for made in RAISED.values()})  # where pic
 
 
 def python_exception(kind: str, message: str) -> Raised:
-    """The exception of Python's class `kind` that a translated function raises; other classes are RuntimeErrors that name it."""
+    """The exception of Python's class `kind` that a translated function raises; others are Exceptions that name it."""
     if kind not in RAISED:
-        kind, message = "RuntimeError", f"{kind}: {message}"
+        kind, message = "Exception", f"{kind}: {message}"
     raised: type[Raised] = RAISED[kind]
     return raised("python-exception", message or kind)

@@ -130,7 +130,7 @@ def of_any_class(x: float = 3.0) -> float:
 def bare(d: dict[str, float] = {"a": 2.0}, x: float = 3.0) -> float:
     try:
         y = d["b"] * x
-    except:  # noqa: E722
+    except:  # noqa: E722  # what this function is about
         y = d["a"] * x * x
     return y
 
@@ -163,3 +163,13 @@ def of_a_singular_matrix(x: float = 1.5) -> tuple[float, float]:
     except ValueError:
         b = x**3
     return a, b
+
+
+def no_runtime_error(x: float = 2.0) -> float:
+    try:
+        try:
+            raise OSError("of a class without a counterpart")
+        except RuntimeError:
+            return x
+    except Exception:  # any handler but this one leaves it
+        return x * x
