@@ -1,7 +1,8 @@
 /* Python's calls of machine code: c_values.c, which is put before the types below, has the values that cross to words, and back.
    fast_call.py does the same in Python for floats and arrays, where this cannot be compiled. Short calls (fast_call.py decides which are)
    hold Python's lock (GIL), and create no object that Python's collector tracks between the first word that is written and the last one
-   that is read: no other code accesses the words meanwhile. Longer calls take a separate lock, and release the GIL while they run. */
+   that is read: no other code accesses the words meanwhile. Longer calls take a separate lock, and release the GIL while they run; those
+   that were brief so far are made like short ones, and watched (c_watch.c, put before the types as well). */
 
 #pragma GCC optimize("align-functions=64") /* the time of a short call varies by its places in cache lines */
 #define NDEBUG /* for the headers of Python */
@@ -17,6 +18,7 @@
 #endif
 
 #include "c_values.c"
+#include "c_watch.c"
 
 /* A compiled procedure. Called with the tuple of the arguments, it returns the tuple of the result's parts, or NotImplemented. */
 typedef struct {
@@ -30,9 +32,10 @@ typedef struct {
   PyObject *interruptible;     /* the class of native_interrupts.py */
   PyObject *stop;              /* a function that ends the call, from any thread; NULL if there is none, */
   int volatile *stopped;       /* and the variable that it sets */
+  struct brief brief;          /* how long its calls took */
   struct node *nodes, *given, *form; /* the types of the arguments, by the tuple rule, and of the result, among all nodes */
   Py_ssize_t node_count;
-  int is_plain;                /* is it a short call from parts of known lengths to a real, or a tensor? */
+  int is_plain;                /* is it a call from parts of known lengths to a real, or a tensor? */
   int is_flat, is_row;         /* may each argument be a part? is the result a part, or a list or a tuple of parts? */
   Py_ssize_t arity;            /* the number of parameters */
   Py_ssize_t given_words;      /* the number of words of the operands */
@@ -149,12 +152,29 @@ end:
   return status;
 }
 
+/* The same in a call that is made like a short one, until it goes on for too long. */
+static int call_watched(Call *call) {
+  int is_measured = ++call->brief.count == AGAIN;
+  long long begun = is_measured ? now() : 0;
+  begin_watch(call->stopped);
+  int status = call->call(call->words, call->results);
+  end_watch();
+  if (is_measured) note_duration(&call->brief, now() - begun, status);
+  if (status && *call->stopped) note_ended(&call->brief);
+  return status;
+}
+
+/* May the next call be made like a short one? */
+static int is_short_now(Call const *call) { return !call->acquire || (call->brief.is_brief && watch.is_running); }
+
 static int status_of(Call *call, int is_short) {
-  if (is_short) {
-    if (call->stopped) *call->stopped = 0;
-    return call->call(call->words, call->results);
-  }
-  return call->stop ? call_interruptibly(call) : call_without_gil(call);
+  if (is_short && call->stop) return call_watched(call);
+  if (is_short) return call->call(call->words, call->results);
+  if (!call->stop) return call_without_gil(call);
+  long long begun = now();
+  int status = call_interruptibly(call);
+  note_duration(&call->brief, now() - begun, status);
+  return status;
 }
 
 /* The call, and the leaves of its result: 1; 0 if the general path has to make it; -1 if an exception was raised. */
@@ -198,11 +218,11 @@ static int call_in_turn(Call *call, struct writing const *to, union word const *
 }
 
 static int call_with(Call *call, struct writing const *to, union word const *words, struct reading *from) {
-  int is_short = !call->acquire;
+  int is_short = is_short_now(call);
   if (call->measure && !PyList_GET_SIZE(call->busy)) {
     int kind = measure(call, to);
     if (kind == UNSERVED) return 0;
-    is_short = kind == SHORT_CALL;
+    is_short = kind == SHORT_CALL || is_short_now(call);
   }
   if (!is_short) return call_in_turn(call, to, words, from);
   return PyList_GET_SIZE(call->busy) ? 0 : call_now(call, to, words, from, 1);
@@ -275,7 +295,7 @@ static PyObject *formed(struct reading *from, Call *call, int how, PyObject *by,
   return whole;
 }
 
-/* A call from parts of known lengths to a real, or a tensor: what the general case needs takes as long as such a call. */
+/* A short call from parts of known lengths to a real, or a tensor: what the general case needs takes as long as such a call. */
 static PyObject *called_plainly(Call *call, PyObject *const *arguments) {
   union word words[call->given_words + 1];
   struct writing to;
@@ -419,7 +439,7 @@ static PyObject *new_call(PyObject *unused, PyObject *from) {
     return NULL;
   }
   int has_plain_result = call->form->kind == LEAF && (call->form->part.kind == REAL || (call->form->part.kind == TENSOR && results_of(call) == 1));
-  call->is_plain = is_flat && !call->measure && !acquire && has_plain_result;
+  call->is_plain = is_flat && !call->measure && has_plain_result;
   return (PyObject *)call;
 }
 
@@ -487,7 +507,7 @@ static PyObject *by_quick(PyObject *self, PyObject *quick, PyObject *const *argu
   PyObject *leaves = PyTuple_GET_ITEM(quick, 0);
   if (Py_TYPE(leaves) == &Call_Type) {
     Call *call = (Call *)leaves;
-    if (!reshapes && call->is_plain && count == call->operands) return called_plainly(call, arguments);
+    if (!reshapes && call->is_plain && count == call->operands && is_short_now(call)) return called_plainly(call, arguments);
     if (!reshapes) return called(call, arguments, count, WHOLE, NULL, is_of_python(self));
     if (reshapes >= LIKE_ARGUMENTS) {
       PyObject *by = PyObject_GetAttr(self, name), *result = NULL;

@@ -1,4 +1,4 @@
-"""c_extension.c, with c_values.c, compiled once per machine: calls machine code without Python code in between.
+"""c_extension.c, with c_values.c and c_watch.c, compiled once per machine: calls machine code without Python code in between.
 
 In: nothing.  Out: a module of two functions, or None without Python's headers, or without a compiler that supports them:
 fast_call.py then does the same in Python.
@@ -23,7 +23,7 @@ CONSTANT, REAL, TENSOR, LENGTH, BOOLEAN, OBJECT, POINTER = range(7)  # as in c_v
 PAIR, ATOM, LEAF, UNION = range(4)
 MOST_MEMBERS = 127
 NOWHERE = -1
-VALUES = '#include "c_values.c"'
+PARTS = ("c_values.c", "c_watch.c")
 
 
 @functools.cache
@@ -68,10 +68,10 @@ def _headers() -> list[str] | None:
 
 def _library(folders: list[str]) -> Any:
     """The loaded library, without running a compiler if it is cached. Raises Unavailable."""
-    whole, values = [
-        (Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("c_extension.c", "c_values.c")
-    ]
-    text = f"/* {sys.version} */\n{whole.replace(VALUES, values)}"
+    here = Path(__file__).parent
+    text = f"/* {sys.version} */\n{(here / 'c_extension.c').read_text(encoding='utf-8')}"
+    for part in PARTS:
+        text = text.replace(f'#include "{part}"', (here / part).read_text(encoding="utf-8"))
     key = hashlib.sha256("\0".join([text, *folders, toolchain.signature()]).encode()).hexdigest()
     known = cache.lookup(key, cache.CALL)
     if known is not None:
