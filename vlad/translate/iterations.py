@@ -66,6 +66,15 @@ def listed(items: Syntax, span: Span, fresh: Fresh) -> Iteration:
     )  # fmt: skip
 
 
+def all_but_last(items: Syntax, span: Span, fresh: Fresh) -> Iteration:
+    """All items of a list or a tuple but the last one, without a copy."""
+    rest = fresh("rest")
+    variable = name(rest, span)
+    following = form(span, "cdr", variable)
+    tests = (form(span, "pair?", variable), form(span, "pair?", following))
+    return Iteration((), ((rest, items),), tests, form(span, "car", variable), (following,))
+
+
 def side_by_side(parts: list[Iteration]) -> Iteration:
     """`zip`: all of them, as long as all have another turn."""
     return Iteration(

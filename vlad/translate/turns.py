@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.expressions import Expressions, Scope
-from vlad.translate.iterations import Iteration, Value, counted, listed, numbered, side_by_side
+from vlad.translate.iterations import Iteration, Value, all_but_last, counted, listed, numbered, side_by_side
 from vlad.translate.names import captured_in, targets
 from vlad.translate.reads import MISSING
 from vlad.translate.syntax import empty_list, form, literal, name
@@ -186,6 +187,9 @@ class Turns(Expressions):
             raise self.refuse(f"this call of {ast.unparse(node.func)}", node, "write its arguments by place")
         if isinstance(node, ast.Call) and value is reversed and len(node.args) == 1 and not node.keywords:
             return listed(form(span, "%py-reversed", self.items(node.args[0], scope)), span, self.fresh)
+        if is_all_but_last(node):
+            whole = form(span, "%py-ordered-items", self.expression(node.value, scope))
+            return all_but_last(whole, span, self.fresh)
         return listed(self.items(node, scope), span, self.fresh)
 
     def _zip(self, node: ast.Call, scope: Scope) -> Iteration | None:
@@ -252,6 +256,14 @@ class Turns(Expressions):
         if constant is not None and constant == int(constant):
             return value
         return form(self.span(node), "%py-whole", value)
+
+
+def is_all_but_last(node: ast.expr) -> TypeGuard[ast.Subscript]:
+    """`x[:-1]`"""
+    match node:
+        case ast.Subscript(slice=ast.Slice(lower=None, upper=ast.expr() as upper, step=None)):
+            return _number(upper) == -1.0
+    return False
 
 
 def _number(node: ast.expr) -> float | None:

@@ -121,3 +121,23 @@ def best_so_far(xs: list[float] = [1.0, 2.0]) -> list[list[float]]:
         current[0] += 1
         best = current
     return [best, xs]
+
+
+def neighbours(xs: list[float] = [1.0, 4.0, 9.0]) -> list[Any]:
+    """Loops over slices, which are not copied."""
+    rows = []
+    for ys in (xs, xs[:1], xs[3:], (2.0, 3.0), "abc"):
+        before = [y for y in ys[:-1]]
+        rows.append([before, [y for y in ys[1:]], [(a, b) for a, b in zip(ys[:-1], ys[1:])], ys[7:]])
+    return rows
+
+
+def grown_in_its_loop(xs: list[float] = [1.0, 4.0]) -> list[float]:
+    ys = xs.copy()
+    for y in ys[:-1]:
+        ys.append(2.0 * y)
+    return ys
+
+
+def slices_of_a_dict(d: dict[str, float] = {"a": 1.0}) -> float:
+    return sum(x for x in d[:-1])

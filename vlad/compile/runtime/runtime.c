@@ -650,26 +650,29 @@ static void vlad_spectrum(long count, long n, const double *a, double *s, double
 
 /* section: collect
    Copies the boxes above `mark` that `roots` reach, and frees the rest (Cheney 1970, within the part of the area that a loop filled).
-   Sharing is preserved: `moved` holds the new address of each box. Returns how much may be allocated before the next collection, so that
-   the total work is at most a constant times the allocations. */
+   Sharing is preserved: a box that was copied holds its new address instead, and has a bit in `moved`. The copies, and the bits, are in the
+   area above what is in use, as its pages are kept between calls, or elsewhere if that is beyond what is kept. Returns how much may be
+   allocated before the next collection, so that the total work is at most a constant times the allocations. */
 struct vlad_member { long size; short pointers; short at[VLAD_MOST_POINTERS], cell[VLAD_MOST_POINTERS]; };
 struct vlad_cell { short first, boxed; };
 static VLAD_FIXED struct vlad_member vlad_members[];
 static const struct vlad_cell vlad_cells[];
 void *malloc(unsigned long);
-void *calloc(unsigned long, unsigned long);
 void *realloc(void *, unsigned long);
 void free(void *);
 void *memcpy(void *, const void *, unsigned long);
-static struct { char *mark, *to; unsigned long filled, size; char **moved; short *kinds; unsigned long count, room; } vlad_move;
+void *memset(void *, int, unsigned long);
+static struct { char *mark, *to; unsigned long filled; unsigned char *moved; short *kinds; unsigned long count, room; } vlad_move;
 __attribute__((destructor)) static void vlad_close_move(void) { free(vlad_move.kinds); }
 static void *vlad_moved(void *pointer, int cell) {
   char *box = pointer;
   if (box < vlad_move.mark || box >= vlad_top) return box;
   unsigned long at = (box - vlad_move.mark) >> 3;
-  if (vlad_move.moved[at]) return vlad_move.moved[at];
+  unsigned char bit = 1 << (at & 7);
+  if (vlad_move.moved[at >> 3] & bit) return *(void **)box;
   int member = vlad_cells[cell].first + (vlad_cells[cell].boxed > 1 ? *(long *)box : 0);
   unsigned long size = vlad_members[member].size;
+  if (!size) return vlad_base; /* an array without entries shares its address with the next box */
   if (vlad_move.count == vlad_move.room) {
     vlad_move.room = vlad_move.room ? 2 * vlad_move.room : 4096;
     short *kinds = realloc(vlad_move.kinds, vlad_move.room * sizeof(short));
@@ -680,18 +683,17 @@ static void *vlad_moved(void *pointer, int cell) {
   memcpy(vlad_move.to + vlad_move.filled, box, size);
   char *now = vlad_move.mark + vlad_move.filled;
   vlad_move.filled += size;
-  return vlad_move.moved[at] = now;
+  vlad_move.moved[at >> 3] |= bit;
+  return *(void **)box = now;
 }
 static long vlad_collect(char *mark, int count, void **roots, const short *cells) {
-  unsigned long used = vlad_top - mark;
+  unsigned long used = vlad_top - mark, bits = (used >> 6) + 1, room = used + bits;
+  int is_above = vlad_top + room <= vlad_floor + VLAD_KEPT && vlad_top + room <= vlad_end;
   vlad_move.mark = mark;
-  vlad_move.to = malloc(used);
-  vlad_move.moved = calloc(used >> 3, sizeof(char *));
-  if (!vlad_move.to || !vlad_move.moved) {
-    free(vlad_move.to);
-    free(vlad_move.moved);
-    vlad_fail(VLAD_OUT_OF_MEMORY);
-  }
+  vlad_move.to = is_above ? vlad_top : malloc(room);
+  if (!vlad_move.to) vlad_fail(VLAD_OUT_OF_MEMORY);
+  vlad_move.moved = (unsigned char *)vlad_move.to + used;
+  memset(vlad_move.moved, 0, bits);
   vlad_move.filled = vlad_move.count = 0;
   for (int i = 0; i < count; i++) roots[i] = vlad_moved(roots[i], cells[i]);
   unsigned long at = 0;
@@ -705,8 +707,7 @@ static long vlad_collect(char *mark, int count, void **roots, const short *cells
   }
   memcpy(mark, vlad_move.to, vlad_move.filled);
   vlad_top = mark + vlad_move.filled;
-  free(vlad_move.to);
-  free(vlad_move.moved);
+  if (!is_above) free(vlad_move.to);
   long next = 2 * (long)vlad_move.filled;
   return next > VLAD_NURSERY ? next : VLAD_NURSERY;
 }
