@@ -41,7 +41,7 @@ ROOMS = (
         "special erfc_tails error_function elementwise type_rules numbers data walking numerals strings arrays "
         "products open_lists shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
         "norms contractions networks random files control references tables vector_space_types transforms levels continuations "
-        "raising checkpointing table",
+        "raising checkpointing batches table",
     ),
     ("vlad.evaluate", "limits code_machine emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),
@@ -89,7 +89,7 @@ ROOMS = (
     ),
     (
         "vlad.python",
-        "procedure_docs call_errors handles convert dump load callables differences stating rules host derivatives "
+        "procedure_docs call_errors handles convert dump load callables differences stating rules host derivatives batches "
         "compiling functions type_words",
     ),
     (

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vlad.data.values import Opaque
     from vlad.debugging.debugger import Debugger
     from vlad.evaluate.limits import Limits
+    from vlad.python.batches import vmap
     from vlad.python.compiling import compile
     from vlad.python.convert import Procedure
     from vlad.python.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
@@ -39,7 +40,7 @@ __all__ = [
     "Checked", "CheckedLine", "Debugger", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque", "Procedure",
     "Record", "Session", "Table", "VladError", "__version__", "build", "check", "checkpointed", "compile", "custom_derivative",
     "dumps", "function", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "primitive", "random",
-    "stop_gradient", "to_jax", "to_torch", "value_and_grad", "vjp",
+    "stop_gradient", "to_jax", "to_torch", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 
 _MODULES = {"random": "vlad.session.random"}
@@ -67,7 +68,8 @@ _HOMES = {
     **dict.fromkeys(("Checked", "CheckedLine", "check"), "vlad.session.checking"),
     **dict.fromkeys(("checkpointed", "custom_derivative", "stop_gradient"), "vlad.session.own_derivatives"),
     **dict.fromkeys(
-        ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"), "vlad.session.differentiating"
+        ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"),
+        "vlad.session.differentiating",
     ),
 }
 

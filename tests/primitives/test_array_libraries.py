@@ -34,6 +34,7 @@ from vlad.data import devices
 from vlad.data.tensors import SORT, Tensor, kind_name, on_host
 from vlad.data.values import Primitive
 from vlad.primitives import (
+    batches,
     checkpointing,
     continuations,
     control,
@@ -463,6 +464,7 @@ LEFT_OUT = {
     "continuations and errors, which look at no entry": ["raise",
         *[row.name for room in (continuations, raising) for row in room.ROWS]],
     "the states of a run, which look at no entry": ["checkpointed", *[row.name for row in checkpointing.ROWS]],
+    "the rows of a batch, which look at no entry: tests/ad/test_vmap.py": [row.name for row in batches.ROWS],
     "files: tests/primitives/test_files.py": [row.name for row in files.ROWS],
     "procedures and structures": ["if-procedure", "environment", "tangent-environment", "with-environment", "same-code?",
         "with-derivative",

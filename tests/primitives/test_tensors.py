@@ -35,6 +35,7 @@ from vlad import VladError
 from vlad.data.values import Primitive
 from vlad.data.write import written
 from vlad.primitives import (
+    batches,
     checkpointing,
     contractions,
     data,
@@ -434,7 +435,7 @@ EXCEPT = {
 
 def test_every_row_with_a_derivative_is_checked() -> None:
     """Hidden ones are used by the derivatives of these."""
-    rooms = (data, strings, numerals, files, references, tables, transforms, levels, checkpointing)
+    rooms = (data, strings, numerals, files, references, tables, transforms, levels, checkpointing, batches)
     no_tensors = {row.name for room in rooms for row in room.ROWS}
     checked = {"einsum"}.union(*[words(text) for text in (*UNARY, *BINARY, *AXIS, *PARTS, *PRODUCTS)])
     named = [row for row in TABLE.values() if not row.hidden and row.name not in no_tensors]

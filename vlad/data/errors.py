@@ -45,6 +45,7 @@ class VladError(Exception):
     entered     the span, if it is inside the procedure that was called wrongly and the call is unknown; an enclosing form
                 locates it better
     backtrace   the active procedures of the user, innermost first: each has a `procedure` name and a `span` or None
+    rows        the numbers of the rows on which the procedures of `vmap` were active, innermost first
 
     Code that extends the error uses the following facts; it never searches messages.
 
@@ -91,6 +92,7 @@ class VladError(Exception):
         self.reason = reason
         self.irritants: list[str] = [written(value, limit=200) for value in irritants]
         self.backtrace: list[Backtrace] = []
+        self.rows: tuple[int, ...] = ()
 
     def reword(self, message: str) -> None:
         """Replace the message."""
@@ -229,3 +231,5 @@ def parts(error: VladError) -> Iterator[tuple[str, str]]:
         yield "reason", f"  noticed as{more}: {error.reason}"
     for entry in error.backtrace:
         yield "backtrace", f"  in {entry}"
+    for row in error.rows:
+        yield "backtrace", f"  in row {row} of vmap"

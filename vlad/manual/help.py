@@ -32,6 +32,7 @@ from vlad.expand.arity import of_row
 from vlad.manual.public import is_public, members, public_lines, public_names
 from vlad.messages.spelling import suggestion
 from vlad.primitives import (
+    batches,
     checkpointing,
     continuations,
     contractions,
@@ -89,6 +90,7 @@ ROOMS: dict[ModuleType, str] = {
     continuations: "Errors that are caught",
     raising: "Errors that are caught",
     checkpointing: "Derivatives in little memory",
+    batches: "Many at once",
     tables: "Tables",
 }
 _FILES = """prelude lists tables texts streams control calculus optimize optimizers linear-algebra tensors matrix-functions nn

@@ -116,7 +116,6 @@ WORDS: dict[str, str] = {
     "str": "write `number->string` or `symbol->string`",
     "then": "write `(if TEST THEN ELSE)`, without a word between",
     "var": "write `(define NAME VALUE)`, or `(let ((NAME VALUE)) BODY)` for a local name; or `(variance t)`",
-    "vmap": "operations of tensors go over all axes in front; `map` goes over a list, `map-tensor` over entries",
     "||": "write `(or a b)`",
 }
 

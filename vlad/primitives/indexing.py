@@ -289,7 +289,7 @@ def _abstract_set_entry(w: AbstractMachine, t: Any, index: Any, x: Any) -> Any:
     rest, inner = shape[len(places) :], contiguous(shape)[len(places) :]
 
     def replaced(offset: int, at: list[Any]) -> Any:
-        return _with_part(w, "tensor-set", x, t, offset, at, rest, inner)
+        return with_part(w, "tensor-set", x, t, offset, at, rest, inner)
 
     return _at(w, "tensor-set", shape, places, replaced)
 
@@ -304,13 +304,13 @@ def _abstract_set_slice(
         along = axis_of("slice-set", known(w, axis), len(own))
         if is_tensor(x.type) and len(shape_of(x)) == len(own) and shape_of(x)[along] != own[along]:
             return w.misfit("slice-set", own, shape_of(x))
-        return _with_part(w, "slice-set", x, t, offset, at, own, inner)
+        return with_part(w, "slice-set", x, t, offset, at, own, inner)
 
     part = x if is_tensor(x.type) else None
     return _cut_out(w, "slice-set", shape_of(t), part, (start, stop, axis, step), replaced)
 
 
-def _with_part(
+def with_part(
     w: AbstractMachine, name: str, x: Any, t: Any, offset: int, at: list[Any], shape: Shape, inner: Shape
 ) -> Any:
     """A tensor with another part at a position (as in `_entries`)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vlad.data.values import Primitive, SystemCode
 from vlad.primitives import (
+    batches,
     checkpointing,
     continuations,
     contractions,
@@ -47,6 +48,7 @@ SYSTEM_PROCEDURES: dict[str, str] = {
     **continuations.SYSTEM_PROCEDURES,
     **raising.SYSTEM_PROCEDURES,
     **checkpointing.SYSTEM_PROCEDURES,
+    **batches.SYSTEM_PROCEDURES,
 }
 
 # The codes of the system.
@@ -55,6 +57,7 @@ CODES: dict[str, SystemCode] = {
     **continuations.CODES,
     **raising.CODES,
     **checkpointing.CODES,
+    **batches.CODES,
 }
 
 TABLE: dict[str, Primitive] = {
@@ -85,6 +88,7 @@ TABLE: dict[str, Primitive] = {
         continuations,
         raising,
         checkpointing,
+        batches,
     )
     for row in room.ROWS
 }

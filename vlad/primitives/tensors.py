@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine
 
 
-def _tensor(data: Value) -> Value:
+def tensor_of(data: Value) -> Value:
     return made(_stacked(data))
 
 
@@ -502,7 +502,7 @@ _FLOAT64: dict[str, Value] = {"dtype": symbol("float64")}
 ROWS: list[Primitive] = [
     row("tensor", "data",
         "The tensor of nested lists of one shape.\n(tensor '((1 2) (3 4)))  ⇒ #[[1 2] [3 4]]",
-        linear="data", value=_tensor, abstract=_abstract_tensor,
+        linear="data", value=tensor_of, abstract=_abstract_tensor,
          forward="(tensor (complete data ddata))", reverse={"data": "(tensor-parts s data)"}),
     row("tensor-parts", "x data", "The inverse of tensor.", linear="x data", value=_tensor_parts, hidden=True,
          abstract=_abstract_parts,

@@ -43,7 +43,6 @@ def plain(rule: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..
     raised by the tensor rules' own checks become errors of the program.
     """
 
-    @functools.wraps(rule)
     def abstract(w: AbstractMachine, *operands: Any) -> Any:
         return _members(w, rule, linear, operands, ())
 

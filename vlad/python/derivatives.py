@@ -495,8 +495,10 @@ def _partly(operator: str, numbers: tuple[int, ...], count: int) -> str:
 
 
 def _derived(f: Any, operator: str, kind: type[D]) -> D:
-    f = session_procedure(f)
-    text = WITH_OPERANDS.get(operator, "")
+    return made_by_operator(kind, session_procedure(f), operator, WITH_OPERANDS.get(operator, ""))
+
+
+def made_by_operator(kind: type[D], f: Procedure, operator: str, text: str) -> D:
     return kind(_made(f, operator, text), f, operator, f.options).made_by(operator, text)
 
 

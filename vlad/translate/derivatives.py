@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from vlad.data.source import Span
+from vlad.data.values import FALSE
 from vlad.reader.parser import Form, Keyword, Syntax
 from vlad.translate.arguments import signature_in_text, takes
 from vlad.translate.expressions import Outside, Scope
@@ -20,7 +21,7 @@ from vlad.translate.partials import Partials
 from vlad.translate.reads import MISSING
 from vlad.translate.signatures import signature_of
 from vlad.translate.source import Text
-from vlad.translate.syntax import form, literal, name
+from vlad.translate.syntax import form, literal, name, quoted
 
 OPERATORS = {
     "grad": "gradient",
@@ -32,6 +33,7 @@ MAKERS = (
     *OPERATORS,
     "checkpointed",
     "custom_derivative",
+    "vmap",
 )  # functions of a function, whose results are like it
 
 
@@ -240,7 +242,7 @@ class Derivatives(Partials):
             [(pair, form(span, "vjp", function, packed))], self.tuple_of([value, result], span), span
         )
 
-    # stop_gradient, custom_derivative, checkpointed
+    # stop_gradient, custom_derivative, checkpointed, vmap
 
     def _stop_gradient(self, node: ast.Call, scope: Scope) -> Syntax:
         if len(node.args) != 1 or node.keywords:
@@ -258,6 +260,29 @@ class Derivatives(Partials):
             if not (isinstance(value, ast.Constant) and value.value is None):
                 options += [Keyword(option, span), self.expression(value, scope)]
         return form(span, "checkpointed", self._function(node.args[0], scope), *options)
+
+    def _vmap(self, node: ast.Call, scope: Scope) -> Syntax:
+        named = {str(keyword.arg): keyword.value for keyword in node.keywords}
+        if len(node.args) != 1 or set(named) - {"axes"}:
+            raise self.refuse("this call of vmap", node, "it takes a function, and axes=")
+        span = self.span(node)
+        axes = [Keyword("axes", span), self._axes(named["axes"])] if "axes" in named else []
+        return form(span, "vmap", self._function(node.args[0], scope), *axes)
+
+    def _axes(self, node: ast.expr) -> Syntax:
+        span = self.span(node)
+        if isinstance(node, ast.Tuple | ast.List) and node.elts:
+            return form(span, "list", *map(self._axes, node.elts))
+        try:
+            value = ast.literal_eval(node)
+        except ValueError:
+            value = ()
+        if value == "list":
+            return quoted("list", span)
+        if value is not None and type(value) is not int:
+            hint = 'write the number of an axis, None for what all rows share, "list" for a list of rows, or a tuple of these'
+            raise self.refuse("these axes", node, hint)
+        return literal(FALSE if value is None else float(value), span)
 
     def _custom_derivative(self, node: ast.Call, scope: Scope) -> Syntax:
         """A function with rules. They take its arguments as it does, not packed."""

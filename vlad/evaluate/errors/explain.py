@@ -91,6 +91,8 @@ def placed(machine: CodeMachine | None, counted: Counted, beginning: Beginning |
         if emission is None:
             continue
         operations = emission.sites.get(line, [])
+        if machine is not None:
+            found.rows += _row_of(machine, emission, frame, line)
         if arrival is not None and machine is not None and _needs_place(found):
             _add_lost_call(
                 machine, found, Replay(machine, emission, frame.f_locals).beginning(operations), arrival
@@ -106,6 +108,16 @@ def placed(machine: CodeMachine | None, counted: Counted, beginning: Beginning |
         found.span = found.entered = counted.otherwise
     found.__traceback__ = None
     return found
+
+
+def _row_of(machine: CodeMachine, emission: Emission, frame: ReadFrame, line: int) -> tuple[int, ...]:
+    """The row of a batch that a frame is about, if any."""
+    for at, operations in emission.sites.items():
+        for _, rhs in operations:
+            if at <= line and isinstance(rhs, Apply) and rhs.primitive is machine.table.get("row-number"):
+                number = Replay(machine, emission, frame.f_locals).value(rhs.operands[0])
+                return (int(number),) if type(number) is float else ()
+    return ()
 
 
 def _needs_place(found: VladError) -> bool:
