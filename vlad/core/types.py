@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
 from typing import Any
 
 from vlad.core.extents import AnExtent, Extent, keep_apart
@@ -638,14 +639,23 @@ class Known:
         return f"{shown(self.type)}{list(self.leaves) or ''}"
 
 
+class Sharing(Enum):
+    """What a structural operation does at a part, or two parts of two structures, that it has visited before in the same call."""
+
+    RESULTS = "it returns the same result again"
+    VISITS = "nothing, or it returns true: had the first visit failed, the whole operation would have ended"
+
+
 class Recursion:
-    """A structural operation (zero, plus, complete, …) on recursive types: a recursive procedure made of the rules themselves."""
+    """A structural operation (zero, plus, complete, …) on recursive types: a recursive procedure made of the rules themselves.
+    `sharing`: how compiled code treats parts to which there are many paths."""
 
-    __slots__ = ("name", "rule")
+    __slots__ = ("name", "rule", "sharing")
 
-    def __init__(self, name: str, rule: Callable[..., Any]) -> None:
+    def __init__(self, name: str, rule: Callable[..., Any], sharing: Sharing | None = None) -> None:
         self.name = name
         self.rule = rule
+        self.sharing = sharing
 
 
 def closure_nests(type_: Type, above: tuple[Any, ...] = ()) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from vlad.core.types import Recursion, is_tensor
+from vlad.core.types import Recursion, Sharing, is_tensor
 from vlad.data.errors import Kind, VladError
 from vlad.data.tables import VALUE, Table
 from vlad.data.tensors import Tensor, holds, same_numbers
@@ -132,7 +132,7 @@ def _equal_parts(w: AbstractMachine, left: list[Any], right: list[Any], at: int)
     return w.branch((key, "and", at), test, others, lambda: w.truth(False), False)
 
 
-EQUAL = Recursion("equal?", _equal_types)
+EQUAL = Recursion("equal?", _equal_types, Sharing.VISITS)
 
 
 def _abstract_expect(w: AbstractMachine, x: Any, d: Any) -> Any:

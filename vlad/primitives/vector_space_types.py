@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from vlad.core.types import Recursion, has_tangents, is_tensor
+from vlad.core.types import Recursion, Sharing, has_tangents, is_tensor
 from vlad.data.values import ZERO
 from vlad.primitives.type_rules import as_kind, filled, kind_of, shape_of
 
@@ -45,7 +45,7 @@ def zero_tangent_type(w: AbstractMachine, x: Any) -> Any:
     return w.rebuilt(type_, parts) if parts else x
 
 
-ZERO_OF = Recursion("zero", _zero_types)
+ZERO_OF = Recursion("zero", _zero_types, Sharing.RESULTS)
 
 
 def _sum_types(recursion: str, checked: bool) -> Any:
@@ -91,8 +91,8 @@ def _alike_types(x: Any, y: Any) -> bool:
 
 
 SUMS = {
-    "plus": Recursion("plus", _sum_types("plus", True)),
-    "accumulate": Recursion("accumulate", _sum_types("accumulate", False)),
+    "plus": Recursion("plus", _sum_types("plus", True), Sharing.RESULTS),
+    "accumulate": Recursion("accumulate", _sum_types("accumulate", False), Sharing.RESULTS),
 }
 
 
@@ -127,7 +127,7 @@ def _complete_types(w: AbstractMachine, x: Any, s: Any) -> Any:
     return w.each(x, of_one, "x")
 
 
-COMPLETE = Recursion("complete", _complete_types)
+COMPLETE = Recursion("complete", _complete_types, Sharing.RESULTS)
 
 
 def _conforms_types(w: AbstractMachine, x: Any, d: Any) -> Any:
@@ -149,7 +149,7 @@ def _conforms_types(w: AbstractMachine, x: Any, d: Any) -> Any:
     return w.each(x, lambda x: w.each(d, lambda d: of_two(x, d), "d"), "x")
 
 
-CONFORMS = Recursion("conforms", _conforms_types)
+CONFORMS = Recursion("conforms", _conforms_types, Sharing.VISITS)
 
 
 def _without_points_types(w: AbstractMachine, d: Any) -> Any:
@@ -167,4 +167,4 @@ def _without_points_types(w: AbstractMachine, d: Any) -> Any:
     return w.each(d, of_one)
 
 
-WITHOUT_POINTS = Recursion("without-points", _without_points_types)
+WITHOUT_POINTS = Recursion("without-points", _without_points_types, Sharing.RESULTS)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from vlad.compile.analysis.sizes import Sizes
 from vlad.compile.analysis.static_operands import Fixed
-from vlad.compile.analysis.trees import MOST_LEVELS, Tree, is_deep, keys_of_chain, nodes, shares_much
+from vlad.compile.analysis.trees import MOST_LEVELS, Tree, is_deep, keys_of_chain, nodes
 from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import NOT_COMPILED, UNKNOWN_LENGTH, Unbounded, Unsettled
 from vlad.core.extents import MOST_LISTED, AnExtent, Extent, at_most, real_of
@@ -354,8 +354,6 @@ class AbstractInterpreter:
             known = {}
             if not general and is_pair(value) and is_deep(value):
                 self.left_out(f"data of more than {MOST_LEVELS} levels are", hint=BUILT)
-            if self.longest_known == 1 and type(value) is tuple and shares_much(value):
-                self.left_out("structures that share most of their parts are", hint=BUILT)
         given = value
         if id(given) in known:
             return self.types.canonical(known[id(given)])
@@ -393,8 +391,6 @@ class AbstractInterpreter:
 
     def _type_of_tree(self, value: Value) -> Type:
         """One recursive type of all parts of a structure."""
-        if shares_much(value):
-            self.left_out("structures that share most of their parts are", hint=BUILT)
         types = self.types
         whole = types.union()
         for elements, end, _ in nodes(value):

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import final
 
 from vlad.data.records import DICT
-from vlad.data.values import NIL, RECORDS, Symbol, Value, is_pair, is_procedure, look
+from vlad.data.values import NIL, RECORDS, Symbol, Value, is_pair, look
 
 FEWEST_LEVELS = 4  # of lists in lists: a structure of fewer levels may be an array
 MOST_LEVELS = 2000  # of data in a program: to compile one takes a tenth of a millisecond
-MOST_VISITS = 100  # of a part, on average, by what visits a part once for each path to it
 
 
 @final
@@ -49,29 +48,6 @@ def nodes(value: Value) -> Iterator[tuple[list[Value], Value, int]]:
 def is_deep(value: Value) -> bool:
     """Does a structure have so many levels that to follow them takes longer than a program that reads it does?"""
     return any(level > MOST_LEVELS for _, _, level in nodes(value))
-
-
-def shares_much(value: Value) -> bool:
-    """Are there so many paths to the parts of a structure that what follows each path may never end? Compiled code does, where
-    the evaluator knows what it has visited."""
-    sizes: dict[int, float] = {}  # by the ids of pairs: the parts, each counted once for each path to it
-    work = [look(value)]
-    while work:
-        one = work[-1]
-        missing = []
-        size = 1.0
-        for part in map(look, one[1:] if is_procedure(one) else one if is_pair(one) else ()):
-            if type(part) is tuple and len(part) > 1:
-                if id(part) in sizes:
-                    size += sizes[id(part)]
-                else:
-                    missing.append(part)
-        if missing:
-            work += missing
-            continue
-        sizes[id(one)] = size
-        work.pop()
-    return sizes[id(look(value))] > MOST_VISITS * len(sizes)
 
 
 def keys_of_chain(value: Value) -> int:

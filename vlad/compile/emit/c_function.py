@@ -26,6 +26,7 @@ from vlad.compile.emit.definitions import Definitions
 from vlad.compile.emit.facts import drops, grows_only
 from vlad.compile.emit.lapack_calls import BESIDE_LAPACK, WITHOUT_LAPACK, routine_lines
 from vlad.compile.emit.loop_text import Directive, expression_text
+from vlad.compile.emit.sharing import MOST_WORDS, places_of_visits
 from vlad.compile.ir.matrix_products import as_product
 from vlad.compile.ir.program import (
     Block,
@@ -51,6 +52,7 @@ from vlad.compile.ir.program import (
     Unbox,
     Unreachable,
     Yield,
+    sharing_of,
     statements,
 )
 from vlad.compile.ir.refusals import OTHER_LENGTH, SHORT_LENGTH, UNFIT_LENGTH
@@ -61,7 +63,7 @@ from vlad.compile.passes.buffer_reuse import places_taken
 from vlad.core.expressions import read
 from vlad.core.extents import LEAST, MOST, is_late
 from vlad.core.loop_nests import SIZES, Routine
-from vlad.core.types import Cell
+from vlad.core.types import Cell, Sharing
 
 
 def operands_of(leaves: Sequence[Leaf], texts: Sequence[str]) -> list[Operand]:
@@ -90,7 +92,12 @@ class FunctionText:
         keeps = any(
             type(s) is Store and "p" in map(leaf_kind, s.leaves) for f in members for s in statements(f.body)
         )
-        self.releases = self.allocates and "p" not in self.function.results and not keeps
+        self.keeps_addresses = any(f in unit.shared.careful for f in members)
+        self.number = unit.shared.remembering.get(self.function)
+        self.visiting = [] if self.number is None else places_of_visits(self.function, facts)
+        self.releases = (
+            self.allocates and "p" not in self.function.results and not keeps and not self.keeps_addresses
+        )
         self.loops = len(members) > 1 or self.function in facts.loops
         self.indent = 1
         self.here: str | None = None
@@ -130,9 +137,9 @@ class FunctionText:
     def text(self) -> str:
         facts, members = self.unit.facts, self.members
         pointed = any(slot.kind == "p" for f in members for slot in f.parameters)
-        keeps_all = len(members) == 1 and grows_only(self.function, facts)
+        keeps_all = self.keeps_addresses or (len(members) == 1 and grows_only(self.function, facts))
         self.gathers = self.loops and self.allocates and pointed and not keeps_all
-        self.drops = any(drops(f, facts) for f in members)
+        self.drops = not self.keeps_addresses and any(drops(f, facts) for f in members)
         self.nests = any(f in facts.recursive for f in members)
         # what a loop leaves behind is little, unless a recursion runs the loop again and again
         self.packs = self.drops or (self.nests and self.gathers and "p" in self.function.results)
@@ -154,6 +161,8 @@ class FunctionText:
         function = self.function
         if self.loops:
             self.lines.append(f"{place_of(function)}:;")
+        if function.body in self.visiting:
+            self.recall()
         self.block(function.body, ())
         return "\n".join(
             [self._head(c_name(function), self._parameters(function), function), *self.lines, "}"]
@@ -204,6 +213,25 @@ class FunctionText:
 
     def step(self) -> None:
         self.line(self.unit.needs.stop())
+
+    def recall(self) -> None:
+        """Return at once from what was visited before."""
+        addresses = self.addresses()
+        if sharing_of(self.function) is Sharing.VISITS:
+            result = "return 1;" if self.function.results else "return;"
+            self.line(f"if (vlad_was_visited({addresses})) {result}")
+        else:
+            self.line(f"void *const known = vlad_recall({addresses});")
+            self.line("if (__builtin_expect(known != 0, 0)) return known == VLAD_AGAIN ? 0 : known;")
+
+    def begins(self, callee: Function) -> bool:
+        """Does a call of it begin a structural operation that shares?"""
+        careful = self.unit.shared.careful
+        return callee in careful and self.function not in careful
+
+    def addresses(self) -> str:
+        names = [self.name(slot) for slot in self.function.parameters]
+        return ", ".join([str(self.number), *names, *["0"] * (MOST_WORDS - len(names))])
 
     def name(self, slot: Slot) -> str:
         name = self.names.get(slot)
@@ -270,7 +298,13 @@ class FunctionText:
     def arm(self, head: str, block: Block, targets: tuple[Slot, ...]) -> None:
         self.line(head)
         self.indent += 1
+        visits = block in self.visiting
+        if visits:
+            self.recall()
         self.block(block, targets)
+        if visits and targets and sharing_of(self.function) is Sharing.RESULTS:
+            result = self.name(targets[0])
+            self.line(f"{result} = vlad_remember({self.addresses()}, {result});")
         self.indent -= 1
 
     def switch(self, statement: Switch) -> None:
@@ -344,6 +378,8 @@ class FunctionText:
             self.line("vlad_top = mark;")
         if not leaves:
             self.line("return;")
+        elif self.function.body in self.visiting and sharing_of(self.function) is Sharing.RESULTS:
+            self.line(f"return vlad_remember({self.addresses()}, {leaves[0]});")
         elif len(leaves) == 1:
             self.line(f"return {leaves[0]};")
         else:
@@ -357,7 +393,14 @@ class FunctionText:
         if self.releases and not any(slot.kind == "p" for slot in end.function.parameters):
             self.line("vlad_top = mark;")
         call = f"{c_name(end.function)}({operands});"
-        self.line(f"return {call}" if self.function.results else f"{call} return;")
+        if self.begins(end.function):
+            result = ""
+            if self.function.results:
+                result = self.temporary("tail")
+            self.called(call, end.function, result)
+            self.line(f"return {result};")
+        else:
+            self.line(f"return {call}" if self.function.results else f"{call} return;")
 
     def again(self, end: TailInvoke) -> None:
         """The next turn of a loop: assign the parameters, and free what they do not reach."""
@@ -455,16 +498,32 @@ class FunctionText:
     def invoke(self, statement: Invoke) -> None:
         call = f"{c_name(statement.function)}({', '.join([self.leaf(leaf) for leaf in statement.operands])})"
         slots = statement.slots
-        if not slots:
-            self.line(f"{call};")
-        elif len(slots) == 1:
-            self.line(f"{C_TYPES[slots[0].kind]} {self.name(slots[0])} = {call};")
-        else:
-            self.used["both"] = self.used.get("both", 0) + 1
-            name = f"both_{self.used['both']}"
-            self.line(f"{self.unit.result_type(statement.function.results)} {name} = {call};")
+        name = "" if not slots else self.name(slots[0]) if len(slots) == 1 else self.temporary("both")
+        self.called(f"{call};", statement.function, name)
+        if len(slots) > 1:
             for index, slot in enumerate(slots):
                 self.line(f"{C_TYPES[slot.kind]} {self.name(slot)} = {name}._{index};")
+
+    def called(self, call: str, callee: Function, result: str) -> None:
+        """A call, and the variable of its result, if it has one. A structural operation may have to begin again."""
+        begins = self.begins(callee)
+        if begins:
+            self.line("vlad_begin_visits();")
+        assigned = f"{result} = {call}" if result else call
+        self.line(f"{self.unit.result_type(callee.results)} {assigned}" if result else call)
+        if begins:
+            self.line(f"if (__builtin_expect(vlad_again, 0)) {{ vlad_begin_again(); {assigned} }}")
+        elif callee in self.unit.shared.careful:
+            again = f"!{result}" if callee.results == "p" else "vlad_again"
+            self.line(f"if (__builtin_expect({again}, 0)) return {self.nothing()};")
+
+    def nothing(self) -> str:
+        results = self.function.results
+        return f"({self.unit.result_type(results)}){{0}}" if len(results) > 1 else "0" if results else ""
+
+    def temporary(self, base: str) -> str:
+        self.used[base] = self.used.get(base, 0) + 1
+        return f"{base}_{self.used[base]}"
 
     def effect(self, statement: Effect) -> None:
         match statement.what:

@@ -153,6 +153,10 @@ class CUnit(Definitions):
             parts.append(f"#define VLAD_FIXED {fixed}\n{of['collect']}{tables}")
         if self.packs:
             parts.append(of["pack"])
+        if self.shared.remembering:
+            if not facts.allocates:
+                parts.append("static char *vlad_base, *vlad_top;")
+            parts.append(f"#define VLAD_OPERATIONS {len(self.shared.remembering)}\n{of['sharing']}")
         if facts.recursive:
             parts.append(of["deep"])
         if facts.counts:
@@ -441,6 +445,9 @@ static int vlad_begin_once(void) {
         rests = ["vlad_rest_arena();"] * bool(facts.allocates) + ["vlad_rest_stack();"] * bool(
             facts.recursive
         )
+        if self.shared.remembering:
+            empties.append("vlad_forget();")
+            rests.append("vlad_forget();")
         lines = []
         if empties and not self.alone:
             lines.append(f"long vlad_give_back(void) {{ {' '.join(empties)} return 0; }}")

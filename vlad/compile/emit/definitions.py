@@ -16,6 +16,7 @@ from vlad.compile.emit.c_text import C_TYPES, LONGEST_NAME, constant_text, ident
 from vlad.compile.emit.facts import Facts
 from vlad.compile.emit.loop_text import C_KINDS
 from vlad.compile.emit.needs import Needs
+from vlad.compile.emit.sharing import sharing_in
 from vlad.compile.ir.program import (
     Data,
     Each,
@@ -63,6 +64,7 @@ class Definitions:
             tuple[int, Extent]
         ] = []  # the members of cells whose sizes are known only in a call
         self.facts = Facts(program.functions)
+        self.shared = sharing_in(program.functions, self.facts)
         self.owning = owning(program)
         self.failures: list[Fail] = []
         self.structures: dict[str, Structure] = {}  # by the kinds of their fields

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, final
 
 from vlad.core.extents import AnExtent, Extent
 from vlad.core.loop_nests import Kernel, Routine
-from vlad.core.types import Cell
+from vlad.core.types import Cell, Recursion, Sharing
 from vlad.data.source import Span
 from vlad.data.tensors import Tensor
 from vlad.data.values import Global, Primitive
@@ -307,6 +307,12 @@ class Function:
     body: Block
     span: Span | None
     origin: Any = None  # the instance from which it was made
+
+
+def sharing_of(function: Function) -> Sharing | None:
+    """The sharing of the structural operation that a function is a part of, if it is."""
+    callee = None if function.origin is None else function.origin.callee
+    return callee.sharing if type(callee) is Recursion else None
 
 
 @final

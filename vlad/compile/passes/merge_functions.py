@@ -31,6 +31,7 @@ from vlad.compile.ir.program import (
     Unbox,
     blocks,
     leaves_read,
+    sharing_of,
     slots_bound,
     statements,
 )
@@ -49,7 +50,10 @@ def merge(program: Program) -> bool:
         cells = *f.parameter_cells, *f.result_cells  # where a collection looks for boxes
         shape = _Shape(f)
         body, called[f] = shape.block(f.body), shape.called
-        group[f] = numbers.setdefault((kinds, f.results, cells, entries.get(f, 0), body), len(numbers))
+        sharing = sharing_of(f)  # or what visits a part once would follow each path to it
+        group[f] = numbers.setdefault(
+            (kinds, f.results, cells, entries.get(f, 0), sharing, body), len(numbers)
+        )
     while True:
         count, numbers = len(numbers), {}
         refined = {f: (group[f], *[group[callee] for callee in called[f]]) for f in functions}

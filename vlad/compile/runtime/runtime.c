@@ -726,6 +726,100 @@ static void vlad_pack(char *mark, int count, void **roots, const short *cells) {
   vlad_packed = mark, vlad_packed_end = vlad_top;
 }
 
+/* section: sharing
+   What zero, plus and the like have visited, by the number of the function and the addresses of one or two parts, so that a part to
+   which there are many paths is visited once. Most structures are trees: an operation first only marks what it visits, beside the
+   arena, and begins again when it meets a part for the second time. Then it keeps its results in a hash table with linear probing, which
+   also has the marks of what is not in the arena. Marks and entries of earlier operations count as none. */
+struct vlad_visit { void *a, *b; unsigned long what; void *result; };
+static struct { struct vlad_visit *table; unsigned long places, count, time; } vlad_visited;
+static struct { unsigned short *at, time; long bytes, room; } vlad_marks; /* of so many bytes of the arena; at most */
+static int vlad_again, vlad_shares; /* must it begin again; has it done so? */
+static char *vlad_before; /* the top of the arena when it began */
+void *calloc(unsigned long, unsigned long);
+void *memset(void *, int, unsigned long);
+void free(void *);
+__attribute__((destructor)) static void vlad_forget(void) {
+  free(vlad_visited.table);
+  free(vlad_marks.at);
+  vlad_visited.table = 0, vlad_marks.at = 0;
+  vlad_visited.places = vlad_visited.count = vlad_marks.bytes = vlad_marks.room = 0;
+}
+static struct vlad_visit *vlad_place(unsigned long what, void *a, void *b) { /* of a visit: its own, or an empty one */
+  unsigned long hash = ((unsigned long)a >> 3) + ((unsigned long)b >> 3) * 31 + what;
+  hash *= 0x9e3779b97f4a7c15UL;
+  hash ^= hash >> 32;
+  for (;; hash++) {
+    struct vlad_visit *visit = vlad_visited.table + (hash & (vlad_visited.places - 1));
+    if (visit->what >> 16 != vlad_visited.time || (visit->a == a && visit->b == b && visit->what == what)) return visit;
+  }
+}
+static void vlad_grow(void) {
+  struct vlad_visit *old = vlad_visited.table, *table;
+  unsigned long places = vlad_visited.places;
+  if (!(table = calloc(places ? 2 * places : 1024, sizeof *old))) vlad_fail(VLAD_OUT_OF_MEMORY);
+  vlad_visited.table = table;
+  vlad_visited.places = places ? 2 * places : 1024;
+  for (unsigned long i = 0; i < places; i++)
+    if (old[i].what >> 16 == vlad_visited.time) *vlad_place(old[i].what, old[i].a, old[i].b) = old[i];
+  free(old);
+}
+static void *vlad_look_up(unsigned long number, void *a, void *b) {
+  struct vlad_visit *visit = vlad_visited.count ? vlad_place(vlad_visited.time << 16 | number, a, b) : 0;
+  return visit && visit->what >> 16 == vlad_visited.time ? visit->result : 0;
+}
+static void *vlad_enter_visit(unsigned long number, void *a, void *b, void *result) {
+  if (4 * vlad_visited.count >= 3 * vlad_visited.places) vlad_grow();
+  vlad_visited.count++;
+  *vlad_place(vlad_visited.time << 16 | number, a, b) = (struct vlad_visit){a, b, vlad_visited.time << 16 | number, result};
+  return result;
+}
+static __attribute__((noinline)) void vlad_more_marks(void) {
+  free(vlad_marks.at);
+  unsigned long room = vlad_marks.room = 2 * (vlad_top - vlad_base) + 65536;
+  vlad_marks.at = calloc(room / 8 * VLAD_OPERATIONS, sizeof *vlad_marks.at);
+  if (!vlad_marks.at) vlad_marks.room = 0; /* everything is in the table then */
+  vlad_marks.time = 1;
+}
+static inline void vlad_begin_visits(void) {
+  vlad_visited.time++, vlad_visited.count = 0;
+  vlad_again = vlad_shares = 0;
+  vlad_before = vlad_top;
+  if (__builtin_expect(!++vlad_marks.time || vlad_top - vlad_base > vlad_marks.room, 0)) vlad_more_marks();
+  vlad_marks.bytes = vlad_marks.room;
+}
+static __attribute__((noinline)) void vlad_begin_again(void) {
+  vlad_top = vlad_before;
+  vlad_visited.time++, vlad_visited.count = 0;
+  vlad_marks.bytes = vlad_again = 0;
+  vlad_shares = 1;
+}
+#define VLAD_AGAIN ((void *)-1L)
+static __attribute__((noinline)) void *vlad_recall_far(unsigned long number, void *a, void *b) {
+  if (vlad_shares) return vlad_look_up(number, a, b);
+  if ((unsigned long)a < 4096) return 0;
+  if (vlad_look_up(number, a, 0)) return vlad_again = 1, VLAD_AGAIN;
+  vlad_enter_visit(number, a, 0, a);
+  return 0;
+}
+/* What a function returned for these parts before in this operation; 0: it has not visited them; or that it must begin again. */
+static inline void *vlad_recall(unsigned long number, void *a, void *b) {
+  unsigned long at = (char *)a - vlad_base;
+  if (__builtin_expect(at >= (unsigned long)vlad_marks.bytes, 0)) return vlad_recall_far(number, a, b);
+  unsigned short *mark = vlad_marks.at + (at / 8 * VLAD_OPERATIONS + number);
+  if (__builtin_expect(*mark == vlad_marks.time, 0)) return vlad_again = 1, VLAD_AGAIN;
+  *mark = vlad_marks.time;
+  return 0;
+}
+static inline void *vlad_remember(unsigned long number, void *a, void *b, void *result) {
+  return !__builtin_expect(vlad_shares, 0) ? result : vlad_enter_visit(number, a, b, result);
+}
+static inline int vlad_was_visited(unsigned long number, void *a, void *b) {
+  if (vlad_recall(number, a, b)) return 1;
+  vlad_remember(number, a, b, a);
+  return 0;
+}
+
 /* section: deep
    Recursion outside tail position runs on a separate stack, mapped when touched, with a checked end. */
 static char *vlad_stack, *vlad_stack_end, *vlad_stack_floor;
