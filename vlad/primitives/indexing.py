@@ -130,9 +130,16 @@ def _places(w: AbstractMachine, index: Any) -> list[Any]:
     return places if index.type.of == () else [*places, index]
 
 
-def _at(w: AbstractMachine, name: str, shape: Shape, places: list[Any], rule: Callable[..., Any]) -> Any:
+def _at(
+    w: AbstractMachine,
+    name: str,
+    shape: Shape,
+    places: list[Any],
+    rule: Callable[..., Any],
+    is_tested: bool = True,
+) -> Any:
     """Apply the rule to a position: a constant number of entries, and (stride, real) for each computed index. An index
-    out of range is an error.
+    out of range is an error. `is_tested`: is it tested? A derivative's was, by the primal.
     """
     strides, offset, unknown = contiguous(shape), 0, []
     tests = []
@@ -154,7 +161,7 @@ def _at(w: AbstractMachine, name: str, shape: Shape, places: list[Any], rule: Ca
             w.apply(table["<"], [place, most]),
             _is_whole(w, place),
         ]
-    return provided(w, tests, OUT_OF_RANGE[name], lambda: rule(offset, unknown))
+    return provided(w, tests if is_tested else [], OUT_OF_RANGE[name], lambda: rule(offset, unknown))
 
 
 def _is_whole(w: AbstractMachine, x: Any) -> Any:
@@ -194,6 +201,7 @@ def _abstract_put(w: AbstractMachine, x: Any, like: Any, index: Any) -> Any:
         shape,
         places,
         lambda offset, at: _put(w, x, shape, offset, at, rest, inner, like.type.of.kind),
+        is_tested=False,
     )
 
 
