@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_several_shapes import monitored
 
 from vlad import Session
 from vlad.compile.calling import pipeline
@@ -16,6 +17,7 @@ from vlad.compile.calling.interface import read_interface
 from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.native import cache
 from vlad.core.types import LONGEST_CHAIN
+from vlad.data.values import look
 from vlad.data.write import written
 from vlad.python.convert import from_python
 
@@ -261,11 +263,43 @@ def test_an_interface_is_read_as_it_was_written(text: str, operands: tuple[objec
         session = Session(tier="evaluate")
         session.run_text(text)
         values = tuple([from_python(operand) for operand in operands])
-        compiled = compile_call(session.machine, session.module.cell("f").value, values)
+        f = session.module.cell("f").value
+        compiled = compile_call(session.machine, f, values)
         answers.append(written(compiled(*values)))
-        again = read_interface(compiled.interface.text())
-        assert again.text() == compiled.interface.text()
+        call = identity(session.machine, f, values, LONGEST_CHAIN)
+        codes = call.numbers()
+        again = read_interface(compiled.interface.text(codes), session.machine, call.code)
+        assert again.text(codes) == compiled.interface.text(codes)
     assert answers[0] == answers[1]
+
+
+CLOSURES = """
+(define (layer w) (lambda (x) (tanh (* w x))))
+(define (twice f) (define (odd x) (even (f x))) (define (even x) (if (> x 0.1) x (odd (+ x 1)))) (list odd even sin))
+(define (f a) (list (layer a) (twice (layer a)) (lambda (x) (+ x a)) cons))
+(define (g l) (+ ((car l) 1.5) ((car (car (cdr l))) 0.25) ((car (cdr (cdr l))) 2)))
+"""
+
+
+def test_calls_that_take_and_return_procedures_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another session, as another process, finds the codes of local procedures, of groups, of the library and of primitives."""
+    monkeypatch.setenv("VLAD_CACHE_DIR", str(tmp_path))
+    answers = []
+    for turn in range(2):
+        session = Session(tier="compile")
+        session.run_text(CLOSURES)
+        with monitored() as strategies:
+            session.run_text("(define made (f 0.5))")
+            made = session.module.cell("made").value
+            answers.append(session.eval("(list (g made) ((car (cdr (car (cdr made)))) 0.5))"))
+        assert bool(strategies) is (turn == 0)
+        assert look(made)[0][0].machine is session.machine and session.tiers.disagreements == 0
+    evaluated = Session(tier="evaluate")
+    evaluated.run_text(f"{CLOSURES}(define made (f 0.5))")
+    answers.append(evaluated.eval("(list (g made) ((car (cdr (car (cdr made)))) 0.5))"))
+    assert answers[0] == answers[1] == answers[2]
 
 
 def test_another_process_finds_the_same_key(tmp_path: Path) -> None:

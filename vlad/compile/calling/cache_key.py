@@ -77,15 +77,44 @@ class Nameless(Exception):
     """A call contains something without a text, or is too large."""
 
 
+class Within(NamedTuple):
+    """A code that a call reaches, or, with a lambda, that of the lambda inside of it. `group`, `environment`: as of `Code`."""
+
+    outer: Code
+    lambda_: Lambda | None = None
+    group: tuple[tuple[Variable, Lambda], ...] = ()
+    environment: tuple[Variable, ...] | None = None
+
+    def existing(self) -> Code | None:
+        found: Code | None = self.outer if self.lambda_ is None else self.outer.family.codes.get(self.lambda_)
+        return found
+
+    def code(self) -> Code:
+        outer, machine = self.outer, self.outer.machine
+        if self.lambda_ is None:
+            return outer
+        found: Code = machine.code_of(self.lambda_, outer.family, self.group, self.environment)
+        return found
+
+
 class Identity(NamedTuple):
     """The digest of a call, the globals it reaches, and the large tensors, whose entries do not matter; and the places of its
-    procedures in the program's own texts, in the order in which they are reached, with their names. Calls with the same digest
-    have the same number of places."""
+    procedures in the program's own texts, in the order in which they are reached, with their names, and the codes of procedures.
+    Calls with the same digest have the same number of each."""
 
     digest: str
     cells: list[Global]
     tensors: list[Tensor]
     places: list[tuple[Span | None, str]]
+    procedures: list[Within]
+
+    def numbers(self) -> dict[Code, int]:
+        """The codes that exist, with their numbers."""
+        found = [one.existing() for one in self.procedures]
+        return {code: number for number, code in enumerate(found) if code is not None}
+
+    def code(self, number: int) -> Code:
+        return self.procedures[number].code()
 
     def written_place(self, span: Span | None) -> tuple[int, int, str] | None:
         """A place in the call's own texts, for another process, where they may be elsewhere: the number of the innermost
@@ -140,7 +169,7 @@ def identity(
         walk.rest()
     text = json.dumps([_ourselves(), longest, more, kinds, walk.words])
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return Identity(digest, walk.cells, walk.tensors, walk.places)
+    return Identity(digest, walk.cells, walk.tensors, walk.places, walk.procedures)
 
 
 @functools.cache
@@ -263,6 +292,7 @@ class _Walk:
         self.cells: list[Global] = []
         self.tensors: list[Tensor] = []  # whose entries are passed with each call, by their numbers
         self.places: list[tuple[Span | None, str]] = []  # of the procedures, with their names
+        self.procedures: list[Within] = []
         self._numbers: dict[int, str] = {}
         self._cells: dict[
             tuple[str, int], str
@@ -271,6 +301,7 @@ class _Walk:
         self._codes: list[Code] = []  # visited and not written
         self._different: list[Global] = []  # cells, of the same ones the first
         self._written = 0  # of these
+        self._outer: Code  # whose lambda is being written
 
     def number(self, thing: Any) -> tuple[str, bool]:
         """The number of an object, and whether it is new."""
@@ -332,6 +363,7 @@ class _Walk:
         number, is_new = self.number(code)
         if is_new:
             self._codes.append(code)
+            self.procedures.append(Within(code))
         return number
 
     def rest(self) -> None:
@@ -356,8 +388,10 @@ class _Walk:
             return
         words.append(f"code {_spelt(code.name)} {_derivation(code)} {code.arity} {self.code(code.base)}")
         words += [self.number(variable)[0] for variable in code.environment]
+        self._outer = code
         for member, lambda_ in code.group:
             words.append("member " + self.number(member)[0])
+            self.procedures.append(Within(code, lambda_, code.group, code.environment))
             self._lambda(lambda_)
         self._lambda(self.machine.core_of(code))
 
@@ -390,6 +424,7 @@ class _Walk:
             if isinstance(binding, Letrec):
                 self._variables("letrec", [member for member, _ in binding.members])
                 for _, lambda_ in binding.members:
+                    self.procedures.append(Within(self._outer, lambda_, binding.members, binding.free))
                     self._lambda(lambda_)
                 self._variables("over", binding.free)
             else:
@@ -410,6 +445,7 @@ class _Walk:
                 self._body(rhs.consequent)
                 self._body(rhs.alternative)
             case Lambda():
+                self.procedures.append(Within(self._outer, rhs))
                 self._lambda(rhs)
             case Record():
                 self._lambda(rhs.owner)

@@ -40,7 +40,7 @@ def store_call(call: Identity, unit: Unit, key: str, digest: str, later: Later |
         found: dict[str, Any] = {
             "library": key,
             "digest": digest,
-            "interface": unit.interface.text(),
+            "interface": unit.interface.text(call.numbers()),
             "given": [numbers[id(tensor)] for tensor in unit.given],
         }
         if later is not None:  # for the next process, if this one ends before the other library is made
@@ -81,7 +81,7 @@ def kept_call(machine: Machine, call: Identity, early: bool) -> Compiled | None:
         if library is None:
             return None
         given = [call.tensors[number] for number in entry["given"]]
-        interface = read_interface(entry["interface"])
+        interface = read_interface(entry["interface"], machine, call.code)
     except FOREIGN:
         return None
     compiled = Compiled(machine, interface, call.cells, library, given)

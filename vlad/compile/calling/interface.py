@@ -7,19 +7,23 @@ determine the layout; the order of members is significant.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.compile.ir.program import Failure
 from vlad.compile.ir.representation import Representation
 from vlad.compile.native.call_words import CallWords
 from vlad.core.extents import LEAST, Extent, Guards
 from vlad.core.types import Cell, Type, Types, found
-from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, String, Symbol, Value, symbol
+from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Code, String, Symbol, Value, symbol
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
 
 
 class Unwritable(Exception):
-    """A type contains a code, which has no name outside its process."""
+    """A type contains a code that another process does not find: a derivative that is a result, for example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,9 @@ class Interface:
     may_differ: bool = False
     exhausted: tuple[str, ...] = ()
 
-    def text(self) -> str:
-        """Serialize for another process. Raises Unwritable."""
-        writer = _Writer(self.layout, self.extents)
+    def text(self, codes: Mapping[Code, int]) -> str:
+        """Serialize for another process. `codes`: the numbers of procedures. Raises Unwritable."""
+        writer = _Writer(self.layout, self.extents, codes)
         fields = {
             "operands": [writer.type(type_) for type_ in self.operands],
             "result": None if self.result is None else writer.type(self.result),
@@ -78,10 +82,10 @@ class Interface:
         return json.dumps({"cells": writer.written(), **fields})
 
 
-def read_interface(text: str) -> Interface:
-    """Read the output of `Interface.text`."""
+def read_interface(text: str, machine: Machine, code: Callable[[int], Code]) -> Interface:
+    """Read the output of `Interface.text`. `code`: the procedure of a number."""
     fields = json.loads(text)
-    reader = _Reader(fields["cells"], fields["extents"])
+    reader = _Reader(fields["cells"], fields["extents"], machine, code)
     result = fields["result"]
     return Interface(
         Representation(reader.types),
@@ -114,8 +118,11 @@ ATOMS: dict[str, Value] = {
 class _Writer:
     """Writes types as JSON; a union is the number of its cell."""
 
-    def __init__(self, layout: Representation, extents: tuple[Extent, ...]) -> None:
+    def __init__(
+        self, layout: Representation, extents: tuple[Extent, ...], codes: Mapping[Code, int]
+    ) -> None:
         self.layout = layout
+        self.codes = codes
         self.numbers = {extent: number for number, extent in enumerate(extents)}
         self.cells: dict[Cell, int] = {}
         self.unions: list[Type] = []
@@ -140,7 +147,18 @@ class _Writer:
                 return self.cells[cell]
             case "constant":
                 return self.constant(type_.of)
+            case "closure":
+                return {"closure": self.code(type_.of), "over": [self.type(part) for part in type_.parts]}
         raise Unwritable
+
+    def code(self, code: Code) -> int | str:
+        """The number of a procedure, or the name of one of the system."""
+        if code in self.codes:
+            return self.codes[code]
+        name: str = code.name
+        if code.machine.codes.get(name) is not code:
+            raise Unwritable
+        return name
 
     def chain(self, type_: Type) -> list[Any]:
         """The first parts of a chain of pairs, and its end; iterative, since lists may be long."""
@@ -174,8 +192,11 @@ class _Writer:
 
 
 class _Reader:
-    def __init__(self, cells: list[list[Any]], extents: int) -> None:
+    def __init__(
+        self, cells: list[list[Any]], extents: int, machine: Machine, code: Callable[[int], Code]
+    ) -> None:
         self.types = Types()
+        self.machine, self.code = machine, code
         guards = Guards()
         self.extents = tuple([guards.size(LEAST) for _ in range(extents)])
         self.unions = [self.types.union() for _ in cells]
@@ -211,4 +232,7 @@ class _Reader:
                 return types.tensor(tuple(lengths), kind)
             case {"symbol": name}:
                 return types.constant(symbol(name))
+            case {"closure": which, "over": parts}:
+                code = self.code(which) if type(which) is int else self.machine.codes[which]
+                return types.closure(code, tuple([self.type(part) for part in parts]))
         return types.constant(String(written["string"]))

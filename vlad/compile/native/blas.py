@@ -43,7 +43,8 @@ class Product:
 
 @functools.cache
 def product() -> Product:
-    for library in _libraries([*_mkl(), *_numpys()] if _is_intels() else [*_numpys(), *_mkl()]):
+    candidates = (_mkl, _numpys) if _is_intels() else (_numpys, _mkl)
+    for library in _libraries(path for found in candidates for path in found()):
         for spelling, is_wide in OF_BLAS.items():
             if hasattr(library, spelling.format("dgemm")):
                 double, single = [_address(library, spelling.format(name)) for name in ("dgemm", "sgemm")]
@@ -107,10 +108,14 @@ def _mkl() -> list[str]:
     return [path for prefix in prefixes for path in sorted(glob.glob(f"{prefix}/lib/libmkl_rt.so*"))]
 
 
-def _numpys() -> list[str]:
+def _numpys() -> Iterator[str]:
+    """Those beside NumPy; the system's last, for which Python starts the C compiler."""
     import numpy
 
     beside = os.path.join(os.path.dirname(numpy.__file__) + ".libs", "*openblas*")
     within = os.path.join(os.path.dirname(numpy.__file__), ".dylibs", "*openblas*")
-    found = [ctypes.util.find_library(name) for name in ("openblas", "cblas", "blas")]
-    return [*sorted(glob.glob(beside)), *sorted(glob.glob(within)), *[name for name in found if name]]
+    yield from [*sorted(glob.glob(beside)), *sorted(glob.glob(within))]
+    for name in ("openblas", "cblas", "blas"):
+        found = ctypes.util.find_library(name)
+        if found:
+            yield found
