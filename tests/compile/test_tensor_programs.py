@@ -330,6 +330,33 @@ def test_tensors_put_together_of_parts(seed: int) -> None:
 LARGE = np.sin(np.arange(5000.0))
 
 
+def test_large_results_of_loops_are_written_to_their_place() -> None:
+    """A loop that changes arrays in place fills those of the caller. Of two that change places no one is the first."""
+    session = vlad.Session(tier="compile")
+    fill = session.eval(
+        """(lambda (x)
+             (let loop ((i 0) (y (* 2 x)) (z (zeros 5000)))
+               (if (= i 5000) (list y z) (loop (+ i 1) (tensor-set y i i) (tensor-set z i (tensor-ref x i))))))"""
+    )
+    swap = session.eval(
+        """(lambda (x)
+             (let loop ((i 0) (y (* 2 x)) (z (zeros 5000)))
+               (if (= i 5001) (list y z) (loop (+ i 1) (tensor-set z 0 i) (tensor-set y 1 i)))))"""
+    )
+    first, filled = fill(LARGE)
+    swapped = [array.copy() for array in swap(LARGE)]
+    places = [entry.variants[0].interface.words.places for entry in session.tiers.entries.values()]
+    assert [sorted(one) for one in places] == [[0, 1], []]
+    fill(-LARGE)
+    assert np.array_equal(first, np.arange(5000.0)) and np.array_equal(filled, LARGE)
+    other = vlad.Session(tier="evaluate").eval(
+        """(lambda (x)
+             (let loop ((i 4990) (y (tensor-set (tensor-set (* 2 x) 0 4989) 1 4988)) (z (tensor-set (zeros 5000) 1 4989)))
+               (if (= i 5001) (list y z) (loop (+ i 1) (tensor-set z 0 i) (tensor-set y 1 i)))))"""
+    )(LARGE)
+    assert all(map(np.array_equal, swapped, other))
+
+
 def test_large_results_are_separate_arrays() -> None:
     """They are written to their final place; no call changes the result of another one."""
     session = vlad.Session(tier="compile")

@@ -16,27 +16,22 @@ from vlad.compile.emit.c_text import C_TYPES, LONGEST_NAME, constant_text, ident
 from vlad.compile.emit.facts import Facts
 from vlad.compile.emit.loop_text import C_KINDS
 from vlad.compile.emit.needs import Needs
+from vlad.compile.emit.results import results_made
 from vlad.compile.emit.sharing import sharing_in
 from vlad.compile.ir.program import (
     Data,
-    Each,
     Fail,
-    Function,
     Leaf,
     Member,
     Program,
-    Return,
-    Slot,
     Static,
 )
 from vlad.compile.native.abi import FIRST_FAILURE
 from vlad.compile.passes.uniqueness import owning
-from vlad.core.extents import Extent, at_most
+from vlad.core.extents import Extent
 from vlad.core.types import Cell
 from vlad.data.tensors import Tensor, kind_name
 from vlad.data.values import Global
-
-LARGE_RESULT = 4096  # entries of an array that is written to an address from the caller
 
 
 class Structure(NamedTuple):
@@ -76,7 +71,9 @@ class Definitions:
         self.multiplies: set[str] = set()  # kinds of numbers in products of matrices
         self.given: list[Tensor] = []  # tensors whose entries the caller passes with each call,
         self.takes: list[str] = []  # and the variables that hold their addresses
-        self.places = {} if alone else _results_made(program.entries[0], self.facts)  # the results' numbers
+        self.places = (
+            {} if alone else results_made(program.entries[0], self.facts, self.owning)
+        )  # the results' numbers
         self.static_lines += [f"static void *{place_of_result(index)};" for index in self.places.values()]
         self._data: dict[Data, str] = {}
 
@@ -163,19 +160,3 @@ class Definitions:
         if type(leaf) is Static:
             return f"(void *)&{self.statics[id(leaf)][1]}"
         return constant_text(leaf)
-
-
-def _results_made(entry: Function, facts: Facts) -> dict[Slot, int]:
-    """The results of an entry that are large arrays, made once in a call, with their numbers: copying them is avoided."""
-    is_called = any(entry in callees for callees in facts.callees.values())
-    if is_called or entry in facts.loops or type(entry.body.end) is not Return:
-        return {}
-    made = {
-        slot
-        for statement in entry.body.statements
-        if type(statement) is Each and statement.is_loop
-        for slot, output in zip(statement.slots, statement.kernel.outputs, strict=True)
-        if output.base is None and output.size is not None and not at_most(output.size, LARGE_RESULT - 1)
-    }
-    numbered = reversed(list(enumerate(entry.body.end.leaves)))
-    return {leaf: index for index, leaf in numbered if type(leaf) is Slot and leaf in made}
