@@ -82,10 +82,10 @@ ROOMS = (
     ("vlad.compile.programs", "whole uses guards check observe build export"),
     (
         "vlad.translate",
-        "trees syntax source refusals reads names nodes nonlocals exchanges signatures handlers desugar numpy_table "
+        "trees syntax source refusals reads nodes names nonlocals exchanges signatures handlers desugar numpy_table "
         "arrays known iterations fresh inside expressions formats turns array_calls subscripts module_calls ordering "
         "sequence_methods dicts records arguments partials derivatives calls checks effects conditions changes packing "
-        "attempts statements translation",
+        "attempts handing statements translation",
     ),
     (
         "vlad.python",

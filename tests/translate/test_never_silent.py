@@ -22,6 +22,15 @@ from python_texts import function_of, same
 
 # Definitions and the lines of f, separated by `; ` and `|`, as in test_aliases.py. A first part before `::` stands outside of f.
 REFUSED = """
+def swap(xs, i, j): xs[i], xs[j] = xs[j], xs[i]:: xs = [1., 2.]; ys = xs; swap(xs, 0, 1); return ys
+def twice(xs, ys): xs[0] = ys[0] + 1.:: xs = [1., 2.]; twice(xs, xs); return xs
+def maybe(xs):|    if len(xs) > 1:|        xs = xs + [1.]|    xs[0] = 7.:: xs = [1., 2.]; maybe(xs); return xs
+def push(xs, x):|    xs.append(x)|    return xs:: xs = []; ys = push(xs, 1.); push(xs, 2.); return ys
+def put(xs, row): xs.append(row):: xs = []; row = [1.]; put(xs, row); row.append(2.); return xs
+def swap(xs, i, j): xs[i], xs[j] = xs[j], xs[i]:: xs = [1., 2.]; f2 = lambda: xs[0]; swap(xs, 0, 1); return f2()
+def swap(xs, i, j): xs[i], xs[j] = xs[j], xs[i]:: rows = [[1., 2.]]; row = rows[0]; swap(row, 0, 1); return rows
+def swap(xs, i, j): xs[i], xs[j] = xs[j], xs[i]:: xs = [1., 2.]|for x in xs:|    swap(xs, 0, 1)|return xs
+def put(x): x[0, 0] = 1.:: x = np.zeros((2, 2)); row = x[0]; put(x); return row
 def list(x): return x:: a = [1.]; b = list(a); b.append(2.); return a
 def sorted(x): return x:: a = [1.]; b = sorted(a); b.append(2.); return a
 def dict(x): return x:: a = {"a": 1.}; b = dict(a); b["b"] = 2.; return a
@@ -36,9 +45,6 @@ def f2(x, acc={}):|    acc["a"] = x|    return acc:: return f2(1.)
 def f2(x, acc=np.zeros(2)):|    acc += x|    return acc:: return f2(1.)
 def f2(x, *, acc=[]):|    acc.append(x)|    return sum(acc):: return f2(1.) + f2(2.)
 def push(xs, x): xs.append(x)|def f2(x, acc=[]):|    push(acc, x)|    return x:: return f2(1.)
-def fill(x): x[0] = 1.:: x = np.zeros(3); fill(x); return x
-def fill(x): x[0] = 1.|def fill2(y): fill(y):: x = np.zeros(3); fill2(x); return x
-def fill(x): x[0] = 1.:: x = np.zeros(3); fill(x=x); return x
 def fill(n, x): x[0] = n:: x = np.zeros(3); fill(*[1., x]); return x
 def fill(x): x[0] = 1.:: x = np.zeros((2, 2)); fill(x[1]); return x
 def fill(x): x[0] = 1.:: x = np.zeros((2, 2)); fill(x.T); return x
@@ -55,11 +61,8 @@ def bump(x):|    x += 1.|    return x:: rows = [np.zeros(2)]; ys = list(map(bump
 def bump(x):|    x += 1.|    return x:: x = np.zeros(2); return bump(x) + x
 def bump(x):|    x += 1.|    return x:: x = np.zeros(2); return [bump(x) for _ in range(2)]
 TABLE = [1.]|def push(xs): xs.append(1.):: push(TABLE); return TABLE
-:: def put(v): v.append(1.)|xs = []; put(xs); return xs
 :: put = lambda v: v.append(1.)|xs = []; put(xs); return xs
 def last(xs): return xs.pop():: xs = [1., 2.]; return [last(xs), last(xs)]
-def down(xs, n):|    if n > 0:|        xs.append(n)|        down(xs, n - 1):: xs = []; down(xs, 2); return xs
-def e(xs, n):|    if n > 0:|        o(xs, n - 1)|def o(xs, n):|    xs.append(n)|    e(xs, n - 1):: xs = []; e(xs, 3); return xs
 class A(NamedTuple):|    v: float|    def put(self, xs): xs.append(self.v):: xs = []; A(1.).put(xs); return xs
 def put(rows, row): rows.append(row):: row = [1.]; put([], row); row.append(2.); return row
 def rows(x): return [r for r in x]:: x = np.zeros((2, 2)); rs = rows(x); x[0, 1] = 5.; return rs
@@ -106,6 +109,20 @@ def g(x, y):|    x[0] += 1.|    return y:: x = np.zeros(2); y = np.ones(2); x = 
 def keep(x):|    ys = []|    ys.append(x)|    return ys:: x = [1.]; y = keep(x); x.append(2.); return y
 """
 SAME = """
+def fill(x): x[0] = 1.:: x = np.zeros(3); fill(x); return x
+def fill(x): x[0] = 1.|def fill2(y): fill(y):: x = np.zeros(3); fill2(x); return x
+def fill(x): x[0] = 1.:: x = np.zeros(3); fill(x=x); return x
+:: def put(v): v.append(1.)|xs = []; put(xs); return xs
+def down(xs, n):|    if n > 0:|        xs.append(n)|        down(xs, n - 1):: xs = []; down(xs, 2); return xs
+def e(xs, n):|    if n > 0:|        o(xs, n - 1)|def o(xs, n):|    xs.append(n)|    e(xs, n - 1):: xs = []; e(xs, 3); return xs
+def swap(xs, i, j): xs[i], xs[j] = xs[j], xs[i]:: xs = [1., 2.]|for i in range(3):|    swap(xs, 0, 1)|return xs
+def push(xs, x):|    xs.append(x)|    return xs:: xs = []; push(xs, 1.); push(xs, 2.); return xs
+def note(d, k): d[k] = d.get(k, 0.) + 1.:: d = {}; note(d, "a"); note(d, "a"); return d
+def take(x, d=7.):|    if len(x) > 1:|        x.pop()|    return d:: x = [1., 2.]; a = take(x); b = take(x, d=3.); return a, b, x
+:: xs = []|def put(v, k=2.): v.append(k)|for i in range(2):|    put(xs)|    put(xs, k=i)|return xs
+:: def g(x, n):|    x.append(n)|    if n > 0:|        g(x, n - 1)|        x.append(-n)|    return len(x)|return g([3.], 2)
+:: def p(x, k):|    x.append(k)|    if k > 0.:|        q(x, k - 1.)|def q(x, k): p(x, k)|xs = []; p(xs, 3.); return xs
+def fill(x, v):|    for i in range(len(x)): x[i] = v * i:: x = np.zeros(3); fill(x, 2.); y = x.copy(); fill(y, 3.); return x, y
 def fill(x):|    x[0] = 1.|    return x:: return fill(np.zeros(2))
 def fill(x):|    x[0] = 1.|    return x:: x = np.zeros(2); return fill(x)
 def fill(x):|    x[0] = 1.|    return x:: x = np.zeros(2); x = fill(x); x[1] = 3.; return x

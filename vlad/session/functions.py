@@ -59,6 +59,7 @@ class LinkedFunction:
     """One Python function in a session.
 
     of           the class that it is a method of, if it is a class method
+    handing      the parameter whose value it returns beside its result
     lines        those of its file, when it was defined
     cell         its global
     translation  None until it is needed
@@ -69,10 +70,16 @@ class LinkedFunction:
     """
 
     def __init__(
-        self, functions: Functions, python: FunctionType, cell: Global, of: type | None = None
+        self,
+        functions: Functions,
+        python: FunctionType,
+        cell: Global,
+        of: type | None = None,
+        handing: str | None = None,
     ) -> None:
         self.functions = functions
         self.of = of
+        self.handing = handing
         self.python = python
         self.lines = lines_of(python)
         self.cell = cell
@@ -152,8 +159,8 @@ class Functions:
         self.lock = calls.session._lock
         self.module = Module("python", top_level.library)
         self.module.on_redefine = top_level.module.on_redefine
-        # by the ids of the function, and of the class of a class method; it keeps them alive
-        self._linked: dict[tuple[int, int], LinkedFunction] = {}
+        # by the ids of the function, and of the class of a class method, and what it hands back; it keeps them alive
+        self._linked: dict[tuple[int, int, str | None], LinkedFunction] = {}
         self._data: dict[int, tuple[Any, Global]] = {}
         self._library = top_level.library_names()
         self._pending: list[LinkedFunction] = []
@@ -166,12 +173,12 @@ class Functions:
         """A Python function as a procedure."""
         return Function(python_function(f), self._of(python_function(f)), options)
 
-    def _of(self, python: FunctionType, of: type | None = None) -> LinkedFunction:
-        key = id(python), id(of)
+    def _of(self, python: FunctionType, of: type | None = None, handing: str | None = None) -> LinkedFunction:
+        key = id(python), id(of), handing
         found = self._linked.get(key)
         if found is None:
             cell = self.module.define(self._fresh(f"{python.__module__}.{python.__qualname__}"))
-            found = self._linked[key] = LinkedFunction(self, python, cell, of)
+            found = self._linked[key] = LinkedFunction(self, python, cell, of, handing)
         return found
 
     def _fresh(self, name: str) -> str:
@@ -185,7 +192,7 @@ class Functions:
     # What a translation asks (expressions.Outside).
 
     def lines_of(self, function: FunctionType) -> list[str]:
-        linked = self._linked.get((id(function), id(None)))
+        linked = self._linked.get((id(function), id(None), None))
         return (linked.lines if linked is not None else None) or lines_of(function)
 
     def use(self, record: Record) -> None:
@@ -194,14 +201,16 @@ class Functions:
     def is_taken(self, name: str) -> bool:
         return name in KEYWORDS or name in TABLE or name in PROCEDURES or name in self._library or name == "J"
 
-    def cell(self, value: Any, name: str, span: Span, is_optional: bool = False) -> str:
+    def cell(
+        self, value: Any, name: str, span: Span, is_optional: bool = False, handing: str | None = None
+    ) -> str:
         if isinstance(value, Function):
             value = value.python
         of: type | None = None
         if isinstance(value, MethodType) and isinstance(value.__self__, type):
             value, of = value.__func__, value.__self__
         if isinstance(value, FunctionType):
-            linked = self._of(value, of)
+            linked = self._of(value, of, handing)
             if not is_optional:
                 linked.is_needed = True
             if self._current is not None:
@@ -263,7 +272,7 @@ class Functions:
         """The translation of a function. Instead, a method of a class that may not be meant raises an error when it is called."""
         lines = linked.lines or lines_of(linked.python)
         try:
-            return translation(linked.python, lines, self, linked.of)
+            return translation(linked.python, lines, self, linked.of, linked.handing)
         except VladError as error:
             if linked.is_needed:
                 raise

@@ -55,6 +55,10 @@ class Changes(Conditions):
             return form(self.span(node), "%py-no-row", found)
         return found
 
+    def sees_changes(self, node: ast.Subscript) -> bool:
+        root = root_of(node)
+        return root is None or root.id in self.inside.changed_by_item
+
     def _name(self, node: ast.Name, scope: Scope) -> Syntax:
         found = super()._name(node, scope)
         if self.inside.keeps_rows(node, self.keeps_nothing_of):

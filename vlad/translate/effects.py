@@ -318,9 +318,9 @@ class Effects(Checks):
         if variable in self._followed:  # by a loop: what else it is decides
             return frozenset()
         shared = own.sharing(variable, self.keeps_nothing_of)
-        if any(isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) for one in shared):
-            return None
-        if variable not in given and any(not self._is_returned(one, own) for one in shared):
+        # what the name gets is followed below
+        kept = [one for one in shared if not (isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))]
+        if variable not in given and any(not self._is_returned(one, own) for one in kept):
             return None
         values: list[ast.expr] = []
         for place in own.places.get(variable, ()):
@@ -349,7 +349,7 @@ class Effects(Checks):
         for effect, signature, before in effects:
             if effect.returned is None:
                 return None
-            given = list(_bound(call, signature, before))
+            given = list(bound_arguments(call, signature, before))
             if not effect.returned <= {own for own, _ in given}:
                 return None
             found += [argument for own, argument in given if own in effect.returned]
@@ -363,7 +363,7 @@ class Effects(Checks):
     def _changed_arguments(self, call: ast.Call) -> Iterator[tuple[ast.expr, bool]]:
         """The arguments that a call changes in place, and whether it surely does."""
         for effect, signature, before in self.effects_of(call) or self._effects_of_records(call):
-            for own, argument in _bound(call, signature, before):
+            for own, argument in bound_arguments(call, signature, before):
                 if own in effect.changed:
                     yield argument, effect.changed[own]
 
@@ -414,11 +414,23 @@ class Effects(Checks):
                 return self._is_made_by_operator(yes) and self._is_made_by_operator(no)
         return isinstance(value, ast.BinOp | ast.Constant | ast.UnaryOp | ast.Compare | None)
 
-    def keeps_nothing_of(self, call: ast.Call) -> bool:
-        if super().keeps_nothing_of(call):
+    def keeps_nothing_of(self, call: ast.Call, argument: ast.expr | None = None) -> bool:
+        if super().keeps_nothing_of(call, argument):
             return True
         effects = [] if self._is_method(call) else self.effects_of(call)
-        return bool(effects) and all(not one.kept and one.returned == frozenset() for one, _, _ in effects)
+        if argument is None:
+            return bool(effects) and all(
+                not one.kept and one.returned == frozenset() for one, _, _ in effects
+            )
+        return bool(effects) and all(
+            effect.returned is not None
+            and all(
+                own not in effect.kept and own not in effect.returned
+                for own, given in bound_arguments(call, signature, before)
+                if given is argument
+            )
+            for effect, signature, before in effects
+        )
 
     def returns_own(self, call: ast.Call, given: str | None = None) -> bool:
         """Is the result of a call a value that nothing else has, or that a name had which is given?"""
@@ -452,16 +464,23 @@ class Effects(Checks):
         if not tested:
             return super()._call(node, scope)
 
-        def guarded(one: ast.expr) -> ast.expr:
+        return super()._call(self.guarded(node, tested), scope)
+
+    @staticmethod
+    def guarded(call: ast.Call, tested: set[int]) -> ast.Call:
+        """A call, with a test that the arguments of these ids are no arrays, which it would change in place."""
+
+        def tested_one(one: ast.expr) -> ast.expr:
             return (
                 ast.copy_location(Computed("%py-unchanged-argument", [one]), one)
                 if id(one) in tested
                 else one
             )
 
-        keywords = [ast.copy_location(ast.keyword(one.arg, guarded(one.value)), one) for one in node.keywords]
-        call = ast.Call(node.func, [guarded(one) for one in node.args], keywords)
-        return super()._call(ast.copy_location(call, node), scope)
+        keywords = [
+            ast.copy_location(ast.keyword(one.arg, tested_one(one.value)), one) for one in call.keywords
+        ]
+        return ast.copy_location(ast.Call(call.func, [tested_one(one) for one in call.args], keywords), call)
 
     def _is_unseen(self, argument: ast.expr, call: ast.Call) -> bool:
         """Does nothing see a change of an argument after a call?"""
@@ -551,7 +570,9 @@ def written(value: Any) -> FunctionType | None:
     return None if public_name(function) is not None or function is dataclasses.replace else function
 
 
-def _bound(call: ast.Call, signature: inspect.Signature, before: int) -> Iterator[tuple[str, ast.expr]]:
+def bound_arguments(
+    call: ast.Call, signature: inspect.Signature, before: int
+) -> Iterator[tuple[str, ast.expr]]:
     """The parameters that arguments are given to. `*items` are given to all that follow."""
     by_place = [
         one.name

@@ -91,9 +91,11 @@ class Outside(Protocol):
     def is_taken(self, name: str) -> bool:
         """Does a name mean something in the language?"""
 
-    def cell(self, value: Any, name: str, span: Span, is_optional: bool = False) -> str:
+    def cell(
+        self, value: Any, name: str, span: Span, is_optional: bool = False, handing: str | None = None
+    ) -> str:
         """The name of the global that has a value of Python. Raises VladError if there is no such value. `is_optional`: it may be
-        a function without a translation, whose calls then raise an error.
+        a function without a translation, whose calls then raise an error. `handing`: the parameter whose value it returns, too.
         """
 
 

@@ -25,7 +25,10 @@ from vlad.translate.names import (
     target_of_items,
     targets,
 )
+from vlad.translate.nodes import Handed
 from vlad.translate.trees import COMPREHENSIONS, children, nodes_in, walk
+
+Keeps = Callable[..., bool]  # of a call, and of one of its arguments: does it keep nothing of them?
 
 
 class Inside:
@@ -115,7 +118,7 @@ class Inside:
             for node in walk(statement)
         )
 
-    def sharing(self, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> list[ast.AST]:
+    def sharing(self, shared: str, keeps_nothing: Keeps) -> list[ast.AST]:
         """The nodes at which the value of a name may become that of something else, or is that of something else."""
         known = self._sharing.get(shared)
         if known is not None:
@@ -146,7 +149,7 @@ class Inside:
                 return len(own) == 1 and self._is_fresh(own[0]) and exchanged(statement) is None
         return False
 
-    def _is_key(self, node: ast.AST, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+    def _is_key(self, node: ast.AST, keeps_nothing: Keeps) -> bool:
         """Is a function the key of `sorted`, `min` or `max`, which keep neither it nor what it returns?"""
         keyword = self.around.get(node)
         if not isinstance(node, ast.Lambda) or not isinstance(keyword, ast.keyword) or keyword.arg != "key":
@@ -168,7 +171,7 @@ class Inside:
                     found |= group
         return found
 
-    def keeps_part(self, node: ast.Subscript, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+    def keeps_part(self, node: ast.Subscript, keeps_nothing: Keeps) -> bool:
         """Is a part of a name kept that is changed in place? Of an array it would be a view."""
         root = root_of(node)
         if root is None or not isinstance(node.ctx, ast.Load):
@@ -179,7 +182,7 @@ class Inside:
                 changes = changes or (bound in self.changed_by_item and has_slice(node.slice))
         return changes and self._is_kept(node, keeps_nothing)
 
-    def keeps_rows(self, node: ast.Name, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+    def keeps_rows(self, node: ast.Name, keeps_nothing: Keeps) -> bool:
         """Is a name that is changed in place gone through, and its items are kept? Of an array they would be views."""
         if node.id not in self.changed_by_item or not isinstance(node.ctx, ast.Load):
             return False
@@ -197,9 +200,7 @@ class Inside:
                 return not isinstance(around, ast.Call) or not keeps_nothing(around)
         return False
 
-    def _keeps_any(
-        self, names: Sequence[str], loop: ast.AST, keeps_nothing: Callable[[ast.Call], bool]
-    ) -> bool:
+    def _keeps_any(self, names: Sequence[str], loop: ast.AST, keeps_nothing: Keeps) -> bool:
         """Is one of the variables of a loop kept?"""
         around = self.around[loop] if isinstance(loop, ast.comprehension) else loop
         if isinstance(loop, ast.For) and set(names) & self.liveness.after[loop]:
@@ -212,7 +213,7 @@ class Inside:
             for one in walk(around)
         )
 
-    def _is_kept(self, node: ast.expr, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+    def _is_kept(self, node: ast.expr, keeps_nothing: Keeps) -> bool:
         """May something have a part of a value after the expression around it?"""
         match self.around.get(node):
             case ast.Assign(targets=[ast.Subscript() as target]):  # into the array itself it is copied
@@ -256,9 +257,7 @@ class Inside:
             changed.id == root.id for one in nodes_in(loop.body) if (changed := changed_by(one)) is not None
         )
 
-    def sharing_of_parts(
-        self, shared: str, depth: int, keeps_nothing: Callable[[ast.Call], bool]
-    ) -> list[ast.AST]:
+    def sharing_of_parts(self, shared: str, depth: int, keeps_nothing: Keeps) -> list[ast.AST]:
         """The same as `sharing`, of the lists in a list of which parts at a depth are changed: `x[i][j] = e` has the depth 2."""
         found: list[ast.AST] = []
         for statement in self.body:
@@ -269,7 +268,7 @@ class Inside:
                     found.append(node)
         return found
 
-    def _leaves_parts(self, node: ast.Name, depth: int, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+    def _leaves_parts(self, node: ast.Name, depth: int, keeps_nothing: Keeps) -> bool:
         if isinstance(node.ctx, ast.Store):
             match self.around[node]:
                 case (
@@ -338,7 +337,7 @@ class Inside:
                 )
         return count >= depth
 
-    def _leaves_turns(self, top: ast.AST, around: ast.AST, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+    def _leaves_turns(self, top: ast.AST, around: ast.AST, keeps_nothing: Keeps) -> bool:
         """Do the turns of a loop keep none of the items that it goes through?"""
         path = [top]
         while isinstance(around, ast.Call):
@@ -348,12 +347,10 @@ class Inside:
             return False
         return not self._keeps_any(targets(target_of_items(path, around.target)), around, keeps_nothing)
 
-    def _reads_items(
-        self, call: ast.Call, count: int, depth: int, keeps_nothing: Callable[[ast.Call], bool]
-    ) -> bool:
+    def _reads_items(self, call: ast.Call, count: int, depth: int, keeps_nothing: Keeps) -> bool:
         return keeps_nothing(call) and (count >= depth - 1 or self.fresh.is_call(call, len))
 
-    def _is_in_function(self, node: ast.AST, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+    def _is_in_function(self, node: ast.AST, keeps_nothing: Keeps) -> bool:
         around = self.around.get(node)
         while around is not None:
             if isinstance(around, ast.FunctionDef | ast.Lambda) and not self._is_key(around, keeps_nothing):
@@ -386,13 +383,11 @@ class Inside:
         """Is a value the result of a call which is that of a name, or a new one?"""
         return isinstance(value, ast.Call) and self.fresh.returns_own(value, own)
 
-    def _is_read_only(self, node: ast.Name, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+    def _is_read_only(self, node: ast.Name, keeps_nothing: Keeps) -> bool:
         """Is a name read in a way that keeps nothing of its value?"""
         around = self.around[node]
         match around:
-            case ast.Subscript(value=value) if (
-                value is node
-            ):  # of an array, a view: `keeps_part` is tested when it runs
+            case ast.Subscript():  # of an array, a view: `keeps_part` is tested when it runs; or an index
                 return True
             case (
                 ast.Compare()
@@ -412,7 +407,10 @@ class Inside:
             case ast.keyword():
                 return around.arg is None
             case ast.Call(func=function):
-                if function is node or at_function(around) is not None or keeps_nothing(around):
+                handed = self.around.get(around)
+                if isinstance(handed, Handed):
+                    return function is not node and node not in handed.kept
+                if function is node or at_function(around) is not None or keeps_nothing(around, node):
                     return function is not node
                 match self.around.get(around):
                     case ast.Assign(targets=[ast.Name(id=bound)]):
@@ -434,6 +432,8 @@ class Inside:
                 return test is node
             case ast.Tuple() if self._is_exchange(around):
                 return True
+            case ast.Tuple() | ast.List():
+                return isinstance(self.around.get(around), ast.Return)
         return False
 
     def _is_test(self, node: ast.expr) -> bool:
@@ -479,7 +479,7 @@ _READING = frozenset(
 _NESTED = (ast.FunctionDef, ast.Lambda, *COMPREHENSIONS)
 
 
-def _is_read_only_within(node: ast.AST, shared: str, keeps_nothing: Callable[[ast.Call], bool]) -> bool:
+def _is_read_only_within(node: ast.AST, shared: str, keeps_nothing: Keeps) -> bool:
     """Does a comprehension keep nothing of a value? It goes through it, or reads its items."""
     gone = [one.iter for one in walk(node) if isinstance(one, ast.comprehension)]
     views = [one.func for one in gone if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)]

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from vlad.translate.nodes import Handed
 from vlad.translate.trees import COMPREHENSIONS, SCOPES, children, nodes_in, walk, within
 
 Function = ast.FunctionDef | ast.Lambda
@@ -128,7 +129,7 @@ def at_function(call: ast.Call) -> str | None:
 
 def changed_by(node: ast.AST) -> ast.Name | None:
     """The name whose value, or a part of it, a node changes in place: `x[i] = e`, `x[i][j] += e`, `del x[i]`, `xs.append(e)`,
-    `y = xs.pop()`, `np.add.at(x, i, e)`.
+    `y = xs.pop()`, `np.add.at(x, i, e)`, `change(xs)`.
     """
     match node:
         case ast.Subscript(ctx=ast.Store() | ast.Del()):
@@ -139,6 +140,8 @@ def changed_by(node: ast.AST) -> ast.Name | None:
             return root_of(value) if method in CHANGING else None
         case ast.Assign(value=ast.Call(func=ast.Attribute(attr=method, value=value))):
             return root_of(value) if method in TAKING else None
+        case ast.Expr(value=Handed() as handed) | ast.Assign(value=Handed() as handed):
+            return handed.changed
     return None
 
 
@@ -179,6 +182,13 @@ def _bound_of(node: ast.AST) -> dict[str, None]:
                 own.update(_bound_of(child))
         _bound[node] = own
     return own
+
+
+def forget(tree: ast.AST) -> None:
+    """A tree changes."""
+    for one in walk(tree):
+        _bound.pop(one, None)
+        _read.pop(one, None)
 
 
 # What was found of trees, which do not change.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import copyreg
+from types import FunctionType
 from typing import Any
 
 
@@ -40,6 +41,32 @@ class Given(Added):
     def __init__(self, value: Any) -> None:
         super().__init__()
         self.value = value
+
+
+class Handed(Added):
+    """A call that also returns the value of an argument which it changes in place.
+
+    changed   the argument
+    kept      the arguments that something else may have afterwards
+    function  what is called, outside or in the tree; its parameter is `own`
+    """
+
+    _fields = ("call",)
+
+    def __init__(
+        self,
+        call: ast.Call,
+        changed: ast.Name,
+        kept: list[ast.expr],
+        function: FunctionType | ast.FunctionDef,
+        own: str,
+    ) -> None:
+        super().__init__()
+        self.call = call
+        self.changed = changed
+        self.kept = kept
+        self.function = function
+        self.own = own
 
 
 class Positional(Added):

@@ -18,10 +18,10 @@ from types import FunctionType
 from vlad.data.source import Span
 from vlad.data.tensors import is_array
 from vlad.reader.parser import Form, Syntax
-from vlad.translate.attempts import Attempts
 from vlad.translate.changes import Rest
 from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Outside, Scope
 from vlad.translate.fresh import Fresh
+from vlad.translate.handing import Handing
 from vlad.translate.inside import Inside
 from vlad.translate.iterations import listed
 from vlad.translate.names import (
@@ -41,7 +41,7 @@ from vlad.translate.names import (
     parameters,
     reads_otherwise,
 )
-from vlad.translate.nodes import Again
+from vlad.translate.nodes import Again, Handed
 from vlad.translate.refusals import outside
 from vlad.translate.source import Text
 from vlad.translate.syntax import form, name, quoted, string
@@ -65,12 +65,13 @@ def _changeable_defaults(function: FunctionType) -> frozenset[str]:
     )
 
 
-class Statements(Attempts):
+class Statements(Handing):
     """The translation of one Python function: `procedure`."""
 
     def __init__(self, function: FunctionType, text: Text, outside_: Outside) -> None:
         super().__init__(function, text, outside_)
         self._inside: list[Inside] = []
+        self._changed_by_calls = {}
         self._locals: list[frozenset[str]] = [frozenset()]
         self._exits: list[Exits] = []
         self._appending, self._packing = {}, {}
@@ -121,8 +122,10 @@ class Statements(Attempts):
                     raise self.refuse(
                         "this default inside", default, "a nested function has constants as defaults"
                     )
+        self.hand_back(node)
         before = self.kinds, self._exits, self._appending, self._packing
         with self.entered(node) as own:
+            own.changed_by_item |= self._changed_by_calls.get(node, set())
             self._exits, self._appending, self._packing = [], {}, {}
             self.kinds = self._kinds(own)
             names = []
@@ -201,6 +204,8 @@ class Statements(Attempts):
     def _do_expr(self, node: ast.Expr, scope: Scope, rest: Rest) -> Syntax:
         if isinstance(node.value, ast.Constant):  # a comment, such as a docstring
             return rest.emit(scope)
+        if isinstance(node.value, Handed):
+            return self.handed([], node.value, scope, rest, node)
         changed = None if changed_by(node) is None else self.change(node, scope, rest)
         if changed is not None:
             return changed
@@ -242,6 +247,8 @@ class Statements(Attempts):
     def _do_assign(self, node: ast.Assign, scope: Scope, rest: Rest) -> Syntax:
         span = self.span(node)
         (first, *others), value = node.targets, node.value
+        if isinstance(value, Handed):
+            return self.handed(node.targets, value, scope, rest, node)
         if is_pop(value) and isinstance(value, ast.Call):
             return self.pop(node.targets, value, scope, rest, node)
         if others and not all(isinstance(one, ast.Name) for one in node.targets):

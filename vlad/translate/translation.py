@@ -15,6 +15,7 @@ from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.desugar import desugared
 from vlad.translate.expressions import Outside, Scope
+from vlad.translate.handing import handing_back
 from vlad.translate.names import counters, parameters
 from vlad.translate.reads import Read
 from vlad.translate.records import note_records
@@ -53,12 +54,18 @@ def is_code(value: Any) -> bool:
 
 
 def translation(
-    function: FunctionType, lines: list[str], outside: Outside, of: type | None = None
+    function: FunctionType,
+    lines: list[str],
+    outside: Outside,
+    of: type | None = None,
+    handing: str | None = None,
 ) -> Translation:
-    """Translate a Python function in a file of these lines. `of`: the class, if it is a class method. Raises VladError if it is
-    outside the language, or its text is not to be found.
+    """Translate a Python function in a file of these lines. `of`: the class, if it is a class method. `handing`: the parameter
+    whose value it returns, too. Raises VladError if it is outside the language, or its text is not to be found.
     """
     node, text = node_of(function, lines)
+    if handing is not None:
+        node = handing_back(node, handing)
     note_records(function, outside)
     whole = Statements(function, text, outside)
     span = text.span(node)

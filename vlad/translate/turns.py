@@ -187,10 +187,14 @@ class Turns(Expressions):
             raise self.refuse(f"this call of {ast.unparse(node.func)}", node, "write its arguments by place")
         if isinstance(node, ast.Call) and value is reversed and len(node.args) == 1 and not node.keywords:
             return listed(form(span, "%py-reversed", self.items(node.args[0], scope)), span, self.fresh)
-        if is_all_but_last(node):
+        if is_all_but_last(node) and not self.sees_changes(node):
             whole = form(span, "%py-ordered-items", self.expression(node.value, scope))
             return all_but_last(whole, span, self.fresh)
         return listed(self.items(node, scope), span, self.fresh)
+
+    def sees_changes(self, node: ast.Subscript) -> bool:
+        """May a part of a value, that is gone through, change meanwhile? That of an array is a view."""
+        return False
 
     def _zip(self, node: ast.Call, scope: Scope) -> Iteration | None:
         """`zip(a, b)`, `zip(*rows)`, `zip(a, b, strict=True)`; None for another call."""

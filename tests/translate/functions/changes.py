@@ -300,3 +300,56 @@ def no_such_key(x: float = 0.5) -> float:
     d = {"a": x}
     del d["b"]
     return d["a"]
+
+
+def _exchange(xs: list[float], i: int, j: int) -> None:
+    xs[i], xs[j] = xs[j], xs[i]
+
+
+def _divide(xs: list[float], low: int, high: int) -> int:
+    place = low
+    for j in range(low, high):
+        if xs[j] < xs[high]:
+            _exchange(xs, place, j)
+            place += 1
+    _exchange(xs, place, high)
+    return place
+
+
+def _quick(xs: list[float], low: int, high: int) -> None:
+    if low < high:
+        place = _divide(xs, low, high)
+        _quick(xs, low, place - 1)
+        _quick(xs, place + 1, high)
+
+
+def sorted_quickly(xs: list[float] = [3.0, 1.0, 2.0, 5.0, 4.0]) -> list[float]:
+    ys = xs.copy()
+    _quick(ys, 0, len(ys) - 1)
+    return ys
+
+
+def _smooth(xs: list[float], weight: float) -> None:
+    for i in range(1, len(xs)):
+        xs[i] += weight * xs[i - 1]
+
+
+def smoothed_often(x: float = 0.5, weight: float = 0.25) -> float:
+    xs = [x, x * x, 1.0, 2.0]
+    for _ in range(3):
+        _smooth(xs, weight)
+        _smooth(xs, weight=x)
+    return sum(xs)
+
+
+def changed_by_functions_inside(x: float = 0.5) -> list[float]:
+    def put(ys: list[float], y: float = 3.0) -> int:
+        ys.append(y * x)
+        if len(ys) < 4:
+            put(ys, y + 1.0)
+        return len(ys)
+
+    xs = [x]
+    count = put(xs)
+    put(xs, y=7.0)
+    return [*xs, count]
