@@ -13,7 +13,7 @@ import pytest
 from vlad.compile.emit import cuda_loops
 
 FROM_CUPY = ("-ftz=true", "--device-as-default-execution-space")  # what CuPy 14 adds to all
-ARCHITECTURES = ("compute_60", "compute_90")  # the first to add up doubles atomically, and one of today
+ARCHITECTURES = (60, 90)  # the first to add up doubles atomically, and one of today
 
 
 @functools.cache
@@ -35,12 +35,22 @@ def needed() -> Any:
     return _library()
 
 
+@functools.cache
+def _oldest() -> int:
+    """The oldest architecture of which the compiler is able: each release drops some."""
+    count = ctypes.c_int()
+    assert needed().nvrtcGetNumSupportedArchs(ctypes.byref(count)) == 0
+    supported = (ctypes.c_int * count.value)()
+    assert needed().nvrtcGetSupportedArchs(supported) == 0
+    return min(supported)
+
+
 @functools.lru_cache(maxsize=64)
-def compiled(text: str, architecture: str) -> str:
-    """The text for a GPU, as assembly (PTX)."""
+def compiled(text: str, architecture: int) -> str:
+    """The text for a GPU of the architecture, or of the oldest that is supported if that is newer, as assembly (PTX)."""
     library, unit, size = needed(), ctypes.c_void_p(), ctypes.c_size_t()
     assert library.nvrtcCreateProgram(ctypes.byref(unit), text.encode(), b"vlad.cu", 0, None, None) == 0
-    given = (*cuda_loops.OPTIONS, *FROM_CUPY, f"--gpu-architecture={architecture}")
+    given = (*cuda_loops.OPTIONS, *FROM_CUPY, f"--gpu-architecture=compute_{max(architecture, _oldest())}")
     options = [option.encode() for option in given]
     status = library.nvrtcCompileProgram(unit, len(options), (ctypes.c_char_p * len(options))(*options))
     if status:

@@ -374,7 +374,7 @@ def test_rows_of_reals_that_python_keeps(row: Any) -> None:
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_its_compiler_takes_all_kernels(architecture: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_compiler_takes_all_kernels(architecture: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(4):
         with pytest.MonkeyPatch.context() as patch:
             if seed % 2:
@@ -385,7 +385,7 @@ def test_its_compiler_takes_all_kernels(architecture: str, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_its_compiler_takes_all_rows(architecture: str) -> None:
+def test_its_compiler_takes_all_rows(architecture: int) -> None:
     emission, _ = emitted([row_case(row) for row in ROWS])
     found = compiled(emission.cuda, architecture)
     assert found.count(".visible .entry") == len(emission.kernels)
