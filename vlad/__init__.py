@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vlad.python.batches import vmap
     from vlad.python.compiling import compile
     from vlad.python.convert import Procedure
-    from vlad.python.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
+    from vlad.python.derivatives import grad, hessian, hvp, jacobian, jvp, vjp
     from vlad.python.dump import dumps
     from vlad.python.handles import Record, Table
     from vlad.python.load import loads
@@ -32,14 +32,16 @@ if TYPE_CHECKING:
     from vlad.session.building import build
     from vlad.session.checking import Checked, CheckedLine, check
     from vlad.session.default import function
+    from vlad.session.differentiating import value_and_grad
     from vlad.session.own_derivatives import checkpointed, custom_derivative, stop_gradient
+    from vlad.session.parallel import map
     from vlad.session.session import Session
 
 __version__ = "0.1.0"
 __all__ = [
     "Checked", "CheckedLine", "Debugger", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque", "Procedure",
     "Record", "Session", "Table", "VladError", "__version__", "build", "check", "checkpointed", "compile", "custom_derivative",
-    "dumps", "function", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "primitive", "random",
+    "dumps", "function", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "map", "primitive", "random",
     "stop_gradient", "to_jax", "to_torch", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 
@@ -65,6 +67,7 @@ _HOMES = {
     "primitive": "vlad.python.stating",
     "compile": "vlad.session.differentiating",
     "build": "vlad.session.building",
+    "map": "vlad.session.parallel",
     **dict.fromkeys(("Checked", "CheckedLine", "check"), "vlad.session.checking"),
     **dict.fromkeys(("checkpointed", "custom_derivative", "stop_gradient"), "vlad.session.own_derivatives"),
     **dict.fromkeys(

@@ -69,6 +69,7 @@ vlad: a language in which differentiation is an operator like any other
   --optimize 0|1|2|3    optimisation level of the C compiler; 2 by default
   --device cpu|cuda     where tensors are made: in memory, or on the GPU (needs CuPy)
   --fast-math           allow it to reorder sums and products, at the cost of the last digits
+  --workers N|ADDRESS   the workers of `parallel-map`: N processes, or those of a Dask scheduler
   --max-seconds N       end the program with an error after N seconds,
   --max-memory N        when it grows by more than N megabytes,
   --max-depth N         when N calls are nested,
@@ -120,6 +121,7 @@ VALUED = (
     "--export-value",
     "--trace",
     "--break",
+    "--workers",
 )
 OPTIONS = (*INFORMATION, *FLAGS, *VALUED)
 LARGEST = 2_000_000_000  # Python's recursion limit is a C int
@@ -149,6 +151,7 @@ class CommandLine:
         self.name: str | None = None
         self.after: str | None = None
         self.examples: list[str] = []
+        self.workers: int | str | None = None  # processes, or the address of a scheduler
         self.limits: dict[str, Any] = {}  # by name, as for Limits
 
     @property
@@ -238,6 +241,8 @@ def _set(line: CommandLine, name: str, value: str) -> None:
         line.breakpoints.append(value)
     elif name == "-o":
         line.output = value
+    elif name == "--workers":
+        line.workers = value if "://" in value else int(_amount(name, value))
     elif name in ("--export", "--export-value"):
         line.exports[value] = name == "--export"
     elif name in CHOICES:
@@ -249,8 +254,8 @@ def _set(line: CommandLine, name: str, value: str) -> None:
 
 
 def _amount(name: str, text: str) -> float:
-    """A limit: any positive number of seconds or megabytes, a whole number for the others. Raises UsageError."""
-    whole = name in ("--max-depth", "--fuel")
+    """A limit, or a number of workers: positive, and whole but for seconds and megabytes. Raises UsageError."""
+    whole = name in ("--max-depth", "--fuel", "--workers")
     try:
         number = int(text) if whole else float(text)
     except ValueError:
@@ -351,6 +356,7 @@ def _session(line: CommandLine, write: Callable[[str], object] | None = None) ->
         optimize=int(line.choices["--optimize"]),
         fast_math=line.fast_math,
         device=line.choices["--device"],
+        executor=line.workers,
         write=write,
     )
     session.tiers.notify = lambda notice: _report(str(notice))

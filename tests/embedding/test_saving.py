@@ -801,3 +801,11 @@ def test_a_text_is_read_into_a_session() -> None:
     for kind in (vlad.VladError, TypeError):
         with pytest.raises(kind, match="A saved value is read into a session; this is a Python NoneType"):
             vlad.loads("(vlad-saved 1 2)", None)
+
+
+def test_an_error_in_what_was_saved_is_the_one_that_was_saved() -> None:
+    """The saved text has all operands in their places; in a program some of them have names."""
+    f = vlad.Session().eval("(lambda (path) (load-csv path))")
+    with pytest.raises(vlad.VladError) as caught:
+        vlad.loads(vlad.dumps(f), vlad.Session())("/nowhere/numbers.csv")
+    assert caught.value.code == "cannot-find"

@@ -44,6 +44,9 @@ class Evaluator(Protocol):
     def arguments(self) -> Value:
         """The words behind the script's name, as a list of strings; the same object each time."""
 
+    spread: Callable[[Value, Value], Value] | None
+    """The values of a procedure at the elements of a list, which the session's executor computes; None if it has none."""
+
     @property
     def uses_cells(self) -> bool:
         """May programs use cells?"""

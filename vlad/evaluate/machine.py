@@ -121,6 +121,7 @@ class Machine:
         self.arguments = list_of(
             [String(word) for word in arguments]
         )  # one value, so that it is analysed once
+        self.spread: Callable[[Value, Value], Value] | None = None
         self._pending_words: list[str] = []
         self.outward: Callable[[Value], Any] = lambda value: value
         self._bound: dict[str, Callable[..., Value]] = {}

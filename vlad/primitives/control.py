@@ -10,7 +10,7 @@ from vlad.core.extents import Extent
 from vlad.core.types import Recursion, is_tensor
 from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import dtype_name
-from vlad.data.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
+from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, Primitive, String, Value, is_pair, look
 from vlad.data.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
 from vlad.expand.arity import Signature, arguments_in, wrong_number
 from vlad.primitives.data import constant_row
@@ -116,6 +116,21 @@ def _abstract_arguments(w: AbstractMachine) -> Any:
     if not w.is_standalone:
         return w.value(_arguments(w.machine, NIL))
     return w.invoke(WORDS, (), [w.unknown_real(w.constant(0.0))], False)
+
+
+def _has_workers(machine: Evaluator, nothing: Value) -> Value:
+    _expect_nothing("%has-workers?", nothing)
+    return TRUE if machine.spread is not None else FALSE
+
+
+def _by_workers(machine: Evaluator, f: Value, items: Value) -> Value:
+    if machine.spread is None:
+        raise VladError("invalid-argument", "The session has no executor")
+    return machine.spread(f, items)
+
+
+def _abstract_has_workers(w: AbstractMachine) -> Any:
+    return w.value(FALSE if w.is_standalone else _has_workers(w.machine, NIL))
 
 
 def _words(w: AbstractMachine, i: Any) -> Any:
@@ -342,6 +357,12 @@ ROWS: list[Primitive] = [
     _effect("command-line-arguments", "nothing",
         "The arguments after the script's name.\n(command-line-arguments)  ⇒ (\"a\" \"b\")", _arguments, "null -> any",
             _abstract_on_nothing("command-line-arguments", _abstract_arguments)),
+    constant_row("%has-workers?", "nothing", "Does the session have an executor, which computes calls elsewhere?",
+        _has_workers, "null -> boolean", needs_machine=True,
+        abstract=_abstract_on_nothing("%has-workers?", _abstract_has_workers)),
+    _effect("%by-workers", "f items", "The values of f at the elements of a list, which the session's executor computes.",
+            _by_workers, "any list -> list",
+            lambda w, f, items: w.left_out("calls that workers compute are")),
     constant_row("write-to-string", "x",
         "The text of x, as `write` prints it.\n(write-to-string '(1 \"a\"))  ⇒ \"(1 \\\"a\\\")\"",
         lambda x: String(written(x)), "any -> string", abstract=lambda w, x: w.left_out("`write-to-string` is")),

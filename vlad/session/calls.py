@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 class Calls:
     """How Python calls procedures of a session: the interface `convert.Procedure` uses.
 
-    unpickled   the function with which pickle restores a procedure from a text
+    unpickled   the function with which pickle restores a procedure from a text, and the settings of its session
     """
 
-    def __init__(self, session: Any, unpickled: Callable[[str], Any]) -> None:
+    def __init__(self, session: Any, unpickled: Callable[..., Any]) -> None:
         self.session = session
         self.unpickled = unpickled
         self.repeats = False
@@ -96,8 +96,8 @@ class Calls:
         self._host = None
         self.derived.clear()
 
-    def reduced(self, procedure: Value) -> tuple[Callable[[str], Any], tuple[str]]:
+    def reduced(self, procedure: Value) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """The function and arguments with which pickle restores a procedure."""
         from vlad.python.dump import dumps
 
-        return self.unpickled, (dumps(to_python(procedure, self)),)
+        return self.unpickled, (dumps(to_python(procedure, self)), self.session._settings)

@@ -6,12 +6,44 @@ function that is written in Python is translated as `vlad.function` does it, onc
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from vlad.python import derivatives
 from vlad.python.batches import vmap
 from vlad.python.compiling import compile
-from vlad.python.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
+from vlad.python.convert import Procedure
+from vlad.python.derivatives import Which, grad, hessian, hvp, jacobian, jvp, vjp
+from vlad.python.derivatives import session_procedure as session_procedure
 from vlad.session.default import function
 
 __all__ = ["compile", "grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"]
 
 derivatives.translated = function
+
+
+def value_and_grad(
+    f: Procedure,
+    argnums: Which = None,
+    *,
+    data: Any = None,
+    reduce: str | None = None,
+    executor: Any = None,
+    chunks: int = 32,
+    progress: Callable[[int, int], object] | None = None,
+) -> Any:
+    """As `grad`, but returns the pair of the value and the gradient, at the cost of the gradient.
+
+    With `data` f is a loss of parameters and of rows of the data: an array or list, or a tuple of equally long ones, which become
+    its last arguments. The result is a function of the parameters: it splits the data into `chunks` parts, calls f for
+    each, and adds up values and gradients: `reduce="sum"` if f is a sum over the rows, `reduce="mean"` if it is their
+    mean. An `executor`, as in `vlad.map`, computes the parts elsewhere; they are added in the same order, so that value and
+    gradient have the same bits for any number of workers. The gradient is by the parameters, or those that `argnums` selects.
+    `progress` is called with the number of parts that are ready, and of all. Raises VladError as `grad`, and if the data do not
+    fit.
+    """
+    if data is None:
+        return derivatives.value_and_grad(f, argnums)
+    from vlad.session.parallel import OverData  # pools of processes take 20 ms to import
+
+    return OverData(session_procedure(f), argnums, data, reduce, executor, chunks, progress)

@@ -71,6 +71,8 @@ class Session(Namespace):
     optimize    optimisation level of the C compiler, 0 to 3
     fast_math   allow it to reorder sums and products: the last digits may differ from tier 0's
     device      where tensors are made, "cpu" or "cuda"
+    executor    the workers of `parallel-map`: a number of processes, or whatever has `submit` or `map`, such as a pool of
+                concurrent.futures or a client of Dask. Without them it is `map`
     write       called with output; standard output by default
     read        returns a line of input, "" at its end; standard input by default
     """
@@ -91,6 +93,7 @@ class Session(Namespace):
         optimize: int = 2,
         fast_math: bool = False,
         device: str = "cpu",
+        executor: Any = None,
         write: Callable[[str], object] | None = None,
         read: Callable[[], str] | None = None,
     ) -> None:
@@ -132,7 +135,12 @@ class Session(Namespace):
             find=lambda name: self._top_level.find_data(name),
             device=device,
         )
-        self.tiers = Tiers(self.machine, tier or os.environ.get("VLAD_TIER") or "auto", optimize, fast_math)
+        if executor is not None:
+            parallel = import_safely("vlad.session.parallel")
+            self.machine.spread = functools.partial(parallel.spread, self, parallel.executor_of(executor))
+        tier = tier or os.environ.get("VLAD_TIER") or "auto"
+        self.tiers = Tiers(self.machine, tier, optimize, fast_math)
+        self._settings: Settings = (tuple(sorted(self.capabilities)), tier, optimize, fast_math)
         self._calls = Calls(self, unpickled)
         self.machine.outward = lambda value: to_python(value, self._calls)
         self._functions: Any = None  # functions.Functions, made with the first function
@@ -470,25 +478,32 @@ def _written(machine: Machine, library: Module, value: Value, most_entries: floa
 _unpickling = threading.RLock()
 
 
-def unpickled(text: str) -> Any:
-    """Restore a pickled procedure. All of a process belong to one session, until that is closed."""
+Settings = tuple[tuple[str, ...], str | None, int, bool]  # capabilities, tier, optimize, fast_math
+DEFAULT: Settings = (CAPABILITIES, None, 2, False)
+
+
+def unpickled(text: str, settings: Settings = DEFAULT) -> Any:
+    """Restore a pickled procedure. All of a process whose sessions had the same settings belong to one session, until that is
+    closed.
+    """
     with _unpickling:
-        if _for_unpickled().closed:
+        if _for_unpickled(settings).closed:
             _for_unpickled.cache_clear()
             _read_again.cache_clear()
-        return _read_again(text)
+        return _read_again(text, settings)
 
 
 @functools.lru_cache(maxsize=8)  # a pool of processes sends the same procedure with each task
-def _read_again(text: str) -> Any:
+def _read_again(text: str, settings: Settings) -> Any:
     from vlad.python.load import loads
 
-    return loads(text, _for_unpickled())
+    return loads(text, _for_unpickled(settings))
 
 
 @functools.cache
-def _for_unpickled() -> Session:
-    return Session()
+def _for_unpickled(settings: Settings) -> Session:
+    capabilities, tier, optimize, fast_math = settings
+    return Session(capabilities=capabilities, tier=tier, optimize=optimize, fast_math=fast_math)
 
 
 def _reset_after_fork() -> None:

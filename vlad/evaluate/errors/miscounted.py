@@ -97,6 +97,10 @@ def _at_primitive(machine: CodeMachine, found: VladError, frames: Frames) -> Cou
     taken, count = of_row(failed.primitive), _written_operands(failed)
     if count is None or taken.rest or count == taken.count or 0 < count < taken.count:
         return None
+    if count == len(
+        failed.primitive.operands
+    ):  # in a saved text all stand in their places, those with names, too
+        return None
     if count > len(failed.primitive.operands):
         replay.error(operations)  # the packed operands may have been made on the same line
         if written(replay.value(failed.operands[-1]), 200) not in found.irritants:
