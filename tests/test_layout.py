@@ -41,7 +41,7 @@ ROOMS = (
         "special erfc_tails error_function elementwise type_rules numbers data walking numerals strings arrays "
         "products open_lists shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
         "norms contractions networks random files control references tables vector_space_types transforms levels continuations "
-        "raising checkpointing batches table",
+        "raising checkpointing batches workers table",
     ),
     ("vlad.evaluate", "limits code_machine emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),
@@ -95,7 +95,8 @@ ROOMS = (
     (
         "vlad.session",
         "library session_lock lifecycle asynchronous files calls suggestions top_level examples programs showing "
-        "namespace functions session default differentiating random own_derivatives checking building compiling",
+        "namespace functions session default executors parallel differentiating random own_derivatives checking "
+        "building compiling",
     ),
     ("vlad.manual", "public help"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),
@@ -124,6 +125,7 @@ FOREIGN = {
         "vlad.bridges.jax",
     ),
     "torch": ("vlad.bridges.torch",),
+    "distributed": ("vlad.session.executors",),
     "jax": ("vlad.bridges.jax",),
     "cupy": ("vlad.data.devices",),
     "cupyx": ("vlad.data.devices",),

@@ -1,5 +1,8 @@
-"""Ten thousand small nonlinear problems, fitted by two processes: the decay of as many samples, each by Newton's method with the
-exact Hessian.
+"""Ten thousand small nonlinear problems, fitted by two processes.
+
+Each is the decay of a sample, measured at nine times: its rate is found by Newton's method, with exact derivatives of
+the misfit. The loop of the method and its derivatives are one compiled procedure, which travels to each process once; the samples
+follow in parts, and the results come back in the order of the samples.
 """
 
 import numpy as np
@@ -9,13 +12,16 @@ import vlad
 TIMES = np.linspace(0.0, 4.0, 9)
 
 
-@vlad.function
+session = vlad.Session(tier="compile")
+
+
+@session.function
 def misfit(p, t, measured):
     """Of a decay to a level, p = (log of the rate, amplitude, level)."""
     return np.sum((p[1] * np.exp(-np.exp(p[0]) * t) + p[2] - measured) ** 2)
 
 
-@vlad.function
+@session.function
 def fitted(measured, t):
     p = np.array([0.0, measured[0] - measured[8], measured[8]])
     for _ in range(12):

@@ -40,6 +40,7 @@ CLASSES = {
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Kinds that no short example can provoke on this machine: with tests that use a mock of a GPU, for example, or threads.
 PRETENDED = {
+    "lost-worker": "tests/embedding/test_parallel.py",
     "deadlock": "tests/embedding/test_threads.py",
     "cancelled": "tests/embedding/test_threads.py",
     "internal-error": "tests/repl/test_shell.py",

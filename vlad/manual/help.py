@@ -58,6 +58,7 @@ from vlad.primitives import (
     tables,
     tensors,
     transforms,
+    workers,
 )
 from vlad.session.library import the_library
 
@@ -91,10 +92,11 @@ ROOMS: dict[ModuleType, str] = {
     raising: "Errors that are caught",
     checkpointing: "Derivatives in little memory",
     batches: "Many at once",
+    workers: "Many at once",
     tables: "Tables",
 }
 _FILES = """prelude lists tables texts streams control calculus optimize optimizers linear-algebra tensors matrix-functions nn
-data differential-equations differentiable-curry"""
+parallel data differential-equations differentiable-curry"""
 LIBRARY = _FILES.split()
 ALIASES = {"J": "*j"}
 _DEFINITION = re.compile(r"\(define \(*([^\s()]+)")

@@ -10,7 +10,7 @@ from vlad.core.extents import Extent
 from vlad.core.types import Recursion, is_tensor
 from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import dtype_name
-from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, Primitive, String, Value, is_pair, look
+from vlad.data.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
 from vlad.data.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
 from vlad.expand.arity import Signature, arguments_in, wrong_number
 from vlad.primitives.data import constant_row
@@ -72,14 +72,14 @@ def _write_string(machine: Evaluator, x: Value) -> Value:
     return UNSPECIFIED
 
 
-def _expect_nothing(name: str, argument: Value) -> None:
+def expect_nothing(name: str, argument: Value) -> None:
     if look(argument) != NIL:
         failed = VladError("not-equivalent", "Argument is not an equivalent value for ()")
         raise wrong_number(Signature(name, f"({name})", (), False), arguments_in(argument), failed)
 
 
 def _newline(machine: Evaluator, nothing: Value) -> Value:
-    _expect_nothing("newline", nothing)
+    expect_nothing("newline", nothing)
     machine.write("\n")
     return UNSPECIFIED
 
@@ -92,7 +92,7 @@ def _write_real(machine: Evaluator, x: Value) -> Value:
 
 
 def _read_real(machine: Evaluator, nothing: Value) -> Value:
-    _expect_nothing("read-real", nothing)
+    expect_nothing("read-real", nothing)
     return read_real(machine)
 
 
@@ -107,7 +107,7 @@ def read_real(machine: Evaluator) -> float:
 
 
 def _arguments(machine: Evaluator, nothing: Value) -> Value:
-    _expect_nothing("command-line-arguments", nothing)
+    expect_nothing("command-line-arguments", nothing)
     return machine.arguments
 
 
@@ -116,21 +116,6 @@ def _abstract_arguments(w: AbstractMachine) -> Any:
     if not w.is_standalone:
         return w.value(_arguments(w.machine, NIL))
     return w.invoke(WORDS, (), [w.unknown_real(w.constant(0.0))], False)
-
-
-def _has_workers(machine: Evaluator, nothing: Value) -> Value:
-    _expect_nothing("%has-workers?", nothing)
-    return TRUE if machine.spread is not None else FALSE
-
-
-def _by_workers(machine: Evaluator, f: Value, items: Value) -> Value:
-    if machine.spread is None:
-        raise VladError("invalid-argument", "The session has no executor")
-    return machine.spread(f, items)
-
-
-def _abstract_has_workers(w: AbstractMachine) -> Any:
-    return w.value(FALSE if w.is_standalone else _has_workers(w.machine, NIL))
 
 
 def _words(w: AbstractMachine, i: Any) -> Any:
@@ -261,7 +246,7 @@ def _abstract_write_real(w: AbstractMachine, x: Any) -> Any:
     return w.each(x, of_one)
 
 
-def _abstract_on_nothing(
+def abstract_on_nothing(
     name: str, act: Callable[[AbstractMachine], Any]
 ) -> Callable[[AbstractMachine, Any], Any]:
     def of_one(w: AbstractMachine, x: Any) -> Any:
@@ -344,7 +329,7 @@ ROWS: list[Primitive] = [
         _display, "any -> unspecified", _abstract_display, io="out"),
     _effect("newline", "nothing",
         "Ends the line.\n(begin (newline) 'after)  ⇒ \n⇒ after", _newline, "null -> unspecified",
-            _abstract_on_nothing("newline", lambda w: w.effect("text", text="\n") and w.effect("out")), io="out"),
+            abstract_on_nothing("newline", lambda w: w.effect("text", text="\n") and w.effect("out")), io="out"),
     Primitive(
         "write-real", "x",
         "Prints a real on a line of its own and returns it.\n(+ 1 (write-real 41))  ⇒ 41\n⇒ 42", value=_write_real,
@@ -353,16 +338,10 @@ ROWS: list[Primitive] = [
     ),
     _effect("read-real", "nothing",
         "The next number of the input.\n(* 2 (read-real))  ⇒ 6", _read_real, "null -> real",
-            _abstract_on_nothing("read-real", lambda w: w.effect("in", result=w.types.real)), io="in"),
+            abstract_on_nothing("read-real", lambda w: w.effect("in", result=w.types.real)), io="in"),
     _effect("command-line-arguments", "nothing",
         "The arguments after the script's name.\n(command-line-arguments)  ⇒ (\"a\" \"b\")", _arguments, "null -> any",
-            _abstract_on_nothing("command-line-arguments", _abstract_arguments)),
-    constant_row("%has-workers?", "nothing", "Does the session have an executor, which computes calls elsewhere?",
-        _has_workers, "null -> boolean", needs_machine=True,
-        abstract=_abstract_on_nothing("%has-workers?", _abstract_has_workers)),
-    _effect("%by-workers", "f items", "The values of f at the elements of a list, which the session's executor computes.",
-            _by_workers, "any list -> list",
-            lambda w, f, items: w.left_out("calls that workers compute are")),
+            abstract_on_nothing("command-line-arguments", _abstract_arguments)),
     constant_row("write-to-string", "x",
         "The text of x, as `write` prints it.\n(write-to-string '(1 \"a\"))  ⇒ \"(1 \\\"a\\\")\"",
         lambda x: String(written(x)), "any -> string", abstract=lambda w, x: w.left_out("`write-to-string` is")),

@@ -30,6 +30,7 @@ from vlad.primitives import (
     tables,
     tensors,
     transforms,
+    workers,
 )
 
 # Procedures of the basis, written in the language over rows of the table.
@@ -89,6 +90,7 @@ TABLE: dict[str, Primitive] = {
         raising,
         checkpointing,
         batches,
+        workers,
     )
     for row in room.ROWS
 }

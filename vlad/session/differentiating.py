@@ -13,8 +13,7 @@ from vlad.python import derivatives
 from vlad.python.batches import vmap
 from vlad.python.compiling import compile
 from vlad.python.convert import Procedure
-from vlad.python.derivatives import Which, grad, hessian, hvp, jacobian, jvp, vjp
-from vlad.python.derivatives import session_procedure as session_procedure
+from vlad.python.derivatives import Which, grad, hessian, hvp, jacobian, jvp, session_procedure, vjp
 from vlad.session.default import function
 
 __all__ = ["compile", "grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"]

@@ -17,6 +17,7 @@ from builtins import map as each
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any, Generic, TypeVar
 
 from vlad.data.errors import VladError, WrongOption
@@ -27,11 +28,11 @@ from vlad.evaluate.machine import Machine
 from vlad.primitives.arrays import elements
 from vlad.python import derivatives
 from vlad.python.convert import Procedure, from_python, like, tuple_of
-from vlad.python.derivatives import Which
+from vlad.python.derivatives import Which, session_procedure
 from vlad.python.dump import dumps
 from vlad.python.functions import Function
 from vlad.python.load import loads
-from vlad.session.differentiating import session_procedure  # it translates Python functions, too
+from vlad.session.default import function
 from vlad.session.executors import executor_of, ordered
 
 T = TypeVar("T")
@@ -57,7 +58,7 @@ def map(
     `vlad.function` takes. Raises what the first call that fails raises, with the number of its item as a note, and VladError if
     the workers end.
     """
-    f = session_procedure(f, "mapped")
+    f = session_procedure(function(f) if isinstance(f, FunctionType) else f, "mapped")
     calls = [f.completed(item, {}) for item in _rows(iterables)]
     bounds = _bounds(len(calls), chunks)
     workers = executor_of(executor)

@@ -399,7 +399,7 @@ class _Walk:
         """Inputs of an application other than operands: the session's arguments."""
         if primitive.name == "command-line-arguments":
             self.value(self.machine.arguments)
-        if primitive.name == "%has-workers?":
+        if primitive.name == "has-workers?":
             self.value(TRUE if self.machine.spread is not None else FALSE)
         if primitive.rows:  # its rules exist in this process only
             raise Nameless
