@@ -25,6 +25,7 @@ def _abstract_has_workers(w: AbstractMachine) -> Any:
 
 
 def _map_by_workers(machine: Evaluator, f: Value, items: Value) -> Value:
+    elements("map-by-workers", items)  # raises an error if it is no list
     if machine.spread is None:
         raise VladError(
             "invalid-argument",
