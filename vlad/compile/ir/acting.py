@@ -21,7 +21,7 @@ from vlad.compile.ir.program import (
     inner_blocks,
     statements,
 )
-from vlad.compile.ir.rewriting import calling
+from vlad.compile.ir.rewriting import Calls, calling
 
 
 def returns(block: Block) -> bool:
@@ -60,9 +60,9 @@ def returning_functions(functions: list[Function]) -> set[Function]:
     return returning
 
 
-def total_functions(functions: list[Function]) -> set[Function]:
+def total_functions(functions: list[Function], called: Calls | None = None) -> set[Function]:
     """Functions without failures, effects, and calls of functions that have them. Termination of loops that may
-    return is not required: an unused result need not be waited for.
+    return is not required: an unused result need not be waited for. `called`: as of `reachable`.
     """
     returning = returning_functions(functions)
     partial = [
@@ -73,4 +73,4 @@ def total_functions(functions: list[Function]) -> set[Function]:
         or not returns(f.body)
         or any(type(block.end) is Fail for block in blocks(f.body))
     ]
-    return set(functions) - calling(partial, functions)
+    return set(functions) - calling(partial, functions, called)

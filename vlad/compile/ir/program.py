@@ -328,6 +328,8 @@ class Program:
 
 def statements(block: Block) -> list[Statement]:
     """All statements of a block, including those of its inner blocks, in order."""
+    if _CHOICES.isdisjoint(map(type, block.statements)):
+        return block.statements[:]
     found: list[Statement] = []  # almost every pass asks for them, of every function: no call for each branch
     append = found.append
     work: list[Block | Iterator[Statement]] = [block]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from vlad.compile.ir.program import (
     Block,
@@ -38,8 +39,10 @@ from vlad.control.gil_yield import yield_gil
 from vlad.core.extents import Extent
 from vlad.core.types import Cell
 
+Calls: TypeAlias = dict[Function, list[Function]]  # functions, with those that they call
 
-def reachable(program: Program, called: dict[Function, list[Function]] | None = None) -> list[Function]:
+
+def reachable(program: Program, called: Calls | None = None) -> list[Function]:
     """The functions that can be reached from the entries, the entries first. `called`: the callees of each, if they are known."""
     found = dict.fromkeys(program.entries)
     work = list(reversed(program.entries))
@@ -53,18 +56,26 @@ def reachable(program: Program, called: dict[Function, list[Function]] | None = 
 
 
 def callees(function: Function) -> list[Function]:
-    found = [s.function for s in statements(function.body) if type(s) is Invoke]
-    return found + [b.end.function for b in blocks(function.body) if type(b.end) is TailInvoke]
+    body = function.body
+    found = [s.function for s in statements(body) if type(s) is Invoke]
+    return found + [b.end.function for b in blocks(body) if type(b.end) is TailInvoke]
 
 
-def calling(found: Iterable[Function], functions: list[Function]) -> set[Function]:
-    """These functions, and those that call one of them, directly or not."""
+def calls_of(functions: Iterable[Function]) -> Calls:
+    """The callees of each, for passes that ask for them several times."""
+    return {function: callees(function) for function in functions}
+
+
+def calling(
+    found: Iterable[Function], functions: list[Function], called: Calls | None = None
+) -> set[Function]:
+    """These functions, and those that call one of them, directly or not. `called`: as of `reachable`."""
     all = set(found)
     if not all:
         return all
     callers: dict[Function, list[Function]] = {}
     for function in functions:
-        for callee in callees(function):
+        for callee in callees(function) if called is None else called[function]:
             callers.setdefault(callee, []).append(function)
     work = list(all)
     while work:
@@ -75,9 +86,9 @@ def calling(found: Iterable[Function], functions: list[Function]) -> set[Functio
     return all
 
 
-def looping(functions: list[Function]) -> dict[Function, int]:
-    """The recursive functions, each with the number of its component of the call graph."""
-    called = {function: callees(function) for function in functions}
+def looping(functions: list[Function], called: Calls | None = None) -> dict[Function, int]:
+    """The recursive functions, each with the number of its component of the call graph. `called`: as of `reachable`."""
+    called = calls_of(functions) if called is None else called
     return recursive(called, components(functions, called))
 
 

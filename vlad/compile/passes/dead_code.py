@@ -34,7 +34,7 @@ from vlad.compile.ir.program import (
     leaves_read,
     statements,
 )
-from vlad.compile.ir.rewriting import fixed_cells, reachable, substitute
+from vlad.compile.ir.rewriting import calls_of, fixed_cells, reachable, substitute
 
 
 def drop_dead(program: Program) -> bool:
@@ -102,7 +102,8 @@ class _Liveness:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.functions = reachable(program)
+        called = calls_of(program.functions)
+        self.functions = reachable(program, called)
         self.live: set[Slot] = set()
         self.results: set[tuple[Function, int]] = set()
         self.fields: set[tuple[Member, int]] = set()
@@ -112,7 +113,7 @@ class _Liveness:
         self.tail_callers: dict[Function, list[Function]] = {f: [] for f in self.functions}
         self.boxes: dict[Member, list[Box]] = {}
         self.ends: dict[Function, list[Return | TailInvoke]] = {}
-        self.total = total_functions(self.functions)
+        self.total = total_functions(self.functions, called)
         self.fixed = fixed_cells(program)
         self._work: list[Slot] = []
 

@@ -22,7 +22,7 @@ from vlad.compile.ir.program import (
     blocks,
     components,
 )
-from vlad.compile.ir.rewriting import callees, reachable, replace_leaves
+from vlad.compile.ir.rewriting import calls_of, reachable, replace_leaves
 from vlad.compile.passes.inlining import taping
 
 Forwards = dict[Function, Return | TailInvoke]  # the ends of functions without statements
@@ -32,8 +32,8 @@ def forward(program: Program, kept: Collection[Function] = ()) -> None:
     """Replace such calls, callees first. Calls in a cycle stay, and those of functions at whose return memory is freed, or that
     are `kept`.
     """
-    stay = taping(program.functions).union(kept)
-    called = {function: callees(function) for function in program.functions}
+    called = calls_of(program.functions)
+    stay = taping(program.functions, called).union(kept)
     number = components(program.functions, called)
     forwards: Forwards = {}
     for function in sorted(program.functions, key=lambda function: number[function]):

@@ -9,7 +9,7 @@ from collections import Counter
 
 from vlad.compile.ir.acting import returns
 from vlad.compile.ir.program import Each, Function, Invoke, Program, TailInvoke, blocks, makes, statements
-from vlad.compile.ir.rewriting import callees, calling, inline_calls, looping, put_last, reachable
+from vlad.compile.ir.rewriting import Calls, calling, calls_of, inline_calls, looping, put_last, reachable
 
 SMALL = 40  # statements of a function that is inlined at every call,
 TINY = 8  # even in a large program
@@ -21,8 +21,9 @@ LINES_OF_A_LOOP = 8  # over tensors
 def inline(program: Program) -> bool:
     """Replace calls by bodies, callees first. Returns whether anything changed."""
     functions = program.functions
-    counts = Counter([callee for function in functions for callee in callees(function)])
-    kept = {*program.entries, *looping(functions), *taping(functions)}
+    called = calls_of(functions)
+    counts = Counter([callee for function in functions for callee in called[function]])
+    kept = {*program.entries, *looping(functions, called), *taping(functions, called)}
     sizes = {f: len(statements(f.body)) for f in functions}
     room = Room(LARGE - sum([_lines(f) for f in functions]))
     changed = False
@@ -76,7 +77,8 @@ def _inline(
     return changed
 
 
-def taping(functions: list[Function]) -> set[Function]:
+def taping(functions: list[Function], called: Calls) -> set[Function]:
     """Functions whose callees allocate although they return plain numbers: the allocations are freed at their return."""
-    allocating = calling([f for f in functions if any(makes(s) for s in statements(f.body))], functions)
-    return {f for f in functions if "p" not in f.results and any(g in allocating for g in callees(f))}
+    makers = [f for f in functions if any(makes(s) for s in statements(f.body))]
+    allocating = calling(makers, functions, called)
+    return {f for f in functions if "p" not in f.results and any(g in allocating for g in called[f])}

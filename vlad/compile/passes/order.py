@@ -87,7 +87,7 @@ PASSES: dict[str, Pass] = {
 }  # those that need no more than the program
 NAMES = (FUSE, *PASSES)
 
-MANY, NEGLIGIBLE = 4_000, 400  # another round over so many statements is not worth one in so many
+MANY, NEGLIGIBLE = 4_000, 64  # another round over so many statements is not worth one in so many
 
 MOST_ZEROS = 256  # in a sensitivity, per entry that is read of a tensor at a time
 
