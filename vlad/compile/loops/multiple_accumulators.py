@@ -18,6 +18,7 @@ from vlad.compile.loops.ir import (
     Condition,
     Element,
     For,
+    If,
     Let,
     Local,
     Nest,
@@ -160,7 +161,7 @@ def _in_parts(loop: For, gathered: Sequence[Gathered]) -> Scope:
 
 
 def _in_lanes(loop: For, gathered: Sequence[Gathered]) -> Scope:
-    """The sums, maxima or minima of a short row."""
+    """The sums, maxima or minima of a short row. One whose length is known only in a call may be shorter than the lanes."""
     arrays = {one.name: Array(Origin.LANES, one.name, one.kind) for one in gathered}
     lines: list[Statement] = [Local(arrays[one.name], LANES, one.start) for one in gathered]
     whole = loop.extent // LANES
@@ -183,9 +184,12 @@ def _in_lanes(loop: For, gathered: Sequence[Gathered]) -> Scope:
     for one in gathered:
         lines.append(one.joined(lane(one.name, 0, True), lane(one.name, 1, True)))
         lines.append(one.joined(Name(one.name), lane(one.name, 0, True)))
+    if is_symbolic(loop.extent):
+        lines = [If(Binary(">=", counted(loop.extent), counted(LANES)), tuple(lines))]
     if is_symbolic(left) or left:
         names = tuple([one.name for one in gathered])
-        is_sum = (is_symbolic(left) or left > 1) and not any(one.combine in IN_ORDER for one in gathered)
+        # the C compiler takes longer for the beginning and the end of a row that it makes vectors of than for seven entries
+        is_sum = not is_symbolic(left) and left > 1 and not any(one.combine in IN_ORDER for one in gathered)
         simd = Simd((("+", names),)) if is_sum else None
         lines.append(counting(loop.index, loop.extent, loop.body, LANES * whole, simd=simd))
     return Scope(tuple(lines))
