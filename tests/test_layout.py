@@ -22,7 +22,7 @@ ROOMS = (
         "debug surroundings standard_streams regular_files async_exceptions frame_stack budget safe_import native_interrupts "
         "gil_yield",
     ),
-    ("vlad.data", "source values records tensors tables write errors raised devices"),
+    ("vlad.data", "source values records tensors tables table_forms write errors raised devices"),
     ("vlad.reader", "lexer parser"),
     (
         "vlad.core",
@@ -40,8 +40,8 @@ ROOMS = (
         "vlad.primitives",
         "special erfc_tails error_function elementwise type_rules numbers data walking numerals strings arrays "
         "products open_lists shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
-        "norms contractions networks random files control references tables vector_space_types transforms levels continuations "
-        "raising checkpointing batches workers table",
+        "norms contractions networks random files control references vector_space_types transforms levels continuations "
+        "raising checkpointing batches workers table_types tables table",
     ),
     ("vlad.evaluate", "limits code_machine emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),

@@ -46,6 +46,7 @@ from vlad.primitives import (
     raising,
     references,
     strings,
+    table_types,
     tables,
     transforms,
 )
@@ -460,7 +461,8 @@ LEFT_OUT = {
         row.name for row in data.ROWS if row.name not in ("eq?", "eqv?", "equal?", "stop-gradient")],
     "what `tensor-set` of the library stands for": ["set-entry"],
     "cells, which look at no entry": ["update-ref!", *[row.name for row in references.ROWS]],
-    "tables, which look at the entries of keys only": ["table", *[row.name for row in tables.ROWS]],
+    "tables, which look at the entries of keys only": [
+        "table", *[row.name for room in (tables, table_types) for row in room.ROWS]],
     "continuations and errors, which look at no entry": ["raise",
         *[row.name for room in (continuations, raising) for row in room.ROWS]],
     "the states of a run, which look at no entry": ["checkpointed", *[row.name for row in checkpointing.ROWS]],

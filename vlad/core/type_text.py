@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from vlad.core.types import Cell, Type, Types, found
+from vlad.core.types import Cell, Type, Types, found, is_table
 from vlad.data.source import in_library, is_internal
+from vlad.data.table_forms import LEAF
 from vlad.data.tensors import dtype_name, shape_text
 from vlad.data.values import NIL, UNSPECIFIED, ZERO, Code, Role, String, Symbol
 from vlad.data.write import atom_text, symbol_text
@@ -131,6 +132,8 @@ class TypeText:
         parts = [self.types.canonical(part) for part in type_.parts]
         if code.role is Role.TAG:
             return f"({code.name} {self._text(parts[0], depth)})"
+        if is_table(type_):
+            return self._table(parts[0], code.machine.codes[LEAF], depth - 1)
         if code.role is Role.RECORD:
             return f"({' '.join([code.name, *[self._text(part, depth - 1) for part in parts]])})"
         wrapped = _wrapped(code, parts)
@@ -140,6 +143,25 @@ class TypeText:
             return self._closure(wrapped, depth)
         captured = [self._text(part, depth - 1) for part in parts] if self.captured else []
         return f"[{' '.join([procedure_name(code), *captured])}]"
+
+    def _table(self, trie: Type, leaf: Code, depth: int) -> str:
+        """A table with its keys, if they are known, in their order; otherwise with the types of keys and values."""
+        entries: list[tuple[float, str]] = []
+        work, is_known = [trie], True
+        while work and depth > 0:
+            part = self.types.canonical(work.pop())
+            if part.kind == "union":
+                is_known = False
+                work += [one for one in found(part.of).members.values() if one.of is leaf]
+            elif part.of is leaf:
+                key, place, value, more = part.parts
+                order = place.of if place.kind == "constant" else 0.0
+                entries.append((order, f"{self._text(key, depth)}: {self._text(value, depth)}"))
+                work += [more] if is_known else []
+            else:
+                work += part.parts
+        texts = [*dict.fromkeys([text for _, text in sorted(entries)])]
+        return f"(table{'' if is_known else ' of'}{''.join([' ' + text for text in texts])})"
 
 
 def text_of(types: Types, type_: Type, captured: bool = False) -> str:

@@ -443,6 +443,8 @@ class Types:
         if type_.kind == "union":
             self._absorb(found(type_.of), self.zero)
             return self.canonical(type_)
+        if is_table(type_):  # the zero of a table has its keys
+            return self.union(self.zero, type_)
         if self.keep_zeros_distinct == FROM_ALL:
             return self.zero_or_real if type_ is self.real else self.union(self.zero, type_)
         self.taken = True
@@ -674,6 +676,10 @@ def occurs_inside(code: Any, type_: Type) -> bool:
 
 def is_tensor(type_: Type) -> bool:
     return type_.kind == "tensor"
+
+
+def is_table(type_: Type) -> bool:
+    return type_.kind == "closure" and type_.of.role is Role.TABLE
 
 
 def is_of_reals(kind: str) -> bool:

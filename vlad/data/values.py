@@ -355,6 +355,10 @@ class Role(Enum):
     """The role of the closures of a code. The stage `types` displays the values."""
 
     RECORD = "record"  # no procedure: its environment are the fields of a record
+    RULE = (
+        "rule"  # a part of the rule of a primitive, in compiled code: its calls are no steps of the program
+    )
+    TABLE = "table"  # no procedure: a table, as compiled code has it
     PROCEDURE = ""  # of a program or of the library, or the result of transforming one
     TAG = "tag"  # an AD value, which wraps another value
     BACKPROPAGATOR = (

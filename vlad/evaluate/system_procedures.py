@@ -127,13 +127,15 @@ class SystemCodes(dict[str, Code]):
         role, captured, texts = machine.system.code_texts[name]
         environment = tuple([Variable(name) for name in captured.split()])
         family = machine.family()
-        (main,) = machine.system.lambdas([texts[""]], environment)
+
+        def main() -> Lambda:
+            return machine.system.lambdas([texts[""]], environment)[0]
+
         code: Code = machine.make_code(
-            family, len(main.parameters), _constant(main), name=name, environment=environment, role=role
+            family, _parameters(texts[""]), main, name=name, environment=environment, role=role
         )
-        family.codes[main] = code
-        self[name] = code
-        entries = {kind: text for kind, text in texts.items() if kind}  # these may call the code itself
+        self[name] = code  # its texts may call the code itself
+        entries = {kind: text for kind, text in texts.items() if kind}
         for kind, entry in zip(entries, machine.system.lambdas(entries.values(), environment), strict=True):
             derived_code = machine.make_code(
                 family, len(entry.parameters), _constant(entry), name=name, environment=environment, base=code

@@ -55,6 +55,7 @@ from vlad.primitives import (
     shaping,
     sorting,
     strings,
+    table_types,
     tables,
     tensors,
     transforms,
@@ -94,6 +95,7 @@ ROOMS: dict[ModuleType, str] = {
     batches: "Many at once",
     workers: "Many at once",
     tables: "Tables",
+    table_types: "Tables",
 }
 _FILES = """prelude lists tables texts streams control calculus optimize optimizers linear-algebra tensors matrix-functions nn
 parallel data differential-equations differentiable-curry"""

@@ -18,9 +18,8 @@ from vlad.data.errors import VladError, unsuitable
 from vlad.data.values import FALSE, Primitive, Role, SystemCode, Value, is_procedure
 from vlad.primitives.transforms import (
     abstract_entry,
-    abstract_wrap,
     machine_row,
-    record_fields,
+    record_rows,
 )
 
 if TYPE_CHECKING:
@@ -89,13 +88,6 @@ SYSTEM_PROCEDURES: dict[str, str] = {
 }
 
 
-def _wrap(code: str) -> Any:
-    def wrap(machine: Evaluator, *parts: Value) -> Value:
-        return (machine.codes[code], *parts, None) if len(parts) == 1 else (machine.codes[code], *parts)
-
-    return wrap
-
-
 def _checkpointed(machine: Evaluator, f: Value, snapshots: Value, segments: Value) -> Value:
     if not is_procedure(f) or not all(map(_is_count, (snapshots, segments))):
         hint = "(checkpointed f #:snapshots k #:segments m): a procedure, and whole numbers from 1 on"
@@ -134,18 +126,6 @@ def _row(name: str, operands: str, doc: str, value: Any, **columns: Any) -> Prim
     return machine_row(name, operands, doc, value, **columns)
 
 
-def _record(code: str, operands: str, doc: str, unused: tuple[str, ...] = ()) -> list[Primitive]:
-    """The rows that make a closure of a code of the system, and that return its fields."""
-    names = operands.split()
-    tangents = " ".join([f"d{name}" for name in names])
-    reverse = {name: f"({code}-field-{i} s)" for i, name in enumerate(names, 1) if name not in unused}
-    maker = _row(
-        f"make-{code}", operands, doc, _wrap(code), type=f"{'any ' * len(names)}-> any",
-        forward=f"(make-{code} {tangents})", reverse=reverse, abstract=abstract_wrap(code),
-    )  # fmt: skip
-    return [maker, *record_fields(code, len(names))]
-
-
 ROWS: list[Primitive] = [
     machine_row(
         "checkpointed", "f snapshots segments",
@@ -164,8 +144,8 @@ ROWS: list[Primitive] = [
         "refuse-step", "what", "The error of a step that cannot be repeated.", value=_refuse_step, type="string -> any",
         effect=True, hidden=True, forward="zero", reverse={}, abstract=lambda w, what: w.fail("A step cannot be repeated"),
     ),
-    *_record("checkpointed", "f snapshots segments", "f as a checkpointed procedure."),
-    *_record("start", "f x", "The run of f on x, to begin."),
-    *_record("paused", "resume", "The state of a run that goes on with (resume n)."),
-    *_record("finished", "n y", "The state of a run that has ended, with value y.", unused=("n",)),
+    *record_rows("checkpointed", "f snapshots segments", "f as a checkpointed procedure."),
+    *record_rows("start", "f x", "The run of f on x, to begin."),
+    *record_rows("paused", "resume", "The state of a run that goes on with (resume n)."),
+    *record_rows("finished", "n y", "The state of a run that has ended, with value y.", unused=("n",)),
 ]  # fmt: skip

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.control.safe_import import import_safely
 from vlad.core.extents import Extent
-from vlad.core.types import Recursion, is_tensor
+from vlad.core.types import Recursion, is_table, is_tensor
 from vlad.data.errors import Kind, VladError
+from vlad.data.table_forms import LEAF
 from vlad.data.tensors import dtype_name
 from vlad.data.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
 from vlad.data.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
@@ -148,6 +149,44 @@ LETTERS = Recursion("command-line-argument", _letters)
 # Output of values of known types: compiled code writes the parts of a structure one after the other.
 
 
+def _in_order(w: AbstractMachine, pieces: list[Any]) -> Any:
+    done = None
+    for piece in pieces:
+        if type(piece) is str:
+            done = w.effect("text", text=piece)
+        else:
+            recursion, part = piece
+            done = w.recursive(recursion, part)
+        if done is None:
+            return None
+    return done
+
+
+def _shows_entries(whole: Recursion) -> Recursion:
+    """The operation for the leaves of a table."""
+
+    def show(w: AbstractMachine, leaves: Any) -> Any:
+        return w.each(leaves, lambda leaves: one(w, leaves))
+
+    def one(w: AbstractMachine, leaves: Any) -> Any:
+        if leaves.type.kind != "pair":
+            return w.unspecified
+        return _in_order(w, [(entry, w.part(leaves, 0)), (entries, w.part(leaves, 1))])
+
+    def show_entry(w: AbstractMachine, leaf: Any) -> Any:
+        return w.each(leaf, lambda leaf: one_entry(w, leaf))
+
+    def one_entry(w: AbstractMachine, leaf: Any) -> Any:
+        if leaf.type.of is not w.system(LEAF):
+            return w.fail("No leaf")  # which never happens
+        key, _, value, _ = w.parts(leaf)
+        return _in_order(w, [" ", (whole, key), ": ", (whole, value)])
+
+    entries = Recursion("show-table", show)
+    entry = Recursion("show-entry", show_entry)
+    return entries
+
+
 def _shows(quoting: bool) -> tuple[Recursion, ...]:
     """The operation for a whole value, and those for its parts."""
 
@@ -161,12 +200,15 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
             return w.effect("real", [x])
         if x.type.kind == "string":
             characters = w.characters(x)
-            return in_order(w, ['"', (letters, characters), '"'] if quoting else [(letters, characters)])
+            return _in_order(w, ['"', (letters, characters), '"'] if quoting else [(letters, characters)])
         if x.type.kind == "pair":
-            return in_order(w, ["(", (whole, w.part(x, 0)), (rest, w.part(x, 1))])
+            return _in_order(w, ["(", (whole, w.part(x, 0)), (rest, w.part(x, 1))])
+        if is_table(x.type):
+            leaves = w.invoke(w.system("leaves-of"), (), [x], False)
+            return leaves and _in_order(w, ["#<table", (entries, leaves), ">"])
         if x.type.kind == "closure":
             pieces = procedure_pieces(x.type.of)
-            return in_order(
+            return _in_order(
                 w, [(whole, w.part(x, piece - 1)) if type(piece) is int else piece for piece in pieces]
             )
         if is_tensor(x.type):
@@ -192,26 +234,15 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
 
     def one_rest(w: AbstractMachine, x: Any) -> Any:
         if x.type.kind == "pair":
-            return in_order(w, [" ", (whole, w.part(x, 0)), (rest, w.part(x, 1))])
+            return _in_order(w, [" ", (whole, w.part(x, 0)), (rest, w.part(x, 1))])
         if x.type.of == ():
             return w.effect("text", text=")")
-        return in_order(w, [" . ", (whole, x), ")"])
-
-    def in_order(w: AbstractMachine, pieces: list[Any]) -> Any:
-        done = None
-        for piece in pieces:
-            if type(piece) is str:
-                done = w.effect("text", text=piece)
-            else:
-                recursion, part = piece
-                done = w.recursive(recursion, part)
-            if done is None:
-                return None
-        return done
+        return _in_order(w, [" . ", (whole, x), ")"])
 
     whole = Recursion("show", show)
     rest = Recursion("show-rest", show_rest)
     letters = Recursion("show-characters", spell_letters)
+    entries = _shows_entries(whole)
     return whole, rest, letters
 
 

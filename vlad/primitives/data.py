@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from vlad.core.types import Recursion, Sharing, is_tensor
+from vlad.core.types import Recursion, Sharing, is_table, is_tensor
 from vlad.data.errors import Kind, VladError
 from vlad.data.tables import VALUE, Table
 from vlad.data.tensors import Tensor, holds, same_numbers
@@ -78,7 +78,7 @@ def _wraps_procedure_type(type_: Any) -> bool:
         code, type_ = type_.of, type_.parts[0]
         if _is_one_way(code) and type_.kind == "closure" and type_.of.primitive is not None:
             return False
-    return bool(type_.kind == "closure" and type_.of.role is not Role.RECORD)
+    return bool(type_.kind == "closure" and type_.of.role not in (Role.RECORD, Role.TABLE))
 
 
 def _abstract_same(w: AbstractMachine, a: Any, b: Any) -> Any:
@@ -110,6 +110,8 @@ def _equal_types(w: AbstractMachine, a: Any, b: Any) -> Any:
     def of_two(a: Any, b: Any) -> Any:
         if a.type.head != b.type.head or not a.type.parts:
             return _abstract_same(w, a, b)
+        if is_table(a.type):
+            return w.invoke(w.system("equal-tables?"), (), [a, b], False)
         return _equal_parts(w, w.parts(a), w.parts(b), 0)
 
     return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")

@@ -27,6 +27,7 @@ from vlad.primitives import (
     shaping,
     sorting,
     strings,
+    table_types,
     tables,
     tensors,
     transforms,
@@ -59,6 +60,7 @@ CODES: dict[str, SystemCode] = {
     **raising.CODES,
     **checkpointing.CODES,
     **batches.CODES,
+    **table_types.CODES,
 }
 
 TABLE: dict[str, Primitive] = {
@@ -91,6 +93,7 @@ TABLE: dict[str, Primitive] = {
         checkpointing,
         batches,
         workers,
+        table_types,
     )
     for row in room.ROWS
 }

@@ -25,6 +25,7 @@ from vlad.ad.vector_space import (
     zero,
     zero_tangent,
 )
+from vlad.core.types import is_table
 from vlad.data.errors import VladError, unsuitable
 from vlad.data.tables import Table
 from vlad.data.values import (
@@ -393,10 +394,13 @@ def _is_same_code(f: Value, g: Value) -> Value:
 
 
 def _abstract_same_code(w: AbstractMachine, f: Any, g: Any) -> Any:
-    def of_two(x: Any, y: Any) -> Any:
+    def of_two(f: Any, g: Any) -> Any:
+        x, y = f.type, g.type
+        if is_table(x) and is_table(y):
+            return w.invoke(w.system("same-keys?"), (), [f, g], False)
         return w.truth(x.kind == y.kind == "closure" and x.of.base is y.of.base)
 
-    return w.each(f, lambda f: w.each(g, lambda g: of_two(f.type, g.type), "g"), "f")
+    return w.each(f, lambda f: w.each(g, lambda g: of_two(f, g), "g"), "f")
 
 
 def _structure(name: str, f: Value) -> Value:
@@ -413,6 +417,8 @@ def _abstract_environment(w: AbstractMachine, f: Any) -> Any:
             return f
         if f.type.kind != "closure":
             return w.invalid("environment")
+        if is_table(f.type):
+            return w.invoke(w.system("table-environment"), (), [f], False)
         values = w.constant(NIL)
         for part in reversed(w.parts(f)):
             values = w.pair(part, values)
@@ -421,10 +427,21 @@ def _abstract_environment(w: AbstractMachine, f: Any) -> Any:
     return w.each(f, of_one)
 
 
+def _abstract_tangent_environment(w: AbstractMachine, f: Any, d: Any) -> Any:
+    def of_one(d: Any) -> Any:
+        if is_table(f.type) and d.type.of is not ZERO:
+            d = w.recursive(COMPLETE, f, d)
+        return d and _abstract_environment(w, d)
+
+    return w.each(d, of_one, "d")
+
+
 def _abstract_with_environment(w: AbstractMachine, f: Any, values: Any) -> Any:
     def of_two(f: Any, values: Any) -> Any:
         if f.type.of is ZERO or values.type.of is ZERO:
             return w.known_zero
+        if is_table(f.type):
+            return w.invoke(w.system("table-with-environment"), (), [f, values], False)
         parts: list[Any] = []
         while values.type.kind == "pair" and len(parts) < len(f.type.parts):
             parts.append(w.part(values, 0))
@@ -463,6 +480,22 @@ def record_fields(code: str, count: int) -> list[Primitive]:
         )  # fmt: skip
 
     return [field(index) for index in range(1, count + 1)]
+
+
+def record_rows(code: str, operands: str, doc: str, unused: tuple[str, ...] = ()) -> list[Primitive]:
+    """The rows that make a closure of a code of the system, and that return its fields. `unused`: fields without derivatives."""
+
+    def wrap(machine: Evaluator, *parts: Value) -> Value:
+        return (machine.codes[code], *parts, None) if len(parts) == 1 else (machine.codes[code], *parts)
+
+    names = operands.split()
+    maker = machine_row(
+        f"make-{code}", operands, doc, wrap, type=f"{'any ' * len(names)}-> any", hidden=True,
+        forward=f"(make-{code} {' '.join([f'd{name}' for name in names])})",
+        reverse={name: f"({code}-field-{i} s)" for i, name in enumerate(names, 1) if name not in unused},
+        abstract=abstract_wrap(code),
+    )  # fmt: skip
+    return [maker, *record_fields(code, len(names))]
 
 
 ROWS: list[Primitive] = [
@@ -563,7 +596,8 @@ ROWS: list[Primitive] = [
     Primitive(
         "tangent-environment", "f d", "The environment of a tangent of f.", value=_tangent_environment, hidden=True,
         type="procedure any -> any", forward="(tangent-environment f dd)",
-        reverse={"d": "(with-environment f (complete r s))"}, abstract=lambda w, f, d: _abstract_environment(w, d),
+        reverse={"d": "(with-environment f (complete r s))"},
+        abstract=lambda w, f, d: w.each(f, lambda f: _abstract_tangent_environment(w, f, d), "f"),
     ),
     Primitive(
         "with-environment", "f values",

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from vlad.core.types import Recursion, Sharing, has_tangents, is_tensor
+from vlad.core.types import Recursion, Sharing, has_tangents, is_table, is_tensor
+from vlad.data.table_forms import LEAF
 from vlad.data.values import ZERO
 from vlad.primitives.type_rules import as_kind, filled, kind_of, shape_of
+from vlad.primitives.walking import choose
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine
@@ -31,9 +33,27 @@ def _zero_types(w: AbstractMachine, x: Any) -> Any:
             return w.constant(0.0)
         if is_tensor(x.type):
             return filled(w, shape_of(x), 0.0, kind_of(x)) if has_tangents(x.type) else x
-        return _with_parts(w, x, [w.recursive(ZERO_OF, part) for part in w.parts(x)]) if x.type.parts else x
+        return _mapped(w, ZERO_OF, x)
 
     return w.each(x, of_one)
+
+
+def _mapped(w: AbstractMachine, operation: Recursion, x: Any, *others: Any) -> Any:
+    """The operation on the parts of x that may have tangents."""
+    if not x.type.parts:
+        return x
+    first, last = _with_tangents(w, x.type)
+    parts: list[Any] = w.parts(x)
+    parts[first:last] = [w.recursive(operation, part, *others) for part in parts[first:last]]
+    return _with_parts(w, x, parts)
+
+
+def _with_tangents(w: AbstractMachine, type_: Any) -> tuple[int, int]:
+    """The first part of a structure that may have a tangent, and the number of parts up to the last one. Of a table that is the
+    trie, of a leaf its value and what follows it."""
+    if is_table(type_):
+        return 0, 1
+    return (2, 4) if type_.of is w.system(LEAF) else (0, len(type_.parts))
 
 
 def zero_tangent_type(w: AbstractMachine, x: Any) -> Any:
@@ -41,7 +61,10 @@ def zero_tangent_type(w: AbstractMachine, x: Any) -> Any:
     type_ = w.types.canonical(x.type)
     if type_.kind == "union" or type_.head == "real" or is_tensor(type_):
         return w.known_zero
-    parts = [zero_tangent_type(w, part) for part in w.parts(x)]
+    parts, (first, last) = w.parts(x), _with_tangents(w, type_)
+    if is_table(type_) and w.types.canonical(parts[0].type).kind == "union":
+        return w.known_zero
+    parts[first:last] = [zero_tangent_type(w, part) for part in parts[first:last]]
     return w.rebuilt(type_, parts) if parts else x
 
 
@@ -58,12 +81,24 @@ def _sum_types(recursion: str, checked: bool) -> Any:
                 return w.apply(w.machine.table["+"], [a, b])
             if is_tensor(x) or is_tensor(y):
                 return of_tensors(a, b)
+            if is_table(x) and is_table(y):
+                return of_tables(a, b)
             if len(x.parts) != len(y.parts) or x.kind != y.kind or (checked and not _alike_types(x, y)):
                 return w.unlike(recursion)
             if not x.parts:
                 return _same_or_fail(w, a, b, recursion) if checked else a
             pairs = zip(w.parts(a), w.parts(b), strict=True)
             return _with_parts(w, a, [w.recursive(SUMS[recursion], p, q) for p, q in pairs])
+
+        def of_tables(a: Any, b: Any) -> Any:
+            key = w.key
+            if not checked:
+                return w.invoke(w.system("table-accumulate"), (), [a, b], False)
+            test = w.invoke(w.system("same-keys?"), (), [a, b], False)
+            return test and choose(
+                w, (key, "keys"), test,
+                lambda: w.invoke(w.system("table-plus"), (), [a, b], False), lambda: w.unlike(recursion),
+            )  # fmt: skip
 
         def of_tensors(a: Any, b: Any) -> Any:
             if not same_shape(a, b):
@@ -119,15 +154,47 @@ def _complete_types(w: AbstractMachine, x: Any, s: Any) -> Any:
     def of_structure(x: Any, s: Any) -> Any:
         if s.type.of is ZERO:
             return w.recursive(ZERO_OF, x)
+        if is_table(x.type):
+            return of_table(x, s) if is_table(s.type) else w.unlike("plus")
         if len(s.type.parts) != len(x.type.parts):
             return w.unlike("plus")
         pairs = zip(w.parts(x), w.parts(s), strict=True)
         return _with_parts(w, x, [w.recursive(COMPLETE, p, q) for p, q in pairs])
 
+    def of_table(x: Any, s: Any) -> Any:
+        key = w.key
+        test = w.invoke(w.system("has-keys?"), (), [x, w.part(s, 0)], False)
+        return test and choose(
+            w, (key, "keys"), test, lambda: _mapped(w, COMPLETE_TRIE, x, s), lambda: w.unlike("plus")
+        )
+
     return w.each(x, of_one, "x")
 
 
 COMPLETE = Recursion("complete", _complete_types, Sharing.RESULTS)
+
+
+def _on_values(name: str, of_value: Recursion) -> Recursion:
+    """An operation on two tables as one on the trie of the first, and the second one: on the values of each key."""
+
+    def walk(w: AbstractMachine, trie: Any, other: Any) -> Any:
+        def of_one(trie: Any) -> Any:
+            if trie.type.of is not w.system(LEAF):
+                return _mapped(w, operation, trie, other)
+            at, (key, place, value, more) = w.key, w.parts(trie)
+            own = w.apply(w.machine.table["table-part"], [other, key])
+            w.key = at
+            found: Any = own and w.recursive(of_value, value, own)
+            rest: Any = found and w.recursive(operation, more, other)
+            return rest and w.rebuilt(trie.type, [key, place, found, rest])
+
+        return w.each(trie, of_one, "trie")
+
+    operation = Recursion(name, walk)
+    return operation
+
+
+COMPLETE_TRIE = _on_values("complete-table", COMPLETE)
 
 
 def _conforms_types(w: AbstractMachine, x: Any, d: Any) -> Any:
@@ -143,13 +210,24 @@ def _conforms_types(w: AbstractMachine, x: Any, d: Any) -> Any:
             return w.unlike("bundle")
         if not a.parts:
             return _same_or_fail(w, x, d, "bundle")
+        if is_table(a):
+            return of_tables(x, d)
         tests = [w.recursive(CONFORMS, p, q) for p, q in zip(w.parts(x), w.parts(d), strict=True)]
         return None if None in tests else w.truth(True)
+
+    def of_tables(x: Any, d: Any) -> Any:
+        key = w.key
+        test = w.invoke(w.system("same-keys?"), (), [x, d], False)
+        return test and choose(
+            w, (key, "keys"), test,
+            lambda: _mapped(w, CONFORMS_TRIE, x, d) and w.truth(True), lambda: w.unlike("bundle"),
+        )  # fmt: skip
 
     return w.each(x, lambda x: w.each(d, lambda d: of_two(x, d), "d"), "x")
 
 
 CONFORMS = Recursion("conforms", _conforms_types, Sharing.VISITS)
+CONFORMS_TRIE = _on_values("conforms-table", CONFORMS)
 
 
 def _without_points_types(w: AbstractMachine, d: Any) -> Any:
@@ -158,11 +236,7 @@ def _without_points_types(w: AbstractMachine, d: Any) -> Any:
     def of_one(d: Any) -> Any:
         if is_tensor(d.type):
             return d if has_tangents(d.type) else w.known_zero
-        return (
-            _with_parts(w, d, [w.recursive(WITHOUT_POINTS, part) for part in w.parts(d)])
-            if d.type.parts
-            else d
-        )
+        return _mapped(w, WITHOUT_POINTS, d)
 
     return w.each(d, of_one)
 

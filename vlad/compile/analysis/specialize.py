@@ -41,8 +41,10 @@ from vlad.compile.ir.representation import Representation
 from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.nodes import Variable
-from vlad.core.types import Known, Recursion, Type
+from vlad.core.types import Known, Recursion, Type, is_table
 from vlad.data.source import Span
+from vlad.data.table_forms import form_of
+from vlad.data.tables import Table
 from vlad.data.values import (
     TRUE,
     ZERO,
@@ -50,6 +52,7 @@ from vlad.data.values import (
     Deferred,
     Global,
     Primitive,
+    Role,
     String,
     Value,
     character_list,
@@ -146,7 +149,7 @@ class Specializer(AbstractInterpreter):
         known = self._parameters(function, (*instance.fields, *instance.operands))
         width = len(instance.fields)
         if type(instance.callee) is Code:
-            if self.counting:
+            if self.counting and instance.callee.role is not Role.RULE:
                 self.block.statements.append(Effect("step", (), (1.0,), "", None))
             self.enter(instance.callee, known[:width], known[width:])
             return
@@ -446,6 +449,8 @@ class Specializer(AbstractInterpreter):
                 assert leaf is not None
                 self._statics[id(value), type_] = leaf
             return (leaf,)
+        if type(value) is Table:
+            value = form_of(value, self.machine.codes)
         parts = value if type_.kind == "pair" else value[1 : 1 + len(type_.parts)]
         leaves = ()
         for part, part_type in zip(parts, type_.parts, strict=True):
@@ -453,6 +458,8 @@ class Specializer(AbstractInterpreter):
         return leaves
 
     def _is_of(self, value: Value, type_: Type) -> bool:
+        if type(value) is Table:
+            return is_table(type_)
         if type(value) is tuple and value:
             return bool(type_.head == ("pair" if len(value) == 2 else value[0]))
         return bool(type_.head == self.value(value).type.head)

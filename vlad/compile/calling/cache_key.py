@@ -37,6 +37,8 @@ from vlad.core.nodes import (
 from vlad.core.types import SHORTEST_CHAIN
 from vlad.data.devices import name_of
 from vlad.data.source import Span, in_library
+from vlad.data.table_forms import is_few
+from vlad.data.tables import KEY, VALUE, Table
 from vlad.data.tensors import Tensor, kind_name, on_host
 from vlad.data.values import (
     FALSE,
@@ -51,6 +53,7 @@ from vlad.data.values import (
     String,
     Symbol,
     Value,
+    list_of,
     look,
 )
 from vlad.evaluate.limits import deep_recursion
@@ -200,6 +203,17 @@ def _kind_of_tree(walk: _Walk, value: Value) -> str:
     return f"tree {'; '.join(found)}"
 
 
+def _kind_of_table(walk: _Walk, table: Table, longest: int, known: dict[int, str]) -> str:
+    is_known = is_few(table, True)
+    entries = [
+        f"{_atom(leaf[KEY]) if is_known else _kind(walk, leaf[KEY], longest, known)}: {_kind(walk, leaf[VALUE], longest, known)}"
+        for leaf in table.leaves()
+    ]
+    return (
+        f"table {'known' if is_known else 'any'} {' '.join(entries if is_known else dict.fromkeys(entries))}"
+    )
+
+
 def _kind(walk: _Walk, value: Value | Tree, longest: int, known: dict[int, str]) -> str:
     """The kind of an operand, without its reals and booleans; a long chain is the kinds of its parts, without their number.
     `known`: parts visited before.
@@ -213,6 +227,9 @@ def _kind(walk: _Walk, value: Value | Tree, longest: int, known: dict[int, str])
     parts: list[str] = []
     while True:
         value = look(value)
+        if type(value) is Table:
+            parts.append(_kind_of_table(walk, value, longest, known))
+            value = NIL
         if type(value) is not tuple or len(value) <= 1:
             break
         if len(value) == 2:
@@ -324,6 +341,9 @@ class _Walk:
                 if is_new:
                     self.tensors.append(value)
                 return
+            if type(value) is Table:
+                self.words.append("table")
+                value = list_of([(leaf[KEY], leaf[VALUE]) for leaf in value.leaves()])
             if type(value) is not tuple or not value:
                 self.words.append(_atom(value))
                 return

@@ -22,9 +22,11 @@ from vlad.compile.native.abi import ffi
 from vlad.control.budget import expect_bytes, has_room
 from vlad.core.extents import LEAST, MOST, AnExtent, Extent
 from vlad.core.loop_nests import SIZES
-from vlad.core.types import Layout, Type, constant_head, constant_key
+from vlad.core.types import Layout, Type, constant_head, constant_key, is_table
+from vlad.data.table_forms import form_of, table_of_form
+from vlad.data.tables import Table
 from vlad.data.tensors import Tensor, entries, from_entries, is_on_host, kind_name
-from vlad.data.values import FALSE, TRUE, Deferred, String, Value, character_list, look, text_of
+from vlad.data.values import FALSE, TRUE, Deferred, Role, String, Value, character_list, look, text_of
 
 BYTES_A_CHARACTER = 160  # in a list, and in boxes
 
@@ -189,6 +191,8 @@ class Crossing:
         return value
 
     def _parts(self, value: Value, type_: Type) -> tuple[Value, ...]:
+        if type(value) is Table and is_table(type_):
+            value = form_of(value, type_.of.machine.codes)
         if type(value) is not tuple or not value:
             raise Mismatch
         if type_.kind == "pair":
@@ -244,6 +248,9 @@ class Crossing:
         for member, type_ in members:
             if type(value) is tuple and value:
                 if type_.head == ("pair" if len(value) == 2 else value[0]):
+                    return member, type_
+            elif type(value) is Table:
+                if is_table(type_):
                     return member, type_
             elif type(value) is Tensor:
                 if type_.kind == "tensor" and self._is_member(value, type_.of):
@@ -307,6 +314,8 @@ class Crossing:
                 value = (parts[0], value)
             else:
                 value = (outer.of, *parts, value) if parts else (outer.of, value, None)
+                if outer.of.role is Role.TABLE:
+                    value = table_of_form(value)
         return value
 
     def _unboxed(self, address: int, union: Type) -> tuple[Type, list[Any]]:

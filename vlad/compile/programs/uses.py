@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from vlad.compile.analysis.strategy import Settled, Strategy, best
 from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.programs.whole import Step, Steps, Whole
-from vlad.core.types import Type, is_tensor
+from vlad.core.types import Type, is_table, is_tensor
 from vlad.data.devices import current
 from vlad.data.errors import VladError
+from vlad.data.table_forms import table_of_form
 from vlad.data.tensors import made
 from vlad.data.values import TRUE, Code, Value, closure
 from vlad.primitives.files import Files
@@ -71,7 +72,10 @@ def _operand(type_: Type) -> Value | None:
             parts = tuple([_operand(part) for part in type_.parts])
             if not _is_complete(parts):
                 return None
-            return parts if type_.kind == "pair" else closure(type_.of, *parts)
+            if type_.kind == "pair":
+                return parts
+            whole = closure(type_.of, *parts)
+            return table_of_form(whole) if is_table(type_) else whole
     return None
 
 

@@ -26,6 +26,19 @@ static inline double vlad_unknown_real(double x) {
   return hidden;
 }
 
+/* functions: vlad_mixed_hash
+   calls:
+   A whole number below 2^52 that depends on both reals, but not on the sign of a zero, nor on which nan it is. */
+static inline double vlad_mixed_hash(double a, double b) {
+  union { double real; unsigned long bits; } x = {a == 0 ? 0.0 : a}, y = {b == 0 ? 0.0 : b};
+  if (a != a) x.bits = 0x7ff8000000000000UL;
+  if (b != b) y.bits = 0x7ff8000000000000UL;
+  unsigned long mixed = x.bits * 0xc2b2ae3d27d4eb4fUL + y.bits;
+  mixed ^= mixed >> 32;
+  mixed *= 0x9e3779b97f4a7c15UL;
+  return (double)(long)((mixed ^ mixed >> 29) >> 12); /* it fits, and not every compiler converts the unsigned */
+}
+
 /* functions: vlad_sign@f
    calls: copysign@f
    -1, 0 or 1; keeps the sign of zero, and nan. */
