@@ -12,7 +12,7 @@ import functools
 import itertools
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.data.errors import VladError
@@ -34,7 +34,7 @@ from vlad.translate.derivatives import MAKERS, Derivatives
 from vlad.translate.dicts import DICT_METHODS
 from vlad.translate.expressions import NONE, OTHER, REAL, TYPES, Scope
 from vlad.translate.formats import joined
-from vlad.translate.known import FOLDED, STARTS, Known, instead_of, known, public_name
+from vlad.translate.known import FOLDED, NAMED, STARTS, Known, instead_of, known, public_name
 from vlad.translate.module_calls import MODULES, called_with, chained_lists
 from vlad.translate.numpy_table import METHODS_REFUSED
 from vlad.translate.ordering import extreme_call, sorted_call
@@ -58,6 +58,34 @@ class Calls(Derivatives):
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Syntax:
         found = static_number(self, node, scope)
         return super()._attribute(node, scope) if found is None else literal(found, self.span(node))
+
+    def _compare(self, node: ast.Compare, scope: Scope, is_tested: bool = False) -> Syntax:
+        found = self._type_test(node, scope)
+        return super()._compare(node, scope, is_tested) if found is None else found
+
+    def _type_test(self, node: ast.Compare, scope: Scope) -> Syntax | None:
+        """`type(x) is list`, `type(x) == list`, `type(x) in (list, tuple)`; None if it is another comparison."""
+        left, (operator, *others) = node.left, node.ops
+        if others or not isinstance(left, ast.Call) or self.object_of(left.func, scope) is not type:
+            return None
+        is_in, (right,) = isinstance(operator, ast.In | ast.NotIn), node.comparators
+        kinds = right.elts if is_in and isinstance(right, ast.Tuple | ast.List) else [right]
+        found = [self.object_of(one, scope) for one in kinds]
+        plain = isinstance(operator, ast.Eq | ast.NotEq | ast.Is | ast.IsNot) or len(kinds) > 1
+        if (
+            len(left.args) != 1
+            or not plain
+            or not all(isinstance(one, type) and one in TYPES for one in found)
+        ):
+            return None
+        span, value = self.span(node), name(self.fresh("value"), self.span(node))
+        tests: list[Syntax] = [form(span, TYPES[one], value) for one in found]
+        if bool not in found:
+            tests = [form(span, "not", form(span, "boolean?", value)), form(span, "or", *tests)]
+        test = form(span, "and" if bool not in found else "or", *tests)
+        if isinstance(operator, ast.NotEq | ast.IsNot | ast.NotIn):
+            test = form(span, "not", test)
+        return self.let([(value, self.expression(left.args[0], scope))], test, span)
 
     def _call(self, node: ast.Call, scope: Scope) -> Syntax:
         span = self.span(node)
@@ -152,6 +180,7 @@ class Calls(Derivatives):
     def known_call(self, node: ast.Call, found: Known, scope: Scope) -> Syntax:
         if found.row is not None:
             return row_call(self, node, found.row, scope)
+        node = _by_place(node, NAMED.get(found.name, ()))
         span, count = self.span(node), len(node.args)
         for keyword in node.keywords:
             what = f"{found.name} with the argument {keyword.arg} by name"
@@ -264,6 +293,16 @@ class Calls(Derivatives):
         if found.as_value is None:
             raise self.refuse(f"{found.name} as a value", node, "write a lambda of the arguments")
         return name(found.as_value, self.span(node))
+
+
+def _by_place(call: ast.Call, names: Sequence[str]) -> ast.Call:
+    """A call whose arguments by name are the next ones, given by place."""
+    if not call.keywords or tuple([one.arg for one in call.keywords]) != tuple(
+        names[len(call.args) : len(call.args) + len(call.keywords)]
+    ):
+        return call
+    given = [*call.args, *[one.value for one in call.keywords]]
+    return ast.copy_location(ast.Call(call.func, given, []), call)
 
 
 # Functions whose calls are syntax.

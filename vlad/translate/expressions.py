@@ -462,9 +462,8 @@ class Expressions(ABC):
         """`way`: which of COMPARISONS."""
         span = self.span(node)
         if isinstance(operator, ast.Is | ast.IsNot):
-            if not any(
-                isinstance(one, ast.Constant) and one.value is None for one in (node.left, *node.comparators)
-            ):
+            constants = [one for one in (node.left, *node.comparators) if isinstance(one, ast.Constant)]
+            if not any(one.value is None or isinstance(one.value, bool) for one in constants):
                 raise self.refuse("`is` between values", node, "values have no identity: use ==")
             same = form(span, "eq?", left, right)
             return same if isinstance(operator, ast.Is) else form(span, "not", same)

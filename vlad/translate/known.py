@@ -7,6 +7,7 @@ itself, not by its name, so it may be imported under any.
 
 from __future__ import annotations
 
+import bisect
 import functools
 import itertools
 import math
@@ -73,6 +74,12 @@ _MATH_ROWS = """
 prod %py-product-from .iterable .start=1
 isclose %py-close? .a .b .rel_tol=1e-09 .abs_tol=0
 """
+_BISECT_ROWS = """
+bisect_left %py-bisect-left .a .x .lo=0 .hi=None
+bisect_right %py-bisect-right .a .x .lo=0 .hi=None
+"""
+# The names of parameters, of functions whose arguments may be given by name.
+NAMED = {"round": ("number", "ndigits"), "pow": ("base", "exp"), "sum": ("iterable", "start")}
 _OF_ITERABLES = ("fsum", "dist", "sumprod")
 _MATH_BOOLEANS = {"isnan": {1: "nan?"}, "isinf": {1: "infinite?"}, "isfinite": {1: "finite?"}}
 _OPERATOR: dict[str, dict[int, str]] = {
@@ -99,7 +106,8 @@ _BUILTIN_OTHERS = {
     "tuple": {0: "%py-no-tuple", 1: "%py-tuple"},
     "reversed": {1: "%py-reversed"}, "sorted": {1: "%py-sorted"}, "any": {1: "%py-any"}, "all": {1: "%py-all"},
     "map": {2: "%py-map"}, "filter": {2: "%py-filter"}, "str": {1: "%py-text"}, "repr": {1: "%py-written"},
-    "divmod": {2: "%py-divmod"}, "callable": {1: "procedure?"},
+    "divmod": {2: "%py-divmod"}, "callable": {1: "procedure?"}, "ord": {1: "%py-ord"}, "chr": {1: "%py-chr"},
+    "bin": {1: "%py-bin"}, "oct": {1: "%py-oct"}, "hex": {1: "%py-hex"},
 }  # fmt: skip
 # Functions of two or more: of the first two, then of that and the third …
 FOLDED = ("min", "max", "math.gcd", "math.lcm", "math.hypot")
@@ -120,6 +128,7 @@ _REFUSED: dict[Any, dict[str, str]] = {
         "assign to the entry: `x[i] = …`": "setitem delitem",
         "`len`": "length_hint",
     },
+    bisect: {"`xs.insert(bisect.bisect(xs, x), x)`": "insort insort_left insort_right"},
     functools: {
         _DECORATOR: "cache lru_cache cached_property singledispatch singledispatchmethod total_ordering update_wrapper wraps"
         " partialmethod",
@@ -156,6 +165,8 @@ def _table() -> dict[Any, Known]:
                 )
     for name, row in rows_of(_MATH_ROWS, "math.").items():
         found[getattr(math, name)] = Known(row.name, {}, is_number=name == "prod", row=row)
+    for name, row in rows_of(_BISECT_ROWS, "bisect.").items():
+        found[getattr(bisect, name)] = Known(row.name, {}, row=row)
     return found
 
 

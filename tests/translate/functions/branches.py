@@ -118,3 +118,19 @@ def nothing(x: float = -1.0) -> list[bool]:
     if x > 0:
         y = x
     return [y is None, y is not None, y == None]
+
+
+def types(x: float = 1.5) -> list[list[bool]]:
+    found = []
+    for y in ([x], x, True, "a", (x,), None, {"a": x}):
+        in_or_not = [type(y) in (int, float), type(y) not in [str, list], type(y) != bool]
+        found.append([type(y) is list, type(y) == float, type(y) == tuple, type(y) is int, type(y) is dict, *in_or_not])
+    return found
+
+
+def truths(x: float = 1.0) -> list[list[bool]]:
+    return [[y is True, y is not False, (y is True) or (y is None)] for y in (True, False, x, None, [x])]
+
+
+def by_name(x: float = 2.3456) -> tuple[float, float, float]:
+    return round(x, ndigits=2), sum([1.0, x], start=x), pow(base=x, exp=2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+from bisect import bisect_left
 from typing import Any
 
 
@@ -141,3 +143,12 @@ def grown_in_its_loop(xs: list[float] = [1.0, 4.0]) -> list[float]:
 
 def slices_of_a_dict(d: dict[str, float] = {"a": 1.0}) -> float:
     return sum(x for x in d[:-1])
+
+
+def bisected(xs: list[float] = [1.0, 2.0, 2.0, 3.0], x: float = 2.0) -> list[int]:
+    found = [bisect_left(xs, x), bisect.bisect(xs, x), bisect.bisect_right(xs, x, lo=1)]
+    return [*found, bisect.bisect_left(xs, x, 0, 2), bisect_left(["a", "c"], "b")]
+
+
+def bisected_from_below(xs: list[float] = [1.0]) -> int:
+    return bisect_left(xs, 1.0, lo=-1)

@@ -139,3 +139,15 @@ def hamming(x: float = 0.5) -> float:
 
 def joined_numbers(x: float = 0.5) -> str:
     return ", ".join(str(n) for n in [1, 2, 3]) + "-".join(map(str, (4, 5)))
+
+
+def characters(text: str = "aZ z") -> list[Any]:
+    return [[ord(one) for one in text], [chr(ord(one) + 1) for one in text], ord("\\"), ord('"'), chr(97)]
+
+
+def numerals(n: int = 37) -> list[str]:
+    return [bin(n), hex(n), oct(n), bin(-n), hex(0), bin(True)]
+
+
+def two_characters(text: str = "ab") -> int:
+    return ord(text)
