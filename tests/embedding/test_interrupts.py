@@ -17,6 +17,8 @@ import pytest
 
 import vlad
 from vlad.control.budget import UNLIMITED, budget
+from vlad.core.types import Types
+from vlad.data.values import TRUE
 from vlad.evaluate.limits import evaluating
 from vlad.expand.expander import Expander
 
@@ -180,3 +182,18 @@ def test_a_call_that_is_interrupted_leaves_nothing_behind(tier: str, act: str) -
         assert session.eval("(noisy 2)") == 5 and "".join(written) == "2", step
         step += 1
     assert step > 40
+
+
+def test_an_analysis_that_is_interrupted_can_be_closed() -> None:
+    """Types are in the table when they are complete."""
+    types = Types()
+
+    def act() -> None:
+        pair = types.pair(types.real, types.union(types.nil))
+        types.pair(types.tensor((2, 3)), types.pair(pair, types.constant(TRUE)))
+
+    step = 0
+    while interrupted_at(step, act, ("types.py",)):
+        types.forget_readers()
+        types, step = Types(), step + 1
+    assert step > 20

@@ -190,14 +190,16 @@ class Types:
             type_.size = 1 + sum([part.size for part in parts])
             if type_.size > self.largest:
                 raise TooLarge
-            self._table[table_key] = type_
             type_.mentions_cell = kind in ("union", "string", "tensor") or any(
                 part.mentions_cell for part in parts
             )
             type_.mentions_tensor = kind == "tensor" or any(part.mentions_tensor for part in parts)
-            type_.serial = len(self._table)
+            type_.serial = len(self._table) + 1
             if type_.mentions_cell:
                 self._note_users(type_)
+            self._table[table_key] = (
+                type_  # complete: an exception from another thread may end the analysis anywhere
+            )
         return type_
 
     @staticmethod
