@@ -472,6 +472,9 @@ class Emitter:
                 self.copy(variable, rhs)
 
     def copy(self, variable: Variable, atom: Atom) -> None:
+        if type(atom) is GlobalReference and not self.uses.get(variable, 0):
+            self.keep(variable, self.text(atom), atom)  # it may have no value, which is an error
+            return
         if type(atom) is Variable:
             if atom in self.pending:
                 self.settle(atom)
