@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import vlad
-from vlad.translate.known import instead_of, known
+from vlad.translate.known import instead_of, known, public_name
 from vlad.translate.module_calls import MODULES
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -220,3 +220,11 @@ def test_every_public_name_is_known(module: ModuleType) -> None:
         is_own = getattr(value, "__module__", None) in (module.__name__, f"_{module.__name__}")
         if not name.startswith("_") and callable(value) and is_own:
             assert known(value) or value in MODULES or instead_of(value), name
+
+
+def test_public_functions_are_known_where_they_are_defined() -> None:
+    """Calls of them are syntax, found by the module that defines the public name."""
+    names = (
+        "grad value_and_grad hessian jacobian jvp vjp hvp vmap stop_gradient custom_derivative checkpointed"
+    )
+    assert [public_name(getattr(vlad, one)) for one in names.split()] == names.split()

@@ -207,6 +207,7 @@ def known(value: Any) -> Known | None:
 # vlad's public functions whose calls are syntax, by module: they are imported lazily. derivatives.py translates them.
 _PUBLIC = {
     "vlad.python.derivatives": "grad value_and_grad hessian jacobian jvp vjp hvp",
+    "vlad.session.differentiating": "value_and_grad",
     "vlad.python.batches": "vmap",
     "vlad.session.own_derivatives": "stop_gradient custom_derivative checkpointed",
 }

@@ -198,8 +198,8 @@ where %py-np-where .condition x y
 array %py-array .object ~dtype
 asarray %py-array .a ~dtype
 asanyarray %py-array .a ~dtype
-ascontiguousarray %py-array .a ~dtype
-asfortranarray %py-array .a ~dtype
+ascontiguousarray %py-np-contiguous .a ~dtype
+asfortranarray %py-np-contiguous .a ~dtype
 copy %py-array .a
 zeros %py-zeros .shape ~dtype
 ones %py-ones .shape ~dtype

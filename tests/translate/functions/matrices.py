@@ -253,3 +253,17 @@ def spectral(x: float = 0.5) -> float:
     A = np.array([[2.0, x, 0.0], [x, 3.0, 0.1], [0.0, 0.1, 1.0]])
     w, V = np.linalg.eigh(A)
     return float(w[-1] + np.sum((V @ np.diag(w) @ V.T - A) ** 2))
+
+
+def in_arrays(x: float = 3.0) -> list[bool]:
+    a, b = np.array([[1.0, 2.0], [x, 4.5]]), np.array([3.0, 4.5])
+    return [a in a, b in a, x in a, 7.0 in a, a[0] in a, a + 1 in a, b not in a]
+
+
+def steps(n: float = 7.0) -> float:
+    return sum(np.arange(n, step=2)) + np.sum(np.arange(n, step=-1.0)) + 10 * np.sum(np.arange(1, n, step=3))
+
+
+def along_no_axis(x: float = 3.0) -> list[Any]:
+    a = np.array([[1.0, 2.0], [x, 4.5]])
+    return [np.sum(a, axis=()).tolist(), np.max(a, axis=()).tolist(), a.prod(axis=()).tolist(), np.ascontiguousarray(x).tolist()]
