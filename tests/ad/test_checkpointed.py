@@ -20,6 +20,11 @@ PROGRAMS = {
     "nested": """(lambda (x)
         (let loop ((i 0) (a x))
           (if (= i 4) a (loop (+ i 1) ((checkpointed (lambda (y) (sin (* x y))) #:segments 2) a)))))""",
+    "rule": """(lambda (x)
+        (let loop ((i 0) (a x))
+          (if (= i 4) a
+              (loop (+ i 1) ((with-derivative (lambda (y) (* x y)) #:forward (lambda (y dy) (* 7 dy y))) (sin a))))))""",
+    "minimum": "(lambda (x) (* x (golden-section (lambda (y) (square (- y (* x x)))) 0 5 1e-9)))",
     "shift": "(lambda (x) (reset (* x (let loop ((i 0) (a x)) (if (= i 4) a (loop (+ i 1) (shift k (k (sin a)))))))))",
     "guard": "(lambda (x) (guard (e (#t (* e x))) (raise (* x x))))",
     "tensor": "(lambda (x) (let loop ((i 0) (v (tensor (list x 1)))) (if (= i 4) (sum (* v v)) (loop (+ i 1) (sin v)))))",

@@ -103,6 +103,8 @@ CODES: dict[str, SystemCode] = {
         {
             "": "(lambda (x) (f x))",
             "control": "(lambda (k x) (k ((make-with-derivative f forward reverse) x)))",
+            # one step: a derivative of the steps of f would not follow the rules
+            "stepping": "(lambda (k n x) (k n ((make-with-derivative f forward reverse) x)))",
             "tail": """(lambda (k x)
                  (let* ((rule (begin-rule x zero 0))
                         (both (if reverse
