@@ -343,6 +343,12 @@ def test_an_error_of_a_worker_is_that_of_the_program() -> None:
         one.eval('(parallel-map (lambda (x) (if (> x 2) (error "no" x) x)) \'(1 2 3 4))')
 
 
+def test_an_error_that_the_system_raises_in_a_worker() -> None:
+    with Session(executor=Inline()) as one:
+        found = one.eval("(guard (e (#t (error-message e))) (parallel-map (lambda (x) (car x)) '(3 4)))")
+    assert found == "Argument to car is invalid"
+
+
 def test_programs_that_are_built_have_no_workers() -> None:
     with Session(tier="compile") as one:
         assert one.eval("(parallel-map square '(1 2 3))") == [1.0, 4.0, 9.0]
