@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
+import math
 import os
 import platform
 import subprocess
@@ -118,10 +119,13 @@ def checksum(results: list[Any]) -> float:
     return float(sum(abs(one).sum() for one in results))
 
 
-def row(name: str, peers: dict[tuple[str, str], float]) -> str:
+def row(name: str, peers: dict[tuple[str, str], dict[str, Any]]) -> str:
     command = [sys.executable, str(HERE / "batch.py"), "--row", name]
     own = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
-    others = [span(peers[name, peer]) if (name, peer) in peers else "" for peer in PEERS]
+    for peer in PEERS:
+        if (name, peer) in peers and not math.isclose(peers[name, peer]["check"], own["check"], rel_tol=NEAR):
+            raise SystemExit(f"{peer}, {name}: WRONG")
+    others = [span(peers[name, peer]["min"]) if (name, peer) in peers else "" for peer in PEERS]
     cells = [
         WHAT[name],
         span(own["first"]),
@@ -149,11 +153,11 @@ def main(words: list[str]) -> None:
     parser.add_argument("rows", nargs="*", metavar="ROW", choices=[[], *NAMES])
     options = parser.parse_args(words)
     chosen = options.rows or list(NAMES)
-    peers: dict[tuple[str, str], float] = {}
+    peers: dict[tuple[str, str], dict[str, Any]] = {}
     for peer in PEERS if options.peers else ():
         for line in lines_of([options.peers, str(HERE / "peers" / "batch.py"), peer, *chosen]):
             if "min" in line:
-                peers[line["w"], peer] = line["min"]
+                peers[line["w"], peer] = line
     lines = []
     for name in chosen:
         lines.append(row(name, peers))

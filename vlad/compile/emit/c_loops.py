@@ -95,7 +95,8 @@ class CLoopPrinter(LoopPrinter):
                 self.allocate(statement)
             case Alias():
                 array, of = self.style.array(statement.array), self.style.array(statement.of)
-                self.line(f"{self.kinds[statement.array.kind]} *{array} = {of};")
+                restrict = "restrict " if statement.is_alone else ""
+                self.line(f"{self.kinds[statement.array.kind]} *{restrict}{array} = {of};")
             case For():
                 self.mark(statement)
                 self.loop(statement)

@@ -164,10 +164,11 @@ class Allocate:
 @final
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """An array at the address of another one."""
+    """An array at the address of another one. `is_alone`: nothing else reads there from now on."""
 
     array: Array
     of: Array
+    is_alone: bool = False
 
 
 @final

@@ -108,7 +108,8 @@ def lower(
         base = None if output.base is None else _given(operands[output.base], output.kind)
         array = Array(Origin.OUTPUT, number, output.kind)
         if number in taken and base is not None:
-            declared.append(Alias(array, base))
+            read = {operands[one.operand].number for one in kernel.reads if one.operand is not None}
+            declared.append(Alias(array, base, base.of not in read))
             continue
         new = placed(array, output, places.get(number))
         if number in taken and over is not None:

@@ -1,0 +1,233 @@
+"""Many at once in other systems: `python batch.py [PEER [ROW ...]]`, the rows of batch_data.py.
+
+JAX: `vmap` and `jit` of the function of one row. PyTorch: `torch.func.vmap`, eager, which takes no loop whose length depends on
+data, so these are done for all rows until the last one ends. NumPy and Numba have no derivatives: Numba gets the formulas of
+c/batch.c, NumPy those that are operations on arrays.
+"""
+
+import math
+import sys
+
+import numpy as np
+from batch_data import NAMES, operands
+from common import bench, jax64, torch64
+
+STEPS = 1000
+
+
+def checksum(results):
+    return sum(float(np.abs(np.asarray(one)).sum()) for one in results)
+
+
+def run(peer, functions, ready, back):
+    for name in sys.argv[2:] or NAMES:
+        if name not in functions:
+            continue
+        arguments = [ready(one) for one in operands(name)]
+        try:
+            bench(name, peer, "batch", lambda f=functions[name], a=arguments: [back(one) for one in f(*a)], checksum, budget=3.0, once=20)
+        except Exception as error:
+            print(f"{name} {peer}: {type(error).__name__}: {str(error)[:300]}")
+
+
+def peer_jax():
+    jax = jax64()
+    jnp = jax.numpy
+    from jax import grad, jit, lax, vmap
+
+    def rosenbrock(x):
+        return jnp.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+    def price(s, v, k, t):
+        w = v * jnp.sqrt(t)
+        d = (jnp.log(s / k) + 0.5 * w * w) / w
+        return s * 0.5 * jax.scipy.special.erfc(-d / math.sqrt(2)) - k * 0.5 * jax.scipy.special.erfc((w - d) / math.sqrt(2))
+
+    def option(s, v, k, t):
+        return price(s, v, k, t), grad(grad(price))(s, v, k, t), grad(grad(price), 1)(s, v, k, t), grad(grad(price, 1), 1)(s, v, k, t)
+
+    def root(m, e):
+        def step(x):
+            return (x - e * jnp.sin(x) - m) / (1 - e * jnp.cos(x))
+
+        x = lax.while_loop(lambda x: jnp.abs(step(x)) >= 1e-10, lambda x: x - step(x), m)
+        f = lambda x, m: x - e * jnp.sin(x) - m  # noqa: E731
+        return x, -grad(f, 1)(x, m) / grad(f)(x, m)
+
+    def misfit(k, d, start, target):
+        def step(i, state):
+            angle, speed = state
+            speed = speed + 0.01 * (-(k * jnp.sin(angle)) - d * speed)
+            return angle + 0.01 * speed, speed
+
+        return (lax.fori_loop(0, STEPS, step, (start, 0.0))[0] - target) ** 2
+
+    def loss(w1, b1, w2, b2, x, label):
+        out = b2 + w2 @ jnp.tanh(b1 + w1 @ x)
+        return jax.scipy.special.logsumexp(out) - out[label.astype(int)]
+
+    samples = vmap(grad(loss, (0, 1, 2, 3)), (None, None, None, None, 0, 0))
+    functions = {
+        "rosenbrock": jit(lambda x: (vmap(grad(rosenbrock))(x),)), "options": jit(vmap(option)), "roots": jit(vmap(root)),
+        "pendulums": jit(vmap(grad(misfit, (0, 1)))), "network": jit(samples),
+    }  # fmt: skip
+    run("jax", functions, jnp.asarray, np.asarray)
+
+
+def peer_torch():
+    torch = torch64()
+    from torch.func import grad, vmap
+
+    def rosenbrock(x):
+        return torch.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+    def price(s, v, k, t):
+        w = v * torch.sqrt(t)
+        d = (torch.log(s / k) + 0.5 * w * w) / w
+        return s * 0.5 * torch.erfc(-d / math.sqrt(2)) - k * 0.5 * torch.erfc((w - d) / math.sqrt(2))
+
+    def option(s, v, k, t):
+        return price(s, v, k, t), grad(grad(price))(s, v, k, t), grad(grad(price), 1)(s, v, k, t), grad(grad(price, 1), 1)(s, v, k, t)
+
+    def roots(m, e):
+        x = m
+        while True:
+            step = (x - e * torch.sin(x) - m) / (1 - e * torch.cos(x))
+            if not bool((step.abs() >= 1e-10).any()):
+                return x, 1 / (1 - e * torch.cos(x))
+            x = torch.where(step.abs() >= 1e-10, x - step, x)
+
+    def misfit(k, d, start, target):
+        angle, speed = start, torch.zeros_like(start)
+        for _ in range(STEPS):
+            speed = speed + 0.01 * (-(k * torch.sin(angle)) - d * speed)
+            angle = angle + 0.01 * speed
+        return (angle - target) ** 2
+
+    def loss(w1, b1, w2, b2, x, label):
+        out = b2 + w2 @ torch.tanh(b1 + w1 @ x)
+        return torch.logsumexp(out, 0) - (out * (torch.arange(10) == label)).sum()
+
+    samples = vmap(grad(loss, (0, 1, 2, 3)), (None, None, None, None, 0, 0))
+    functions = {
+        "rosenbrock": lambda x: (vmap(grad(rosenbrock))(x),), "options": vmap(option), "roots": roots,
+        "pendulums": vmap(grad(misfit, (0, 1))), "network": samples,
+    }  # fmt: skip
+    run("torch", functions, torch.asarray, lambda one: one.numpy())
+
+
+def peer_numba():
+    import numba
+
+    @numba.njit
+    def rosenbrock(x):
+        g = np.zeros_like(x)
+        for row in range(x.shape[0]):
+            for i in range(x.shape[1] - 1):
+                a, b = x[row, i + 1] - x[row, i] * x[row, i], 1 - x[row, i]
+                g[row, i + 1] += 200 * a
+                g[row, i] += -400 * a * x[row, i] - 2 * b
+        return (g,)
+
+    @numba.njit
+    def options(s, v, k, t):
+        n = len(s)
+        price, ss, vs, vv = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+        for i in range(n):
+            root = math.sqrt(t[i])
+            w = v[i] * root
+            d = (math.log(s[i] / k[i]) + 0.5 * w * w) / w
+            e = d - w
+            density = math.exp(-0.5 * d * d) * 0.3989422804014327
+            price[i] = s[i] * 0.5 * math.erfc(-d / math.sqrt(2.0)) - k[i] * 0.5 * math.erfc(-e / math.sqrt(2.0))
+            ss[i], vs[i], vv[i] = density / (s[i] * w), -density * e / v[i], s[i] * density * root * d * e / v[i]
+        return price, ss, vs, vv
+
+    @numba.njit
+    def roots(m, e):
+        x, dx = np.empty_like(m), np.empty_like(m)
+        for i in range(len(m)):
+            at = m[i]
+            while True:
+                step = (at - e[i] * math.sin(at) - m[i]) / (1 - e[i] * math.cos(at))
+                if abs(step) < 1e-10:
+                    break
+                at -= step
+            x[i], dx[i] = at, 1 / (1 - e[i] * math.cos(at))
+        return x, dx
+
+    @numba.njit
+    def pendulums(k, d, start, target):
+        dk, dd = np.empty_like(k), np.empty_like(k)
+        angles, speeds = np.empty(STEPS), np.empty(STEPS)
+        for row in range(len(k)):
+            angle, speed, ks, ds = start[row], 0.0, 0.0, 0.0
+            for i in range(STEPS):
+                angles[i], speeds[i] = angle, speed
+                speed += 0.01 * (-k[row] * math.sin(angle) - d[row] * speed)
+                angle += 0.01 * speed
+            angle_s, speed_s = 2 * (angle - target[row]), 0.0
+            for i in range(STEPS - 1, -1, -1):
+                speed_s += 0.01 * angle_s
+                force_s = 0.01 * speed_s
+                ks -= force_s * math.sin(angles[i])
+                ds -= force_s * speeds[i]
+                angle_s -= force_s * k[row] * math.cos(angles[i])
+                speed_s -= force_s * d[row]
+            dk[row], dd[row] = ks, ds
+        return dk, dd
+
+    functions = {"rosenbrock": rosenbrock, "options": options, "roots": roots, "pendulums": pendulums}
+    run("numba", functions, np.asarray, np.asarray)
+
+
+def peer_numpy():
+    def rosenbrock(x):
+        a, b = x[:, 1:] - x[:, :-1] ** 2, 1 - x[:, :-1]
+        g = np.zeros_like(x)
+        g[:, 1:] += 200 * a
+        g[:, :-1] += -400 * a * x[:, :-1] - 2 * b
+        return (g,)
+
+    def roots(m, e):
+        x = m
+        while True:
+            step = (x - e * np.sin(x) - m) / (1 - e * np.cos(x))
+            going = np.abs(step) >= 1e-10
+            if not going.any():
+                return x, 1 / (1 - e * np.cos(x))
+            x = np.where(going, x - step, x)
+
+    def pendulums(k, d, start, target):
+        angles, speeds = np.empty((STEPS, len(k))), np.empty((STEPS, len(k)))
+        angle, speed = start.copy(), np.zeros_like(start)
+        for i in range(STEPS):
+            angles[i], speeds[i] = angle, speed
+            speed = speed + 0.01 * (-k * np.sin(angle) - d * speed)
+            angle = angle + 0.01 * speed
+        angle_s, speed_s = 2 * (angle - target), np.zeros_like(start)
+        ks, ds = np.zeros_like(start), np.zeros_like(start)
+        for i in range(STEPS - 1, -1, -1):
+            speed_s = speed_s + 0.01 * angle_s
+            force_s = 0.01 * speed_s
+            ks -= force_s * np.sin(angles[i])
+            ds -= force_s * speeds[i]
+            angle_s = angle_s - force_s * k * np.cos(angles[i])
+            speed_s = speed_s - force_s * d
+        return ks, ds
+
+    def network(w1, b1, w2, b2, xs, labels):
+        hidden = np.tanh(xs @ w1.T + b1)
+        out = hidden @ w2.T + b2
+        out = np.exp(out - out.max(1, keepdims=True))
+        out = out / out.sum(1, keepdims=True)
+        out[np.arange(len(out)), labels.astype(int)] -= 1
+        inner = (out @ w2) * (1 - hidden**2)
+        return inner[:, :, None] * xs[:, None, :], inner, out[:, :, None] * hidden[:, None, :], out
+
+    run("numpy", {"rosenbrock": rosenbrock, "roots": roots, "pendulums": pendulums, "network": network}, np.asarray, np.asarray)
+
+
+if __name__ == "__main__":
+    for peer in sys.argv[1:2] or ("jax", "torch", "numba", "numpy"):
+        globals()[f"peer_{peer}"]()
