@@ -25,7 +25,7 @@ def run(peer, functions, ready, back):
             continue
         arguments = [ready(one) for one in operands(name)]
         try:
-            bench(name, peer, "batch", lambda f=functions[name], a=arguments: [back(one) for one in f(*a)], checksum, budget=3.0, once=20)
+            bench(name, peer, "batch", lambda f=functions[name], a=arguments: [back(one) for one in f(*a)], checksum, budget=1.0, once=20)
         except Exception as error:
             print(f"{name} {peer}: {type(error).__name__}: {str(error)[:300]}")
 
