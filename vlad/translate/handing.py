@@ -91,7 +91,7 @@ class Handing(Attempts):
 
     def hand_back(self, node: Function) -> None:
         """Mark the calls in a function whose changes its own statements see."""
-        if isinstance(node, ast.Lambda):
+        if isinstance(node, ast.Lambda) or not self._calls_written(node):
             return
         with self.entered(node) as own:
             calls = [one for one in nodes_in(own.body) if isinstance(one, ast.Call)]
@@ -119,6 +119,19 @@ class Handing(Attempts):
             assert isinstance(statement, ast.Expr | ast.Assign)
             statement.value = handed
         _define([node.body], wanted)
+
+    def _calls_written(self, node: ast.FunctionDef) -> bool:
+        """Does a function call others that are written in Python? Most do not, and what is known of them is found once."""
+        scope = Scope({})
+        for one in nodes_in(node.body):
+            if isinstance(one, ast.FunctionDef):
+                return True
+            if isinstance(one, ast.Call):
+                value = self.object_of(one.func, scope)
+                is_method = isinstance(one.func, ast.Attribute) and self.with_name(one.func.attr)
+                if is_method if value is MISSING else written(value) is not None:
+                    return True
+        return False
 
     def _called_inside(self, own: Inside) -> set[tuple[FunctionType | ast.FunctionDef, str]]:
         """The functions inside which change a parameter, and which such functions call, so that they may see the change."""
