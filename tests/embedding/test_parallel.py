@@ -29,6 +29,7 @@ pytestmark = pytest.mark.any_compiler
 TEXT = """
 (define (root a) (let loop ((i 0) (x a)) (if (= i 30) x (loop (+ i 1) (- x (* 0.1 (- (* x x) a)))))))
 (define (scaled a x) (* a (sin (* a x))))
+(define-record-type point (make-point x y) point? (x point-x) (y point-y))
 """
 
 
@@ -291,6 +292,12 @@ class TestOverData:
 
 
 FORMS = [
+    "(map point-x (parallel-map (lambda (x) (make-point x 1)) '(1 2)))",
+    "(parallel-map point-x (list (make-point 1 2) (make-point 3 4)))",
+    "((gradient (lambda (x) (list-sum (map point-x (parallel-map (lambda (p) (make-point (* x (point-x p)) 1))"
+    " (list (make-point 1 2) (make-point 3 4))))))) 2)",
+    "(point-y ((gradient (lambda (p) (list-sum (parallel-map (lambda (q) (* (point-x q) (point-y q))) (list p p)))))"
+    " (make-point 2 3)))",
     "(parallel-map (lambda (x) (list x 'a \"b\" #t)) '(1 2))",
     "(parallel-map root '(1 2 3))",
     "(parallel-map root '())",

@@ -809,3 +809,34 @@ def test_an_error_in_what_was_saved_is_the_one_that_was_saved() -> None:
     with pytest.raises(vlad.VladError) as caught:
         vlad.loads(vlad.dumps(f), vlad.Session())("/nowhere/numbers.csv")
     assert caught.value.code == "cannot-find"
+
+
+def test_records_are_of_one_type_in_all_texts() -> None:
+    session, other = vlad.Session(), vlad.Session()
+    for _ in range(2):  # two types with the same fields
+        session.eval("(define-record-type point (make-point x y) point? (x point-x) (y point-y))")
+        first, last = session["make-point"], session["point-x"]
+        record = session.eval("(make-point 3 4)")
+        for there in (other, session):
+            found = vlad.loads(vlad.dumps(record), there)
+            assert vlad.loads(vlad.dumps(last), there)(found) == 3
+            assert vlad.loads(vlad.dumps(first), session)(1.0, 2.0).x == 1
+        assert session["point?"](vlad.loads(vlad.dumps(found), session)) is True
+    assert session["point?"](record) and not session["point?"](
+        vlad.loads(vlad.dumps(other_record(session)), session)
+    )
+
+
+def other_record(session: vlad.Session) -> Any:
+    return session.eval(
+        "(begin (define-record-type point (make-it x y) it? (x it-x) (y it-y)) (make-it 1 2))"
+    )
+
+
+def test_a_forged_mark_of_another_type_is_an_error() -> None:
+    session = vlad.Session()
+    text = vlad.dumps(
+        session.eval("(begin (define-record-type point (make-point x) point? (x point-x)) (make-point 3))")
+    )
+    with pytest.raises(vlad.VladError, match="is not the type of records with this mark"):
+        vlad.loads(text.replace("(record-of x)", "(record-of z)"), session)

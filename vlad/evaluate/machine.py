@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NoReturn, Protocol
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 from vlad.ad.control import continuation_of, control_entry, direct_entry
 from vlad.ad.forward import forward_entry
@@ -170,6 +170,9 @@ class Machine:
         self._calls: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
         # the codes of types of records, which the forms that make records and those that read them share
         self.record_codes: dict[Lambda, Code] = {}
+        # the marks of those that were saved, by which a text that comes back has the same types, and the codes by mark
+        self.record_marks: WeakKeyDictionary[Code, str] = WeakKeyDictionary()
+        self.marked: WeakValueDictionary[str, Code] = WeakValueDictionary()
         self.instrument: Any = None  # debugging/instrumented.py's, while an evaluation is observed
         # called with errors, their frames, and the procedure and argument of the evaluation
         self.failed: Callable[[VladError, Frames, Beginning | None], object] | None = None

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import base64
 import math
+import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -193,6 +194,7 @@ class _Survey:
         self.names: dict[Code, str] = {}  # of codes that every session has
         self.labelled: dict[Lambda, tuple[tuple[Variable | None, Lambda], ...]] = {}  # each with its group
         self.owners: dict[Lambda, Code] = {}
+        self.types: dict[Lambda, Code] = {}  # of records
         self.cells: dict[Global, Global] = {}  # each with the representative of all with its name and value
         self.rows: set[str] = set()
         self._cells: dict[tuple[str, int], Global] = {}
@@ -227,7 +229,10 @@ class _Survey:
         if len(transforms) > MOST_TRANSFORMS:
             raise _cannot_save(f"a procedure that was transformed {len(transforms)} times", _held(whence))
         if root not in self.names and not self._name(root):
-            self._label(code.machine.core_of(root), root.group, root, whence)
+            lambda_ = code.machine.core_of(root)
+            if lambda_.fields is not None:
+                self.types[lambda_] = root
+            self._label(lambda_, root.group, root, whence)
 
     def _name(self, code: Code) -> bool:
         """Record the standard name of a code; False if only this session has it."""
@@ -294,6 +299,8 @@ class _Survey:
     def _owner(self, owner: Lambda, code: Code, whence: Whence) -> None:
         """The lambda that owns a record's environment. Its code, if it exists, is in the same family."""
         found = code.family.codes.get(owner) or code.machine.record_codes.get(owner)
+        if found is None and owner.fields is not None:
+            found = code.machine.code_of(owner, code.family)
         if found is None:
             for known in list(code.family.codes):
                 walk(known, self._note_group, lambda _: True)
@@ -475,7 +482,9 @@ class _Writer(Printer):
         for _, member in members:
             self.labelled[member] = symbol_text(self._unused(member.name or "procedure", self._labels))
         if members[0][0] is None:
-            self.entries.append(f"(code {self.labelled[item]}\n    {self._lambda_text(item, 4)})")
+            code = self.reached.types.get(item)
+            mark = "" if code is None else f" {string_text(self._mark(code))}"
+            self.entries.append(f"(code {self.labelled[item]}{mark}\n    {self._lambda_text(item, 4)})")
             return
         for variable, _ in members:
             assert variable is not None
@@ -486,6 +495,14 @@ class _Writer(Printer):
             head = f"({self.labelled[member]} {self.name(variable)}"
             lines.append(f"\n    {head}\n      {self._lambda_text(member, 6)})")
         self.entries.append(f"(group{''.join(lines)})")
+
+    def _mark(self, code: Code) -> str:
+        """The mark of a type of records. What is read from this text has the type that was saved or read with the mark before.
+        It is drawn at random, as types of equal fields differ.
+        """
+        mark: str = code.machine.record_marks.setdefault(code, os.urandom(8).hex())
+        code.machine.marked[mark] = code
+        return mark
 
     # Core.
 

@@ -236,8 +236,8 @@ class _Reader:
                 _, name, value = _items(entry, "a named value", 3, 3)
                 self.shared[self._new(name, self.shared, "a value's name")] = self.value(value)
             case "code":
-                _, label, lambda_ = _items(entry, "a code", 3, 3)
-                self._code(label, self._lambda(lambda_), entry)
+                _, label, *mark, lambda_ = _items(entry, "a code", 3, 4)
+                self._code(label, self._lambda(lambda_), entry, mark)
             case "group":
                 self._group(entry)
             case "python":
@@ -246,11 +246,28 @@ class _Reader:
             case _:
                 raise _wrong("an entry is a global, a value, a code or a group", entry)
 
-    def _code(self, label: Syntax, lambda_: Lambda, entry: Syntax) -> None:
+    def _code(self, label: Syntax, lambda_: Lambda, entry: Syntax, marks: list[Syntax]) -> None:
         name = self._new(label, self.codes, "a label")
         self._verify(lambda_, entry)
-        self.whole.add(lambda_)
-        self.codes[name] = self.machine.code_of(lambda_, self.family)
+        code = self._known(lambda_, marks[0]) if marks else None
+        self.codes[name] = code or self.machine.code_of(lambda_, self.family)
+        self.whole.add(lambda_ if code is None else self.machine.core_of(code))
+
+    def _known(self, lambda_: Lambda, mark: Syntax) -> Code | None:
+        """The type of records with a mark, if it was saved or read before; otherwise the lambda gets the mark."""
+        if not (isinstance(mark, Literal) and type(mark.value) is String) or lambda_.fields is None:
+            raise _wrong("a text that marks a type of records is expected", mark)
+        code: Code | None = self.machine.marked.get(mark.value.text)
+        if code is None:
+            made = self.machine.marked[mark.value.text] = self.machine.code_of(lambda_, self.family)
+            self.machine.record_marks[made] = mark.value.text
+            return None
+        known = self.machine.core_of(code)
+        if (known.name, known.fields) != (lambda_.name, lambda_.fields) or len(known.free) != len(
+            lambda_.free
+        ):
+            raise _wrong(f"{lambda_.name} is not the type of records with this mark", mark)
+        return code
 
     def _verify(self, lambda_: Lambda, entry: Syntax) -> None:
         try:
