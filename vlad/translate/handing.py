@@ -129,7 +129,8 @@ class Handing(Attempts):
             if isinstance(one, ast.Call):
                 value = self.object_of(one.func, scope)
                 is_method = isinstance(one.func, ast.Attribute) and self.with_name(one.func.attr)
-                if is_method if value is MISSING else written(value) is not None:
+                is_inside = self._function_inside(one.func) is not None
+                if is_inside or (is_method if value is MISSING else written(value) is not None):
                     return True
         return False
 
