@@ -59,7 +59,8 @@ class ContinuationPassing:
                 rest = Body(tuple(reversed(bindings)), result)
                 continuation = Variable("k")
                 parameters = (*between.pop(), binding.variable)
-                made = make_lambda(parameters, rest, self.name, binding.rhs.span)
+                written = make_lambda(parameters, rest, self.name, binding.rhs.span)
+                made = replace(written, is_continuation=True)
                 bindings = []
                 result = self._result(bindings, binding.rhs, continuation, between[-1])
                 noted = Apply(self.basis.note_depth, (continuation,), binding.rhs.span)

@@ -132,6 +132,7 @@ class Lambda:
     """The only node that captures variables. `free` lists them in the order in which closures hold them. A backpropagator, which
     the reverse transform made, has the name of its procedure in `backpropagator_of`; for all other lambdas that is None.
     `fields` are the names of the fields if its closures are the records of a type, which has its name (expand/record_types.py).
+    `is_continuation`: is it the rest of a procedure, so that entering it is no step of its own (ad/control.py)?
     """
 
     parameters: tuple[Variable, ...]
@@ -141,6 +142,7 @@ class Lambda:
     span: Span | None = None
     backpropagator_of: str | None = None
     fields: tuple[str, ...] | None = None
+    is_continuation: bool = False
 
 
 @final

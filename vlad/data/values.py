@@ -355,9 +355,7 @@ class Role(Enum):
     """The role of the closures of a code. The stage `types` displays the values."""
 
     RECORD = "record"  # no procedure: its environment are the fields of a record
-    RULE = (
-        "rule"  # a part of the rule of a primitive, in compiled code: its calls are no steps of the program
-    )
+    RULE = "rule"  # a part of what the system does for a program: its calls are no steps
     TABLE = "table"  # no procedure: a table, as compiled code has it
     PROCEDURE = ""  # of a program or of the library, or the result of transforming one
     TAG = "tag"  # an AD value, which wraps another value
@@ -379,7 +377,8 @@ class Code:
     tier 1 replaces them. `tail`, `forward`, `control` and `stepping` are the codes of the transformed lambda, over the same
     environment, or None until they are first used. `base` is the code from which transforms derived this one, or itself;
     `transforms` are those that were applied, the last one first. (Handwritten entries, such as those of AD values, have none.)
-    `backpropagator_of` is that of its lambda. These fields and `role` identify a code; its name is arbitrary.
+    `backpropagator_of` is that of its lambda. These fields and `role` identify a code; its name is arbitrary. `counts`: is each
+    entry a step of the program?
     """
 
     __slots__ = (
@@ -404,6 +403,7 @@ class Code:
         "role",
         "transforms",
         "backpropagator_of",
+        "counts",
         "make_lambda",
         "closed",
         "__weakref__",
@@ -415,6 +415,7 @@ class Code:
     make_lambda: Callable[[], Any] | None
     name: str  # as the user wrote it; '' if anonymous
     arity: int  # number of parameters
+    counts: bool
     environment: tuple[Any, ...]  # core.nodes.Variable
     group: tuple[Any, ...]  # the members (Variable, Lambda) of the letrec it was bound by, itself included
     base: Code

@@ -81,6 +81,7 @@ class CodeMachine(Evaluator, Protocol):
         environment: tuple[Variable, ...] = (),
         base: Code | None = None,
         role: Role = Role.PROCEDURE,
+        counts: bool = True,
     ) -> Code:
         """A new code that compiles itself when it is first called; `make_lambda` is called once, when its lambda is needed."""
 

@@ -80,6 +80,7 @@ class Family:
         self.codes: dict[Lambda, Code] = {}
         self.emissions: dict[str, Emission] = {}
         self._named: dict[int, str] = {}
+        self.counts = True  # are entries of codes in it steps?
 
     def close(self) -> None:
         """Release everything: functions and their globals form reference cycles."""
@@ -275,7 +276,7 @@ class Emitter:
             head.append(" while True:")
         else:
             body = [line[1:] for line in body]
-        if self.machine.counting:
+        if self.machine.counting and self.code.counts:
             margin = "  " if self.loops else " "
             head += [margin + "S[0] += 1", margin + "if S[0] > S[1]: exhausted()"]
         offset = len(head)

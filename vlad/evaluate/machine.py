@@ -196,6 +196,7 @@ class Machine:
         role: Role = Role.PROCEDURE,
         transforms: tuple[str, ...] = (),
         backpropagator_of: str | None = None,
+        counts: bool = True,
     ) -> Code:
         """A code that compiles itself on its first call."""
         code = Code()
@@ -204,6 +205,7 @@ class Machine:
         code.base, code.primitive = base or code, None
         code.role, code.transforms, code.backpropagator_of = role, transforms, backpropagator_of
         code.tail = code.forward = code.control = code.stepping = None
+        code.counts = counts
         code.closed = None if environment else (code,)
         await_first_call(code)
         self._made.add(code)
@@ -231,6 +233,7 @@ class Machine:
                         group=group,
                         backpropagator_of=lambda_.backpropagator_of,
                         role=Role.PROCEDURE if lambda_.fields is None else Role.RECORD,
+                        counts=family.counts and not lambda_.is_continuation,
                     )
                 if lambda_.fields is not None:
                     self.record_codes[lambda_] = code

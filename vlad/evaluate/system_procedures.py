@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from vlad.core.nodes import Lambda, Letrec, Variable
 from vlad.core.text import constant_text, read_expression
 from vlad.data.source import Origin, Source
-from vlad.data.values import UNSPECIFIED, Code, Global, Primitive, SystemCode, Value, closure
+from vlad.data.values import UNSPECIFIED, Code, Global, Primitive, Role, SystemCode, Value, closure
 from vlad.reader.parser import Form, read
 
 if TYPE_CHECKING:
@@ -127,12 +127,19 @@ class SystemCodes(dict[str, Code]):
         role, captured, texts = machine.system.code_texts[name]
         environment = tuple([Variable(name) for name in captured.split()])
         family = machine.family()
+        family.counts = role is not Role.RULE
 
         def main() -> Lambda:
             return machine.system.lambdas([texts[""]], environment)[0]
 
         code: Code = machine.make_code(
-            family, _parameters(texts[""]), main, name=name, environment=environment, role=role
+            family,
+            _parameters(texts[""]),
+            main,
+            name=name,
+            environment=environment,
+            role=role,
+            counts=family.counts,
         )
         self[name] = code  # its texts may call the code itself
         entries = {kind: text for kind, text in texts.items() if kind}

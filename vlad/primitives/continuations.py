@@ -67,7 +67,7 @@ SYSTEM_PROCEDURES: dict[str, str] = {
         (if (shift-request? r)
             (finish-reset ((control-entry (shift-request-field-2 r)) identity (make-continuation (shift-request-field-1 r))))
             (if (raised? r)
-                (let ((both (raised-field-1 r))) (%raise-again (car both) (cdr both)))
+                (let ((both (raised-field-1 r))) (throw (car both) (cdr both)))
                 r)))""",
     "continue-reset": """(lambda (k r)
         (if (shift-request? r)

@@ -38,14 +38,38 @@ from vlad.primitives.transforms import abstract_test, abstract_wrap, machine_row
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
+# Parts of `%attempt` in code that is compiled or differentiated. What they do counts as no steps, as in the row `catch`.
+_RULES: dict[str, str] = {
+    "attempt-by-control": """(lambda (f)
+        (settle-guard (run-guarded f)))""",
+    "run-guarded": "(lambda (f) (catch-errors (lambda (nothing) ((control-entry f) guard-end (quote ())))))",
+    "settle-guard": """(lambda (r)
+        (if (car r)
+            (let ((y (cdr r)))
+              (if (raised? y) (cons #f (raised-field-1 y)) (if (shift-request? y) (no-reset y) r)))
+            r))""",
+    # A shift in the body goes to the reset around the guard. Where its continuation is called, the guard stands around that.
+    "finish-guard": """(lambda (k r)
+        (if (car r)
+            (let ((y (cdr r)))
+              (if (raised? y)
+                  (k (cons #f (raised-field-1 y)))
+                  (if (shift-request? y)
+                      (let ((j (shift-request-field-1 y)))
+                        (make-shift-request
+                          (lambda (v) (finish-guard k (catch-errors (lambda (nothing) (j v)))))
+                          (shift-request-field-2 y)))
+                      (k r))))
+            (k r)))""",
+}
+
 CODES: dict[str, SystemCode] = {
     "%attempt": (
         Role.PROCEDURE,
         "",
         {
             "": "(lambda (f) (if (runs-compiled? f) (attempt-by-control f) (catch f)))",
-            "control": """(lambda (k f)
-                 (finish-guard k (catch-errors (lambda (nothing) ((control-entry f) guard-end (quote ()))))))""",
+            "control": "(lambda (k f) (finish-guard k (run-guarded f)))",
             "stepping": "(lambda (k n f) (k n (%attempt f)))",
             "tail": "(lambda (k f) ((tail-entry attempt-by-control) k f))",
             "forward": "(lambda (d df f) ((forward-entry attempt-by-control) zero df f))",
@@ -53,7 +77,7 @@ CODES: dict[str, SystemCode] = {
     ),
     # %attempt of a procedure that raises no value with a derivative.
     "catch-errors": (
-        Role.PROCEDURE,
+        Role.RULE,
         "",
         {
             "": "(lambda (f) (if (runs-compiled? f) (cons #t (f (quote ()))) (catch f)))",
@@ -73,7 +97,7 @@ CODES: dict[str, SystemCode] = {
         },
     ),
     # The continuation of a guard's body.
-    "guard-end": (Role.PROCEDURE, "", {"": "(lambda (x) x)"}),
+    "guard-end": (Role.RULE, "", {"": "(lambda (x) x)"}),
     # What `raise` returns to its guard. It is never applied.
     "raised": (Role.PROCEDURE, "v", {"": "(lambda (x) x)"}),
     "%raise": (
@@ -93,29 +117,7 @@ CODES: dict[str, SystemCode] = {
             "control": "(lambda (k v error) (make-raised (cons v error)))",
         },
     ),
-}
-
-SYSTEM_PROCEDURES: dict[str, str] = {
-    "attempt-by-control": """(lambda (f)
-        (settle-guard (catch-errors (lambda (nothing) ((control-entry f) guard-end (quote ()))))))""",
-    "settle-guard": """(lambda (r)
-        (if (car r)
-            (let ((y (cdr r)))
-              (if (raised? y) (cons #f (raised-field-1 y)) (if (shift-request? y) (no-reset y) r)))
-            r))""",
-    # A shift in the body goes to the reset around the guard. Where its continuation is called, the guard stands around that.
-    "finish-guard": """(lambda (k r)
-        (if (car r)
-            (let ((y (cdr r)))
-              (if (raised? y)
-                  (k (cons #f (raised-field-1 y)))
-                  (if (shift-request? y)
-                      (let ((j (shift-request-field-1 y)))
-                        (make-shift-request
-                          (lambda (v) (finish-guard k (catch-errors (lambda (nothing) (j v)))))
-                          (shift-request-field-2 y)))
-                      (k r))))
-            (k r)))""",
+    **{name: (Role.RULE, "", {"": text}) for name, text in _RULES.items()},
 }
 
 
@@ -204,13 +206,6 @@ def _is_error(x: Value) -> Value:
     return TRUE if type(x) is Opaque and isinstance(x.object, VladError) else FALSE
 
 
-def _abstract_runs_compiled(w: AbstractMachine, f: Any) -> Any:
-    """The control entry would count other calls than tier 0 does."""
-    if w.counting:
-        w.left_out("`guard` under a limit on steps is", hint="calls without `guard` are compiled")
-    return w.truth(True)
-
-
 def _left_out(w: AbstractMachine, *operands: Any) -> Any:
     """In compiled code no value is an error: where one is raised, tier 0 takes over."""
     w.left_out("catching an error that the system raises is")
@@ -256,7 +251,7 @@ ROWS: list[Primitive] = [
     ),
     _row(
         "runs-compiled?", "f", "Does this run compiled?", lambda f: FALSE, "procedure -> boolean", hidden=True,
-        python="False", abstract=_abstract_runs_compiled,
+        python="False", abstract=lambda w, f: w.truth(True),
     ),
     _row(
         "throw", "v error", "Raises the error, or v if it is #f.", _throw, "any any -> any", effect=True, hidden=True,

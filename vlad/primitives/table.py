@@ -48,7 +48,6 @@ PROCEDURES: dict[str, str] = {
 SYSTEM_PROCEDURES: dict[str, str] = {
     **transforms.SYSTEM_PROCEDURES,
     **continuations.SYSTEM_PROCEDURES,
-    **raising.SYSTEM_PROCEDURES,
     **checkpointing.SYSTEM_PROCEDURES,
     **batches.SYSTEM_PROCEDURES,
 }

@@ -52,7 +52,6 @@ from vlad.data.values import (
     Deferred,
     Global,
     Primitive,
-    Role,
     String,
     Value,
     character_list,
@@ -149,7 +148,7 @@ class Specializer(AbstractInterpreter):
         known = self._parameters(function, (*instance.fields, *instance.operands))
         width = len(instance.fields)
         if type(instance.callee) is Code:
-            if self.counting and instance.callee.role is not Role.RULE:
+            if self.counting and instance.callee.counts:
                 self.block.statements.append(Effect("step", (), (1.0,), "", None))
             self.enter(instance.callee, known[:width], known[width:])
             return
