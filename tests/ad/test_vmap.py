@@ -238,3 +238,17 @@ def test_a_batch_costs_what_its_rows_do() -> None:
     for text in ("((vmap f) (arange {}))", "((gradient (lambda (x) (sum ((vmap f) x)))) (arange {}))"):
         few, more, most = [operations(text.format(n)) for n in (100, 200, 300)]
         assert most - more == more - few
+
+
+@pytest.mark.any_compiler
+def test_any_number_of_rows_compiled(evaluating: vlad.Session) -> None:
+    """None and one, too; the same array is no answer twice."""
+    compiling = vlad.Session(tier="compile")
+    text = """(lambda (x)
+        (let ((y ((vmap (lambda (v) (list (sum v) (sum v) v v (> (sum v) 0)))) x)))
+          (list (exp (list-ref y 2)) y ((gradient (lambda (x) (sum (sin ((vmap (lambda (v) (sum (* v v)))) x))))) x))))"""
+    expected, found = evaluating.eval(text), compiling.eval(text)
+    for rows in (1, 2, 5, 40, 0):
+        x = np.cos(np.arange(3.0 * rows)).reshape(rows, 3)
+        assert same(found(x), expected(x)), rows
+    assert compiling.tiers.disagreements == 0

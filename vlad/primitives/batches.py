@@ -13,9 +13,10 @@ that of the tensor, whichever they are.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from vlad.core.loop_nests import contiguous
+from vlad.core.loop_nests import Access, Kernel, Output, Read, Write, contiguous
 from vlad.core.types import is_tensor
 from vlad.data.devices import current
 from vlad.data.errors import VladError, unsuitable
@@ -40,7 +41,7 @@ from vlad.primitives.arrays import axis_of, constant, length_of, row
 from vlad.primitives.indexing import with_part
 from vlad.primitives.tensors import tensor_of
 from vlad.primitives.transforms import abstract_test, abstract_wrap, machine_row, record_fields, tag_test
-from vlad.primitives.type_rules import filled, kind_of, known, known_lengths, shape_of
+from vlad.primitives.type_rules import as_number, conversion, filled, kind_of, known, known_lengths, shape_of
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
@@ -311,11 +312,17 @@ def _rows_of_none(y: Value) -> Value:
 
 
 def _abstract_rows_begin(w: AbstractMachine, n: Any, y: Any) -> Any:
+    """The first row of an array whose other rows have no contents until they are put there."""
     length, kind = length_of("vmap", known_lengths(w, n)), kind_of(y) or "float64"
     if y.type.head == "boolean":
-        kind = "bool"
-    rows = filled(w, (length, *shape_of(y)), 0.0, kind)
-    return _with_row(w, rows, w.constant(0.0), y)
+        y, kind = as_number(w, y), "bool"
+    shape = shape_of(y)
+    steps = conversion(w, 0, kind_of(y), kind)
+    read = Read(0, Access(0, contiguous(shape)) if shape else None, kind_of(y) or "float64")
+    write = Write(0, len(steps), Access(0, contiguous(shape)))
+    output = Output(math.prod((length, *shape)), kind=kind)
+    kernel = Kernel(shape, (read,), tuple(steps), (output,), (write,))
+    return w.loops(kernel, [y], [w.types.tensor((length, *shape), kind)])[0]
 
 
 def _with_row(w: AbstractMachine, rows: Any, i: Any, y: Any) -> Any:
