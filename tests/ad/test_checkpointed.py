@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import subprocess
+from pathlib import Path
 
 import pytest
+from commands import command
 
 import vlad
 
@@ -112,3 +115,13 @@ def test_compiled_loops_take_little_memory() -> None:
     assert math.isclose(
         session["frugal"](turns, 0.7), expected["plain"](turns, 0.7), rel_tol=1e-12, abs_tol=1e-300
     )
+
+
+def test_built_programs_have_it(tmp_path: Path) -> None:
+    (tmp_path / "it.vlad").write_text(f"{LOOP}(write (frugal 5000 (read-real)))\n(write (plain 5000 0.5))\n")
+    assert command("build", "it.vlad", "-o", "it", cwd=tmp_path).returncode == 0
+    done = subprocess.run(
+        [tmp_path / "it"], input="0.5", text=True, capture_output=True, timeout=60, check=True
+    )
+    frugal, plain = map(float, done.stdout.split())
+    assert math.isclose(frugal, plain, rel_tol=1e-12)

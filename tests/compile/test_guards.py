@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -123,3 +124,26 @@ def test_steps_are_counted_as_on_tier_0() -> None:
             found.append(session.steps - before)
         counts.add(tuple(found))
     assert len(counts) == 1 and notices == []
+
+
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/statm"), reason="only Linux reports the memory of a process"
+)
+def test_an_error_of_the_system_leaves_nothing_behind() -> None:
+    """It ends the call by a jump; the next call uses the same area for its structures, which take 5 megabytes."""
+    session = vlad.Session(tier="compile")
+    session.run_text(
+        "(define (listed n) (let loop ((i 0) (xs '())) (if (= i n) xs (loop (+ i 1) (cons i xs)))))"
+        "(define (failing n) (let ((xs (listed n))) (+ (car xs) (car (list-tail xs n)))))"
+    )
+    failing = session.eval("failing")
+
+    def fail() -> int:
+        with pytest.raises(vlad.VladError, match="car"):
+            failing(200000.0)
+        with open("/proc/self/statm", encoding="utf-8") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    before = max([fail() for _ in range(3)])
+    assert max([fail() for _ in range(10)]) - before < 10e6
+    assert session.tiers.disagreements == 0
