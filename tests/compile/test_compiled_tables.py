@@ -10,8 +10,7 @@ import pytest
 from commands import command
 
 import vlad
-from vlad.data.table_forms import hash_of
-from vlad.data.tables import EMPTY
+from vlad.data.tables import EMPTY, hash_of
 from vlad.data.values import FALSE, NIL, TRUE, String, list_of, symbol
 
 HASHES = [

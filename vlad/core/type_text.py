@@ -16,7 +16,7 @@ from itertools import groupby
 
 from vlad.core.types import Cell, Type, Types, found, is_table
 from vlad.data.source import in_library, is_internal
-from vlad.data.table_forms import LEAF
+from vlad.data.tables import LEAF_CODE
 from vlad.data.tensors import dtype_name, shape_text
 from vlad.data.values import NIL, UNSPECIFIED, ZERO, Code, Role, String, Symbol
 from vlad.data.write import atom_text, symbol_text
@@ -133,7 +133,7 @@ class TypeText:
         if code.role is Role.TAG:
             return f"({code.name} {self._text(parts[0], depth)})"
         if is_table(type_):
-            return self._table(parts[0], code.machine.codes[LEAF], depth - 1)
+            return self._table(parts[0], code.machine.codes[LEAF_CODE], depth - 1)
         if code.role is Role.RECORD:
             return f"({' '.join([code.name, *[self._text(part, depth - 1) for part in parts]])})"
         wrapped = _wrapped(code, parts)

@@ -9,7 +9,7 @@ from vlad.control.safe_import import import_safely
 from vlad.core.extents import Extent
 from vlad.core.types import Recursion, is_table, is_tensor
 from vlad.data.errors import Kind, VladError
-from vlad.data.table_forms import LEAF
+from vlad.data.tables import LEAF_CODE
 from vlad.data.tensors import dtype_name
 from vlad.data.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
 from vlad.data.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
@@ -177,7 +177,7 @@ def _shows_entries(whole: Recursion) -> Recursion:
         return w.each(leaf, lambda leaf: one_entry(w, leaf))
 
     def one_entry(w: AbstractMachine, leaf: Any) -> Any:
-        if leaf.type.of is not w.system(LEAF):
+        if leaf.type.of is not w.system(LEAF_CODE):
             return w.fail("No leaf")  # which never happens
         key, _, value, _ = w.parts(leaf)
         return _in_order(w, [" ", (whole, key), ": ", (whole, value)])

@@ -6,7 +6,7 @@ trie is (); a "hash-branch" of the keys whose hash is even, and of the others, e
 vector_space_types.py has zero and plus of tables. So their derivatives, and C, need nothing more.
 
 The hash of a constant is a constant, so a table of known keys has a known shape: `find`, `put` and `cut` follow it while they
-compile, and reading the table costs nothing. What is not known is left to the procedures. data/table_forms.py makes tries of
+compile, and reading the table costs nothing. What is not known is left to the procedures. data/tables.py makes tries of
 tables, and tables of tries, with the same hashes.
 """
 
@@ -16,16 +16,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from vlad.core.types import Recursion, is_table, is_tensor
-from vlad.data.table_forms import (
-    BRANCH,
-    LEAF,
+from vlad.data.tables import (
+    BRANCH_CODE,
+    LEAF_CODE,
     OF_BOOLEAN,
     OF_CLOSURE,
     OF_PAIR,
     OF_REAL,
     OF_TABLE,
     OF_TENSOR,
-    TABLE,
+    TABLE_CODE,
     hash_of,
     mixed_hash,
 )
@@ -165,9 +165,9 @@ _PROCEDURES: dict[str, str] = {
 }
 
 CODES: dict[str, SystemCode] = {
-    TABLE: (Role.TABLE, "trie next size", _NO_PROCEDURE),
-    BRANCH: (Role.RECORD, "even odd", _NO_PROCEDURE),
-    LEAF: (Role.RECORD, "key place value more", _NO_PROCEDURE),
+    TABLE_CODE: (Role.TABLE, "trie next size", _NO_PROCEDURE),
+    BRANCH_CODE: (Role.RECORD, "even odd", _NO_PROCEDURE),
+    LEAF_CODE: (Role.RECORD, "key place value more", _NO_PROCEDURE),
     **{name: (Role.RULE, "", {"": text}) for name, text in _PROCEDURES.items()},
 }
 
@@ -209,7 +209,7 @@ def _is_known(w: AbstractMachine, trie: Any, h: Any) -> bool:
 
 def find(w: AbstractMachine, trie: Any, h: Any, key: Any) -> Any:
     """The leaf of a key with this hash, or ()."""
-    while _is_known(w, trie, h) and trie.type.of is w.system(BRANCH):
+    while _is_known(w, trie, h) and trie.type.of is w.system(BRANCH_CODE):
         trie, h = w.part(trie, int(h.type.of % 2)), w.constant(h.type.of // 2)
     if _is_known(w, trie, h):
         return w.invoke(w.system("leaf-among"), (), [trie, key], False)
@@ -221,7 +221,7 @@ def put(w: AbstractMachine, trie: Any, h: Any, leaf: Any, scale: float = 1.0) ->
     if _is_known(w, trie, h):
         if trie.type is w.types.nil:
             return leaf
-        if trie.type.of is w.system(BRANCH):
+        if trie.type.of is w.system(BRANCH_CODE):
             return _changed(w, trie, h, lambda part, half: put(w, part, half, leaf, 2 * scale))
         own = w.apply(w.machine.table["hash"], [w.part(trie, 0)])
         if own.type.kind == "constant":
@@ -244,14 +244,14 @@ def _branched(w: AbstractMachine, a: Any, g: float, b: Any, h: float) -> Any:
         parts[int(g % 2)] = _branched(w, a, g // 2, b, h // 2)
     else:
         parts[int(g % 2)], parts[int(h % 2)] = a, b
-    return None if None in parts else w.closure(w.system(BRANCH), parts)
+    return None if None in parts else w.closure(w.system(BRANCH_CODE), parts)
 
 
 def cut(w: AbstractMachine, trie: Any, h: Any, key: Any) -> Any:
     """A trie without a key, by its hash."""
     if not _is_known(w, trie, h):
         return w.invoke(w.system("without-leaf"), (), [trie, h, key], False)
-    if trie.type.of is w.system(BRANCH):
+    if trie.type.of is w.system(BRANCH_CODE):
         return _changed(w, trie, h, lambda part, half: cut(w, part, half, key))
     return w.invoke(w.system("without-among"), (), [trie, key], False)
 
@@ -266,9 +266,9 @@ def _node_rows(code: str) -> list[Primitive]:
 
 
 ROWS: list[Primitive] = [
-    *_node_rows(TABLE),
-    *_node_rows(BRANCH),
-    *_node_rows(LEAF),
+    *_node_rows(TABLE_CODE),
+    *_node_rows(BRANCH_CODE),
+    *_node_rows(LEAF_CODE),
     constant_row(
         "hash", "x", "The hash of a key: a whole number, the same one for values that are `equal?`.", hash_of, "any -> real",
         hidden=True, abstract=_hash_types,

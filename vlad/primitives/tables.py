@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.core.types import is_table
 from vlad.data.errors import VladError
-from vlad.data.table_forms import LEAF, TABLE
-from vlad.data.tables import EMPTY, KEY, VALUE, Table
+from vlad.data.tables import EMPTY, KEY, LEAF_CODE, TABLE_CODE, VALUE, Table
 from vlad.data.values import FALSE, NIL, TRUE, ZERO, Primitive, Value, list_of, look
 from vlad.data.write import written
 from vlad.primitives.numbers import invalid
@@ -103,7 +102,7 @@ def _by_leaf(missing: Callable[..., Any], found: Callable[..., Any]) -> Any:
 
         def of_one(leaf: Any) -> Any:
             w.key = place
-            if leaf.type.of is w.system(LEAF):
+            if leaf.type.of is w.system(LEAF_CODE):
                 return found(w, t, key, *others, leaf)
             return (
                 missing(w, t, key, *others) if leaf.type is w.types.nil else w.fail("No leaf")
@@ -121,7 +120,7 @@ def _type_with_new(w: AbstractMachine, t: Any, key: Any, v: Any) -> Any:
         w,
         trie,
         w.apply(w.machine.table["hash"], [key]),
-        w.closure(w.system(LEAF), [key, next, v, w.constant(NIL)]),
+        w.closure(w.system(LEAF_CODE), [key, next, v, w.constant(NIL)]),
     )
     return trie and w.rebuilt(t.type, [trie, scalar(w, "+", next, one), scalar(w, "+", size, one)])
 
@@ -129,7 +128,7 @@ def _type_with_new(w: AbstractMachine, t: Any, key: Any, v: Any) -> Any:
 def _type_with_old(w: AbstractMachine, t: Any, key: Any, v: Any, leaf: Any) -> Any:
     key, place, _, _ = w.parts(leaf)
     h = w.apply(w.machine.table["hash"], [key])
-    trie = put(w, w.part(t, 0), h, w.closure(w.system(LEAF), [key, place, v, w.constant(NIL)]))
+    trie = put(w, w.part(t, 0), h, w.closure(w.system(LEAF_CODE), [key, place, v, w.constant(NIL)]))
     return trie and w.rebuilt(t.type, [trie, *w.parts(t)[1:]])
 
 
@@ -149,7 +148,7 @@ def _missing_key(w: AbstractMachine, t: Any, key: Any) -> Any:
 
 def _empty_type(w: AbstractMachine) -> Any:
     nothing = w.constant(0.0)
-    return w.closure(w.system(TABLE), [w.constant(NIL), nothing, nothing])
+    return w.closure(w.system(TABLE_CODE), [w.constant(NIL), nothing, nothing])
 
 
 def _of_part(rule: Callable[..., Any]) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vlad.core.types import Recursion, Sharing, has_tangents, is_table, is_tensor
-from vlad.data.table_forms import LEAF
+from vlad.data.tables import LEAF_CODE
 from vlad.data.values import ZERO
 from vlad.primitives.type_rules import as_kind, filled, kind_of, shape_of
 from vlad.primitives.walking import choose
@@ -53,7 +53,7 @@ def _with_tangents(w: AbstractMachine, type_: Any) -> tuple[int, int]:
     trie, of a leaf its value and what follows it."""
     if is_table(type_):
         return 0, 1
-    return (2, 4) if type_.of is w.system(LEAF) else (0, len(type_.parts))
+    return (2, 4) if type_.of is w.system(LEAF_CODE) else (0, len(type_.parts))
 
 
 def zero_tangent_type(w: AbstractMachine, x: Any) -> Any:
@@ -179,7 +179,7 @@ def _on_values(name: str, of_value: Recursion) -> Recursion:
 
     def walk(w: AbstractMachine, trie: Any, other: Any) -> Any:
         def of_one(trie: Any) -> Any:
-            if trie.type.of is not w.system(LEAF):
+            if trie.type.of is not w.system(LEAF_CODE):
                 return _mapped(w, operation, trie, other)
             at, (key, place, value, more) = w.key, w.parts(trie)
             own = w.apply(w.machine.table["table-part"], [other, key])

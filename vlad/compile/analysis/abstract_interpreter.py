@@ -50,8 +50,7 @@ from vlad.core.types import (
 from vlad.data.devices import COMPILED, name_of
 from vlad.data.errors import VladError, unbound_message
 from vlad.data.source import Span, in_library
-from vlad.data.table_forms import BRANCH, LEAF, TABLE, form_of, is_few
-from vlad.data.tables import KEY, VALUE, Table
+from vlad.data.tables import BRANCH_CODE, KEY, LEAF_CODE, TABLE_CODE, VALUE, Table, form_of, is_few
 from vlad.data.tensors import Tensor, is_on_host, kind_name, shape_text
 from vlad.data.values import (
     FALSE,
@@ -437,26 +436,27 @@ class AbstractInterpreter:
         if is_few(table, general):
             _, trie, next, size = form_of(table, codes)
             return types.closure(
-                codes[TABLE], (self._type_of_trie(trie, general), types.constant(next), types.constant(size))
+                codes[TABLE_CODE],
+                (self._type_of_trie(trie, general), types.constant(next), types.constant(size)),
             )
         chain, trie_type = types.union(types.nil), types.union(types.nil)
         for leaf in table.leaves():
             key, held = self._type_of(leaf[KEY], general), self._type_of(leaf[VALUE], general)
             leaf_type = types.closure(
-                codes[LEAF], tuple(map(types.canonical, (types.general(key), types.real, held, chain)))
+                codes[LEAF_CODE], tuple(map(types.canonical, (types.general(key), types.real, held, chain)))
             )
             for union in (chain, trie_type):
                 types.join_both(union, types.canonical(leaf_type))
             trie_type = types.canonical(trie_type)
-            types.join_both(trie_type, types.closure(codes[BRANCH], (trie_type, trie_type)))
-        return types.closure(codes[TABLE], (types.canonical(trie_type), types.real, types.real))
+            types.join_both(trie_type, types.closure(codes[BRANCH_CODE], (trie_type, trie_type)))
+        return types.closure(codes[TABLE_CODE], (types.canonical(trie_type), types.real, types.real))
 
     def _type_of_trie(self, trie: Value, general: bool) -> Type:
         """The type of a part of a table, in which keys and their order are known."""
         types = self.types
         if not trie:
             return types.nil
-        if trie[0] is self.machine.codes[BRANCH]:
+        if trie[0] is self.machine.codes[BRANCH_CODE]:
             return types.closure(
                 trie[0], (self._type_of_trie(trie[1], general), self._type_of_trie(trie[2], general))
             )

@@ -43,8 +43,7 @@ from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.nodes import Variable
 from vlad.core.types import Known, Recursion, Type, is_table
 from vlad.data.source import Span
-from vlad.data.table_forms import form_of
-from vlad.data.tables import Table
+from vlad.data.tables import Table, form_of
 from vlad.data.values import (
     TRUE,
     ZERO,

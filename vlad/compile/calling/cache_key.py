@@ -37,8 +37,7 @@ from vlad.core.nodes import (
 from vlad.core.types import SHORTEST_CHAIN
 from vlad.data.devices import name_of
 from vlad.data.source import Span, in_library
-from vlad.data.table_forms import is_few
-from vlad.data.tables import KEY, VALUE, Table
+from vlad.data.tables import KEY, VALUE, Table, is_few
 from vlad.data.tensors import Tensor, kind_name, on_host
 from vlad.data.values import (
     FALSE,

@@ -23,8 +23,7 @@ from vlad.control.budget import expect_bytes, has_room
 from vlad.core.extents import LEAST, MOST, AnExtent, Extent
 from vlad.core.loop_nests import SIZES
 from vlad.core.types import Layout, Type, constant_head, constant_key, is_table
-from vlad.data.table_forms import form_of, table_of_form
-from vlad.data.tables import Table
+from vlad.data.tables import Table, form_of, table_of_form
 from vlad.data.tensors import Tensor, entries, from_entries, is_on_host, kind_name
 from vlad.data.values import FALSE, TRUE, Deferred, Role, String, Value, character_list, look, text_of
 

@@ -15,7 +15,7 @@ from vlad.compile.programs.whole import Step, Steps, Whole
 from vlad.core.types import Type, is_table, is_tensor
 from vlad.data.devices import current
 from vlad.data.errors import VladError
-from vlad.data.table_forms import table_of_form
+from vlad.data.tables import table_of_form
 from vlad.data.tensors import made
 from vlad.data.values import TRUE, Code, Value, closure
 from vlad.primitives.files import Files
