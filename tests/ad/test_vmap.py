@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from programs import expressions
 
 import vlad
+from vlad.compile.analysis import fixpoint
 
 DEFINITIONS = """
 (define (by-rows f xs vs) (tensor (map (lambda (i) (f (tensor-ref xs i) (tensor-ref vs i))) (iota (car (shape xs))))))
@@ -252,3 +253,11 @@ def test_any_number_of_rows_compiled(evaluating: vlad.Session) -> None:
         x = np.cos(np.arange(3.0 * rows)).reshape(rows, 3)
         assert same(found(x), expected(x)), rows
     assert compiling.tiers.disagreements == 0
+
+
+def test_analysis_of_many_kinds_of_values_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row raises values of many kinds, as far as the analysis knows: it looked at each with each, without end."""
+    monkeypatch.setattr(fixpoint, "MOST_MEMBERS", 20_000)
+    with vlad.Session(tier="compile") as session:
+        found = session.eval("((vmap (lambda (x) (guard (e (#t -1)) (if (> x 1) (raise 'bad) x)))) #[1 2 3])")
+    assert found.tolist() == [1, -1, -1]

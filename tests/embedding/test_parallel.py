@@ -7,6 +7,8 @@ import multiprocessing
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -312,6 +314,9 @@ FORMS = [
     "((derivative-R (lambda (a) ((car (parallel-map (lambda (y) (lambda (z) (* a y z))) (list 3 2))) 5))) 2)",
     "(environment (car ((gradient (lambda (fs) (fold + 0 (parallel-map (lambda (f) (f 3)) fs))))"
     " (list (let ((b 2)) (lambda (x) (* b x)))))))",
+    "((gradient (lambda (z) (guard (e ((number? e) (* e e)) (#t 0))"
+    " (list-sum (parallel-map (lambda (x) (raise (* z x))) '(3)))))) 2)",
+    "(guard (e (#t e)) (parallel-map (lambda (x) (if (> x 2) (raise (list x 'b)) x)) '(1 2 3 4)))",
     "((gradient (lambda (w) (fold + 0 (parallel-map (lambda (v) (dot v w)) '(#[1 2] #[3 4]))))) #[1 1])",
     "((derivative (lambda (x) (caar (parallel-map (lambda (y) (cons (* x y) 'b)) '(3 2))))) 1)",
 ]
@@ -371,3 +376,21 @@ def test_nothing_is_left_behind(session: Session) -> None:
     executor.sizes.clear()
     gc.collect()
     assert len(gc.get_objects()) < before + 200
+
+
+def test_processes_end_with_their_owner() -> None:
+    """Also if that is killed, and can tell nobody."""
+    text = (
+        "import os, vlad, multiprocessing, sys\n"
+        "f = vlad.Session().eval('(lambda (x) x)')\n"
+        "vlad.map(f, [1.0], executor=1)\n"
+        "print(multiprocessing.active_children()[0].pid, flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    worker = int(done.stdout)
+    for _ in range(100):
+        if not Path(f"/proc/{worker}").exists():
+            return
+        time.sleep(0.1)
+    raise AssertionError("the worker is still there")

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vlad.control.budget import expect_array
 from vlad.core.loop_nests import Access, contiguous
@@ -39,8 +38,7 @@ _UNNAMED = 0x100  # names from here on: the axes of `...`, and broadcast axes of
 # Contracting.
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(NamedTuple):
     """How an operand becomes a factor of a product of matrices. `kept` are the names of its axes that are not summed over at
     once.
     """
@@ -58,8 +56,7 @@ class Side:
         return reshaped_to(array, self.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(NamedTuple):
     """How two operands are contracted: as a product of matrices, batched over axes of both and of the result.
 
     inner       whether there are axes to sum over

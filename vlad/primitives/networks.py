@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vlad.control.budget import expect_array
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write, contiguous
@@ -58,8 +57,7 @@ if TYPE_CHECKING:
 Pair = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(NamedTuple):
     """The windows along an axis of an image.
 
     padding     entries added before and behind the axis
@@ -170,8 +168,7 @@ def _inside(axes: list[Axis]) -> list[slice]:
 # one of them from the other two.
 
 
-@dataclass(frozen=True, slots=True)
-class Convolution:
+class Convolution(NamedTuple):
     """The geometry of a convolution, from the shapes of an image and of filters."""
 
     images: int

@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from functools import partial
@@ -27,6 +28,7 @@ T = TypeVar("T")
 
 ATTEMPTS = 3  # for the part of a process that has ended
 WAITS = 10  # seconds for a scheduler
+ORPHANED = 1.0  # seconds between looks of a worker at whether its owner lives
 PATIENCE = 0.05  # seconds until a thread that waits notices an exception from another one
 
 
@@ -180,10 +182,8 @@ class Processes:
             if self._pool is not None and self._owner == os.getpid():
                 with contextlib.suppress(BrokenExecutor):
                     return self._pool.submit(work, *operands)
-            self._pool, self._owner = (
-                ProcessPoolExecutor(self.count, initializer=_ignore_interrupts),
-                os.getpid(),
-            )
+            self._owner = os.getpid()
+            self._pool = ProcessPoolExecutor(self.count, initializer=_begin)
             return self._pool.submit(work, *operands)
 
     def stop(self) -> None:
@@ -200,9 +200,19 @@ class Processes:
             process.terminate()
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches all processes of a terminal; that of the user ends the others."""
+def _begin() -> None:
+    """In a new process. Ctrl-C reaches all processes of a terminal: that of the user ends the others. They also end if it is
+    killed; a pool's processes would wait for it forever.
+    """
+    parent = os.getppid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(ORPHANED)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="vlad-owner").start()
 
 
 @functools.cache  # until the process ends

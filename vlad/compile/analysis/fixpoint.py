@@ -63,6 +63,9 @@ MOST_GROWTHS = 3  # of the type at a point where paths meet, before it is widene
 MOST_RUNS = 8_000  # of instances
 MOST_RUNS_FOLLOWED = 32_000  # with unrolling of certain calls
 MOST_RUNS_UNROLLED = 1_000  # with long operands unrolled: it pays only if the code is straightforward
+MOST_MEMBERS = (
+    400_000  # of unions, over which code was run one by one; programs that settle have some ten thousand
+)
 MOST_RUNS_EACH = 20  # additional ones for each code
 # Keys of instances, those at each time that unions became one. Programs that settle need an eighth
 MOST_KEYS = 200_000
@@ -115,7 +118,7 @@ class Analysis(AbstractInterpreter):
         self._calls_back: dict[Any, list[Instance]] = {}  # of a backpropagator and a tape
         self._dirty: list[Instance] = []
         self._taken_for_loopless: dict[Callee, dict[Instance, None]] = {}
-        self.runs = 0
+        self.runs = self.members_run = 0
         self.keys_made_again = 0
 
     def follow_certain_calls(self, part: object) -> None:
@@ -525,6 +528,9 @@ class Analysis(AbstractInterpreter):
         above = self.key
         self._open += 1
         members = self.types.members(union.type, instance)
+        self.members_run += len(members)
+        if self.members_run > MOST_MEMBERS * (1 + len(self.variables)):
+            raise Exhausted(UNSETTLED, self.span, hint=TO_BOUND)
         of_numbers = not any(member.parts for member in members)
         for member in members:
             self.key = above
