@@ -95,8 +95,7 @@ class CLoopPrinter(LoopPrinter):
                 self.allocate(statement)
             case Alias():
                 array, of = self.style.array(statement.array), self.style.array(statement.of)
-                restrict = "restrict " if statement.is_alone else ""
-                self.line(f"{self.kinds[statement.array.kind]} *{restrict}{array} = {of};")
+                self.line(f"{self.kinds[statement.array.kind]} *{array} = {of};")
             case For():
                 self.mark(statement)
                 self.loop(statement)

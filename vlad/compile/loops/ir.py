@@ -164,11 +164,10 @@ class Allocate:
 @final
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """An array at the address of another one. `is_alone`: nothing else reads there from now on."""
+    """An array at the address of another one."""
 
     array: Array
     of: Array
-    is_alone: bool = False
 
 
 @final

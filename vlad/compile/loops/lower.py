@@ -108,8 +108,7 @@ def lower(
         base = None if output.base is None else _given(operands[output.base], output.kind)
         array = Array(Origin.OUTPUT, number, output.kind)
         if number in taken and base is not None:
-            read = {operands[one.operand].number for one in kernel.reads if one.operand is not None}
-            declared.append(Alias(array, base, base.of not in read))
+            declared.append(Alias(array, base))
             continue
         new = placed(array, output, places.get(number))
         if number in taken and over is not None:
