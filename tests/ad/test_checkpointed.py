@@ -117,6 +117,7 @@ def test_compiled_loops_take_little_memory() -> None:
     )
 
 
+@pytest.mark.own_tier
 def test_built_programs_have_it(tmp_path: Path) -> None:
     (tmp_path / "it.vlad").write_text(f"{LOOP}(write (frugal 5000 (read-real)))\n(write (plain 5000 0.5))\n")
     assert command("build", "it.vlad", "-o", "it", cwd=tmp_path).returncode == 0
