@@ -144,7 +144,7 @@ class TestMap:
         assert caught.value.code == "invalid-argument"
 
     def test_iterables_of_two_lengths(self, session: Session) -> None:
-        with pytest.raises(VladError, match="not equally long"):
+        with pytest.raises(VladError, match="have 1 and 2 items"):
             vlad.map(session["scaled"], [1.0], [1.0, 2.0])
 
 

@@ -26,6 +26,18 @@ REFUSED = [
     ),
     ("def f(x, xs):\n    return [max]", "max", "max as a value", "lambda"),
     (
+        "def f(x, xs):\n    return vlad.map(lambda y: x * y, xs)",
+        "vlad.map(lambda y: x * y, xs)",
+        "a call of vlad.map",
+        "outside of translated functions",
+    ),
+    (
+        "def f(x, xs):\n    return vlad.dumps(x)",
+        "vlad.dumps(x)",
+        "a call of vlad.dumps",
+        "outside of translated",
+    ),
+    (
         "def f(x, xs):\n    ys = same(xs)\n    ys.append(1)\n    return xs",
         "ys.append(1)",
         "line 2 shares",

@@ -438,6 +438,8 @@ def session_procedure(f: Any, verb: str = "differentiated") -> Procedure:
         f"A procedure of a session is {verb}; this is a {type(f).__name__} of Python's",
         hint="write `vlad.function(f)`, or `@vlad.function` above its definition"
         if of_python
+        else "call it in a function of yours: `lambda x: f(x)`"
+        if callable(f)
         else '`session["f"]` and `session.eval("(lambda …)")` hand them out',
     )
 

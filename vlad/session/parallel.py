@@ -77,10 +77,15 @@ def map(
 def _rows(iterables: Sequence[Iterable[Any]]) -> list[tuple[Any, ...]]:
     if not iterables:
         raise WrongOption("invalid-argument", "vlad.map takes a procedure and what to map it over")
-    try:
-        return list(zip(*iterables, strict=True))
-    except ValueError:
-        raise WrongOption("invalid-argument", "vlad.map: the iterables are not equally long") from None
+    columns = [list(one) for one in iterables]
+    if len({len(column) for column in columns}) > 1:
+        lengths = " and ".join([str(len(column)) for column in columns])
+        raise WrongOption(
+            "invalid-argument",
+            f"vlad.map: the iterables have {lengths} items",
+            hint="they must be equally long",
+        )
+    return list(zip(*columns, strict=True))
 
 
 def _bounds(count: int, chunks: int) -> list[tuple[int, int]]:

@@ -142,6 +142,10 @@ class Calls(Derivatives):
         public = public_name(value)
         if public is not None:
             return self.public_call(node, public, scope)
+        if isinstance(value, types.FunctionType) and value.__module__.partition(".")[0] == "vlad":
+            raise self.refuse(
+                f"a call of vlad.{value.__name__}", node, "call it outside of translated functions"
+            )
         if isinstance(value, type) and is_record(value):
             return self.construct(value, node, scope)
         if value is dataclasses.replace:
