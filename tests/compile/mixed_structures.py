@@ -455,6 +455,8 @@ def program(seed: int, loops: bool) -> tuple[str, list[tuple[Any, ...]]]:
     return text, [(n, x, chooser.choice(ARGUMENTS)) for n, x in (LOOPED if loops else CALLS)]
 
 
+# Files of the callbacks of weak references.
+CALLBACKS = [kind.__init__.__code__.co_filename for kind in (weakref.WeakSet, weakref.WeakValueDictionary)]
 LOOPED = [(0.0, 0.5), (1.0, 0.0), (3.0, 2.0), (6.0, -1.0)]
 PROGRAMS_A_SESSION = 100
 
@@ -465,7 +467,7 @@ def run(
     """The programs from `first` on: how they ended."""
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if frame is not None and frame.f_code.co_filename == weakref.WeakSet.__init__.__code__.co_filename:
+        if frame is not None and frame.f_code.co_filename in CALLBACKS:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.01, 1.0)  # in a callback it would be lost
         else:
             raise Stopped

@@ -457,7 +457,7 @@ def test_what_is_compiled_follows_redefinitions() -> None:
 
 
 def test_what_is_compiled_travels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vlad.session.session, "_for_unpickled", lambda: travelled)
+    monkeypatch.setattr(vlad.session.session, "_for_unpickled", lambda settings: travelled)
     monkeypatch.setattr(
         vlad.session.session, "_read_again", vlad.session.session._read_again.__wrapped__
     )  # which remembers nothing

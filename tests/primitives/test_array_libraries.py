@@ -49,6 +49,7 @@ from vlad.primitives import (
     table_types,
     tables,
     transforms,
+    workers,
 )
 from vlad.primitives.arrays import KINDS
 from vlad.primitives.table import PROCEDURES, TABLE
@@ -460,6 +461,7 @@ LEFT_OUT = {
     "pairs and kinds of values, which look at no entry": [
         row.name for row in data.ROWS if row.name not in ("eq?", "eqv?", "equal?", "stop-gradient")],
     "what `tensor-set` of the library stands for": ["set-entry"],
+    "workers, which look at no entry": [row.name for row in workers.ROWS],
     "cells, which look at no entry": ["update-ref!", *[row.name for row in references.ROWS]],
     "tables, which look at the entries of keys only": [
         "table", *[row.name for room in (tables, table_types) for row in room.ROWS]],

@@ -414,7 +414,7 @@ ROWS: list[Primitive] = [
         abstract=_abstract_axis(False), forward="(axis-back dt axis)", reverse={"t": "(axis-first s axis)"}),
     constant("blank-row", "t", "A row of zeros.", _blank_row, hidden=True, abstract=_abstract_blank_row),
     Primitive(
-        "row-number", "i", "The number of the row that is next: errors tell it.", value=lambda i: i, type="real -> real",
+        "row-number", "i", "The number of the row that is next: errors tell it.", value=lambda i: i, type="any -> any",
         python="i", hidden=True, effect=True, forward="zero", reverse={}, abstract=lambda w, i: i,
     ),
     row("rows-begin", "n y", "Answers of n rows, of which there is the first.", _rows_begin, linear="y", hidden=True,

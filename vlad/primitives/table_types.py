@@ -29,8 +29,9 @@ from vlad.data.tables import (
     hash_of,
     mixed_hash,
 )
-from vlad.data.values import NIL, Primitive, Role, SystemCode
+from vlad.data.values import NIL, Primitive, Role, SystemCode, Value
 from vlad.primitives.data import constant_row
+from vlad.primitives.numbers import invalid
 from vlad.primitives.transforms import abstract_test, record_rows, tag_test
 from vlad.primitives.walking import scalar
 
@@ -200,6 +201,12 @@ def _hash_types(w: AbstractMachine, x: Any) -> Any:
 HASH = Recursion("hash", _hash_types)
 
 
+def _mixed_hash(a: Value, b: Value) -> Value:
+    if type(a) is not float or type(b) is not float:
+        raise invalid("mixed-hash", "two reals", a, b)
+    return mixed_hash(a, b)
+
+
 # Tries of known shape.
 
 
@@ -274,7 +281,7 @@ ROWS: list[Primitive] = [
         hidden=True, abstract=_hash_types,
     ),
     constant_row(
-        "mixed-hash", "a b", "A whole number that depends on both reals.", mixed_hash, "real real -> real", hidden=True,
+        "mixed-hash", "a b", "A whole number that depends on both reals.", _mixed_hash, "real real -> real", hidden=True,
         c="vlad_mixed_hash({a}, {b})",
     ),
 ]  # fmt: skip

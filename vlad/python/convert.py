@@ -785,9 +785,11 @@ def _hashable(key: Any) -> Any:
     return _hashable(key.tolist()) if is_array(key) else key
 
 
-def _record_to_python(value: Value, apply: Apply) -> Record:
+def _record_to_python(value: Value, apply: Apply) -> Record | Procedure:
     code = value[0]
     names = code.machine.core_of(code).fields
+    if names is None:  # a part of a compiled table, which programs do not get
+        return Procedure(value, apply)
     fields = {
         python_name(name): _to_python(part, apply) for name, part in zip(names, value[1:], strict=False)
     }
