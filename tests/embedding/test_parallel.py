@@ -165,7 +165,7 @@ class TestWorkers:
         assert caught.value.code == "not-permitted"
 
     def test_a_lost_process_is_replaced(self, session: Session, tmp_path: Path) -> None:
-        """The first worker that comes to the item ends, as for want of memory."""
+        """All workers are killed after the first part, as for want of memory."""
         killed = tmp_path / "killed"
 
         def progress(done: int, of: int) -> None:
@@ -379,7 +379,7 @@ def test_nothing_is_left_behind(session: Session) -> None:
 
 
 def test_processes_end_with_their_owner() -> None:
-    """Also if that is killed, and can tell nobody."""
+    """Also if it is killed, and runs no code at its end."""
     text = (
         "import os, vlad, multiprocessing, sys\n"
         "f = vlad.Session().eval('(lambda (x) x)')\n"

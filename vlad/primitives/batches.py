@@ -349,7 +349,7 @@ def _differing(like: Value, y: Value) -> VladError:
         return kind_text(x) if kind_text(like) != kind_text(y) else written(x, 40)
 
     return VladError(
-        "wrong-shape", "Rows of vmap have answers of different structures", name="vmap",
+        "wrong-shape", "Rows of vmap have results of different structures", name="vmap",
         hint=f"answers are put together part by part: the first row's has {text(like)} where this one's has {text(y)}",
     )  # fmt: skip
 
@@ -371,7 +371,7 @@ def _refuse(what: Value, a: Value, b: Value) -> Value:
 def _abstract_refuse(w: AbstractMachine, what: Any, a: Any, b: Any) -> Any:
     return w.fail(
         {
-            "answers": "Rows of vmap have answers of different structures",
+            "answers": "Rows of vmap have results of different structures",
             "lengths": "Arguments of vmap have different numbers of rows",
             "no rows": "Argument of vmap has no rows",
         }[what.type.of.text]
@@ -417,9 +417,9 @@ ROWS: list[Primitive] = [
         "row-number", "i", "The number of the row that is next: errors tell it.", value=lambda i: i, type="any -> any",
         python="i", hidden=True, effect=True, forward="zero", reverse={}, abstract=lambda w, i: i,
     ),
-    row("rows-begin", "n y", "Answers of n rows, of which there is the first.", _rows_begin, linear="y", hidden=True,
+    row("rows-begin", "n y", "The results of n rows, of which the first is known.", _rows_begin, linear="y", hidden=True,
         abstract=_abstract_rows_begin, forward="(rows-begin n (complete y dy))", reverse={"y": "(tensor-ref s 0)"}),
-    row("rows-put", "rows i y", "Answers with one more.", _rows_put, linear="rows", hidden=True,
+    row("rows-put", "rows i y", "The results with one more.", _rows_put, linear="rows", hidden=True,
         abstract=_abstract_rows_put, forward="(rows-put drows i (complete y dy))",
         reverse={"y": "(tensor-ref s i)", "rows": "s"}),
     row("rows-end", "rows", "All answers, as a tensor.", _rows_end, linear="rows", hidden=True,

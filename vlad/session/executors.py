@@ -3,7 +3,7 @@
 In: an executor of the user, or a number of processes, and calls of one function.  Out: their results, in the order of the calls.
 Called by parallel.py.
 
-Whatever has `submit` is an executor: the pools of concurrent.futures, of mpi4py and of loky, and a client of Dask. What has
+Whatever has `submit` is an executor, such as a pool of concurrent.futures or a client of Dask. What has
 `map` only, as the pools of multiprocessing, is one, too. `Processes` is our own, of a number of processes on this machine.
 """
 
@@ -65,8 +65,9 @@ def ordered(
     """The results of `work(*task)`, in the order of the tasks; in this process if the executor is None.
 
     `progress` is called with the number of finished tasks. `again` gets the number of a task and its result, and returns the
-    task to submit in its place, or None. A part whose process has ended is submitted again, as long as the executor takes any.
-    If the iteration ends early, by an error or Ctrl-C, what has not begun is cancelled. Raises what `work` raises, and VladError
+    task to submit in its place, or None; an executor without `submit` cannot do that. A part whose process has ended is
+    submitted again, as long as the executor takes any. If the iteration ends early, by an error or Ctrl-C, what has not begun is
+    cancelled. Raises what `work` raises, and VladError
     if the executor has lost too many processes.
     """
     if executor is None or not hasattr(executor, "submit"):
@@ -76,8 +77,7 @@ def ordered(
             else executor.map(partial(_starred, work), tasks)
         )
         for number, result in enumerate(found):
-            other = None if again is None else again(number, result)
-            yield result if other is None else work(*other)
+            yield result
             if progress is not None:
                 progress(number + 1)
         return

@@ -286,7 +286,7 @@ class OverData:
             return task(number, self.packed[number]) if isinstance(result, Missing) else None
 
         tasks = [task(number, None if self.sent else part) for number, part in enumerate(self.packed)]
-        self.sent = True
+        self.sent = hasattr(self.workers, "submit")  # which gets what a worker misses again
         return self._total(gradient, ordered(self.workers, _differentiated, tasks, self._told, again))
 
     def _told(self, parts: int) -> None:

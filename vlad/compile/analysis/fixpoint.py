@@ -63,10 +63,9 @@ MOST_GROWTHS = 3  # of the type at a point where paths meet, before it is widene
 MOST_RUNS = 8_000  # of instances
 MOST_RUNS_FOLLOWED = 32_000  # with unrolling of certain calls
 MOST_RUNS_UNROLLED = 1_000  # with long operands unrolled: it pays only if the code is straightforward
-MOST_MEMBERS = (
-    400_000  # of unions, over which code was run one by one; programs that settle have some ten thousand
-)
 MOST_RUNS_EACH = 20  # additional ones for each code
+# Members of unions on which code is run, one after the other. Programs that settle need some ten thousand.
+MOST_MEMBERS = 400_000
 # Keys of instances, those at each time that unions became one. Programs that settle need an eighth
 MOST_KEYS = 200_000
 
