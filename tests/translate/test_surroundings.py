@@ -93,6 +93,13 @@ def test_a_file_that_is_edited_meanwhile(session: vlad.Session, tmp_path: Path) 
     assert f(1.0) == names["f"](1.0) == 2.0
 
 
+def test_functions_of_a_text_without_a_name(session: vlad.Session) -> None:
+    names: dict[str, Any] = {}
+    run("def helper(x):\n    return 2 * x\n\ndef f(x):\n    return helper(x) + 1", "nameless.py", names)
+    f = session.function(names["f"])
+    assert f(2.0) == 5.0 and vlad.grad(f)(2.0) == 2.0 and "(helper x)" in f.text
+
+
 def test_it_calls_functions_that_stay_in_python(session: vlad.Session) -> None:
     @vlad.primitive(partials={"x": "(* 2 y)", "y": "(* 2 x)"})
     def twice(x: float, y: float) -> float:

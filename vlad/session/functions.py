@@ -177,7 +177,9 @@ class Functions:
         key = id(python), id(of), handing
         found = self._linked.get(key)
         if found is None:
-            cell = self.module.define(self._fresh(f"{python.__module__}.{python.__qualname__}"))
+            # A text executed without a `__name__` has functions without a module.
+            path = (python.__module__, python.__qualname__) if python.__module__ else (python.__qualname__,)
+            cell = self.module.define(self._fresh(".".join(path)))
             found = self._linked[key] = LinkedFunction(self, python, cell, of, handing)
         return found
 

@@ -159,14 +159,16 @@ def _of_syntax() -> dict[Any, str]:
     return _objects(numpy_table.SYNTAX)
 
 
+def package_of(value: Any) -> str:
+    """The package of a function or type; "" for a value without one, such as a function of a text that was executed
+    without a `__name__`."""
+    module = getattr(value, "__module__", None)
+    return module.partition(".")[0] if isinstance(module, str) else ""
+
+
 def is_of_numpy(value: Any) -> bool:
     """Is it a function or a type of NumPy's?"""
-    if isinstance(value, type):
-        return value.__module__.partition(".")[0] == "numpy"
-    module = getattr(value, "__module__", None)
-    return type(value).__name__ == "ufunc" or (
-        isinstance(module, str) and module.partition(".")[0] == "numpy"
-    )
+    return type(value).__name__ == "ufunc" or package_of(value) == "numpy"
 
 
 def is_array_type(value: Any) -> bool:

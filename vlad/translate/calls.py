@@ -29,7 +29,7 @@ from vlad.translate.array_calls import (
     row_value,
     static_number,
 )
-from vlad.translate.arrays import is_array_type, is_of_numpy, methods, numpy_syntax
+from vlad.translate.arrays import is_array_type, is_of_numpy, methods, numpy_syntax, package_of
 from vlad.translate.derivatives import MAKERS, Derivatives
 from vlad.translate.dicts import DICT_METHODS
 from vlad.translate.expressions import NONE, OTHER, REAL, TYPES, Scope
@@ -142,7 +142,7 @@ class Calls(Derivatives):
         public = public_name(value)
         if public is not None:
             return self.public_call(node, public, scope)
-        if isinstance(value, types.FunctionType) and value.__module__.partition(".")[0] == "vlad":
+        if isinstance(value, types.FunctionType) and package_of(value) == "vlad":
             raise self.refuse(
                 f"a call of vlad.{value.__name__}", node, "call it outside of translated functions"
             )
