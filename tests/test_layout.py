@@ -84,7 +84,7 @@ ROOMS = (
         "vlad.translate",
         "trees syntax source refusals reads nodes names nonlocals exchanges signatures handlers desugar numpy_table "
         "arrays known iterations fresh inside expressions formats turns array_calls subscripts module_calls ordering "
-        "sequence_methods dicts records arguments partials derivatives calls checks effects conditions changes packing "
+        "sequence_methods dicts sets records arguments partials derivatives calls checks effects conditions changes packing "
         "attempts handing statements translation",
     ),
     (

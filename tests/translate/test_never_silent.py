@@ -192,7 +192,8 @@ UNIONS = {  # of dicts: the bar separates lines above
     "c = d | {}; c['a'].append(2.0); return d, c": "not-translated",
     "c = {'b': d} | {}; c['b']['a'] = 2.0; return d, c": "not-translated",
     "c = d; c |= {'b': 2.0}; return d, c": "python-exception",
-    "d |= {'b': 2.0}; return d": "python-exception",
+    "c = {'b': d}; d |= {'b': 2.0}; return c": "python-exception",
+    "d |= {'b': d['a']}; d['a'].append(2.0); return d": "not-translated",
     "return d | [('b', 2.0)]": "python-exception",
 }
 

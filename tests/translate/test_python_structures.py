@@ -337,3 +337,60 @@ def test_machine_code_for_a_list_takes_no_tuple_and_no_record(session: vlad.Sess
             f(other)
         with pytest.raises(vlad.VladError):
             vlad.grad(f)(other)
+
+
+SETS = (
+    set(), {1.0, 2.0}, frozenset({"a", "b"}), {(1.0, True), ()}, {frozenset({1.0}), None}, {Point(1.0), (3.0, 4.0)},
+    {Model(1.0, 2.0)},
+)  # fmt: skip
+
+
+def test_sets_cross_as_what_they_are() -> None:
+    f = of("def f(s, x): return s, len(s), x in s, [s], {'s': s}, s | {x}", vlad.Session(tier="evaluate"))
+    for one in SETS:
+        for x in (True, "a", (1, 1), frozenset({True}), (1, 2), Model(1.0, 2.0), None, ()):
+            found = f(one, x)
+            assert found == f.python(one, x) and type(found[0]) is type(found[5]) is type(one), (one, x)
+
+
+def test_sets_cross_to_compiled_code_and_back() -> None:
+    f = of("def f(s, x): return s, {x: s}, x in s", vlad.Session(tier="compile"))
+    for one in SETS:
+        assert f(one, 1.0) == f.python(one, 1.0)
+
+
+def test_there_is_no_derivative_by_a_set_or_of_one(session: vlad.Session) -> None:
+    f = of("def f(s, x): return x * len(s) * (2.0 if x in s else 3.0)", session)
+    g = of("def f(x): return {x, 2 * x}", session)
+    assert vlad.grad(f, argnums="x")({1.0, 2.0}, 1.0) == 4.0
+    assert vlad.value_and_grad(f, argnums=1)(frozenset({1.0}), 2.0) == (6.0, 3.0)
+    for derivative in (
+        lambda: vlad.grad(f)({1.0}, 2.0),
+        lambda: vlad.grad(f, argnums=0)({1.0}, 2.0),
+        lambda: vlad.jacobian(g)(1.0),
+        lambda: vlad.jvp(g, (1.0,), (1.0,)),
+    ):
+        with pytest.raises(vlad.VladError) as caught:
+            derivative()
+        assert caught.value.code == "no-derivative" and "a list has" in (caught.value.hint or "")
+
+
+def test_types_of_sets_are_in_words_of_python(session: vlad.Session) -> None:
+    f = of("def f(s, x):\n    t = frozenset(s)\n    return {x}, set(), t, {y * x for y in s}", session)
+    assert "t: frozenset[float]" in str(vlad.check(f, {1.0, 2.0}, 3.0))
+    assert "-> tuple[set[float], set, frozenset[float], set[float]]" in str(vlad.check(f, {1.0, 2.0}, 3.0))
+
+
+def test_directions_of_plain_functions() -> None:
+    assert vlad.jvp(lambda x: x * x, (2.0,), (1.0,)) == (4.0, 4.0)
+    assert vlad.hvp(lambda x: x**3, (2.0,), (1.0,)) == 12.0
+
+
+def test_functions_know_sets_that_others_return(session: vlad.Session) -> None:
+    """`-` is that of numbers until sets come into use."""
+    names = names_of(
+        "def less(a, b): return a - b\ndef f(a): return less(less(a, {1.0}), {x for x in [2.0]})"
+    )
+    less, f = session.function(names["less"]), session.function(names["f"])
+    assert less(3.0, 1.0) == 2.0 and "(- a b)" in less.text
+    assert f({1.0, 2.0, 3.0}) == {3.0} and less(3.0, 1.0) == 2.0 and less({1.0}, {1.0}) == set()

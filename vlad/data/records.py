@@ -12,9 +12,11 @@ from typing import Any
 
 from vlad.data.values import RECORDS, Symbol, symbol
 
-# In translated Python functions: None; the end of a tuple; the beginning of a dict.
+# In translated Python functions: None; the end of a tuple; the beginning of a dict, of a set, of a frozenset.
 NONE, TUPLE, DICT = symbol("%none"), symbol("%tuple"), symbol("%dict")
-EVERY, OPERATED = "", "+"  # the keys in `InUse` of all records, and of those that define operators
+SET, FROZENSET = HEADS_OF_SETS = symbol("%set"), symbol("%frozenset")
+# The keys in `InUse` of all records, of those that define operators, and of sets.
+EVERY, OPERATED, OF_SETS = "", "+", "{}"
 
 
 class Record:
@@ -50,6 +52,7 @@ _REPLACED = (
 _BINARY = "add sub mul truediv floordiv mod pow matmul"
 OPERATORS = ("__call__", "__neg__", *[f"__{side}{name}__" for name in _BINARY.split() for side in ("", "r")])
 _BASES = (object, tuple)
+SETS = Record(set, SET, (), False, (OF_SETS,))  # that sets are in use
 InUse = dict[str, tuple[Record, ...]]  # for each key: the records in use in a session that have it
 _known: weakref.WeakKeyDictionary[type, Record] = weakref.WeakKeyDictionary()
 
@@ -101,7 +104,7 @@ def _registered(kind: type) -> Record:
 
 def use(record: Record, in_use: InUse) -> None:
     """Note that a record is in use."""
-    if record not in in_use.get(EVERY, ()):
+    if record not in in_use.get(record.keys[-1], ()):
         for key in record.keys:
             in_use[key] = (*in_use.get(key, ()), record)
 

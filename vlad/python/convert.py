@@ -17,8 +17,8 @@
     Reference         a cell, both ways
 
 For translated Python functions (functions.py), which distinguish them, a tuple is the chain of its items that ends in the symbol
-%tuple, None is the symbol %none, and dicts, named tuples and frozen dataclasses begin with a symbol (data/records.py). All come
-back as what they are.
+%tuple, None is the symbol %none, and dicts, sets, named tuples and frozen dataclasses begin with a symbol (data/records.py). All
+come back as what they are.
 
 Called by session/. Raises NoCounterpart, which is a VladError and a TypeError, for other Python values: a number
 of another type, such as a Decimal, would not count as one in derivatives, so it does not become a host object implicitly.
@@ -30,14 +30,14 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from operator import is_not
 from types import CellType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import NoCounterpart, VladError
-from vlad.data.records import DICT, NONE, TUPLE
+from vlad.data.records import DICT, FROZENSET, HEADS_OF_SETS, NONE, SET, SETS, TUPLE
 from vlad.data.source import Span
 from vlad.data.tables import KEY, VALUE, table_of
 from vlad.data.tables import Table as TableValue
@@ -546,8 +546,38 @@ def _structure_of_python(value: Any, apply: Apply) -> Value | None:
         return (_record_of(value, apply).symbol, items) if hasattr(type(value), "_fields") else items
     if isinstance(value, dict):
         return DICT, list_of([(_key(key, apply), _from_python(part, apply)) for key, part in value.items()])
+    if isinstance(value, set | frozenset):
+        return _set_of(value, apply)
     fields = _record(value)
     return None if fields is None else (_record_of(value, apply).symbol, list_of(_each_from(fields, apply)))
+
+
+def _set_of(value: Set[Any], apply: Apply) -> Value:
+    """A set or a frozenset, as python-sets.vlad has it: a table from what makes elements the same to the elements."""
+    apply.use(SETS)
+    elements = [_from_python(one, apply) for one in value]
+    keys = [_element(made, one) for made, one in zip(elements, value, strict=True)]
+    head = FROZENSET if isinstance(value, frozenset) else SET
+    return head, table_of(zip(keys, elements, strict=True))
+
+
+def _element(made: Value, value: Any) -> Value:
+    """What two elements share if and only if they are the same: `%py-element`. `made`: the value, converted."""
+    if type(made) is Boolean:
+        return float(made is TRUE)
+    if isinstance(value, frozenset):
+        return FROZENSET, table_of([(leaf[KEY], TRUE) for leaf in look(made[1]).leaves()])
+    fields = value if isinstance(value, tuple) else _record(value)
+    if fields is None:
+        return made
+    parts, items, head = [], made, None
+    if not isinstance(value, tuple) or hasattr(type(value), "_fields"):
+        head, items = made
+    for part in fields:
+        parts.append(_element(items[0], part))
+        items = items[1]
+    keys = tuple_of([*parts, TUPLE]) if isinstance(value, tuple) else (head, list_of(parts))
+    return keys
 
 
 def _record_of(value: Any, apply: Apply) -> RecordClass:
@@ -567,7 +597,9 @@ def _key(key: Any, apply: Apply) -> Value:
     if isinstance(key, str):
         if not key.startswith("%"):
             return symbol(key)
-    elif isinstance(key, int | float) or (isinstance(key, tuple) and key and not hasattr(key, "_fields")):
+    elif isinstance(key, int | float | frozenset) or (
+        isinstance(key, tuple) and key and not hasattr(key, "_fields")
+    ):
         return _from_python(key, apply)
     hint = "texts that do not begin with %, numbers, booleans, and tuples have"
     raise _no_counterpart(f"The key {key!r}", hint)
@@ -706,7 +738,15 @@ def _like(model: Any, value: Value, leaf: Leaf) -> Any:
     if hasattr(type(model), "__dataclass_fields__"):
         parts = _like_each(tuple(_fields(model).values()), value, leaf, end)
         return _copied(model, parts) if head is None else headed(head, (), parts)
+    if isinstance(model, set | frozenset):
+        raise none_of_sets()
     return leaf(model, value)
+
+
+def none_of_sets() -> VladError:
+    """The error of a derivative by a set, or of one: elements may become equal."""
+    hint = "`argnums` chooses other arguments; a list has a derivative"
+    return VladError("no-derivative", "There is no derivative by a set, or of one", hint=hint)
 
 
 def _copied(model: Any, parts: Sequence[Any]) -> Any:
@@ -812,11 +852,11 @@ def _pairs_to_python(value: Value, apply: Apply) -> Any:
 
 
 def head_of(value: Value) -> Symbol | None:
-    """The symbol that a dict or a record of a translated function begins with; None for other values."""
+    """The symbol that a dict, a set or a record of a translated function begins with; None for other values."""
     if type(value) is not tuple or len(value) != 2:
         return None
     head = look(value[0])
-    return head if type(head) is Symbol and (head is DICT or head in RECORDS) else None
+    return head if type(head) is Symbol and (head in _HEADS or head in RECORDS) else None
 
 
 def key_of(value: Value, apply: Apply) -> Any:
@@ -834,7 +874,13 @@ def headed(head: Symbol, keys: Sequence[Any], parts: Sequence[Any]) -> Any:
     return made._make(parts) if record.is_tuple else made(**dict(zip(record.fields, parts, strict=True)))
 
 
+_HEADS = (DICT, *HEADS_OF_SETS)
+
+
 def _headed_to_python(head: Symbol, rest: Value, apply: Apply) -> Any:
+    if head in HEADS_OF_SETS:
+        elements = [_to_python(leaf[VALUE], apply) for leaf in look(rest).leaves()]
+        return set(elements) if head is SET else frozenset(elements)
     keys, parts = [], []
     while type(rest) is tuple and rest:
         part, rest = look(rest[0]), look(rest[1])

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import VladError
-from vlad.data.records import DICT, TUPLE
+from vlad.data.records import DICT, HEADS_OF_SETS, TUPLE
 from vlad.data.source import Span, in_stdlib
 from vlad.data.tensors import Tensor, is_array
 from vlad.data.values import NIL, Value, is_pair, look
@@ -34,6 +34,7 @@ from vlad.python.convert import (
     headed,
     key_of,
     like,
+    none_of_sets,
     parts_held,
     parts_of,
     to_python,
@@ -271,6 +272,8 @@ class Jacobian(Gradient):
             return to_python(value, self._apply)
         head, keys, parts = head_of(value), list[Any](), list[Any]()
         if head is not None:
+            if head in HEADS_OF_SETS:
+                raise none_of_sets()
             value, rows = look(value[1]), look(rows[1])
         while is_pair(value):
             (first, value), (row, rows) = value, rows
@@ -372,7 +375,7 @@ def jvp(f: Procedure, primals: Any, tangents: Any) -> tuple[Any, Any]:
     """
     along, points, directions = _along(f, "jvp", primals, tangents)
     value, tangent = parts_of(along.at(points, directions), 2)
-    return to_python(value, along._apply), to_python(tangent, along._apply)
+    return to_python(value, along._apply), to_python(_expect_no_set(tangent), along._apply)
 
 
 def jacobian(f: Procedure, argnums: Which = None) -> Jacobian:
@@ -528,7 +531,7 @@ def _along(
     f: Procedure, operator: str, primals: Any, tangents: Any
 ) -> tuple[Along, tuple[Any, ...], tuple[Any, ...]]:
     """An operator on a procedure, as a procedure, and its operands: points and directions. Raises VladError."""
-    points, directions = _as_tuple(primals), _as_tuple(tangents)
+    f, points, directions = session_procedure(f), _as_tuple(primals), _as_tuple(tangents)
     if len(points) != len(directions):
         raise VladError(
             "invalid-argument",
@@ -539,6 +542,18 @@ def _along(
     if f.completed(points, {}) is points:
         return along, points, directions
     return along, f.completed(points, {}), _tangents(f, points, directions)
+
+
+def _expect_no_set(tangent: Value) -> Value:
+    """Raise VladError if a tangent is one of a set, or has one as a part."""
+    work = [tangent]
+    while work:
+        part = look(work.pop())
+        if is_pair(part):
+            if head_of(part) in HEADS_OF_SETS:
+                raise none_of_sets()
+            work += part
+    return tangent
 
 
 def _tangents(f: Procedure, points: tuple[Any, ...], directions: tuple[Any, ...]) -> tuple[Any, ...]:

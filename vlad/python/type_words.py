@@ -11,7 +11,8 @@ from itertools import groupby
 from vlad.core.type_text import MOST_EQUAL, MOST_PARTS, TypeText, procedure_name
 from vlad.core.types import Cell, Type
 from vlad.core.types import found as cell_of
-from vlad.data.records import DICT, NONE, TUPLE
+from vlad.data.records import DICT, FROZENSET, NONE, SET, TUPLE
+from vlad.data.tables import LEAF_CODE
 from vlad.data.tensors import dtype_name
 from vlad.data.values import NIL, RECORDS, UNSPECIFIED, ZERO, Boolean, Role, String, Symbol
 
@@ -92,7 +93,7 @@ class TypeWords(TypeText):
         is_head = (
             first.kind == "constant"
             and type(first.of) is Symbol
-            and (first.of is DICT or first.of in RECORDS)
+            and (first.of in (DICT, SET, FROZENSET) or first.of in RECORDS)
         )
         return first.of if is_head else None
 
@@ -117,6 +118,22 @@ class TypeWords(TypeText):
         texts = [_constant_key(key) for key in keys]
         return "{" + _counted([f"{key}: {value}" for key, value in zip(texts, values, strict=True)]) + "}"
 
+    def _set(self, head: Symbol, table: Type, depth: int) -> str:
+        """`set[float]`: of the leaves of its trie, which may be unions of unions."""
+        kind = "set" if head is SET else "frozenset"
+        elements: list[str] = []
+        work = [self.types.canonical(table.parts[0])] if table.parts else []
+        for one in work:  # grows during the loop
+            if one.kind == "union":
+                parts: Iterable[Type] = self._members(cell_of(one.of))
+            elif one.kind == "closure" and one.of.name == LEAF_CODE:
+                elements.append(self._text(one.parts[2], depth - 1))
+                parts = one.parts[3:]
+            else:
+                parts = one.parts if one.kind == "closure" else ()
+            work += [part for each in parts if (part := self.types.canonical(each)) not in work]
+        return f"{kind}[{alternatives(elements)}]" if elements else kind
+
     def _key(self, type_: Type, depth: int) -> str:
         return (
             "str" if type_.kind == "constant" and type(type_.of) is Symbol else self._text(type_, depth - 1)
@@ -126,7 +143,9 @@ class TypeWords(TypeText):
         head = self._head(type_)
         if head is not None:
             rest = self.types.canonical(type_.parts[1])
-            return self._dict(rest, depth) if head is DICT else self._record(head, rest, depth)
+            if head in RECORDS:
+                return self._record(head, rest, depth)
+            return self._dict(rest, depth) if head is DICT else self._set(head, rest, depth)
         elements = self._elements(type_)
         if elements is not None:
             text = self._list(elements, depth)

@@ -41,6 +41,7 @@ from vlad.translate.ordering import extreme_call, sorted_call
 from vlad.translate.reads import MISSING
 from vlad.translate.records import Given
 from vlad.translate.sequence_methods import SEQUENCE_METHODS, methods_hint
+from vlad.translate.sets import OF_ALL, SET_METHODS, one_by_one
 from vlad.translate.signatures import signature_of
 from vlad.translate.subscripts import subscript
 from vlad.translate.syntax import empty_list, form, is_atom, literal, name, quoted, string
@@ -223,9 +224,15 @@ class Calls(Derivatives):
         instead = instead_of(owner)
         if instead is not None:
             raise self.refuse(f"`{ast.unparse(method)}`", node, instead)
+        if owner in (set, frozenset) and method.attr in OF_ALL and not node.keywords:
+            return self.of_all(node, method.attr, scope)
+        split = one_by_one(node, method)
+        if split is not node:
+            assert isinstance(split.func, ast.Attribute)
+            return self._method(split, split.func, scope)
         count = -1 if node.keywords else len(node.args)
         of_dicts = DICT_METHODS.get(method.attr, {}).get(count)
-        of_sequences = SEQUENCE_METHODS.get(method.attr, {}).get(count)
+        of_sequences = (SEQUENCE_METHODS.get(method.attr) or SET_METHODS.get(method.attr, {})).get(count)
         row = methods().get(method.attr)
         is_of_arrays = row is not None or method.attr in VARIADIC_METHODS
 
@@ -465,6 +472,8 @@ SPECIAL: dict[Any, Callable[[Calls, ast.Call, Scope], Syntax]] = {
     filter: _filter,
     list: _as_list,
     tuple: _as_list,
+    set: _as_list,
+    frozenset: _as_list,
     dict: Calls.made_dict,
     functools.partial: Calls.made_partial,
     range: collected,  # as values they are lists, which behave alike where they are read

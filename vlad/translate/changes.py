@@ -26,7 +26,9 @@ METHODS = {
     "extend": {1: "%py-extended-by"}, "insert": {2: "%py-inserted"}, "clear": {0: "%py-cleared"},
     "reverse": {0: "%py-turned"}, "remove": {1: "%py-removed"}, "sort": {0: "%py-sorted-in-place"}, "fill": {1: "%py-filled"},
     "pop": {0: "%py-popped-last", 1: "%py-popped", 2: "%py-popped-or"},
-    "setdefault": {1: "%py-settled", 2: "%py-settled-as"},
+    "setdefault": {1: "%py-settled", 2: "%py-settled-as"}, "add": {1: "%py-set-added"}, "discard": {1: "%py-discarded"},
+    "intersection_update": {1: "%py-intersected"}, "difference_update": {1: "%py-differed"},
+    "symmetric_difference_update": {1: "%py-symmetric"},
 }  # fmt: skip
 AT = {"add": "+", "subtract": "-", "multiply": "*", "maximum": "max", "minimum": "min"}
 
@@ -226,7 +228,8 @@ class Changes(Conditions):
             items = form(span, "%py-list-only", before, string("sort", span))
             after = sorted_items(self, items, call.keywords, call, scope)
         else:
-            after = form(span, self._procedure(call, method), before, *self.operands(call.args, scope))
+            given = [self.argument(one, scope) for one in call.args]
+            after = form(span, self._procedure(call, method), before, *given)
         return self._renamed(
             root, self._with_part(root, path, after, scope, node, len(path) + 1), scope, rest, span
         )

@@ -285,10 +285,14 @@ class Effects(Checks):
                 return self._shared_by(item, own, given)
             case ast.BinOp() | ast.Constant() | ast.UnaryOp() | ast.Compare() | ast.JoinedStr():
                 return frozenset()
+            case ast.Set() | ast.SetComp():  # what is in a set does not change
+                return frozenset()
             case ast.Name(id=variable) if variable in own.names:
                 return self._shared_by_name(variable, own, given)
             case ast.Call(func=function):
                 if own.fresh.makes_array(value) or self._is_number(value):
+                    return frozenset()
+                if own.fresh.is_call(value, set, frozenset):
                     return frozenset()
                 if (
                     isinstance(function, ast.Attribute)

@@ -48,9 +48,9 @@ POWERS: dict[float, str] = {
     3: "%py-cubed",
     4: "%py-fourth-power",
 }  # by the exponent: a few products, for a call of pow
-# Of booleans, arrays of them, and whole numbers.
+# Of booleans, arrays of them, whole numbers, sets; of dicts, too, `|`.
 BITS: dict[type[ast.operator], str] = {
-    ast.BitAnd: "%py-bit-and", ast.BitOr: "%py-bit-or", ast.BitXor: "%py-bit-xor", ast.LShift: "%py-shifted-left",
+    ast.BitAnd: "%py-and", ast.BitOr: "%py-or", ast.BitXor: "%py-exclusive-or", ast.LShift: "%py-shifted-left",
     ast.RShift: "%py-shifted-right",
 }  # fmt: skip
 # The primitive of two reals; the library's procedure of any two values, and that whose result is a boolean, as it is tested.
@@ -68,6 +68,8 @@ TYPES = {
     list: "%py-list?",
     tuple: "%py-tuple?",
     dict: "%py-dict?",
+    set: "%py-changing-set?",
+    frozenset: "%py-frozenset?",
 }
 
 
@@ -259,6 +261,12 @@ class Expressions(ABC):
                 return static_part(around, node.attr)
         return MISSING
 
+    def with_name(self, attribute: str) -> tuple[Record, ...]:
+        """The records in use that have an attribute."""
+        found = self.outside.in_use.get(attribute, MISSING)
+        self.reads[f".{attribute}"] = Read(self.outside.in_use, attribute, None, found)
+        return found if isinstance(found, tuple) else ()
+
     # Expressions.
 
     def expression(self, node: ast.expr, scope: Scope) -> Syntax:
@@ -356,9 +364,8 @@ class Expressions(ABC):
         self, operator: ast.operator, left: Syntax, right: Syntax, kinds: tuple[int, int], node: ast.AST
     ) -> Syntax:
         """An operator applied to operands of these kinds."""
-        if type(operator) in BITS:  # `|=` would change a dict in place
-            is_union = isinstance(operator, ast.BitOr) and isinstance(node, ast.BinOp)
-            return form(self.span(node), "%py-union" if is_union else BITS[type(operator)], left, right)
+        if type(operator) in BITS:
+            return form(self.span(node), BITS[type(operator)], left, right)
         if isinstance(operator, ast.Pow) and (few := _small_power(node)) is not None:
             return form(self.span(node), few, left)
         primitive, procedure = ARITHMETIC[type(operator)]

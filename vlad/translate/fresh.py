@@ -18,8 +18,22 @@ VIEWS = ("keys", "values", "items")  # of a dict
 # Functions that go through an iterable, or make one of its items.
 GOING_THROUGH: tuple[Any, ...] = (list, tuple, sorted, reversed, zip, enumerate)
 # Functions whose results have the items of their first argument at most.
-OF_ITEMS: tuple[Any, ...] = (*GOING_THROUGH, print, isinstance, range, sum, any, all, str, dict)
-_COPYING: tuple[Any, ...] = (range, list, sorted, len, dict, tuple)
+OF_ITEMS: tuple[Any, ...] = (
+    *GOING_THROUGH,
+    print,
+    isinstance,
+    range,
+    sum,
+    any,
+    all,
+    str,
+    dict,
+    set,
+    frozenset,
+)
+_COPYING: tuple[Any, ...] = (range, list, sorted, len, dict, tuple, set, frozenset)
+# Methods of sets that make a set.
+MAKING = ("union", "intersection", "difference", "symmetric_difference")
 _OF_NUMPY = frozenset(
     "array zeros ones full arange linspace eye zeros_like ones_like empty empty_like full_like copy".split()  # noqa: SIM905
 )
@@ -54,7 +68,7 @@ class Fresh:
     def makes(self, value: ast.expr) -> bool:
         """Does an expression make a value of its own?"""
         match value:
-            case ast.Dict() | ast.DictComp() | ast.List() | ast.ListComp():
+            case ast.Dict() | ast.DictComp() | ast.List() | ast.ListComp() | ast.Set() | ast.SetComp():
                 return True
             case ast.Constant() | ast.Compare():
                 return True
@@ -67,10 +81,10 @@ class Fresh:
             case ast.Subscript(slice=index):  # of an array it is a view, which `keeps_part` notices
                 return has_slice(index)
             case ast.Call(func=function):
-                if self.is_call(value, dict, list, sorted) or self.makes_array(value):
+                if self.is_call(value, dict, list, sorted, set, frozenset) or self.makes_array(value):
                     return True
-                is_method = isinstance(function, ast.Attribute) and function.attr == "copy"
-                if is_method and not self.may_share("copy"):
+                method = function.attr if isinstance(function, ast.Attribute) else ""
+                if method in ("copy", *MAKING) and not self.may_share(method):
                     return True
                 return self.returns_own(value, None)
         return False
@@ -85,7 +99,7 @@ class Fresh:
         if depth == 1:
             return self.makes(value)
         match value:
-            case ast.ListComp(elt=item):
+            case ast.ListComp(elt=item) | ast.DictComp(value=item):
                 return self.makes_parts(item, depth - 1)
             case ast.List(elts=items) | ast.Dict(values=items):
                 return all(self.makes_parts(item, depth - 1) for item in items)
@@ -109,7 +123,7 @@ class Fresh:
         match node:
             case ast.Name():
                 return frozenset({node.id})
-            case ast.BinOp() | ast.ListComp():
+            case ast.BinOp() | ast.ListComp() | ast.SetComp():
                 return NOTHING
             case ast.Call(func=ast.Attribute(value=value, attr=method)) if method in VIEWS:
                 return self.gone_through(value)

@@ -309,6 +309,11 @@ class Inside:
                         "sort",
                         "reverse",
                         "remove",
+                        "add",
+                        "discard",
+                        "intersection_update",
+                        "difference_update",
+                        "symmetric_difference_update",
                     )
                     return method in consumes or (method == "copy" and count >= depth - 1)
                 deeper = depth - count - (method != "extend")
@@ -402,7 +407,7 @@ class Inside:
                 return value is node
             case ast.Dict(keys=keys, values=values):  # `{**d}` has its items
                 return any(key is None and value is node for key, value in zip(keys, values, strict=True))
-            case ast.Starred():
+            case ast.Starred() | ast.Set():  # what is in a set does not change
                 return True
             case ast.keyword():
                 return around.arg is None
@@ -474,7 +479,8 @@ def _changes_item(node: ast.AST) -> bool:
 # Methods and attributes whose results have nothing of the value.
 _READING = frozenset(
     """get copy sum mean max min shape size ndim index count argmax argmin any all std var prod tolist item dot round astype
-    cumsum cumprod trace flatten argsort ptp dtype""".split()  # noqa: SIM905
+    cumsum cumprod trace flatten argsort ptp dtype union intersection difference symmetric_difference issubset issuperset
+    isdisjoint""".split()  # noqa: SIM905
 )
 _NESTED = (ast.FunctionDef, ast.Lambda, *COMPREHENSIONS)
 

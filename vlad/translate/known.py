@@ -103,7 +103,8 @@ _BUILTINS: dict[str, dict[int, str]] = {
 _BUILTIN_OTHERS = {
     "bool": {1: "%py-true?"}, "min": {1: "%py-least", 2: "%py-least-of"}, "max": {1: "%py-greatest", 2: "%py-greatest-of"},
     "sum": {1: "%py-sum", 2: "%py-sum-from"}, "list": {0: "%py-no-list", 1: "%py-list"},
-    "tuple": {0: "%py-no-tuple", 1: "%py-tuple"},
+    "tuple": {0: "%py-no-tuple", 1: "%py-tuple"}, "set": {0: "%py-no-set", 1: "%py-set"},
+    "frozenset": {0: "%py-no-frozenset", 1: "%py-frozenset"},
     "reversed": {1: "%py-reversed"}, "sorted": {1: "%py-sorted"}, "any": {1: "%py-any"}, "all": {1: "%py-all"},
     "map": {2: "%py-map"}, "filter": {2: "%py-filter"}, "str": {1: "%py-text"}, "repr": {1: "%py-written"},
     "divmod": {2: "%py-divmod"}, "callable": {1: "procedure?"}, "ord": {1: "%py-ord"}, "chr": {1: "%py-chr"},

@@ -97,6 +97,11 @@ CHANGING = frozenset(
         "remove",
         "fill",
         "setdefault",
+        "add",
+        "discard",
+        "intersection_update",
+        "difference_update",
+        "symmetric_difference_update",
     )
 )
 TAKING = ("pop", "setdefault")  # those with a result

@@ -22,6 +22,7 @@ from vlad.data.errors import VladError
 from vlad.data.records import (
     EVERY,
     OPERATED,
+    SETS,
     NoRecord,
     Record,
     is_record,
@@ -30,11 +31,12 @@ from vlad.data.records import (
 )
 from vlad.data.source import Span
 from vlad.reader.parser import Syntax
-from vlad.translate.dicts import DICT, Dicts, is_view
+from vlad.translate.dicts import DICT, is_view
 from vlad.translate.expressions import END, OTHER, Outside, Scope
 from vlad.translate.iterations import Iteration
 from vlad.translate.numpy_table import ATTRIBUTES
-from vlad.translate.reads import MISSING, Read
+from vlad.translate.reads import MISSING
+from vlad.translate.sets import Sets
 from vlad.translate.signatures import signature_of, static_part
 from vlad.translate.syntax import empty_list, form, is_atom, name, quoted, string
 
@@ -46,18 +48,12 @@ BINARY: dict[type[ast.operator], str] = {
 Given = tuple[Sequence[Syntax], Mapping[str, Syntax]]  # arguments by place, and by name
 
 
-class Records(Dicts):
+class Records(Sets):
     """The part of a translation that is about records."""
 
     @abstractmethod
     def value_of(self, value: Any, key: str, node: ast.AST) -> Syntax:
         """A value that the text does not name, such as a default."""
-
-    def with_name(self, attribute: str) -> tuple[Record, ...]:
-        """The records in use that have an attribute."""
-        found = self.outside.in_use.get(attribute, MISSING)
-        self.reads[f".{attribute}"] = Read(self.outside.in_use, attribute, None, found)
-        return found if isinstance(found, tuple) else ()
 
     def put_off(self, error: VladError, node: ast.AST, attribute: ast.Attribute, scope: Scope) -> Syntax:
         """What stands where an attribute is not known: a class that comes into use may have it, and the function is translated
@@ -428,7 +424,10 @@ class Records(Dicts):
 def note_records(function: FunctionType, outside: Outside) -> None:
     """Note that the records that a function names, in its text or its annotations, are in use."""
     seen: set[type] = set()
-    work: list[Any] = [function.__globals__.get(one) for one in _names_in(function)]
+    names_ = _names_in(function)
+    if not {"set", "frozenset"}.isdisjoint(names_):
+        outside.use(SETS)
+    work: list[Any] = [function.__globals__.get(one) for one in names_]
     while work:
         kind = work.pop()
         if isinstance(kind, type) and kind not in seen and is_record(kind):

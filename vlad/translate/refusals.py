@@ -22,8 +22,6 @@ OUTSIDE: dict[type[ast.AST], tuple[str, str]] = {
     ast.With: ("`with`", "open files and locks outside of the function"),
     ast.Yield: ("`yield`", "return a list"),
     ast.YieldFrom: ("`yield from`", "return a list"),
-    ast.Set: ("a set", "use a list"),
-    ast.SetComp: ("a set", "use a list"),
 }
 if hasattr(ast, "TryStar"):
     OUTSIDE[ast.TryStar] = ("`except*`", "write `except`")

@@ -364,7 +364,10 @@ class Statements(Handing):
             is_shared = any(self.is_before(one, node, node.target.id) for one in shared)
             if is_shared:
                 left = form(span, "%py-own", left)
-            is_shared = is_shared or self.is_gone_through(node.target.id, node)
+            if self.is_gone_through(node.target.id, node):
+                is_shared = True
+                if not isinstance(node.op, ast.Add):
+                    left = form(span, "%py-steady", left)
         if isinstance(node.op, ast.Add) and max(kinds) == OTHER:
             value: Syntax = self.operated(
                 node.op,

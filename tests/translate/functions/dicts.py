@@ -30,6 +30,7 @@ def changes(x: float = 2.0) -> tuple[dict[str, float], float]:
     d = {"w": x, "b": 2.0}
     d["w"] += 1.0
     d["c"] = d["w"] * d["b"]
+    d |= {"c": x, "f": 1.0}
     d.update({"b": 5.0}, e=x)
     d.update(b=d["b"] + 1)
     total = 0.0
