@@ -151,7 +151,8 @@ class Types:
         self._kept: list[Value] = []  # constants whose ids are keys
         self._general: dict[Type, Type] = {}
         self._layouts: dict[tuple[tuple[AnExtent, ...], str], Layout] = {}
-        self.epoch = 0  # how many cells were unified with others
+        self.epoch = 0  # how often what was read of types may have changed: with each unification of cells
+        self._took_points_for_absent = False
         # the types that have another form since; tables of types take them away
         self.replaced: list[Type] = []
         self.largest = LARGEST
@@ -223,6 +224,9 @@ class Types:
     def tensor(self, shape: tuple[AnExtent, ...], kind: str = "float64") -> Type:
         layout = self._layouts.get((shape, kind))
         if layout is None:
+            if self._took_points_for_absent and not is_of_reals(kind):
+                self.epoch += 1  # what has run runs again
+                self._took_points_for_absent = False
             self._cells += 1
             layout = self._layouts[shape, kind] = Layout(shape, kind, Cell(self._cells))
         return self._make("tensor", layout, (), layout)
@@ -234,7 +238,9 @@ class Types:
     @property
     def has_points(self) -> bool:
         """Whether there are tensors that are not of reals and therefore have no tangents."""
-        return any(not is_of_reals(kind) for _, kind in self._layouts)
+        found = any(not is_of_reals(kind) for _, kind in self._layouts)
+        self._took_points_for_absent |= not found
+        return found
 
     def closure(self, code: Any, parts: tuple[Type, ...]) -> Type:
         return self._make("closure", code, parts, code)
