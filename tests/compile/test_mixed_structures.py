@@ -70,6 +70,33 @@ def test_zeros_are_kept_distinct_once_operands_do_not_fit(
         assert session.tiers.entry(session["f"].value).reason is None
 
 
+def test_zeros_are_kept_distinct_from_numbers_once_a_structure_is_taken_apart() -> None:
+    """The zero of a part, a list, meets the zeros of numbers in the list of sensitivities."""
+    text = """
+      (lambda (n)
+        (define (total s) (fold (lambda (e all) (if (real? e) (+ e all) all)) 0 s))
+        ((gradient-R (lambda (q) (total (map-reals (lambda (u) (* u u)) q))))
+         (append (map (lambda (n) 0.5) (iota n)) (list (list 'b)))))"""
+    session = vlad.Session(tier="compile")
+    assert session.eval(text)(2.0) == [1.0, 1.0, ["b"]] and session.tiers.disagreements == 0
+
+
+def test_tensors_of_integers_that_the_analysis_meets_late() -> None:
+    """What ran before, for tangents of other values, runs again: without tensors of integers nothing has to be left out."""
+    text = """
+      (lambda (x l)
+        (let* ((s (list (- x 1) (filter (lambda (e) (not (real? e))) (reverse l))))
+               (both (vjp-F (lambda (q) (list-tail q 1)) s)))
+          (equal? ((cdr both) (car both)) s)))"""
+    session = vlad.Session(tier="compile")
+    f = session.eval(text)
+    matrix = np.array([[1.0, 2.0]])
+    for items in ([2.0, np.array([1, 2])], [1.0, np.array([1.0])], [matrix[0], 0.25, [1.5, "a"], matrix]):
+        expected = vlad.Session(tier="evaluate").eval(text)(1.0, items)
+        assert f(1.0, items) is expected
+        assert session.tiers.entry(f.value).reason is None
+
+
 def test_other_variants_are_not_analysed_in_a_way_that_took_too_long(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

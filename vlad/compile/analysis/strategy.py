@@ -162,11 +162,11 @@ def _combined(before: Unbounded | VladError | None, unbounded: Unbounded) -> Unb
     return unbounded
 
 
-# The kinds of failures that may be due to zeros that are not kept distinct from this.
-DUE_TO_ZEROS = {
-    FROM_STRUCTURES: frozenset({Failure.MISFIT, Failure.UNLIKE}),
-    FROM_ALL: frozenset({Failure.UNLIKE}),
-}
+# The kinds of failures that may be due to a known zero that was not kept distinct from something else.
+DUE_TO_ZEROS = frozenset({Failure.MISFIT, Failure.UNLIKE})
+# Those that show, in code that has not run, that zeros may have to be kept distinct from this. What takes a structure apart may
+# fail in many programs that never do: only a call that fails in this way is a reason to keep zeros distinct from numbers, too.
+SIGNS = {FROM_STRUCTURES: DUE_TO_ZEROS, FROM_ALL: frozenset({Failure.UNLIKE})}
 
 
 def fit(program: Program, types: Types) -> Settled:
@@ -176,7 +176,7 @@ def fit(program: Program, types: Types) -> Settled:
     failures = {end.about for end in ends if type(end) is Fail}
     distinct = types.keep_zeros_distinct
     for more, has_been in (FROM_STRUCTURES, types.filled), (FROM_ALL, types.taken):
-        if distinct < more and has_been and failures & DUE_TO_ZEROS[more]:
+        if distinct < more and has_been and failures & SIGNS[more]:
             return Settled(more)
     return Settled()
 

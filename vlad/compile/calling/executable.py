@@ -381,8 +381,7 @@ def failure(status: int, interface: Interface) -> BaseException:
             return Differing(what, may_fit=True)
         if about in (Failure.UNSUPPORTED, Failure.UNFIT, Failure.LENGTH):
             return Unsupported(what, about is Failure.LENGTH)
-        more = interface.zeros_distinct
-        return Failed(what, may_fit=more is not None and about in DUE_TO_ZEROS[more])
+        return Failed(what, may_fit=interface.zeros_distinct is not None and about in DUE_TO_ZEROS)
     if status == TOO_DEEP:
         return too_deep()
     if status == OUT_OF_FUEL:
