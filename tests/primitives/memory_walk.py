@@ -86,7 +86,8 @@ WITHOUT = ("real-character", "numeral", "is-numeral", "load-", "save-", "newline
            "argument-character",
            "capital-", "small-", "random-word", "normal-quantile", "random-below", "backpropagator", "with-derivative-field",
            "make-backpropagator", "write", "display", "zero?", "positive?", "negative?", "even?", "odd?", "nan?", "finite?",
-           "infinite?", "same?", "same-boolean?", "whole?", "number->string", "error")  # fmt: skip
+           "infinite?", "same?", "same-boolean?", "whole?", "number->string", "number->decimal",
+           "decimal-character", "error")  # fmt: skip
 
 
 def operands() -> dict[str, Any]:

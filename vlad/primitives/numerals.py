@@ -23,6 +23,7 @@ from vlad.reader.parser import number
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine
 
+DECIMALS, MOST_DECIMALS = "feg", 99  # the kinds of `number->decimal`, and the most digits
 # States of the parser. The special reals are +inf.0 and +nan.0, with either sign.
 (START, SIGN, WHOLE, POINT, FRACTION, LETTER, PLUS, MINUS, POWER, LESS, INF_I, INF_N, INF, INF_POINT, INFINITY,
  NAN_N, NAN_A, NAN, NAN_POINT, NOT_A_NUMBER) = map(float, range(20))  # fmt: skip
@@ -103,6 +104,24 @@ def _real_character(x: Value, i: Value) -> Value:
     return float(ord(text[int(i)])) if 0 <= i < len(text) else -1.0
 
 
+def _decimal(x: float, kind: float, digits: float) -> str:
+    letter = DECIMALS[int(kind)] if kind in (0.0, 1.0, 2.0) else "f"
+    count = int(digits) if 0 <= digits <= MOST_DECIMALS else 0
+    return f"{x:.{count}{letter}}" if math.isfinite(x) else real_text(x)
+
+
+def _decimal_character(x: Value, kind: Value, digits: Value, i: Value) -> Value:
+    text = _decimal(x, kind, digits)
+    return float(ord(text[int(i)])) if 0 <= i < len(text) else -1.0
+
+
+def _number_to_decimal(x: Value, kind: Value, digits: Value) -> Value:
+    for one in (x, kind, digits):
+        if type(one) is not float:
+            raise invalid("number->decimal", "reals", one, of=(Kind.REAL,))
+    return String(_decimal(x, kind, digits))
+
+
 def _number_to_string(x: Value) -> Value:
     if type(x) is not float:
         raise invalid("number->string", "a real", x, of=(Kind.REAL,))
@@ -125,13 +144,29 @@ def _number_text(w: AbstractMachine, x: Any) -> Any:
     return characters and w.string(characters)
 
 
+def _decimal_text(w: AbstractMachine, x: Any, kind: Any, digits: Any) -> Any:
+    begin = w.unknown_real(w.constant(0.0))
+    given = [w.unknown_real(one) for one in (x, kind, digits)]
+    characters = w.invoke(DECIMAL, (), [*given, begin], False)
+    return characters and w.string(characters)
+
+
 def _digits(w: AbstractMachine, x: Any, i: Any) -> Any:
+    return _characters(w, DIGITS, "real-character", [x], i)
+
+
+def _decimals(w: AbstractMachine, x: Any, kind: Any, digits: Any, i: Any) -> Any:
+    return _characters(w, DECIMAL, "decimal-character", [x, kind, digits], i)
+
+
+def _characters(w: AbstractMachine, again: Recursion, row: str, operands: list[Any], i: Any) -> Any:
+    """The characters of a text from one on."""
     key = w.key
-    character = scalar(w, "real-character", x, i)
+    character = scalar(w, row, *operands, i)
 
     def more() -> Any:
         following = scalar(w, "+", i, w.constant(1.0))
-        return cons(w, character, w.invoke(DIGITS, (), [x, following], False))
+        return cons(w, character, w.invoke(again, (), [*operands, following], False))
 
     test = scalar(w, "<", character, w.constant(0.0))
     return choose(w, (key, "end"), test, lambda: w.characters(w.constant(EMPTY)), more)
@@ -210,6 +245,7 @@ def _numeral(
 
 
 DIGITS = Recursion("number->string", _digits)
+DECIMAL = Recursion("number->decimal", _decimals)
 NUMERAL = Recursion("string->number", _numeral)
 
 
@@ -225,11 +261,16 @@ ROWS: list[Primitive] = [
     constant_row("number->string", "x",
         "The decimal text of a real.\n(number->string 1.5)  ⇒ \"1.5\"", _number_to_string, "real -> string",
                  abstract=with_kinds("number->string", "r", _number_text)),
+    constant_row("number->decimal", "x kind digits",
+        "The text of a real with so many digits behind the point, of the kind 0 without an exponent, of 1 with one; of 2 with so "
+        "many digits in all. As `f`, `e` and `g` of C, and of Python.", _number_to_decimal, "real real real -> string",
+        abstract=with_kinds("number->decimal", "rrr", _decimal_text), hidden=True),
     constant_row("string->number", "text",
         "The real that a text denotes, or #f.\n(string->number \"1e3\")  ⇒ 1000\n"
         "(string->number \"one\")  ⇒ #f", _string_to_number, "string -> any",
                  abstract=with_kinds("string->number", "s", _string_number)),
     _step("real-character", "x i", "A character of a real's text; -1 behind its end.", _real_character),
+    _step("decimal-character", "x kind digits i", "A character of `number->decimal`; -1 behind its end.", _decimal_character),
     _step("numeral-state", "state c", "The next state of reading a numeral, after a character; -1 if it is invalid.", _state),
     _step("is-numeral", "state", "May a numeral end here?", _is_numeral, "boolean"),
     _step("numeral-high", "state c high", "The first fifteen digits.", _high),

@@ -1,6 +1,7 @@
 """f-strings, and the formats in them.
 
-In: `f"{x:8.3f}"`.  Out: syntax; stdlib/python-formats.vlad has what the formats do. A format is known when it is translated.
+In: `f"{x:8.3f}"`.  Out: syntax; stdlib/python-formats.vlad has what the formats do. The kind of a format is known when it is
+translated; its width and its digits may be computed.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ from vlad.reader.parser import Syntax
 from vlad.translate.expressions import Expressions, Scope
 from vlad.translate.syntax import form, literal, string
 
-MOST_DIGITS = 15  # behind the point: their power of ten, and the number of them, are exact
+MOST_DIGITS = 99  # behind the point (primitives/numerals.py)
+COMPUTED = (
+    0xE000  # of a number that is computed: a character for private use stands in the text of the format
+)
+_NUMBER = rf"\d+|[{chr(COMPUTED)}-{chr(COMPUTED + 99)}]"
 _FORMAT = re.compile(
-    r"(?:(?P<fill>.)?(?P<align>[<>=^]))?(?P<sign>[-+ ])?(?P<zero>0)?(?P<width>\d+)?(?P<comma>,)?"
-    r"(?:\.(?P<digits>\d+))?(?P<kind>[fF%ds])?",
+    rf"(?:(?P<fill>.)?(?P<align>[<>=^]))?(?P<sign>[-+ ])?(?P<prefix>#)?(?P<zero>0)?(?P<width>{_NUMBER})?(?P<group>[,_])?"
+    rf"(?:\.(?P<digits>{_NUMBER}))?(?P<kind>[fFeEgG%dboxXs])?",
     re.DOTALL,
 )
-_HINT = "there are f, %, d and s, with fill, sign, width, comma and up to 15 digits: round the number"
+_REALS, _WHOLE = "feg%", "dbox"  # kinds of numbers
+_HINT = "there are f, e, g, %, d, b, o, x and s, with fill, sign, width, comma and up to 99 digits"
 
 
 def joined(x: Expressions, node: ast.JoinedStr, scope: Scope) -> Syntax:
@@ -38,37 +44,64 @@ def _formatted(x: Expressions, node: ast.JoinedStr, value: ast.FormattedValue, s
     span, text = x.span(value), x.expression(value.value, scope)
     if value.conversion in (ord("r"), ord("a"), ord("s")):
         text = form(span, "%py-text" if value.conversion == ord("s") else "%py-written", text)
-    if value.format_spec is None:
+    given, computed = _written(x, node, value.format_spec, scope)
+    if not given:
         return text if value.conversion != -1 else form(span, "%py-text", text)
-    spec = value.format_spec
-    parts = spec.values if isinstance(spec, ast.JoinedStr) else [spec]
-    if not all(isinstance(one, ast.Constant) for one in parts):
-        raise x.refuse("a format that is computed", node, "write its width and digits")
-    given = "".join([str(one.value) for one in parts if isinstance(one, ast.Constant)])
     found = _FORMAT.fullmatch(given)
     if found is None or not _is_known(found):
-        raise x.refuse(f"the format {given}", node, _HINT)
-    kind, align = (
-        (found["kind"] or "").lower(),
-        found["align"] or ("=" if found["zero"] and found["kind"] != "s" else ""),
-    )
-    digits = literal(float(found["digits"]), span) if found["digits"] else literal(FALSE, span)
-    fill = found["fill"] or ("0" if found["zero"] else " ")
+        shown = "".join(["{…}" if ord(one) >= COMPUTED else one for one in given])
+        raise x.refuse(f"the format {shown}", node, _HINT)
+
+    def number(key: str, otherwise: Syntax) -> Syntax:
+        own = found[key]
+        if not own:
+            return otherwise
+        at = ord(own[0]) - COMPUTED
+        return form(span, "%py-whole", computed[at]) if at >= 0 else literal(float(own), span)
+
+    kind = (found["kind"] or "").lower()
+    align = found["align"] or ("0" if found["zero"] else "")
+    is_prefixed = found["prefix"] and kind in ("b", "o", "x")
     words = [
         string(kind, span),
-        digits,
+        literal(TRUE if found["kind"] and found["kind"].isupper() else FALSE, span),
+        number("digits", literal(FALSE, span)),
         string(found["sign"] or "-", span),
-        literal(TRUE if found["comma"] else FALSE, span),
+        string(found["group"], span) if found["group"] else literal(FALSE, span),
+        string("0" + str(found["kind"]) if is_prefixed else "", span),
     ]
-    place = [string(fill, span), string(align, span), literal(float(found["width"] or 0), span)]
+    fill = found["fill"] or ("0" if found["zero"] else " ")
+    place = [string(fill, span), string(align, span), number("width", literal(0.0, span))]
     return form(span, "%py-formatted", text, *words, *place)
+
+
+def _written(
+    x: Expressions, node: ast.JoinedStr, spec: ast.expr | None, scope: Scope
+) -> tuple[str, list[Syntax]]:
+    """The text of a format, and the numbers in it that are computed."""
+    parts = spec.values if isinstance(spec, ast.JoinedStr) else [spec] if spec is not None else []
+    texts: list[str] = []
+    computed: list[Syntax] = []
+    for one in parts:
+        if isinstance(one, ast.FormattedValue) and one.conversion == -1 and one.format_spec is None:
+            texts.append(chr(COMPUTED + len(computed)))
+            computed.append(x.expression(one.value, scope))
+        elif isinstance(one, ast.Constant):
+            texts.append(str(one.value))
+        else:
+            raise x.refuse("a format that is computed so", node, "compute its width and digits alone")
+    return "".join(texts), computed
 
 
 def _is_known(found: re.Match[str]) -> bool:
     """Is a format one of those that have a counterpart?"""
-    kind, is_number = found["kind"] or "", (found["kind"] or "") in ("f", "F", "%", "d")
-    if found["digits"] and (kind in ("", "d") or (is_number and int(found["digits"]) > MOST_DIGITS)):
+    kind = (found["kind"] or "").lower()
+    if found["digits"] and (kind == "" or kind in _WHOLE):
         return False
-    if not is_number and (found["comma"] or found["sign"] or found["zero"] or found["align"] == "="):
+    if found["digits"] and found["digits"].isdigit() and kind != "s" and int(found["digits"]) > MOST_DIGITS:
         return False
-    return not (found["comma"] and (found["zero"] or found["align"] == "="))
+    if kind == "s" and (found["group"] or found["sign"] or found["prefix"] or found["align"] == "="):
+        return False
+    if found["prefix"] and kind not in ("b", "o", "x", "d", ""):
+        return False
+    return not (found["group"] and (found["zero"] or kind in ("b", "o", "x")))

@@ -76,6 +76,7 @@ CALLABLE = {
         applied("numeral-state", "x 1e300"),
         applied("numeral-real", "x x x x x"),
         applied("real-character", "1 x"),
+        applied("decimal-character", "x x x x"),
         applied("random-word", "x x x x x"),
         applied("tensor-put", "x x x"),
         applied("tail-entry", "x"),

@@ -620,6 +620,17 @@ static inline double vlad_real_character(double x, double i) {
   return i >= 0 && i < length ? text[(int)i] : -1;
 }
 
+/* functions: vlad_decimal_character
+   calls: vlad_real_text snprintf
+   A character of a number with so many digits, of the kind f, e or g; -1 after its end. */
+static inline double vlad_decimal_character(double x, double kind, double digits, double i) {
+  char text[512];
+  int count = digits >= 0 && digits <= 99 ? (int)digits : 0;
+  const char *format = kind == 1 ? "%.*e" : kind == 2 ? "%.*g" : "%.*f";
+  int length = x - x == 0 ? snprintf(text, 512, format, count, x) : vlad_real_text(x, text);
+  return i >= 0 && i < length ? text[(int)i] : -1;
+}
+
 /* functions: vlad_numeral_state
    calls:
    The state after one more character of a numeral: the table is in primitives/numerals.py. */
