@@ -1,9 +1,10 @@
 """Speed of a GPU: the same programs in memory, on the GPU row by row, and there with compiled kernels; compared with
-JAX and PyTorch if they are installed and find the GPU: `python benchmarks/gpu.py [scale] [--write]`.
+JAX and PyTorch if they are installed and find the GPU: `python benchmarks/gpu.py [scale] [--write] [--batches]`.
 
 Each is called once, its result compared with the first one's, then timed: the minimum of several runs, each of which ends with a
 real, which synchronises with the GPU. Needs CuPy and a GPU. A scale below 1 makes all operands smaller.
-`--write` also stores the table in benchmarks/GPU.md.
+A second table has `vmap`: the programs of benchmarks/batch.py, with the sum of the magnitudes of all answers as the result.
+`--batches` computes that one only; `--write` also stores the tables in benchmarks/GPU.md.
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE / "peers")]
 
-from vlad import Session
-from vlad.data.devices import device_named
+from batch_data import operands as batch_operands  # noqa: E402
+from batch_functions import of_jax, of_torch  # noqa: E402
+
+from vlad import Session  # noqa: E402
+from vlad.data.devices import device_named  # noqa: E402
 
 SETUP = """
 (define (layer w x) (tanh (matmul x w)))
@@ -54,6 +59,16 @@ PROGRAMS: dict[str, tuple[str, str, list[tuple[int, ...]]]] = {
         "lambda xp, grad: lambda v, w, x: learned(xp, grad, v, w, x)", [(2048, 2048), (2048, 2048), (256, 2048)],
     ),
 }  # fmt: skip
+BATCHES = {  # calls of procedures of programs/batch.vlad, and what their rows are
+    "rosenbrock": ("rosenbrock-gradients x", "gradient of Rosenbrock's function of 8, 10^5 rows"),
+    "options": ("options s v k t", "price of an option with three second derivatives, 10^6"),
+    "roots": ("roots m e", "root by Newton's method with implicit derivative, 10^5"),
+    "pendulums": ("pendulums k d start target", "gradient of a pendulum's misfit after 1000 steps, 10^4"),
+}
+CHECKSUM = """
+(define (checksum y)
+  (cond ((tensor? y) (sum (abs y))) ((pair? y) (+ (checksum (car y)) (checksum (cdr y)))) (else 0)))
+"""
 RUNS = 5
 
 
@@ -136,6 +151,62 @@ COLUMNS: dict[str, Callable[[], Callable[[str], Callable[..., float]]]] = {
 }  # fmt: skip
 
 
+def our_batches(device: str) -> Callable[[str], Callable[..., float]]:
+    session, there = Session(device=device, tier="compile"), device_named(device)
+    session.run(HERE / "programs" / "batch.vlad")
+    session.eval(CHECKSUM)
+
+    def made(name: str) -> Callable[..., float]:
+        call = BATCHES[name][0]
+        f = session.eval(f"(lambda ({call.partition(' ')[2]}) (checksum ({call})))")
+        held: dict[int, Any] = {}
+        return lambda *arrays: float(f(*[kept(held, array, there.asarray) for array in arrays]))
+
+    return made
+
+
+def jax_batches() -> Callable[[str], Callable[..., float]]:
+    """Raises ImportError, RuntimeError."""
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    if jax.default_backend() != "gpu":
+        raise RuntimeError("it sees no GPU")
+    functions = of_jax(jax)
+
+    def made(name: str) -> Callable[..., float]:
+        f = jax.jit(lambda *arrays: sum([abs(one).sum() for one in functions[name](*arrays)]))
+        held: dict[int, Any] = {}
+        return lambda *arrays: float(f(*[kept(held, array, jax.device_put) for array in arrays]))
+
+    return made
+
+
+def torch_batches() -> Callable[[str], Callable[..., float]]:
+    """Raises ImportError, RuntimeError."""
+    import torch
+
+    if not torch.cuda.is_available():
+        raise RuntimeError("it sees no GPU")
+    functions = of_torch(torch)
+
+    def made(name: str) -> Callable[..., float]:
+        held: dict[int, Any] = {}
+
+        def call(*arrays: Any) -> float:
+            given = [kept(held, array, lambda x: torch.asarray(x, device="cuda")) for array in arrays]
+            return float(sum([abs(one).sum() for one in functions[name](*given)]))
+
+        return call
+
+    return made
+
+
+BATCH_COLUMNS: dict[str, Callable[[], Callable[[str], Callable[..., float]]]] = {
+    "cpu": lambda: our_batches("cpu"), "kernels": lambda: our_batches("cuda"), "JAX": jax_batches, "torch": torch_batches,
+}  # fmt: skip
+
+
 def least(f: Callable[..., float], operands: list[Any]) -> float:
     """In milliseconds."""
     times = []
@@ -148,25 +219,47 @@ def least(f: Callable[..., float], operands: list[Any]) -> float:
 
 def table(scale: float) -> list[str]:
     """Raises SystemExit if results differ."""
+    random = np.random.default_rng(0)
+    rows = {
+        name: [random.random([max(2, int(length * scale ** (1 / len(s)))) for length in s]) for s in shapes]
+        for name, (_, _, shapes) in PROGRAMS.items()
+    }
+    return measured(rows, COLUMNS, 1e-9)
+
+
+def batches(scale: float) -> list[str]:
+    """The table of `vmap`. Raises SystemExit if results differ."""
+    given = {name: batch_operands(name) for name in BATCHES}
+    rows = {
+        name: [array[: max(2, int(len(array) * scale))].copy() for array in arrays]
+        for name, arrays in given.items()
+    }
+    return measured(rows, BATCH_COLUMNS, 1e-7)
+
+
+def measured(
+    rows: dict[str, list[Any]],
+    columns: dict[str, Callable[[], Callable[[str], Callable[..., float]]]],
+    tolerance: float,
+) -> list[str]:
+    """The lines of a table; a row's name with its operands."""
     device_named("cuda")
     systems = {}
-    for name, system in COLUMNS.items():
+    for name, system in columns.items():
         try:
             systems[name] = system()
         except (ImportError, RuntimeError) as error:
             print(f"without {name}: {error}")
     lines = [f"| milliseconds | {' | '.join(systems)} |", "|---" * (len(systems) + 1) + "|"]
-    random = np.random.default_rng(0)
-    for name, (_, _, shapes) in PROGRAMS.items():
-        operands = [
-            random.random([max(2, int(length * scale ** (1 / len(s)))) for length in s]) for s in shapes
-        ]
+    for name, operands in rows.items():
         functions = [system(name) for system in systems.values()]
         results = [f(*operands) for f in functions]
         for system, result in zip(systems, results, strict=True):
-            if not math.isclose(result, results[0], rel_tol=1e-9):
+            if not math.isclose(result, results[0], rel_tol=tolerance):
                 raise SystemExit(f"{name}: {results[0]} on cpu, {result} by {system}")
-        lines.append(f"| {name} | {' | '.join(f'{least(f, operands):.2f}' for f in functions)} |")
+        what = BATCHES[name][1] if name in BATCHES else name
+        lines.append(f"| {what} | {' | '.join(f'{least(f, operands):.2f}' for f in functions)} |")
+        print(lines[-1], flush=True)
     return lines
 
 
@@ -179,11 +272,17 @@ def versions() -> str:
 
 
 def main(arguments: list[str]) -> None:
-    scale = next((float(argument) for argument in arguments if argument != "--write"), 1.0)
-    text = f"# A GPU, measured\n\n{chr(10).join(table(scale))}\n\n{versions()}. Made by `python benchmarks/gpu.py --write`.\n"
+    scale = next((float(argument) for argument in arguments if not argument.startswith("--")), 1.0)
+    tables = [] if "--batches" in arguments else ["\n".join(table(scale))]
+    many = "\n".join(batches(scale))
+    tables.append(
+        f"Many at once: `vmap` on the GPU, one thread a row, beside the loop over rows on one core.\n\n{many}"
+    )
+    made = f"{versions()}. Made by `python benchmarks/gpu.py --write`."
+    text = "\n\n".join(["# A GPU, measured", *tables, made]) + "\n"
     print(text)
     if "--write" in arguments:
-        (Path(__file__).parent / "GPU.md").write_text(text, encoding="utf-8")
+        (HERE / "GPU.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -36,6 +36,11 @@ static uint8_t *ptx_shared(uint64_t at, unsigned size, unsigned whole) {
   emulated_fault |= is_fault;
   return is_fault ? ptx_nowhere : emulated_shared + at;
 }
+static uint8_t *ptx_anywhere(uint64_t at, unsigned size) {
+  int is_fault = at % size || at < 4096;
+  emulated_fault |= is_fault;
+  return is_fault ? ptx_nowhere : (uint8_t *)at;
+}
 static int64_t ptx_whole(double x, double low, double high, int64_t least, int64_t most, int64_t of_nan) {
   return x != x ? of_nan : x <= low ? least : x >= high ? most : (int64_t)x;
 }
@@ -115,6 +120,11 @@ def _called(rest: str) -> list[str]:
 
 def _vector(operand: str) -> list[str]:
     return operand[1:-1].split(",") if operand.startswith("{") else [operand]
+
+
+def _space(ways: list[str]) -> str:
+    """Where an address is; generic ones are global or local."""
+    return next((way for way in ways if way in ("param", "global", "local", "shared")), "generic")
 
 
 def _name(name: str) -> str:
@@ -266,6 +276,7 @@ class Body:
             start = {
                 "global": f"ptx_global({address}, {size * count})", "local": f"(uint8_t *)({address})",
                 "shared": f"ptx_shared({address}, {size * count}, SHARED_BYTES)",
+                "generic": f"ptx_anywhere({address}, {size * count})",
             }[space]  # fmt: skip
         return [f"*({C[kind]} *)({start} + {size * n})" for n in range(count)]
 
@@ -284,6 +295,8 @@ class Body:
         operands = re.findall(r"\{[^}]*\}|\[[^\]]*\]|[^,\s]+", rest)
         if name == "ret":
             return "return;"
+        if name == "exit":
+            return "emulated_exit();"
         if name == "bra":
             return f"goto {_name(operands[0])};"
         if name == "bar":
@@ -297,14 +310,14 @@ class Body:
         return self._computed(name, ways, kind, operands)
 
     def _load(self, ways: list[str], operands: list[str]) -> str:
-        space, kind, parts = ways[0], ways[-1], _vector(operands[0])
+        space, kind, parts = _space(ways), ways[-1], _vector(operands[0])
         # all are read before any is written: the address may be among them
         places = self.places(operands[1], space, kind, len(parts))
         reads = [f"{C[kind]} v{n} = {place};" for n, place in enumerate(places)]
         return " ".join([*reads, *[self.write(part, kind, f"v{n}") for n, part in enumerate(parts)]])
 
     def _store(self, ways: list[str], operands: list[str]) -> str:
-        space, kind, parts = ways[0], ways[-1], _vector(operands[1])
+        space, kind, parts = _space(ways), ways[-1], _vector(operands[1])
         places = self.places(operands[0], space, kind, len(parts))
         return " ".join([
             f"{place} = {self.read(part, kind)};" for place, part in zip(places, parts, strict=True)
@@ -367,13 +380,11 @@ class Body:
 
     def _atomic(self, ways: list[str], operands: list[str]) -> str:
         space, how, kind = [one for one in ways if one not in ("relaxed", "gpu")]
-        if how != "add":
-            raise ValueError(ways)
         target, at, value = operands if len(operands) == 3 else ("_", *operands)
         (place,) = self.places(at, space, kind)
-        return (
-            f"{C[kind]} v = {place}; {place} = v + {self.read(value, kind)}; {self.write(target, kind, 'v')}"
-        )
+        combined = {"add": "v + w", "min": "v < w ? v : w"}[how]
+        given = f"{C[kind]} v = {place}, w = {self.read(value, kind)};"
+        return f"{given} {place} = {combined}; {self.write(target, kind, 'v')}"
 
     def _flushed(self, value: str, kind: str, ways: list[str]) -> str:
         return f"ptx_ftz({value})" if kind == "f32" and "ftz" in ways else value

@@ -273,6 +273,7 @@ EMULATION = """
 #include <string.h>
 #include <stdint.h>
 #include <ucontext.h>
+#include <setjmp.h>
 #define __global__ static
 #define __device__
 #define __shared__ static
@@ -291,10 +292,17 @@ static void __syncthreads(void) {
   threadIdx.x = own;
 }
 #define atomicAdd(place, value) (*(place) += (value))
+#define atomicMin(place, value) (*(place) > (value) ? *(place) = (value) : 0)
+static jmp_buf emulated_exits[1024];
+static void emulated_exit(void) { longjmp(emulated_exits[threadIdx.x], 1); }
+#define VLAD_EXIT emulated_exit()
 """
 RUN = """
 static void **emulated_operands;
-static void emulated_NAME(int own) { NAME(ACTUAL); emulated_ended[own] = 1; }
+static void emulated_NAME(int own) {
+  if (!_setjmp(emulated_exits[own])) NAME(ACTUAL);
+  emulated_ended[own] = 1;
+}
 int run_NAME(long blocks, long threads, void **operands, struct emulated_range const *ranges, long count) {
   emulated_operands = operands;
   emulated_ranges = ranges; emulated_count = count; emulated_fault = 0;
@@ -380,7 +388,7 @@ class RawModule:
                 if isinstance(operand, Array):
                     kind = parameter.removeprefix("const ").partition(" *")[0]
                     is_part = re.fullmatch(r"p\d+", parameter.split()[-1]) is not None
-                    assert operand.held.dtype == ("float64" if is_part else C_KINDS[kind])
+                    assert kind == "void" or operand.held.dtype == ("float64" if is_part else C_KINDS[kind])
                     assert operand.held.flags.c_contiguous and "*" in parameter
                     start = operand.held.ctypes.data
                     words.append(ctypes.c_void_p(start))
@@ -399,10 +407,14 @@ class RawModule:
         return call
 
 
+class Device:
+    mem_info = (1 << 26, 1 << 30)  # bytes: free, and all
+
+
 def module() -> Library:
     return Library(
         "cupy", np, asarray=asarray, array=array, take=take, ndarray=Array, RawModule=RawModule, __version__="14.2.0",
-        cuda=types.SimpleNamespace(is_available=lambda: True),
+        cuda=types.SimpleNamespace(is_available=lambda: True, Device=Device),
         linalg=Library("cupy.linalg", np.linalg, solve=solve, inv=inv, cholesky=cholesky),
         lib=types.SimpleNamespace(stride_tricks=types.SimpleNamespace(
             as_strided=checked(np.lib.stride_tricks.as_strided, "lib.stride_tricks.as_strided"))),

@@ -71,7 +71,8 @@ ROOMS = (
     (
         "vlad.compile.emit",
         "needs c_numbers c_names c_text loop_text c_rules blas_calls c_loops "
-        "lapack_calls facts results sharing definitions c_function c_unit cuda_loops cuda_unit",
+        "lapack_calls facts results sharing definitions c_function c_unit cuda_loops "
+        "row_loops cuda_functions row_launches cuda_unit",
     ),
     (
         "vlad.compile.calling",

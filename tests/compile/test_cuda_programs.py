@@ -364,3 +364,4 @@ def test_the_benchmark_runs(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "RUNS", 1)
     lines = gpu.table(1e-5)
     assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {name}" for name in gpu.PROGRAMS]
+    assert len(gpu.batches(2e-6)) == 2 + len(gpu.BATCHES)

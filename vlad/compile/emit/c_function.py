@@ -176,7 +176,7 @@ class FunctionText:
             actual = [
                 self.name(slot) if one is function else "0" for one in self.members for slot in one.parameters
             ]
-            call = f"{together}({', '.join([str(number), *actual])});"
+            call = f"{self.call(together, [str(number), *actual])};"
             result = f"return {call}" if function.results else call
             texts.append(
                 f"{self._head(c_name(function), self._parameters(function), function)}\n  {result}\n}}"
@@ -389,10 +389,9 @@ class FunctionText:
         texts = [self.leaf(leaf) for leaf in end.operands]
         if self.packs:
             texts = self.packed(end.operands, end.function.parameter_cells)
-        operands = ", ".join(texts)
         if self.releases and not any(slot.kind == "p" for slot in end.function.parameters):
             self.line("vlad_top = mark;")
-        call = f"{c_name(end.function)}({operands});"
+        call = f"{self.call(c_name(end.function), texts)};"
         if self.begins(end.function):
             result = ""
             if self.function.results:
@@ -496,7 +495,7 @@ class FunctionText:
         )
 
     def invoke(self, statement: Invoke) -> None:
-        call = f"{c_name(statement.function)}({', '.join([self.leaf(leaf) for leaf in statement.operands])})"
+        call = self.call(c_name(statement.function), map(self.leaf, statement.operands))
         slots = statement.slots
         name = "" if not slots else self.name(slots[0]) if len(slots) == 1 else self.temporary("both")
         self.called(f"{call};", statement.function, name)
@@ -516,6 +515,9 @@ class FunctionText:
         elif callee in self.unit.shared.careful:
             again = f"!{result}" if callee.results == "p" else "vlad_again"
             self.line(f"if (__builtin_expect({again}, 0)) return {self.nothing()};")
+
+    def call(self, name: str, operands: Iterable[str]) -> str:
+        return f"{name}({', '.join(operands)})"
 
     def nothing(self) -> str:
         results = self.function.results
@@ -575,6 +577,10 @@ class FunctionText:
         type_ = self.unit.box_type(statement.member)
         name = self.name(statement.slot)
         self.line(f"{type_} *{name} = vlad_allocate(sizeof({type_}));")
+        self.fill(statement)
+
+    def fill(self, statement: Box) -> None:
+        name = self.name(statement.slot)
         if statement.member.tagged:
             self.line(f"{name}->tag = {self.unit.box_tag(statement.member)};")
         for index, leaf in enumerate(statement.leaves):

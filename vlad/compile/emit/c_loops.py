@@ -94,8 +94,7 @@ class CLoopPrinter(LoopPrinter):
             case Allocate():
                 self.allocate(statement)
             case Alias():
-                array, of = self.style.array(statement.array), self.style.array(statement.of)
-                self.line(f"{self.kinds[statement.array.kind]} *{array} = {of};")
+                self.alias(statement)
             case For():
                 self.mark(statement)
                 self.loop(statement)
@@ -122,6 +121,10 @@ class CLoopPrinter(LoopPrinter):
             where = f"{place} ? {place} : {new}"
         kind = self.kinds[statement.array.kind]
         self.line(f"{kind} *restrict {self.style.array(statement.array)} = {where};")
+
+    def alias(self, statement: Alias) -> None:
+        array, of = self.style.array(statement.array), self.style.array(statement.of)
+        self.line(f"{self.kinds[statement.array.kind]} *{array} = {of};")
 
     def versions(self, cases: Sequence[tuple[Condition, Body]], otherwise: Body) -> None:
         for number, (condition, body) in enumerate(cases):

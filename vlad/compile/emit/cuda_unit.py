@@ -3,7 +3,8 @@
 In: an optimized Program, all of whose tensors are on the device cuda.  Out: `Emission`; `loaded` makes a callable of it, from
 leaves to leaves: arrays of CuPy with one axis, floats and bools. Python executes branches, loops and calls. A real that a kernel
 computes stays on the GPU, and computations with it run there; the host waits for it only where the program branches on it, passes
-it to a procedure or returns it. CuPy computes products of large matrices, with cuBLAS.
+it to a procedure or returns it. CuPy computes products of large matrices, with cuBLAS. A loop whose turns are independent
+(row_loops.py), as that of `vmap`, is one launch, with a thread for each turn (cuda_functions.py).
 
 `Unbounded` is raised for programs that build structures of unknown size, print, or recurse other than in loops: they stay on
 tier 0.
@@ -17,8 +18,10 @@ from typing import Any
 
 from vlad.compile.emit import cuda_loops
 from vlad.compile.emit.c_text import within_comment
+from vlad.compile.emit.cuda_functions import RowKernel, RowKernels, refusal, row_kernels
 from vlad.compile.emit.cuda_loops import Launches
-from vlad.compile.emit.facts import Facts
+from vlad.compile.emit.row_launches import row_launcher
+from vlad.compile.emit.row_loops import Division, RowLoop, callees, row_loop
 from vlad.compile.ir.matrix_products import Matrix, Product, as_product
 from vlad.compile.ir.program import (
     Block,
@@ -39,6 +42,7 @@ from vlad.compile.ir.program import (
     TailInvoke,
     Yield,
     blocks,
+    components,
     leaves_read,
     leaves_within,
     slots_bound,
@@ -55,13 +59,14 @@ from vlad.data.values import FALSE, NUMBERS, TRUE, Primitive, Value
 @dataclass(frozen=True, slots=True)
 class Emission:
     """`host` is Python text that defines `entry` and uses the names that `loaded` provides; `kernels` are functions of `cuda`,
-    `rows` scalar rows and `data` tensors that it uses."""
+    `rows` scalar rows and `data` tensors that it uses; `loops`: the kernels that execute turns of the program's loops."""
 
     host: str
     cuda: str
     kernels: tuple[str, ...]
     rows: dict[str, Primitive]
     data: tuple[Tensor, ...]
+    loops: tuple[RowKernel, ...] = ()
 
     @property
     def text(self) -> str:
@@ -73,19 +78,38 @@ def emit(program: Program, types: Types, crossing: Iterable[Type]) -> Emission:
     """`crossing`: the types of the operands and the result. Raises Unbounded."""
     for type_ in crossing:
         _check(types, type_)
-    facts = Facts(program.functions)
-    if facts.recursive or any(len(members) > 1 for members in facts.together):
+    loops = [loop for loop in map(row_loop, program.functions) if loop is not None and refusal(loop) is None]
+    division = Division(program, {loop.function: loop for loop in loops})
+    if _are_recursive(division):
         raise _left_out("procedures that call themselves other than in a loop are")
-    unit = _Unit()
+    own = [loop for loop in loops if loop.function in division.functions]
+    threads = row_kernels(program, own) if own else None
+    unit = _Unit(division, threads)
     try:
-        texts = [_Body(unit, function).text() for function in program.functions]
+        texts = [_Body(unit, function).text() for function in division.functions]
     except Unfit as unfit:
         raise _left_out(f"{unfit.reason} is") from None
     (entry,) = program.entries
     host = "\n".join([*texts, f"entry = {_called(entry)}", ""])
+    shared, functions, called = [], unit.functions, unit.called
+    if threads is not None:
+        shared, functions, called = [threads.text], functions | threads.functions, called | threads.called
     return Emission(
-        host, cuda_loops.text(unit.functions.values(), unit.called), tuple(unit.functions), unit.rows, tuple(unit.data)
+        host, cuda_loops.text([*shared, *functions.values()], called), tuple(functions), unit.rows, tuple(unit.data),
+        () if threads is None else tuple(threads.kernels.values()),
     )  # fmt: skip
+
+
+def _are_recursive(division: Division) -> bool:
+    """Does the host execute a procedure that calls itself, other than a loop?"""
+    calls = {function: callees(division.bodies[function]) for function in division.functions}
+    component = components(division.functions, calls)
+    for function, targets in calls.items():
+        ends = [block.end for block in blocks(division.bodies[function])]
+        loops = sum([type(end) is TailInvoke and end.function is function for end in ends])
+        if sum([component[callee] == component[function] for callee in targets]) > loops:
+            return True
+    return False
 
 
 def _check(types: Types, type_: Type) -> None:
@@ -111,6 +135,7 @@ def loaded(emission: Emission, xp: Any) -> Callable[..., tuple[Any, ...]]:
     if emission.kernels:
         module = xp.RawModule(code=emission.cuda, options=cuda_loops.OPTIONS)
         names |= {name: module.get_function(name) for name in emission.kernels}
+        names |= {one.name: row_launcher(one, names[one.name], xp) for one in emission.loops}
     exec(compile(emission.host, "<cuda>", "exec"), names)
     entry: Callable[..., tuple[Any, ...]] = names["entry"]
     return entry
@@ -149,7 +174,9 @@ def _called(function: Function) -> str:
 class _Unit:
     """The parts that the functions of a program share."""
 
-    def __init__(self) -> None:
+    def __init__(self, division: Division, threads: RowKernels | None) -> None:
+        self.division = division
+        self.threads = threads
         self.functions: dict[str, str] = {}  # of the CUDA text, by name
         self.called: set[str] = set()  # functions of C
         self.rows: dict[str, Primitive] = {}
@@ -185,6 +212,7 @@ class _Body:
     def __init__(self, unit: _Unit, function: Function) -> None:
         self.unit = unit
         self.function = function
+        self.body = unit.division.bodies[function]
         self.lines: list[str] = []
         self.depth = 1
         self.names: dict[Slot, str] = {}
@@ -192,7 +220,7 @@ class _Body:
         self.fetched: dict[Slot, str] = {}  # those of them that have been copied to the host
         self.data: dict[Data, str] = {}
         self.readers: dict[Leaf, list[object]] = {}
-        for block in blocks(function.body):
+        for block in blocks(self.body):
             for node in (*block.statements, block.end):
                 for leaf in leaves_read(node):
                     self.readers.setdefault(leaf, []).append(node)
@@ -200,12 +228,27 @@ class _Body:
     def text(self) -> str:
         function = self.function
         head = f"def {_called(function)}({', '.join(map(self.name, function.parameters))}):"
-        ends = [block.end for block in blocks(function.body)]
-        if any(type(end) is TailInvoke and end.function is function for end in ends):
+        ends = [block.end for block in blocks(self.body)]
+        loop = self.unit.division.loops.get(function)
+        if loop is not None:
+            self.launch(loop)
+        elif any(type(end) is TailInvoke and end.function is function for end in ends):
             self.line("while True:")
             self.depth += 1
-        self.block(function.body, ())
+        self.block(self.body, ())
         return "\n".join([head, *self.lines])
+
+    def launch(self, loop: RowLoop) -> None:
+        """All turns of a loop at once."""
+        assert self.unit.threads is not None
+        names = [self.name(slot) for slot in self.function.parameters]
+        for at in loop.answers:
+            if self.function not in self.unit.division.fresh:
+                self.line(f"{names[at]} = copy({names[at]})")
+        counter = names[loop.counter]
+        given = "".join([f"{names[at]}, " for at in loop.given]).rstrip()
+        self.line(f"{self.unit.threads.kernels[self.function].name}({counter}, {loop.end!r}, ({given}))")
+        self.line(f"{counter} = {loop.end!r}")
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.depth + text)

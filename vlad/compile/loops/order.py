@@ -44,6 +44,7 @@ IN_THREADS: dict[str, Pass] = {
     "divide-once-in-threads": divide_once_in_threads,
     "fold-negations": fold_negations,
 }
+IN_A_THREAD: dict[str, Pass] = {"scaling": scale, "fold-negations": fold_negations}
 NAMES = tuple(dict.fromkeys([*PASSES, *IN_THREADS]))
 LAST = "fold-negations"  # in both orders
 
@@ -62,6 +63,16 @@ def loops(
         over = frozenset([operands[operand].number for operand in taken.values()])
         found = replace(found, nests=tuple([replace(nest, over=over) for nest in found.nests]))
     for name, change in PASSES.items():
+        found = run_pass(name, partial(_on_nests, change), found, check, loops_text)
+    return found
+
+
+def loops_in_a_thread(
+    kernel: Kernel, operands: Sequence[Operand], outputs: Sequence[str], taken: Mapping[int, int]
+) -> Loops:
+    """The loops of a kernel that one thread of a GPU runs; parameters as of `loops`."""
+    found = lower(kernel, operands, outputs, None, taken, {})
+    for name, change in IN_A_THREAD.items():
         found = run_pass(name, partial(_on_nests, change), found, check, loops_text)
     return found
 

@@ -1,0 +1,75 @@
+"""The launches of kernels that execute turns of a program's loops (cuda_functions.py): their threads, their memory, their errors.
+
+In: a `RowKernel`, and its function of CuPy.  Out: a callable from the first turn, the end and the operands, called by the Python
+text of cuda_unit.py.
+
+Each thread has a part of one area for what its turn allocates. If one was too small, the kernel, which is pure, runs again with
+parts of four times the size, and with fewer threads at once if the area would become larger than a share of the free memory.
+The size that was enough is kept for later calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vlad.compile.emit.cuda_functions import CODES, RowKernel
+from vlad.compile.ir.refusals import Failed
+from vlad.compile.native.abi import FIRST_FAILURE
+
+THREADS = 128  # of a block; fewer if there are few rows, so that they are spread over the processors
+FEWEST = 32  # of a warp
+SPREAD = 1 << 9  # blocks that keep a large GPU busy
+FIRST_WORDS, GROWTH = 1 << 9, 4  # of a thread's part of the area
+SHARE = 4  # the area takes at most this part of the free memory
+NONE = (1 << 63) - 1  # a status without errors
+
+Launcher = Callable[[float, float, tuple[Any, ...]], None]
+
+
+def row_launcher(kernel: RowKernel, function: Callable[..., None], xp: Any) -> Launcher:
+    words = FIRST_WORDS if kernel.allocates else 0
+    reports = kernel.allocates or bool(kernel.failures)
+
+    def launch(begin: float, end: float, operands: tuple[Any, ...]) -> None:
+        nonlocal words
+        if begin >= end or begin != int(begin):
+            if begin != end:
+                raise Failed("it never returns")
+            return
+        given = tuple([int(one) if type(one) is bool else one for one in operands])
+        while True:
+            blocks, threads = _grid(int(end - begin), words, xp)
+            status = xp.full(2 if reports else 1, NONE, dtype=xp.int64)
+            area = xp.empty(max(1, blocks * threads * words), dtype=xp.float64)
+            function((blocks,), (threads,), (*given, int(begin), int(end), status, area, words))
+            if not reports:
+                return
+            error, room = status.tolist()
+            if room != NONE:
+                words *= GROWTH
+                if threads * words * 8 > _free(xp):
+                    raise Failed("a row of vmap needs more memory than the GPU has")
+            elif error != NONE:
+                raise Failed(kernel.failures[(error & ((1 << CODES) - 1)) - FIRST_FAILURE])
+            else:
+                return
+
+    return launch
+
+
+def _grid(rows: int, words: int, xp: Any) -> tuple[int, int]:
+    """The numbers of blocks and of threads of each."""
+    threads = THREADS
+    while threads > FEWEST and rows < threads * SPREAD:
+        threads //= 2
+    blocks = -(-rows // threads)
+    if words:
+        blocks = max(1, min(blocks, _free(xp) // (threads * words * 8)))
+    return blocks, threads
+
+
+def _free(xp: Any) -> int:
+    """The bytes that an area may take."""
+    free, _ = xp.cuda.Device().mem_info
+    return int(free) // SHARE

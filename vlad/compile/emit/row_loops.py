@@ -1,0 +1,377 @@
+"""Loops whose turns are independent, such as those of `vmap`: a GPU runs them in a thread for each row.
+
+In: a program.  Out: its `RowLoop`s, and for each function the body that remains for the host (cuda_unit.py). cuda_functions.py
+prints the turns.
+
+A loop has independent turns if it counts by one to a number, and each of its other parameters either stays as it is, or is an
+array in which a turn stores the row of its own number, and which it does not read. `rows-begin` makes such an array, with the
+first row in it, so that the loop begins with the second. Its turn for row 0 would store the same, so on a GPU the loop begins
+with row 0, and the computation of the first row before it is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
+
+from vlad.compile.ir.program import (
+    Block,
+    Branch,
+    Compute,
+    Each,
+    End,
+    Function,
+    Invoke,
+    Leaf,
+    Program,
+    Return,
+    Slot,
+    Statement,
+    Switch,
+    TailInvoke,
+    Unreachable,
+    Yield,
+    blocks,
+    inner_blocks,
+    leaves_read,
+    slots_bound,
+    statements,
+)
+from vlad.core.loop_nests import Kernel
+
+MOST_TURNS = 1 << 10  # of a loop over an array in a turn: the threads of a GPU share longer ones
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RowLoop:
+    """`counter`: the number of the parameter that counts to `end`; `answers`: by number, the parameters that are written; `turn`:
+    the loop's body in a turn, which ends in a return; `writes`: the loops over arrays that store rows, with their outputs."""
+
+    function: Function
+    counter: int
+    end: float
+    answers: tuple[int, ...]
+    turn: Block
+    writes: dict[Each, dict[int, int]]
+    after: Block
+
+    @property
+    def given(self) -> list[int]:
+        """The parameters besides the counter."""
+        return [at for at in range(len(self.function.parameters)) if at != self.counter]
+
+
+def row_loop(function: Function) -> RowLoop | None:
+    """The function as such a loop, if it is one."""
+    body = function.body
+    if not body.statements or type(body.end) is not Unreachable:
+        return None
+    *before, last = body.statements
+    if type(last) is not Branch or last.slots or not all(type(one) is Compute for one in before):
+        return None
+    test = next((one for one in before if type(one) is Compute and one.slot is last.test), None)
+    if test is None or test.row.name != "=":
+        return None
+    counted = _counted(function, test.operands)
+    if counted is None or _turns(last.consequent, function) or not _turns(last.alternative, function):
+        return None
+    counter, end = counted
+    found = _Turns(function, counter, end, before, last.alternative)
+    if not found.are_independent():
+        return None
+    return RowLoop(
+        function, counter, end, tuple(sorted(found.answers)), Block([*before, *found.turn.statements], found.turn.end),
+        found.writes, Block([*before, *last.consequent.statements], last.consequent.end),
+    )  # fmt: skip
+
+
+def _counted(function: Function, operands: tuple[Leaf, ...]) -> tuple[int, float] | None:
+    """The parameter that is compared with a whole number, and that number."""
+    for one, other in (operands, operands[::-1]):
+        if one in function.parameters and type(other) is float and other.is_integer():
+            return function.parameters.index(one), other  # type: ignore[arg-type]
+    return None
+
+
+def _turns(block: Block, function: Function) -> list[TailInvoke]:
+    ends = [inner.end for inner in blocks(block)]
+    return [end for end in ends if type(end) is TailInvoke and end.function is function]
+
+
+class _Turns:
+    """What a loop's turns do with its parameters."""
+
+    def __init__(
+        self, function: Function, counter: int, end: float, before: list[Statement], body: Block
+    ) -> None:
+        self.function = function
+        self.counter, self.end = counter, end
+        self.before, self.body = before, body
+        self.within = [*before, *statements(body)]
+        self.answers: set[int] = set()
+        self.writes: dict[Each, dict[int, int]] = {}
+        self.turn = body
+
+    def are_independent(self) -> bool:
+        ends = [block.end for block in blocks(self.body)]
+        if any(type(end) is Return for end in ends):
+            return False
+        turns = [end for end in ends if type(end) is TailInvoke]
+        if any(end.function is not self.function for end in turns):
+            return False
+        made = {slot: one for one in self.within for slot in slots_bound(one)}
+        for end in turns:
+            for at, leaf in enumerate(end.operands):
+                if not self._passes(at, leaf, made):
+                    return False
+        if any(self._is_read(self.function.parameters[at], turns) for at in self.answers):
+            return False
+        self.turn = _returning(self.body, self._within_rows())
+        return True
+
+    def _within_rows(self) -> set[Leaf]:
+        """The tests of whether the counter is below a number that hold in each turn, as that of whether a row exists does."""
+        counter = self.function.parameters[self.counter]
+        return {
+            one.slot
+            for one in self.within
+            if type(one) is Compute and one.row.name == "<" and one.operands[0] is counter
+            and type(one.operands[1]) is float and one.operands[1] >= self.end
+        }  # fmt: skip
+
+    def _passes(self, at: int, leaf: Leaf, made: dict[Slot, Statement]) -> bool:
+        parameter = self.function.parameters[at]
+        maker = made.get(leaf) if type(leaf) is Slot else None
+        if at == self.counter:
+            counts = type(maker) is Compute and maker.row.name == "+"
+            return (
+                counts and type(maker) is Compute and set(map(id, maker.operands)) >= {id(parameter)}
+                and 1.0 in [one for one in maker.operands if type(one) is float]
+            )  # fmt: skip
+        if leaf is parameter:
+            return True
+        if type(maker) is not Each or not maker.is_loop:
+            return False
+        output = maker.slots.index(leaf)
+        base = maker.kernel.outputs[output].base
+        if base is None or maker.operands[base] is not parameter or not self._stores_row(maker, output):
+            return False
+        self.answers.add(at)
+        self.writes.setdefault(maker, {})[output] = base
+        return True
+
+    def _stores_row(self, loop: Each, number: int) -> bool:
+        """Does a loop over arrays store into the turn's own row of the output's base, and in no other?"""
+        kernel, output = loop.kernel, loop.kernel.outputs[number]
+        if output.fill is not None or type(output.size) is not int or not self.end:
+            return False
+        length = output.size / self.end
+        for write in kernel.writes:
+            if write.output == number:
+                access = write.access
+                if write.combine or access is None or len(access.at) != 1:
+                    return False
+                ((value, stride),) = access.at
+                read = kernel.reads[value] if value < len(kernel.reads) else None
+                is_own = (
+                    read is not None and read.operand is not None and read.access is None
+                    and loop.operands[read.operand] is self.function.parameters[self.counter]
+                )  # fmt: skip
+                steps = list(zip(access.strides, kernel.extents, strict=True))
+                if (
+                    not is_own
+                    or stride != length
+                    or any(type(part) is not int for pair in steps for part in pair)
+                ):
+                    return False
+                low = access.offset + sum([min(0, step * (count - 1)) for step, count in steps])
+                high = access.offset + sum([max(0, step * (count - 1)) for step, count in steps])
+                if not 0 <= low <= high < length:
+                    return False
+        return True
+
+    def _is_read(self, parameter: Slot, turns: list[TailInvoke]) -> bool:
+        """Is the array read other than as what a row is stored in?"""
+        for node in [*self.within, *[block.end for block in blocks(self.body)]]:
+            times = leaves_read(node).count(parameter)
+            if not times or (type(node) is TailInvoke and node in turns):
+                continue
+            bases = self.writes.get(node, {}) if type(node) is Each else {}
+            if (
+                type(node) is not Each
+                or times > 1
+                or not any(node.operands[one] is parameter for one in bases.values())
+            ):
+                return True
+            if any(
+                read.operand is not None and node.operands[read.operand] is parameter
+                for read in node.kernel.reads
+            ):
+                return True
+        return False
+
+
+def _returning(block: Block, true: set[Leaf]) -> Block:
+    """A copy in which each turn returns, without checks of what is true."""
+    end: End = Return(()) if type(block.end) is TailInvoke else block.end
+    found: list[Statement] = []
+    for one in block.statements:
+        if type(one) is Branch:
+            if one.test in true and not one.slots and _is_empty(one.consequent):
+                continue
+            arms = _returning(one.consequent, true), _returning(one.alternative, true)
+            found.append(Branch(one.slots, one.test, *arms, one.span))
+        elif type(one) is Switch:
+            cases = [(member, _returning(inner, true)) for member, inner in one.cases]
+            found.append(Switch(one.slots, one.pointer, cases, one.span))
+        else:
+            found.append(one)
+    return Block(found, end)
+
+
+def _is_empty(block: Block) -> bool:
+    return not block.statements and type(block.end) is Yield
+
+
+@final
+class Division:
+    """The parts of a program: `loops` for the GPU, by function, and `bodies` of what the host executes, by function; `fresh`: the
+    loops whose arrays are all made for them."""
+
+    def __init__(self, program: Program, loops: dict[Function, RowLoop]) -> None:
+        self.loops = loops
+        self.bodies = {
+            function: loops[function].after if function in loops else function.body
+            for function in program.functions
+        }
+        others: set[Function] = set()  # loops that some call continues
+        for function in self.bodies:
+            self._begin(function, others)
+        self.fresh = loops.keys() - others
+        self.functions = self._reached(program.entries)
+
+    def _begin(self, function: Function, others: set[Function]) -> None:
+        """Let the loops that a function calls begin with row 0."""
+        body = self.bodies[function]
+        nodes = [node for block in blocks(body) for node in (*block.statements, block.end)]
+        readers: dict[Leaf, int] = {}
+        for node in nodes:
+            for leaf in leaves_read(node):
+                readers[leaf] = readers.get(leaf, 0) + 1
+        made = {slot: one for one in statements(body) for slot in slots_bound(one)}
+        begun: dict[Statement, Each] = {}
+        anew: dict[Invoke | TailInvoke, tuple[Leaf, ...]] = {}
+        for node in nodes:
+            loop = self.loops.get(node.function) if type(node) in (Invoke, TailInvoke) else None  # type: ignore[union-attr]
+            if loop is None:
+                continue
+            assert type(node) is Invoke or type(node) is TailInvoke
+            makers = [made.get(node.operands[at]) for at in loop.answers]  # type: ignore[arg-type]
+            alone = all(readers[node.operands[at]] == 1 for at in loop.answers)
+            if not (alone and node.operands[loop.counter] == 1.0 and all(map(_begins, makers))):
+                others.add(loop.function)
+                continue
+            for maker in makers:
+                assert type(maker) is Each
+                begun[maker] = _blank(maker)
+            anew[node] = tuple([0.0 if at == loop.counter else leaf for at, leaf in enumerate(node.operands)])
+        if anew:
+            self.bodies[function] = _without_firsts(body, begun, anew)
+
+    def _reached(self, entries: Iterable[Function]) -> list[Function]:
+        """The functions that the host executes."""
+        found = list(entries)
+        for function in found:  # grows during the loop
+            for callee in callees(self.bodies[function]):
+                if callee not in found:
+                    found.append(callee)
+        return found
+
+
+def callees(body: Block) -> list[Function]:
+    nodes = [node for block in blocks(body) for node in (*block.statements, block.end)]
+    return [node.function for node in nodes if type(node) is Invoke or type(node) is TailInvoke]
+
+
+def _begins(maker: Statement | None) -> bool:
+    """Does a statement make arrays of which only a part has contents? Each of its outputs has to be such an array."""
+    return (
+        type(maker) is Each and maker.is_loop
+        and all(
+            output.size is not None and output.fill is None and output.base is None
+            and math.prod(maker.kernel.extents) < output.size
+            for output in maker.kernel.outputs
+        )
+    )  # fmt: skip
+
+
+def _blank(maker: Each) -> Each:
+    """The same arrays without any contents."""
+    return Each(maker.slots, Kernel((), (), (), maker.kernel.outputs, ()), (), maker.span)
+
+
+def _without_firsts(
+    body: Block, begun: dict[Statement, Each], anew: dict[Invoke | TailInvoke, tuple[Leaf, ...]]
+) -> Block:
+    """A body in which arrays begin blank, and calls of loops with other operands; without what computed only first rows."""
+    within = statements(body)
+    made = {slot: one for one in within for slot in slots_bound(one)}
+    first: set[Statement] = set()  # what computes first rows, and perhaps more
+    work = list(begun)
+    while work:
+        one = work.pop()
+        inner = [node for block in inner_blocks(one) for node in blocks(block)]
+        leaves = [*leaves_read(one)]
+        for block in inner:
+            leaves += [leaf for node in (*block.statements, block.end) for leaf in leaves_read(node)]
+        for leaf in leaves:
+            maker = made.get(leaf) if type(leaf) is Slot else None
+            if maker is not None and maker not in first and maker not in begun:
+                first.add(maker)
+                work.append(maker)
+    return _rewritten(body, begun, anew, _unread(body, begun, first))
+
+
+def _unread(body: Block, begun: dict[Statement, Each], first: set[Statement]) -> set[Statement]:
+    """Those of `first` that nothing else reads."""
+    unread: set[Statement] = set()
+    while True:
+        read: set[Leaf] = set()
+        work = [body]
+        while work:
+            block = work.pop()
+            read.update(leaves_read(block.end))
+            for one in block.statements:
+                if one not in unread:
+                    read.update(() if one in begun else leaves_read(one))
+                    work += inner_blocks(one)
+        more = {one for one in first - unread if slots_bound(one) and read.isdisjoint(slots_bound(one))}
+        if not more:
+            return unread
+        unread |= more
+
+
+def _rewritten(
+    block: Block,
+    begun: dict[Statement, Each],
+    anew: dict[Invoke | TailInvoke, tuple[Leaf, ...]],
+    unread: set[Statement],
+) -> Block:
+    found: list[Statement] = []
+    for one in block.statements:
+        if one in unread:
+            continue
+        if type(one) is Branch:
+            consequent = _rewritten(one.consequent, begun, anew, unread)
+            alternative = _rewritten(one.alternative, begun, anew, unread)
+            one = Branch(one.slots, one.test, consequent, alternative, one.span)
+        elif type(one) is Invoke and one in anew:
+            one = Invoke(one.slots, one.function, anew[one], one.span)
+        found.append(begun.get(one, one))
+    end = block.end
+    if type(end) is TailInvoke and end in anew:
+        end = TailInvoke(end.function, anew[end], end.span)
+    return Block(found, end)
