@@ -30,6 +30,9 @@ Launcher = Callable[[float, float, tuple[Any, ...]], None]
 def row_launcher(kernel: RowKernel, function: Callable[..., None], xp: Any) -> Launcher:
     words = FIRST_WORDS if kernel.allocates else 0
     reports = kernel.allocates or bool(kernel.failures)
+    grids: dict[
+        tuple[int, int], tuple[int, int]
+    ] = {}  # asking for the free memory takes longer than a launch
 
     def launch(begin: float, end: float, operands: tuple[Any, ...]) -> None:
         nonlocal words
@@ -39,7 +42,8 @@ def row_launcher(kernel: RowKernel, function: Callable[..., None], xp: Any) -> L
             return
         given = tuple([int(one) if type(one) is bool else one for one in operands])
         while True:
-            blocks, threads = _grid(int(end - begin), words, xp)
+            wanted = int(end - begin), words
+            blocks, threads = grids.get(wanted) or grids.setdefault(wanted, _grid(*wanted, xp))
             status = xp.full(2 if reports else 1, NONE, dtype=xp.int64)
             area = xp.empty(max(1, blocks * threads * words), dtype=xp.float64)
             function((blocks,), (threads,), (*given, int(begin), int(end), status, area, words))
