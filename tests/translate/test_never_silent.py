@@ -23,6 +23,14 @@ from python_texts import function_of, same
 # Definitions and the lines of f, separated by `; ` and `|`, as in test_aliases.py. A first part before `::` stands outside of f.
 REFUSED = """
 def swap(xs, i, j): xs[i], xs[j] = xs[j], xs[i]:: xs = [1., 2.]; ys = xs; swap(xs, 0, 1); return ys
+def each(xs):|    for i in range(len(xs)): yield xs[i]:: xs = [1., 2.]|for x in each(xs):|    if x < 5: xs.append(x * 2)|return xs
+def drain(xs):|    while xs: yield xs.pop():: xs = [1., 2.]; ys = list(drain(xs)); return xs, ys
+def paths(n):|    p = []|    for i in range(n):|        p.append(i)|        yield p:: return list(paths(3))
+def up(n):|    for i in range(n): yield i:: g = up(3); return list(g), list(g)
+def up(n):|    for i in range(n): yield i:: return list(zip(range(2), up(3)))
+def rows(n):|    for i in range(n): yield [i]:: rs = []|for r in rows(2):|    r.append(1.)|    rs.append(r)|return rs
+:: t = 0|def g():|    for i in range(3): yield i + t|for x in g():|    t += x|return t
+:: xs = [1.]|def g():|    for x in xs: yield x|xs.append(3.)|return list(g())
 def twice(xs, ys): xs[0] = ys[0] + 1.:: xs = [1., 2.]; twice(xs, xs); return xs
 def maybe(xs):|    if len(xs) > 1:|        xs = xs + [1.]|    xs[0] = 7.:: xs = [1., 2.]; maybe(xs); return xs
 def push(xs, x):|    xs.append(x)|    return xs:: xs = []; ys = push(xs, 1.); push(xs, 2.); return ys

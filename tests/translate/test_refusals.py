@@ -144,7 +144,48 @@ REFUSED = [
         "as it changes x",
         "before",
     ),
-    ("def f(x, xs):\n    yield x", "yield x", "`yield`", "list"),
+    (
+        "def f(x, xs):\n    def g(n):\n        y = yield n\n    return list(g(x))",
+        "yield n",
+        "the value of `yield`",
+        "statement",
+    ),
+    (
+        "def f(x, xs):\n    def g(n):\n        yield n\n        return n\n    return list(g(x))",
+        "return n",
+        "a generator returns",
+        "yield it",
+    ),
+    (
+        "def f(x, xs):\n    def g(n):\n        try:\n            yield n\n        except KeyError: pass\n    return list(g(x))",
+        "try:",
+        "`yield` within `try`",
+        "after",
+    ),
+    (
+        "def f(x, xs):\n    def g(n):\n        yield n\n    return g(x)",
+        "g(x)",
+        "a generator as a value",
+        "list(g(x))",
+    ),
+    (
+        "def f(x, xs):\n    def g(n):\n        yield n\n    return [g]",
+        "g",
+        "a generator function, as a value",
+        "list",
+    ),
+    (
+        "def f(x, xs):\n    def g(n):\n        yield n\n    return list(zip(xs, g(x)))",
+        "g(x)",
+        "this place of zip",
+        "first",
+    ),
+    (
+        "def f(x, xs):\n    def g(n):\n        yield n\n    return x in g(x)",
+        "g(x)",
+        "a generator as a value",
+        "list",
+    ),
     ("def f(x, xs):\n    class A: pass\n    return x", "class A: pass", "a class", "outside"),
     ("def f(x, xs):\n    del x\n    return 1", "del x", "`del`", "items are deleted"),
     (
@@ -430,6 +471,14 @@ def test_only_functions_written_in_python_are_translated(session: vlad.Session) 
     for other in (math.sin, len, 3, vlad.Session, session):
         with pytest.raises(ValueError, match="is not translated"):
             session.function(other)
+
+
+def test_a_generator_is_no_procedure(session: vlad.Session) -> None:
+    def f(x: float) -> Any:
+        yield x
+
+    with pytest.raises(ValueError, match="A generator function is no procedure"):
+        session.function(f)
 
 
 def test_a_function_without_text_is_refused(session: vlad.Session) -> None:

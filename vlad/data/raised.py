@@ -20,8 +20,8 @@ RAISED = {
     kind.__name__: _raised(kind)
     for kind in (
         ArithmeticError, AssertionError, AttributeError, Exception, FloatingPointError, IndexError, KeyError, LookupError,
-        NameError, NotImplementedError, OverflowError, RecursionError, RuntimeError, TypeError, UnboundLocalError, ValueError,
-        ZeroDivisionError,
+        NameError, NotImplementedError, OverflowError, RecursionError, RuntimeError, StopIteration, TypeError,
+        UnboundLocalError, ValueError, ZeroDivisionError,
     )
 }  # fmt: skip
 globals().update({made.__name__: made for made in RAISED.values()})  # where pickle finds them

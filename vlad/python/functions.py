@@ -191,6 +191,9 @@ def _places(signature: inspect.Signature) -> Places | None:
 def python_function(f: Any) -> FunctionType:
     """The argument, if it is a function that is written in Python. Raises WrongOption otherwise."""
     if isinstance(f, FunctionType):
+        if inspect.isgeneratorfunction(f):
+            hint = "call it in a translated function, `list(…)` of it; it needs no decorator"
+            raise WrongOption("not-translated", "A generator function is no procedure of its own", hint=hint)
         return f
     hint = "a function that is written in Python: `def` or `lambda`"
     raise WrongOption("not-translated", f"A {type(f).__name__} is not translated", hint=hint)

@@ -380,15 +380,21 @@ def _tested(keyword: str, start: Datum) -> Callable[[Calls, ast.Call, Scope], Sy
 
     def call(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
         found = known(x.object_of(node.func, scope))
-        if len(node.args) != 1 or node.keywords or not isinstance(node.args[0], ast.GeneratorExp):
+        generator: ast.expr | None = node.args[0] if len(node.args) == 1 and not node.keywords else None
+        if generator is not None and not isinstance(generator, ast.GeneratorExp):
+            generator = x.any_item(node, scope)
+        if not isinstance(generator, ast.GeneratorExp):
             assert found is not None
             return x.known_call(node, found, scope)
-        span, generator = x.span(node), node.args[0]
+        span = x.span(node)
 
         def step(so_far: Syntax, item: Syntax) -> Syntax:
             return form(span, keyword, so_far, form(span, "%py-true?", item))
 
-        return x.folded(generator, scope, "found", literal(start, span), step)
+        def decides(so_far: Syntax) -> Syntax:
+            return so_far if keyword == "or" else form(span, "not", so_far)
+
+        return x.folded(generator, scope, "found", literal(start, span), step, decides)
 
     return call
 
@@ -397,6 +403,27 @@ def _extreme(procedure: str) -> Callable[[Calls, ast.Call, Scope], Syntax]:
     """`min` and `max`: by a key, of a generator, or of several values."""
     plain = _of_items(procedure, None, None)
     return lambda x, node, scope: (extreme_call if node.keywords else plain)(x, node, scope)
+
+
+def _next(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
+    """`next(x for x in xs if …)`, `next(gen(n), None)`, `next(iter(xs))`: the first item."""
+    if not 1 <= len(node.args) <= 2 or node.keywords:
+        raise x.refuse("this call of next", node, "it takes a generator, and a default")
+    span, first = x.span(node), node.args[0]
+    items = x.stream(first, scope)
+    if items is None and isinstance(first, ast.Call) and x.object_of(first.func, scope) is iter:
+        x.expect_plain(first)
+        items = x.items(first.args[0], scope) if len(first.args) == 1 and not first.keywords else None
+    if items is None:
+        raise x.refuse(
+            "next of this value", node, "there is the first item: next(x for x in …), next(iter(xs))"
+        )
+    if len(node.args) == 1:
+        return form(span, "%py-next", items)
+    otherwise = x.expression(node.args[1], scope)
+    if not is_atom(otherwise):
+        raise x.refuse("this default of next", node.args[1], "give it a name before")
+    return form(span, "%py-next-or", items, otherwise)
 
 
 def _map(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
@@ -468,6 +495,7 @@ SPECIAL: dict[Any, Callable[[Calls, ast.Call, Scope], Syntax]] = {
     any: _tested("or", FALSE),
     all: _tested("and", TRUE),
     sorted: sorted_call,
+    next: _next,
     map: _map,
     filter: _filter,
     list: _as_list,

@@ -19,6 +19,7 @@ from vlad.translate.known import known, public_name
 from vlad.translate.names import Function, bound_in, changed_by, changes_part, free_in, parameters, targets
 from vlad.translate.syntax import form
 from vlad.translate.trees import COMPREHENSIONS, nodes_in
+from vlad.translate.versions import is_version
 
 
 class Checks(Calls):
@@ -45,7 +46,11 @@ class Checks(Calls):
                 is_later = self.inside.end(node) <= self.inside.start(place) and not isinstance(
                     place, ast.FunctionDef
                 )
-                is_used = not is_only_called or kept_as in inside.liveness.after[inside.statements[place]]
+                is_used = (
+                    is_version(node)
+                    or not is_only_called
+                    or kept_as in inside.liveness.after[inside.statements[place]]
+                )
                 if is_later and is_used:
                     hint = f"line {self.span(place).line} assigns it afterwards: give one of the two another name"
                     raise self.refuse(f"a function that captures {captured} here", node, hint)

@@ -17,6 +17,7 @@ from vlad.translate.names import CHANGING, Function, changed_by, is_pop, root_of
 from vlad.translate.nodes import Attempted, Capture, Computed, Given, Positional, Tested, at, between, name_at
 from vlad.translate.nonlocals import Passing, with_passing
 from vlad.translate.trees import COMPREHENSIONS, walk
+from vlad.translate.versions import with_versions
 
 Refuse = Callable[[str, ast.AST, str], VladError]
 
@@ -28,9 +29,10 @@ def lifted(node: ast.expr, refuse: Refuse) -> tuple[list[ast.Assign], ast.expr]:
     return lifting.found, node
 
 
-def desugared(node: Function, refuse: Refuse) -> Function:
-    """The tree of a function, which is changed."""
+def desugared(node: Function, refuse: Refuse, is_lazy: bool = False) -> Function:
+    """The tree of a function, which is changed. `is_lazy`: of a generator, the version that makes its items one by one."""
     if isinstance(node, ast.FunctionDef):
+        with_versions(node, is_lazy, refuse)
         with_passing(node)
         _Desugaring(refuse, node).block(node.body)
     return node

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import inspect
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,7 @@ from vlad.translate.refusals import outside, refused
 from vlad.translate.signatures import has_defaults, is_flexible, static_part
 from vlad.translate.source import Text
 from vlad.translate.syntax import form, is_atom, let, literal, name, quoted, string
+from vlad.translate.versions import is_version
 
 LARGEST = 2**53  # beyond it, not every whole number is a double
 NONE, END = "%none", "%tuple"  # symbols: the value None; what a tuple ends with
@@ -230,6 +232,8 @@ class Expressions(ABC):
             raise self.refuse(f"the cache of {ast.unparse(node)}", node, hint)
         if isinstance(value, types.ModuleType):
             raise self.refuse(f"the module {key} as a value", node, "name what is in it")
+        if not is_called and inspect.isgeneratorfunction(getattr(value, "python", value)):
+            raise self._generator(node)
         if not is_called and has_defaults(value):
             raise self._with_defaults(node)
         return name(self.outside.cell(value, key, span), span)
@@ -299,9 +303,15 @@ class Expressions(ABC):
     def _name(self, node: ast.Name, scope: Scope) -> Syntax:
         """A variable as a value, which its calls do not know."""
         own = (scope.known or {}).get(node.id)
+        if own is not None and is_version(own):
+            raise self._generator(node)
         if own is not None and is_flexible(own):
             raise self._with_defaults(node)
         return self.variable(node, scope)
+
+    def _generator(self, node: ast.expr) -> VladError:
+        what = f"{ast.unparse(node)}, a generator function, as a value"
+        return self.refuse(what, node, "write a function that returns a list")
 
     def _with_defaults(self, node: ast.expr) -> VladError:
         what = f"{ast.unparse(node)}, a function with defaults, as a value"

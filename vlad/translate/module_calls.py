@@ -151,6 +151,9 @@ def _islice(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
     span, count = x.span(node), len(node.args)
     if not 2 <= count <= 4:
         raise _wrong(x, node, "an iterable, start, stop and step")
+    stream = x.stream(node.args[0], scope) if count == 2 else None
+    if stream is not None:
+        return form(span, "%py-stream-taken", stream, x.expression(node.args[1], scope))
     items = form(span, "%py-as-list", x.items(node.args[0], scope))
     bounds = x.operands(node.args[1:], scope)
     start = quoted(NONE, span) if count == 2 else bounds[0]
@@ -158,6 +161,13 @@ def _islice(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
     if count < 4:
         return form(span, "%py-slice", items, start, stop)
     return form(span, "%py-slice-by", items, start, stop, bounds[2])
+
+
+def _takewhile(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
+    stream = x.stream(node.args[1], scope) if len(node.args) == 2 and not node.keywords else None
+    if stream is None:
+        return _fixed("%py-take-while", "xi", "a function and an iterable")(x, node, scope)
+    return form(x.span(node), "%py-stream-while", called_with(x, node.args[0], 1, scope), stream)
 
 
 def _repeat(x: Turns, node: ast.Call, scope: Scope) -> Syntax:
@@ -274,7 +284,7 @@ MODULES: dict[Any, Call] = {
     itertools.permutations: _fixed("%py-permutations", "iX", "an iterable and a number"),
     itertools.pairwise: _fixed("%py-pairwise", "i", "an iterable"),
     itertools.starmap: _fixed("%py-starmap", "xi", "a function and an iterable of tuples"),
-    itertools.takewhile: _fixed("%py-take-while", "xi", "a function and an iterable"),
+    itertools.takewhile: _takewhile,
     itertools.dropwhile: _fixed("%py-drop-while", "xi", "a function and an iterable"),
     itertools.filterfalse: _fixed("%py-filter-false", "xi", "a function and an iterable"),
     itertools.compress: _fixed("%py-compressed", "ii", "two iterables"),

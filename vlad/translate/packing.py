@@ -85,10 +85,11 @@ class Packing(Changes):
         base: str,
         start: Syntax,
         step: Callable[[Syntax, Syntax], Syntax],
+        decides: Callable[[Syntax], Syntax] | None = None,
     ) -> Syntax:
         def emit(node: ast.ListComp | ast.GeneratorExp, scope: Scope) -> Syntax:
             assert isinstance(node, ast.GeneratorExp)
-            return super(Packing, self).folded(node, scope, base, start, step)
+            return super(Packing, self).folded(node, scope, base, start, step, decides)
 
         return self._within(self._packable([node], (), scope), emit, node, scope)
 

@@ -36,6 +36,7 @@ from vlad.translate.expressions import END, OTHER, Outside, Scope
 from vlad.translate.iterations import Iteration
 from vlad.translate.numpy_table import ATTRIBUTES
 from vlad.translate.reads import MISSING
+from vlad.translate.refusals import refused
 from vlad.translate.sets import Sets
 from vlad.translate.signatures import signature_of, static_part
 from vlad.translate.syntax import empty_list, form, is_atom, name, quoted, string
@@ -129,7 +130,7 @@ class Records(Sets):
         if isinstance(found, functools.cached_property):
             getter = found.func
         if isinstance(getter, FunctionType):
-            return form(span, self.outside.cell(getter, attribute, span, is_one_of_many), x)
+            return self._method_call(getter, attribute, [x], span, is_one_of_many)
         try:
             if not callable(found) and not hasattr(found, "__get__"):
                 return self.value_of(found, attribute, node)
@@ -205,7 +206,19 @@ class Records(Sets):
     def _applied(
         self, record: Record, function: FunctionType, operands: Sequence[Syntax], span: Span
     ) -> Syntax:
-        return form(span, self.outside.cell(function, function.__name__, span, True), *operands)
+        return self._method_call(function, function.__name__, operands, span, True)
+
+    def _method_call(
+        self, function: FunctionType, key: str, operands: Sequence[Syntax], span: Span, is_one_of_many: bool
+    ) -> Syntax:
+        """A call of a method."""
+        if inspect.isgeneratorfunction(function):
+            what = f"the method {key}, a generator"
+            if not is_one_of_many:
+                raise refused(what, span, "make it a function, or return a list")
+            message = string(f"a translated function cannot have {what}", span)
+            return form(span, "%py-fails", string("TypeError", span), message)
+        return form(span, self.outside.cell(function, key, span, is_one_of_many), *operands)
 
     def negated(self, x: Syntax, span: Span) -> Syntax:
         """-x"""
@@ -357,7 +370,7 @@ class Records(Sets):
             return form(
                 span, "%py-fails", string("TypeError", span), string(error.hint or error.message, span)
             )
-        return form(span, self.outside.cell(function, method, span, is_one_of_many), *operands)
+        return self._method_call(function, method, operands, span, is_one_of_many)
 
     @abstractmethod
     def arguments(

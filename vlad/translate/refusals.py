@@ -20,8 +20,8 @@ OUTSIDE: dict[type[ast.AST], tuple[str, str]] = {
     ast.ImportFrom: ("`import`", "import at the top of the file"),
     ast.Nonlocal: ("this `nonlocal`", "only call the function, by its name, or return the new value"),
     ast.With: ("`with`", "open files and locks outside of the function"),
-    ast.Yield: ("`yield`", "return a list"),
-    ast.YieldFrom: ("`yield from`", "return a list"),
+    ast.Yield: ("the value of `yield`", "write `yield` as a statement of its own"),
+    ast.YieldFrom: ("the value of `yield from`", "write it as a statement of its own"),
 }
 if hasattr(ast, "TryStar"):
     OUTSIDE[ast.TryStar] = ("`except*`", "write `except`")

@@ -21,7 +21,7 @@ from vlad.reader.parser import Form, Syntax
 from vlad.translate.changes import Rest
 from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Outside, Scope
 from vlad.translate.fresh import Fresh
-from vlad.translate.handing import Handing
+from vlad.translate.generators import Generators
 from vlad.translate.inside import Inside
 from vlad.translate.iterations import listed
 from vlad.translate.names import (
@@ -46,6 +46,7 @@ from vlad.translate.refusals import outside
 from vlad.translate.source import Text
 from vlad.translate.syntax import form, name, quoted, string
 from vlad.translate.trees import nodes_in
+from vlad.translate.versions import is_lazy
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def _changeable_defaults(function: FunctionType) -> frozenset[str]:
     )
 
 
-class Statements(Handing):
+class Statements(Generators):
     """The translation of one Python function: `procedure`."""
 
     def __init__(self, function: FunctionType, text: Text, outside_: Outside) -> None:
@@ -123,7 +124,8 @@ class Statements(Handing):
                         "this default inside", default, "a nested function has constants as defaults"
                     )
         self.hand_back(node)
-        before = self.kinds, self._exits, self._appending, self._packing
+        before = self.kinds, self._exits, self._appending, self._packing, self._yielding
+        self._yielding = self.fresh("yield") if is_lazy(node) else ""
         with self.entered(node) as own:
             own.changed_by_item |= self._changed_by_calls.get(node, set())
             self._exits, self._appending, self._packing = [], {}, {}
@@ -133,7 +135,9 @@ class Statements(Handing):
                 names.append(name(self.own_name(argument.arg), self.span(argument)))
                 scope = scope.bind(argument.arg, self.own_name(argument.arg))
             body = self.block(own.body, scope, Rest(lambda _: quoted(NONE, span), is_small=True))
-        self.kinds, self._exits, self._appending, self._packing = before
+        if isinstance(node, ast.FunctionDef) and self._yielding:
+            body = self.generating(node, body)
+        self.kinds, self._exits, self._appending, self._packing, self._yielding = before
         return form(span, "lambda", Form(tuple(names), None, span), body)
 
     def _kinds(self, own: Inside) -> dict[str, int]:
@@ -206,6 +210,8 @@ class Statements(Handing):
             return rest.emit(scope)
         if isinstance(node.value, Handed):
             return self.handed([], node.value, scope, rest, node)
+        if isinstance(node.value, ast.Yield):
+            return self.yielded(node.value, scope, rest)
         changed = None if changed_by(node) is None else self.change(node, scope, rest)
         if changed is not None:
             return changed

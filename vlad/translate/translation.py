@@ -22,6 +22,7 @@ from vlad.translate.records import note_records
 from vlad.translate.source import node_of
 from vlad.translate.statements import Statements
 from vlad.translate.syntax import form, name, string, text_of
+from vlad.translate.versions import LAZILY
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,10 @@ def translation(
     handing: str | None = None,
 ) -> Translation:
     """Translate a Python function in a file of these lines. `of`: the class, if it is a class method. `handing`: the parameter
-    whose value it returns, too. Raises VladError if it is outside the language, or its text is not to be found.
+    whose value it returns, too, or `LAZILY`. Raises VladError if it is outside the language, or its text is not to be found.
     """
     node, text = node_of(function, lines)
-    if handing is not None:
+    if handing is not None and handing != LAZILY:
         node = handing_back(node, handing)
     note_records(function, outside)
     whole = Statements(function, text, outside)
@@ -79,7 +80,7 @@ def translation(
                 whole.global_value(variable)
         except ValueError:  # not assigned yet
             continue
-    syntax = whole.procedure(desugared(node, whole.refuse), Scope({}))
+    syntax = whole.procedure(desugared(node, whole.refuse, handing == LAZILY), Scope({}))
     if whole.captured:
         names = Form(tuple([name(whole.own_name(one), span) for one in whole.captured]), None, span)
         syntax = form(span, "lambda", names, syntax)

@@ -22,6 +22,8 @@ from vlad.translate.syntax import empty_list, form, literal, name
 class Turns(Expressions):
     """The part of a translation that is about turns of loops."""
 
+    reads_lazily = False  # may what reads the items of a comprehension stop before their end?
+
     def _listcomp(self, node: ast.ListComp, scope: Scope) -> Syntax:
         return self.listed(node, scope)
 
@@ -45,14 +47,37 @@ class Turns(Expressions):
         base: str,
         start: Syntax,
         step: Callable[[Syntax, Syntax], Syntax],
+        decides: Callable[[Syntax], Syntax] | None = None,
     ) -> Syntax:
-        """The items of a generator, combined one after the other, without a list."""
+        """The items of a generator, combined one after the other, without a list. `decides`: does a result so far end it?"""
         span, so_far = self.span(node), self.fresh(base)
 
         def combined(scope: Scope) -> Syntax:
             return step(name(so_far, span), self.expression(node.elt, scope))
 
-        return self._turns(node.generators, scope, so_far, start, combined)
+        return self._turns(node.generators, scope, so_far, start, combined, decides)
+
+    def stream(self, node: ast.expr, scope: Scope) -> Syntax | None:
+        """The items of a generator, made one by one; None if it is none."""
+        if not isinstance(node, ast.GeneratorExp):
+            return None
+        span, yielding, so_far = self.span(node), self.fresh("yield"), self.fresh("nothing")
+
+        def given(scope: Scope) -> Syntax:
+            return form(
+                span, "begin", form(span, yielding, self.expression(node.elt, scope)), name(so_far, span)
+            )
+
+        before, self.reads_lazily = self.reads_lazily, True
+        turns = self._turns(node.generators, scope, so_far, empty_list(span), given)
+        self.reads_lazily = before
+        return form(
+            span, "%py-generated", form(span, "lambda", Form((name(yielding, span),), None, span), turns)
+        )
+
+    def any_item(self, node: ast.Call, scope: Scope) -> ast.GeneratorExp | None:
+        """The items of a generator function that is called (generators.py)."""
+        return None
 
     def _turns(
         self,
@@ -61,8 +86,23 @@ class Turns(Expressions):
         so_far: str,
         start: Syntax,
         inner: Callable[[Scope], Syntax],
+        decides: Callable[[Syntax], Syntax] | None = None,
     ) -> Syntax:
-        """Nested loops that carry a value."""
+        """Nested loops that carry a value, and end where it decides."""
+        before_all, self.reads_lazily = self.reads_lazily, self.reads_lazily or decides is not None
+        found = self._turn_of(generators, scope, so_far, start, inner, decides)
+        self.reads_lazily = before_all
+        return found
+
+    def _turn_of(
+        self,
+        generators: Sequence[ast.comprehension],
+        scope: Scope,
+        so_far: str,
+        start: Syntax,
+        inner: Callable[[Scope], Syntax],
+        decides: Callable[[Syntax], Syntax] | None,
+    ) -> Syntax:
         generator = generators[0]
         span = self.span(generator.target)
         if generator.is_async:
@@ -80,10 +120,14 @@ class Turns(Expressions):
             if tests:
                 return self.chosen(tests[0], scope, lambda scope: turn(tests[1:], scope), skipped, span)
             if len(generators) > 1:
-                carried = self._turns(generators[1:], scope, so_far, name(so_far, span), inner)
+                carried = self._turn_of(generators[1:], scope, so_far, name(so_far, span), inner, decides)
             else:
                 carried = inner(scope)
-            return form(span, loop, *iteration.steps, carried)
+            if decides is None:
+                return form(span, loop, *iteration.steps, carried)
+            kept = name(self.fresh("carried"), span)
+            again = form(span, loop, *iteration.steps, kept)
+            return self.let([(kept, carried)], form(span, "if", decides(kept), kept, again), span)
 
         def skipped(scope: Scope) -> Syntax:
             return form(span, loop, *iteration.steps, name(so_far, span))
