@@ -83,8 +83,8 @@ ROOMS = (
     ("vlad.compile.programs", "whole uses guards check observe build export"),
     (
         "vlad.translate",
-        "trees syntax source refusals reads nodes names versions nonlocals exchanges signatures handlers desugar numpy_table "
-        "arrays known iterations fresh inside expressions formats turns array_calls subscripts module_calls ordering "
+        "trees syntax source refusals reads nodes names versions decorators nonlocals exchanges signatures handlers desugar "
+        "numpy_table arrays known iterations fresh inside expressions formats turns array_calls subscripts module_calls ordering "
         "sequence_methods dicts sets records arguments partials derivatives calls checks effects conditions changes packing "
         "attempts handing generators statements translation",
     ),

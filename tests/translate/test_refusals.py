@@ -207,7 +207,19 @@ REFUSED = [
         "before",
     ),
     ("def f(x, xs):\n    return {'%a': 1}", "'%a'", "this key", "begin with %"),
-    ("def f(x, xs):\n    return cached(x)", "cached", "the cache of cached", "cached.__wrapped__"),
+    ("def f(x, xs):\n    return cached(x)", "cached", "the cache of cached", "calls itself"),
+    (
+        "def f(x, xs):\n    @functools.cache\n    def g(n):\n        return 1 if n == 0 else x * g(n - 1)\n    return g(5)",
+        "functools.cache",
+        "a cache here",
+        "fill a table",
+    ),
+    (
+        "def f(x, xs):\n    @same\n    def g(n):\n        return 1 if n == 0 else x * g(n - 1)\n    return g(5)",
+        "same",
+        "a decorator of a function inside that calls itself",
+        "another function",
+    ),
     ("def f(x, xs):\n    return list(map(cached, xs))", "cached", "the cache of cached", "a table"),
     ("def f(x, xs):\n    return 9007199254740993", "9007199254740993", "this whole number", "2**53"),
     ("def f(x, xs):\n    return 1j", "1j", "a complex", "numbers"),
@@ -404,7 +416,7 @@ HELPER = """def helper(x, y): return x / y
 def same(x): return x
 def scaled(x, k=2): return x * k
 @functools.cache
-def cached(x): return x"""
+def cached(x): return x if x < 1 else cached(x - 1)"""
 
 
 def function_of(text: str, name: str) -> Any:

@@ -62,7 +62,7 @@ class Function(Procedure, Generic[Parameters, Result]):
         self.options = options
         self._linked = linked
         self._apply = linked.apply
-        self._python_signature = inspect.signature(python)
+        self._python_signature = inspect.signature(python, follow_wrapped=False)
         self._seen: Value = None  # the procedure to whose machine code calls may go
         self.quicks = ()
         self.guards = linked.apply.guards

@@ -11,11 +11,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 
 from vlad.data.source import Span
+from vlad.data.values import FALSE, TRUE
 from vlad.reader.parser import Syntax
 from vlad.translate.expressions import END, Scope
 from vlad.translate.names import Function
 from vlad.translate.records import Given, Records
-from vlad.translate.syntax import empty_list, form, name, quoted
+from vlad.translate.syntax import empty_list, form, literal, name, quoted
 
 Bindings = list[tuple[Syntax, Syntax]]
 Default = Callable[[inspect.Parameter], Syntax]
@@ -94,18 +95,14 @@ class Arguments(Records):
         filled = by_place[: stops[0]] if stops else by_place
         is_spread = any(isinstance(one, ast.Starred) for one in node.args)
         takes = {one.kind: one.name for one in parameters}
-        if (
-            mappings
-            and is_spread
-            and any(one.kind in POSITIONAL and one.default is not one.empty for one in filled)
-        ):
-            raise self.refuse("`*` and `**` in one call", node, "write the arguments one by one")
         unknown = [one for one in named if one not in signature.parameters]
         if unknown and inspect.Parameter.VAR_KEYWORD not in takes:
             hint = f"the function takes {', '.join(signature.parameters) or 'no argument'}"
             raise self.refuse(f"this call of {ast.unparse(node.func)}", node, hint)
         bindings: Bindings = []
         found: dict[str, Syntax] = {one: value for one, value in named.items() if one not in unknown}
+        if is_spread and mappings:
+            return self._by_place_or_name(node, signature, named, mappings, default, scope)
         if is_spread:
             self._by_place(
                 node, filled, takes.get(inspect.Parameter.VAR_POSITIONAL), default, scope, bindings, found
@@ -148,6 +145,57 @@ class Arguments(Records):
                     hint = f"the argument {one.name} is missing"
                     raise self.refuse(f"this call of {ast.unparse(node.func)}", node, hint)
                 found[one.name] = default(one)
+        return bindings, [found[one.name] for one in parameters]
+
+    def _by_place_or_name(
+        self,
+        node: ast.Call,
+        signature: inspect.Signature,
+        named: Mapping[str, Syntax],
+        mappings: Sequence[ast.expr],
+        default: Default,
+        scope: Scope,
+    ) -> tuple[Bindings, list[Syntax]]:
+        """The arguments of f(*items, **mapping): each is the next item, if there is one, or else that of its name."""
+        span, parameters = self.span(node), list(signature.parameters.values())
+        by_place = [one.name for one in parameters if one.kind in POSITIONAL]
+        others = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+        takes = {one.kind: one.name for one in parameters}
+        rest, more = takes.get(inspect.Parameter.VAR_KEYWORD), takes.get(inspect.Parameter.VAR_POSITIONAL)
+        items, whole = name(self.fresh("items"), span), name(self.fresh("named"), span)
+        merged: Syntax = self._dict_of(named, span)
+        bindings: Bindings = [(items, self._spread(node.args, empty_list(span), scope))]
+        for one in mappings:
+            merged = form(span, "%py-merged-once", merged, self.expression(one, scope))
+        texts = [form(span, "list", *[quoted(key, span) for key in keys]) for keys in (by_place, others)]
+        is_any = literal(FALSE if rest is None else TRUE, span)
+        bindings.append((whole, form(span, "%py-named-beside", merged, items, *texts, is_any)))
+        found: dict[str, Syntax] = {}
+        for parameter in parameters:
+            if parameter.name not in (*by_place, *others):
+                continue
+            key, own = quoted(parameter.name, span), name(self.fresh("argument"), span)
+            value: Syntax = (
+                form(span, "%py-argument", whole, key)
+                if parameter.default is parameter.empty
+                else form(span, "%py-get-or", whole, key, default(parameter))
+            )
+            if parameter.name in by_place:
+                left, test = name(self.fresh("items"), span), form(span, "pair?", items)
+                value = form(span, "if", test, form(span, "car", items), value)
+                bindings += [(own, value), (left, form(span, "if", test, form(span, "cdr", items), items))]
+                items = left
+            else:
+                bindings.append((own, value))
+            found[parameter.name] = own
+        if more is not None:
+            found[more] = form(span, "%py-joined", items, quoted(END, span))
+        else:
+            none = name(self.fresh("none"), span)
+            bindings.append((none, form(span, "%py-no-more", items, items)))
+        if rest is not None:
+            all_names = form(span, "list", *[quoted(key, span) for key in (*by_place, *others)])
+            found[rest] = form(span, "%py-without-names", whole, all_names)
         return bindings, [found[one.name] for one in parameters]
 
     def _by_place(

@@ -23,6 +23,7 @@ from vlad.reader.parser import Form, Syntax
 from vlad.translate.arguments import signature_in_text
 from vlad.translate.arrays import is_of_numpy
 from vlad.translate.checks import Checks
+from vlad.translate.decorators import changes_nothing
 from vlad.translate.desugar import desugared
 from vlad.translate.expressions import Scope
 from vlad.translate.inside import Inside
@@ -30,6 +31,7 @@ from vlad.translate.known import known, public_name
 from vlad.translate.names import Function, body_of, changed_by, parameters
 from vlad.translate.nodes import Computed
 from vlad.translate.reads import MISSING, Read
+from vlad.translate.signatures import own_signature
 from vlad.translate.source import node_of
 from vlad.translate.syntax import form, name
 from vlad.translate.trees import COMPREHENSIONS, nodes_in, walk
@@ -128,14 +130,14 @@ class Effects(Checks):
             function = written(value.func if isinstance(value, functools.partial) else value)
             if function is not None:
                 before += inspect.ismethod(getattr(value, "python", value))
-                found.append((self._effect(function), inspect.signature(function), before))
+                found.append((self._effect(function), own_signature(function), before))
         elif isinstance(call.func, ast.Attribute):
             for record in self.with_name(call.func.attr):
                 method = inspect.getattr_static(record.kind, call.func.attr, None)
                 function = written(method)
                 if function is not None:
                     before = int(not isinstance(method, staticmethod))
-                    found.append((self._effect(function), inspect.signature(function), before))
+                    found.append((self._effect(function), own_signature(function), before))
         return found
 
     def _function_inside(self, called: ast.AST) -> Function | None:
@@ -150,12 +152,20 @@ class Effects(Checks):
                 if len(places) == 1 and called.id not in parameters(inside.node):
                     (place,) = places
                     if isinstance(place, ast.FunctionDef):
-                        return place
+                        return None if self.decorators(place, Scope({})) else place
                     statement = inside.statements.get(place)
                     if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda):
                         return statement.value
                 return None
         return None
+
+    def decorators(self, node: ast.FunctionDef, scope: Scope) -> list[ast.expr]:
+        """Those of a function inside that change what its calls do."""
+        return [
+            one
+            for one in node.decorator_list
+            if not changes_nothing(self.object_of(one.func if isinstance(one, ast.Call) else one, scope))
+        ]
 
     def _effect(self, function: FunctionType) -> Effect:
         """The effect of a function outside: the least solution, as functions may call each other."""
@@ -376,7 +386,7 @@ class Effects(Checks):
         if self.object_of(call.func, Scope({})) is not MISSING or isinstance(call.func, ast.Attribute):
             return []
         found = [written(one) for one in self._operators("__call__")]
-        return [(self._effect(one), inspect.signature(one), 1) for one in found if one is not None]
+        return [(self._effect(one), own_signature(one), 1) for one in found if one is not None]
 
     def _operators(self, *names: str) -> list[Any]:
         records = self.with_name(OPERATED)
@@ -544,11 +554,11 @@ class Effects(Checks):
         changed = effect.changed
         if not changed or isinstance(value, functools.partial):
             return found
-        span, names = self.span(node), [self.fresh(one) for one in inspect.signature(function).parameters]
+        span, names = self.span(node), [self.fresh(one) for one in own_signature(function).parameters]
         variables = [name(one, span) for one in names]
         operands: list[Syntax] = [
             form(span, "%py-unchanged-argument", own) if one in changed else own
-            for one, own in zip(inspect.signature(function).parameters, variables, strict=True)
+            for one, own in zip(own_signature(function).parameters, variables, strict=True)
         ]
         return form(span, "lambda", Form(tuple(variables), None, span), form(span, found, *operands))
 

@@ -25,6 +25,7 @@ from vlad.data.records import InUse, Record
 from vlad.data.source import Span
 from vlad.data.values import FALSE, TRUE
 from vlad.reader.parser import Form, Syntax
+from vlad.translate.decorators import CACHED, uncached
 from vlad.translate.known import Known, instead_of, known, public_name
 from vlad.translate.names import Function
 from vlad.translate.nodes import Caught, Computed, Given, Outcome, Tested
@@ -74,8 +75,6 @@ TYPES = {
     frozenset: "%py-frozenset?",
 }
 
-
-_CACHED = type(functools.cache(id))  # what `functools.cache` and `lru_cache` make
 
 Emit = Callable[["Scope"], Syntax]
 
@@ -206,11 +205,11 @@ class Expressions(ABC):
             except ValueError:
                 value = MISSING
             self.reads[key] = Read(None, key, cell, value)
-            return value
+            return uncached(value)
         names = self.function.__globals__
         value = names.get(key, MISSING)
         self.reads[key] = Read(names, key, None, value)
-        return getattr(builtins, key, MISSING) if value is MISSING else value
+        return getattr(builtins, key, MISSING) if value is MISSING else uncached(value)
 
     def constant_of(self, value: Any, key: str, node: ast.expr, is_called: bool = False) -> Syntax:
         """A value of Python's that the text names. `is_called`: is it the function of a call?"""
@@ -227,8 +226,8 @@ class Expressions(ABC):
         instead = instead_of(value)
         if instead is not None:
             raise self.refuse(f"`{ast.unparse(node)}`", node, instead)
-        if isinstance(value, _CACHED):
-            hint = f"fill a table, or call {ast.unparse(node)}.__wrapped__, which computes each result anew"
+        if isinstance(value, CACHED):
+            hint = "it calls itself, so that each result would be computed anew many times: fill a table"
             raise self.refuse(f"the cache of {ast.unparse(node)}", node, hint)
         if isinstance(value, types.ModuleType):
             raise self.refuse(f"the module {key} as a value", node, "name what is in it")
@@ -260,7 +259,7 @@ class Expressions(ABC):
                 self.reads[f"{around.__name__}.{node.attr}"] = Read(
                     vars(around), node.attr, None, vars(around).get(node.attr, MISSING)
                 )
-                return value
+                return uncached(value)
             if isinstance(around, type) and not hasattr(type, node.attr):
                 return static_part(around, node.attr)
         return MISSING

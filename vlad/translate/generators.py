@@ -22,6 +22,7 @@ from vlad.translate.handing import Handing
 from vlad.translate.iterations import Iteration, listed
 from vlad.translate.nodes import at, name_at
 from vlad.translate.reads import MISSING
+from vlad.translate.signatures import own_signature
 from vlad.translate.syntax import form, name, quoted
 from vlad.translate.trees import nodes_in
 from vlad.translate.versions import LAZILY, is_version, lazy_name
@@ -126,7 +127,7 @@ class Generators(Handing):
         return self.call_of(
             node,
             name(cell, self.span(node)),
-            inspect.signature(function),
+            own_signature(function),
             lambda one: self.value_of(one.default, one.name, node),
             scope,
         )

@@ -23,6 +23,7 @@ from vlad.translate.inside import Inside
 from vlad.translate.names import Function, falls, forget
 from vlad.translate.nodes import Handed, at, name_at
 from vlad.translate.reads import MISSING
+from vlad.translate.signatures import own_signature
 from vlad.translate.syntax import form, name
 from vlad.translate.trees import SCOPES, nodes_in, walk
 
@@ -248,7 +249,7 @@ class Handing(Attempts):
             both = self.call_of(
                 node.call,
                 name(cell, span),
-                inspect.signature(function),
+                own_signature(function),
                 lambda one: self.value_of(one.default, one.name, node.call),
                 scope,
             )

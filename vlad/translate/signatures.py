@@ -54,4 +54,9 @@ def signature_of(value: Any) -> inspect.Signature | None:
     function = getattr(value, "python", value)
     if not isinstance(function, types.FunctionType) and not is_of_class(function):
         return None
-    return inspect.signature(function)
+    return own_signature(function)
+
+
+def own_signature(function: Any) -> inspect.Signature:
+    """The signature of a function itself, not of what it wraps (functools.wraps)."""
+    return inspect.signature(function, follow_wrapped=False)

@@ -9,7 +9,6 @@ follows stands in tail position inside of it, so that `return`, `break` and `con
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from vlad.data.source import Span
 from vlad.data.tensors import is_array
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.changes import Rest
+from vlad.translate.decorators import is_cache
 from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Outside, Scope
 from vlad.translate.fresh import Fresh
 from vlad.translate.generators import Generators
@@ -41,8 +41,9 @@ from vlad.translate.names import (
     parameters,
     reads_otherwise,
 )
-from vlad.translate.nodes import Again, Handed
+from vlad.translate.nodes import Again, Handed, at, name_at
 from vlad.translate.refusals import outside
+from vlad.translate.signatures import own_signature
 from vlad.translate.source import Text
 from vlad.translate.syntax import form, name, quoted, string
 from vlad.translate.trees import nodes_in
@@ -61,7 +62,7 @@ def _changeable_defaults(function: FunctionType) -> frozenset[str]:
     """The parameters of a function with a list, a dict or an array as default."""
     return frozenset(
         one.name
-        for one in inspect.signature(function).parameters.values()
+        for one in own_signature(function).parameters.values()
         if isinstance(one.default, list | dict) or is_array(one.default)
     )
 
@@ -396,9 +397,14 @@ class Statements(Generators):
 
     def _definitions(self, group: Sequence[ast.FunctionDef], scope: Scope, rest: Rest) -> Syntax:
         for node in group:
-            if node.decorator_list:
-                hint = "apply it where the function is used"
-                raise self.refuse("a decorator inside", node.decorator_list[0], hint)
+            self._expect_no_cache(node, group, scope)
+        place = next((at for at, node in enumerate(group) if self.decorators(node, scope)), None)
+        if place is not None:
+            decorated, others = group[place], group[place + 1 :]
+            more = Rest(lambda scope: self._definitions(others, scope, rest)) if others else rest
+            following = Rest(lambda scope: self._decorated(decorated, scope, more))
+            return self._definitions(group[:place], scope, following) if place else following.emit(scope)
+        for node in group:
             self.expect_not_kept(node.name, node)
             scope = scope.bind(node.name, self.own_name(node.name)).knowing(node.name, node)
         pairs = []
@@ -407,6 +413,32 @@ class Statements(Generators):
             pairs.append(Form((own, self.procedure(node, scope)), None, self.span(node)))
         span = self.span(group[0])
         return form(span, "letrec", Form(tuple(pairs), None, span), rest.emit(scope))
+
+    def _expect_no_cache(self, node: ast.FunctionDef, group: Sequence[ast.FunctionDef], scope: Scope) -> None:
+        """Raise VladError if a function inside has a cache of its results, and may call itself."""
+        for one in node.decorator_list:
+            if is_cache(self.object_of(one.func if isinstance(one, ast.Call) else one, scope)):
+                called = [other for other in group if other.name in free_in(node)]
+                if any(node.name in free_in(other) for other in (node, *called)):
+                    hint = "the function calls itself, so that each result would be computed anew many times: fill a table"
+                    raise self.refuse("a cache here", one, hint)
+
+    def _decorated(self, node: ast.FunctionDef, scope: Scope, rest: Rest) -> Syntax:
+        """The definition of a function inside that decorators make another one of."""
+        span, decorators = self.span(node), self.decorators(node, scope)
+        if node.name in free_in(node):
+            hint = "call it by another function, and decorate that"
+            raise self.refuse("a decorator of a function inside that calls itself", decorators[0], hint)
+        self.expect_not_kept(node.name, node)
+        bare = f"{node.name} without decorators"  # no name of Python's
+        value: ast.expr = name_at(bare, node)
+        for one in reversed(decorators):
+            value = at(ast.Call(one, [value], []), one)
+        own_bare, own = self.own_name(bare), self.own_name(node.name)
+        inner = scope.bind(bare, own_bare).knowing(bare, node)
+        made = self.expression(value, inner)
+        body = self.let([(name(own, span), made)], rest.emit(scope.bind(node.name, own)), span)
+        return self.let([(name(own_bare, span), self.procedure(node, scope))], body, span)
 
     # Branches.
 
