@@ -114,3 +114,54 @@ def test_errors_have_the_row() -> None:
     with pytest.raises(vlad.VladError) as caught:
         vlad.vmap(lambda x: [1.0, 2.0][x])(np.arange(3.0))
     assert caught.value.rows == (2,)
+
+
+def both(x: Any, y: Any) -> Any:
+    return x * y
+
+
+ERRORS: list[tuple[Any, tuple[Any, ...], str, str]] = [
+    (lambda: vlad.vmap(both, axes=(0, 3)), (YS, YS), "out of range: 3", "count from 0"),
+    (
+        lambda: vlad.vmap(both, axes=(0, 0, 0)),
+        (YS, YS),
+        "do not fit the axes",
+        "None for what all rows share",
+    ),
+    (lambda: vlad.vmap(both, axes=None), (YS, YS), "No argument", "the first axis of arrays"),
+    (lambda: vlad.vmap(both), (YS, YS[1:]), "3 and 2 rows", "is None for"),
+    (lambda: vlad.vmap(vlad.grad(lambda x, y: x * y)), (YS, YS[1:]), "3 and 2 rows", "is None for"),
+    (
+        lambda: vlad.vmap(lambda x: x if x > 1 else (x, x)),
+        (YS,),
+        "different structures",
+        "a tuple or a dict where this one's has a number",
+    ),
+    (
+        lambda: vlad.vmap(lambda x: None if x > 1 else x),
+        (YS,),
+        "different structures",
+        "a number where this one's has None",
+    ),
+    (lambda: vlad.vmap(lambda x: {x}), (YS,), "different structures", "sets cannot be"),
+    (
+        lambda: vlad.function(lambda x: vlad.vmap(both, axes=(0, 0, 0))(x, x)),
+        (YS,),
+        "do not fit the axes",
+        "None for",
+    ),
+    (lambda: vlad.vmap(None), (YS,), "NoneType of Python's", "written in Python"),
+    (lambda: vlad.checkpointed(None, segments=2), (YS,), "NoneType is not translated", "written in Python"),
+    (lambda: vlad.checkpointed(both, segments=0), (YS,), "segments is 0", "from 1 on"),
+]
+
+
+@pytest.mark.parametrize(("make", "arguments", "message", "hint"), ERRORS, ids=range(len(ERRORS)))
+def test_errors_are_in_words_of_python(
+    make: Any, arguments: tuple[Any, ...], message: str, hint: str
+) -> None:
+    with pytest.raises(vlad.VladError) as caught:
+        make()(*arguments)
+    error = caught.value
+    assert message in error.message and hint in (error.hint or "")
+    assert not any(word in str(error) for word in ("#:", "#f", "%", "tensor", "real"))

@@ -53,6 +53,7 @@ class VladError(Exception):
     wording     the message with {} in place of the name, if another name may replace it; or None
     names_itself  does the hint begin with the name?
     kinds       the kinds of the unsuitable operands, if they are known
+    about       of an operation with several errors of one code: which it is; or None
     expected    the number of arguments that the procedure takes, if it was called with another number, which is `got`
     is_of_list  is the error about a parameter that is the pattern of a list?
     reason_code  the code of the error whose message is the reason; or None
@@ -78,6 +79,7 @@ class VladError(Exception):
         self.wording: str | None = None
         self.names_itself = False
         self.kinds: tuple[Kind, ...] = ()
+        self.about: str | None = None
         self.expected: int | None = None
         self.got: int | None = None
         self.is_of_list = False

@@ -36,7 +36,7 @@ from vlad.data.values import (
     look,
 )
 from vlad.data.write import written
-from vlad.messages.hints import kind_text
+from vlad.messages.hints import kind, kind_text
 from vlad.primitives.arrays import axis_of, constant, length_of, row
 from vlad.primitives.indexing import with_part
 from vlad.primitives.tensors import tensor_of
@@ -200,7 +200,7 @@ def _vmap(machine: Evaluator, f: Value, axes: Value) -> Value:
         if type(one) is tuple and len(one) == 2:
             work += one
         elif not _is_axis(one):
-            raise unsuitable("vmap", AXES, (axes,))
+            raise _about("axes", unsuitable("vmap", AXES, (axes,)))
     return (machine.codes["vmapped"], f, axes)
 
 
@@ -227,7 +227,7 @@ def _abstract_vmap(w: AbstractMachine, f: Any, axes: Any) -> Any:
 
 def _axis(t: Value, axis: Value) -> int:
     if type(axis) is not float:
-        raise unsuitable("vmap", AXES + "; a tensor has an axis", (axis,))
+        raise _about("axes", unsuitable("vmap", AXES + "; a tensor has an axis", (axis,)))
     return axis_of("vmap", axis, len(t.shape))
 
 
@@ -348,24 +348,33 @@ def _differing(like: Value, y: Value) -> VladError:
             return f"a tensor of {kind_name(x.array.dtype)} of shape {shape_text(x.shape)}"
         return kind_text(x) if kind_text(like) != kind_text(y) else written(x, 40)
 
-    return VladError(
+    error = VladError(
         "wrong-shape", "Rows of vmap have results of different structures", name="vmap",
         hint=f"answers are put together part by part: the first row's has {text(like)} where this one's has {text(y)}",
     )  # fmt: skip
+    error.kinds = kind(like), kind(y)
+    return _about("answers", error)
+
+
+def _about(what: str, error: VladError) -> VladError:
+    error.about = what
+    return error
 
 
 def _refuse(what: Value, a: Value, b: Value) -> Value:
     if what.text == "answers":
         raise _differing(a, b)
     if what.text == "lengths":
-        raise VladError(
+        error = VladError(
             "wrong-shape", f"Arguments of vmap have {a:.0f} and {b:.0f} rows", name="vmap",
             hint="each tensor has as many entries along its axis; #:axes names the axes, and #f what all rows share",
         )  # fmt: skip
-    raise VladError(
-        "invalid-argument", "Argument of vmap has no rows", name="vmap", irritants=(a,),
-        hint="it maps over the first axis of the tensors in its arguments, and over lists where #:axes is list",
-    )  # fmt: skip
+    else:
+        error = VladError(
+            "invalid-argument", "Argument of vmap has no rows", name="vmap", irritants=(a,),
+            hint="it maps over the first axis of the tensors in its arguments, and over lists where #:axes is list",
+        )  # fmt: skip
+    raise _about(what.text, error)
 
 
 def _abstract_refuse(w: AbstractMachine, what: Any, a: Any, b: Any) -> Any:

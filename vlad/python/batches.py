@@ -10,8 +10,9 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from vlad.data.errors import WrongOption
+from vlad.data.errors import VladError, WrongOption
 from vlad.data.values import Value
+from vlad.python.call_errors import AXES, reword_rows
 from vlad.python.convert import RESTRUCTURES
 from vlad.python.derivatives import Derived, Gradient, made_by_operator, session_procedure
 
@@ -23,6 +24,10 @@ class Batched(Derived):
 
     __slots__ = ()
 
+    def reword(self, error: VladError, arguments: tuple[Any, ...]) -> None:
+        super().reword(error, arguments)
+        reword_rows(error)
+
 
 class BatchedGradient(Gradient):
     """A gradient, or the like, on rows: its results have the structure of the arguments."""
@@ -30,6 +35,10 @@ class BatchedGradient(Gradient):
     __slots__ = ()
 
     reshapes = RESTRUCTURES
+
+    def reword(self, error: VladError, arguments: tuple[Any, ...]) -> None:
+        super().reword(error, arguments)
+        reword_rows(error)
 
     def _like_arguments(self, value: Value, arguments: tuple[Any, ...]) -> Any:
         assert isinstance(self.of, Gradient)
@@ -39,7 +48,10 @@ class BatchedGradient(Gradient):
         return NotImplemented
 
 
-def vmap(f: Any = None, *, axes: Axis | Sequence[Any] = 0) -> Any:
+_NOT_GIVEN: Any = object()
+
+
+def vmap(f: Any = _NOT_GIVEN, *, axes: Axis | Sequence[Any] = 0) -> Any:
     """The procedure that maps f over the rows of its arguments, and puts the answers together.
 
     The rows of an array are its parts along its first axis; numbers and other values without axes are the same for each row. A
@@ -47,7 +59,7 @@ def vmap(f: Any = None, *, axes: Axis | Sequence[Any] = 0) -> Any:
     rows share, or "list" for a list of rows; or a sequence of these, one for each argument. Usable as a decorator, with and
     without axes. Raises VladError if `f` is no procedure of a session and no Python function, and WrongOption for other axes.
     """
-    if f is None:
+    if f is _NOT_GIVEN:
         return functools.partial(vmap, axes=axes)
     f = session_procedure(f, "mapped")
     text = "" if type(axes) is int and axes == 0 else f"(lambda (operator f) (vmap f #:axes {_text(axes)}))"
@@ -66,5 +78,5 @@ def _text(axes: Any) -> str:
         return f"(list {' '.join(map(_text, axes))})"
     raise WrongOption(
         "invalid-argument", f"vmap: axes is {axes!r}",
-        hint='the number of an axis, None for what all rows share, "list" for a list of rows, or a sequence of these',
+        hint=AXES,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError
 from vlad.data.source import Span, in_library, in_stdlib
 from vlad.data.values import NIL, Backtrace, Value
 from vlad.data.write import written
@@ -68,6 +68,44 @@ def _is_of_number(error: VladError, taken: Signature, operands: Sequence[Value])
     if got > taken.count > 0 or not got:
         return written(_packed(operands[taken.count - 1 :]) if got else NIL, 200) in error.irritants
     return False
+
+
+KINDS = {
+    Kind.REAL: "a number", Kind.TENSOR: "an array", Kind.NIL: "an empty list", Kind.LIST: "a list",
+    Kind.PAIR: "a tuple or a dict", Kind.BOOLEAN: "a boolean", Kind.SYMBOL: "None", Kind.STRING: "a text",
+    Kind.TABLE: "a set", Kind.PROCEDURE: "a function",
+}  # fmt: skip
+AXES = (
+    'the number of an axis, None for what all rows share, "list" for a list of rows, or a sequence of these'
+)
+
+
+def reword_rows(error: VladError) -> None:
+    """Reword an error of `vlad.vmap` itself, in words of Python."""
+    if error.name != "vmap":
+        return
+    if error.code == "out-of-range":
+        error.hint = "an argument has fewer axes, which count from 0 on"
+    if error.about is None:
+        return
+    error.irritants = []
+    match error.about:
+        case "axes":
+            error.reword("The arguments do not fit the axes of vmap")
+            error.hint = f"axes= is {AXES}, one for each argument"
+        case "lengths":
+            error.hint = "each array has as many rows: axes= says along which axis, and is None for what all rows share"
+        case "no rows":
+            error.reword("No argument of vmap has rows")
+            error.hint = 'it maps over the first axis of arrays, and over lists where axes= is "list"'
+        case "answers":
+            error.reword("The results for the rows of vmap have different structures")
+            first, this = [KINDS.get(kind, "another value") for kind in error.kinds]
+            error.hint = (
+                f"the first row's result has {first} where this one's has {this}"
+                if first != this
+                else "they are put together part by part: arrays in them have one shape, and sets cannot be"
+            )
 
 
 def _packed(values: Sequence[Value]) -> Value:

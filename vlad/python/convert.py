@@ -65,7 +65,7 @@ from vlad.data.values import (
 )
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.arity import Signature, signature, wrong_number
-from vlad.python.call_errors import reword_call
+from vlad.python.call_errors import reword_call, reword_rows
 from vlad.python.handles import Record, Table
 from vlad.python.procedure_docs import code_of, doc_of, headline, place_of, python_name, python_signature
 
@@ -266,6 +266,8 @@ class Procedure:
             operands = [from_python(argument, self._apply) for argument in arguments]
             tuples = [value for value, given in zip(operands, arguments, strict=True) if type(given) is tuple]
             reword_call(error, self.taken(), self.place(), operands, tuples)
+            if self._apply.is_of_python:
+                reword_rows(error)
 
     def connect(self, quicks: Sequence[Any]) -> None:
         """Call the machine code in this list from now on, including later entries."""

@@ -443,7 +443,7 @@ def session_procedure(f: Any, verb: str = "differentiated") -> Procedure:
         if of_python
         else "call it in a function of yours: `lambda x: f(x)`"
         if callable(f)
-        else '`session["f"]` and `session.eval("(lambda …)")` hand them out',
+        else 'a function that is written in Python, or `session["f"]`',
     )
 
 

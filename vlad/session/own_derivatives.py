@@ -66,6 +66,9 @@ def custom_derivative(f: Any = None, *, forward: Any = None, reverse: Any = None
     return _written(_python(f), f"custom_derivative(function, {text})", names)
 
 
+_NOT_GIVEN: Any = object()
+
+
 @overload
 def checkpointed(
     f: Callable[Parameters, Result], *, snapshots: int | None = None, segments: int | None = None
@@ -78,7 +81,7 @@ def checkpointed(
 ) -> Callable[[Callable[Parameters, Result]], Function[Parameters, Result]]: ...
 
 
-def checkpointed(f: Any = None, *, snapshots: int | None = None, segments: int | None = None) -> Any:
+def checkpointed(f: Any = _NOT_GIVEN, *, snapshots: int | None = None, segments: int | None = None) -> Any:
     """A Python function as a procedure whose reverse mode keeps few states of its run, and computes the rest again: less memory
     for more time. `snapshots` is the number of states, `segments` that of the parts that are differentiated one by one; without
     them memory grows with the logarithm of the length of the run. Usable as a decorator, with and without options. Raises
@@ -90,7 +93,7 @@ def checkpointed(f: Any = None, *, snapshots: int | None = None, segments: int |
             raise WrongOption(
                 "invalid-argument", f"checkpointed: {key} is {count!r}", hint="a whole number from 1 on"
             )
-    if f is None:
+    if f is _NOT_GIVEN:
         return functools.partial(checkpointed, **given)
     options = "".join([f", {key}={count}" for key, count in given.items() if count is not None])
     return _written(_python(f), f"checkpointed(function{options})", {"checkpointed": checkpointed})
