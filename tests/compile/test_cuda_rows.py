@@ -67,6 +67,16 @@ PROGRAMS = """
 (define (shared w xs) ((vmap (lambda (w x) (sum (tanh (* w x)))) #:axes '(#f 0)) w xs))
 (define (after x) (let ((y ((vmap (lambda (x) (if (> x 1) (* x x) x))) x))) (list (sum y) (tensor-ref y 1) y)))
 (define (twice x) ((vmap (lambda (y) (* y 2))) ((vmap (lambda (x) (if (> x 1) (* x x) x))) x)))
+(define (loss w x y) (square (- (sum (tanh (* w x))) y)))
+(define (total w xs ys) (sum ((vmap loss #:axes '(#f 0 0)) w xs ys)))
+(define (by-shared w xs ys) ((value-and-gradient (lambda (w) (total w xs ys))) w))
+(define (by-rows w xs ys) ((gradient (lambda (xs ys) (sum ((vmap loss #:axes '(#f 1 0)) w xs ys)))) (transpose xs) ys))
+(define (by-closed w xs ys)
+  (hessian-of (lambda (w) (sum ((vmap (lambda (x y) (let ((z (dot w x))) (if (< z y) (* z y (sin z)) (cube z))))) xs ys))) w))
+(define (hessian-of f w) (list ((hessian f) w) (hvp-F f w w) ((gradient-R (lambda (w) (sum (square ((gradient-R f) w))))) w)))
+(define (by-loops c xs)
+  ((gradient (lambda (c) (sum ((vmap (lambda (x)
+      (let turns ((i 0) (s x)) (if (> i (* 9 x)) s (turns (+ i 1) (sin (+ s (* c x)))))))) xs)))) c))
 (define (in-one-list x)
   ((vmap (lambda (x) (fold + 0 (let turns ((i 0) (l '())) (if (> i (* 5 x)) l (turns (+ i 1) (cons (* i x) l))))))) x))
 (define (states x)
@@ -77,7 +87,8 @@ XS, MATRIX = R.uniform(0.5, 2, 40), R.uniform(0.5, 1.5, (40, 5))
 CALLS: dict[str, tuple[Any, ...]] = {
     "gradients": (MATRIX,), "options": (XS, XS[::-1].copy() / 3, XS * 1.1), "roots": (XS,), "pendulums": (XS,), "fits": (XS,),
     "saddle": (XS[:7],), "answers": (XS, MATRIX), "pairs": (XS, XS[:3]), "shared": (MATRIX[0], MATRIX), "after": (XS,),
-    "twice": (XS,), "in-one-list": (XS,), "states": (XS,),
+    "twice": (XS,), "in-one-list": (XS,), "states": (XS,), "by-loops": (0.7, XS),
+    **dict.fromkeys(("by-shared", "by-rows", "by-closed"), (MATRIX[0], MATRIX, XS)),
 }  # fmt: skip
 
 
@@ -89,7 +100,9 @@ def session_on(device: str, tier: str) -> vlad.Session:
 
 def called(session: vlad.Session, name: str, operands: tuple[Any, ...], device: str) -> Any:
     there = devices.device_named(device)
-    return home(session[name](*[there.asarray(x) for x in operands]), device)
+    return home(
+        session[name](*[there.asarray(x) if isinstance(x, np.ndarray) else x for x in operands]), device
+    )
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +171,8 @@ def rows(draw: st.DrawFn) -> str:
 
 
 POINT = (np.array([-1.2, 0.3, 1.7, 2.4]), np.array([[0.5, 1.0], [-0.4, 2.0], [1.5, -1.0], [0.2, 0.1]]))
-MODES = "(lambda (x v) (cons ((vmap {f}) x v) (jvp (vmap {f}) (cons x v) (cons #[1 0.5 -1 2] v))))"
+MODES = """(lambda (x v) (list ((vmap {f}) x v) (jvp (vmap {f}) (cons x v) (cons #[1 0.5 -1 2] v))
+  ((gradient-R (lambda (c) (sum ((vmap (lambda (x v) (* c (car ({f} (* c x) v))))) x v)))) 0.9)))"""
 
 
 @settings(

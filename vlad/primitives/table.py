@@ -62,6 +62,8 @@ CODES: dict[str, SystemCode] = {
     **table_types.CODES,
 }
 
+ON_A_GPU = {**CODES, **batches.ON_A_GPU}
+
 TABLE: dict[str, Primitive] = {
     row.name: row
     for room in (

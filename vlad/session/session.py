@@ -28,7 +28,7 @@ from vlad.data.values import UNSPECIFIED, Value
 from vlad.evaluate.limits import Limits, deep_recursion
 from vlad.evaluate.machine import Machine
 from vlad.expand.scope import Module
-from vlad.primitives.table import CODES, PROCEDURES, SYSTEM_PROCEDURES, TABLE
+from vlad.primitives.table import CODES, ON_A_GPU, PROCEDURES, SYSTEM_PROCEDURES, TABLE
 from vlad.python.convert import to_python, tuple_of
 from vlad.session import showing
 from vlad.session.calls import Calls
@@ -124,7 +124,7 @@ class Session(Namespace):
             device_named(device)  # raises now if there is no such device
         self.machine = Machine(
             TABLE,
-            CODES,
+            CODES if device == "cpu" else ON_A_GPU,
             {**PROCEDURES, **SYSTEM_PROCEDURES},
             limits=limits,
             metered=metered,

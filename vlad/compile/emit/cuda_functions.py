@@ -151,7 +151,8 @@ def row_kernels(program: Program, loops: Iterable[RowLoop]) -> RowKernels:
     functions: list[Function] = []
     writes: dict[Each, dict[int, int]] = {}
     for loop in loops:
-        own = replace(loop.function, results="", result_cells=[], body=loop.turn, origin=None)
+        name = f"turn of {loop.function.name}"  # another loop may call the function itself
+        own = replace(loop.function, name=name, results="", result_cells=[], body=loop.turn, origin=None)
         turns[loop.function] = own
         functions += [own, *[one for one in _called(own) if one not in functions]]
         writes |= loop.writes
