@@ -417,7 +417,8 @@ def _entries(w: AbstractMachine, type_: Any) -> AnExtent:
     """The entries of a value's tensors; more than any thread gets if it has parts of unknown number."""
     type_ = w.types.canonical(type_)
     if type_.kind == "tensor":
-        return type_.of.size
+        size: AnExtent = type_.of.size
+        return size
     if type_.kind == "union":
         return MOST_ENTRIES + 1
     return sum([_entries(w, part) for part in type_.parts])
