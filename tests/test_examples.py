@@ -19,9 +19,11 @@ FUNCTIONS = sorted((ROOT / "examples" / "functions").glob("*.py"))
 
 
 # Each example on each tier. Those that can be compiled whole run in tests/compile/test_whole.py, which compiles
-# them; repeating that here is left to a thorough run. So are all tiers but `auto`, which begins on tier 0 and ends compiled,
-# of those that train for several seconds.
-TRAIN = {"character-lstm", "variational-autoencoder"}
+# them; repeating that here is left to a thorough run. So are all tiers but `auto`, which begins each form on tier 0, of those
+# that take several seconds on tier 0 alone.
+TAKE_LONG = {
+    "character-lstm", "meta-learning", "newton-square-root", "particle", "probabilistic", "taylor", "variational-autoencoder",
+}  # fmt: skip
 RUNS = [
     pytest.param(
         path, tier, id=f"{path.stem}-{tier}", marks=[pytest.mark.any_compiler] if tier == "compile" else []
@@ -30,7 +32,7 @@ RUNS = [
     for tier in ("auto", "compile", "evaluate")
     if THOROUGH
     or tier == "auto"
-    or (path.stem not in TRAIN and (tier == "evaluate" or path.stem in NEED_TIER_0))
+    or (path.stem not in TAKE_LONG and (tier == "evaluate" or path.stem in NEED_TIER_0))
 ]
 
 

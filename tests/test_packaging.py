@@ -248,7 +248,14 @@ def test_a_bare_checkout(checkout: Path, tmp_path: Path) -> None:
     assert run(binaries / "python", "-c", "import vlad.repl, vlad.stdlib", folder=checkout) == ""
 
 
-def test_the_source_archive_builds_and_can_be_tested(checkout: Path, tmp_path: Path) -> None:
+def contents(wheel: Path) -> dict[str, int]:
+    """The names and check sums of the files of a wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {file.filename: file.CRC for file in archive.infolist()}
+
+
+def test_the_source_archive_builds_and_can_be_tested(wheel: Path, checkout: Path, tmp_path: Path) -> None:
+    """From it the same wheel is built, to the last bit."""
     archive = build("sdist", checkout, tmp_path / "built")
     with tarfile.open(archive) as opened:
         opened.extractall(tmp_path, **SAFELY)
@@ -261,7 +268,4 @@ def test_the_source_archive_builds_and_can_be_tested(checkout: Path, tmp_path: P
     ]
     missing = [str(path) for path in wanted if not (unpacked / path).is_file()]
     assert missing == []
-    binaries = empty_environment(tmp_path / "environment")
-    install(binaries, build("wheel", unpacked, tmp_path / "built"))
-    folder = elsewhere(tmp_path / "elsewhere")
-    assert run(binaries / "vlad", "cube", "word", folder=folder) == PRINTED
+    assert contents(build("wheel", unpacked, tmp_path / "built")) == contents(wheel)
