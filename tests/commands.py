@@ -1,10 +1,8 @@
 """`vlad` as a process whose modules are there already.
 
 `command` runs the words of a command line in a process of its own, like `python -m vlad`, but one that is forked from a process
-that has imported vlad and NumPy: the imports are most of the time that a short command takes, and what Python does at the end of
-a process, for every object of every module, takes as long. So the process ends where that would begin: after threads have been
-joined, exit functions called and streams written. Tests of the start and the end of a process, of signals, of terminals, and of
-what is imported start Python themselves.
+that has imported vlad and NumPy: the imports are most of the time that a short command takes. Tests of the start of a process,
+of signals, of terminals, and of what is imported start Python themselves.
 """
 
 from __future__ import annotations
@@ -19,10 +17,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
 
 ROOT = Path(__file__).parent.parent
 MOST = 100  # bytes of a message
@@ -120,15 +116,6 @@ def _serve(connection: socket.socket) -> None:
     sys.path[0] = request["cwd"]
 
 
-def _leave(status: int) -> NoReturn:
-    """End the process as `sys.exit` does, without destroying what is left in memory."""
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
-
-
 if __name__ == "__main__":
     # before it is forked, what the command imports when it needs it
     import encodings.utf_8_sig  # noqa: F401
@@ -149,9 +136,4 @@ if __name__ == "__main__":
     the_library().index()
     gc.freeze()  # no collection goes through it, which would copy its pages
     _serve(socket.socket(fileno=int(sys.argv[1])))
-    try:
-        process()
-    except SystemExit as end:
-        if not isinstance(end.code, int):
-            raise
-        _leave(end.code)
+    process()

@@ -633,6 +633,32 @@ vlad.__main__.process()
         assert (done.returncode, done.stdout) == (130, b"begun\n")
         assert done.stderr == (b"" if place == "twice" else b"Interrupted\n")
 
+    @pytest.mark.parametrize("watched", ["", "sys.setprofile(lambda *_: None)"])
+    def test_the_end_of_the_process(self, watched: str) -> None:
+        """Threads are joined, exit functions called, streams written. Only if it is looked at is what is left destroyed."""
+        script = f"""
+import atexit, sys, threading, time, vlad.__main__
+from os import write
+from vlad import command
+class Left:
+    def __del__(self): write(1, b"destroyed\\n")
+left = Left()
+def work(): time.sleep(0.2); sys.stdout.write("thread\\n"); sys.stderr.write("no newline")
+def execute(line):
+    threading.Thread(target=work).start()
+    atexit.register(print, "exit function")
+    return 3
+command.execute = execute
+{watched}
+vlad.__main__.process()
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, env=environment(), timeout=60
+        )
+        destroyed = b"destroyed\n" if watched else b""
+        assert (done.returncode, done.stderr) == (3, b"no newline")
+        assert done.stdout == b"thread\nexit function\n" + destroyed
+
     def test_whoever_ignores_the_signal_goes_on(self) -> None:
         loop = "(define (f n) (if (= n 0) 7 (f (- n 1))))"
         words = " ".join([f"'{word}'" for word in [*COMMAND, "-e", loop, "-e", "(f 3000000)"]])
