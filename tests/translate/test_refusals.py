@@ -100,10 +100,22 @@ REFUSED = [
     ),
     ("def f(x, xs):\n    with open(x) as g:\n        return 1", "with open(x) as g:", "`with`", "outside"),
     (
-        "def f(x, xs):\n    try:\n        return x\n    except ValueError:\n        return 1\n    finally:\n        print(x)",
-        "print(x)",
-        "`finally`",
+        "def f(x, xs):\n    try:\n        return x\n    finally:\n        return 1",
+        "return 1",
+        "a way out of `finally`",
         "after the `try`",
+    ),
+    (
+        "def f(x, xs):\n    t = 0\n    try:\n        for y in xs: t += y\n    except KeyError:\n        return t\n    return x",
+        "return t",
+        "a read of t, which the loop within",
+        "into a function",
+    ),
+    (
+        "def f(x, xs):\n    try:\n        for y in xs:\n            if y: return y\n    finally:\n        print(x)",
+        "for y in xs:",
+        "a way out of this loop",
+        "into a function",
     ),
     *[
         (
@@ -113,14 +125,6 @@ REFUSED = [
             hint,
         )
         for text, kind, marked, message, hint in (
-            (
-                "for y in xs: x += y",
-                "ValueError",
-                "for y in xs: x += y",
-                "a loop within `try`",
-                "into a function",
-            ),
-            ("while x: x -= 1", "ValueError", "while x: x -= 1", "a loop within `try`", "into a function"),
             ("x = same(x)", "OSError", "OSError", "a handler of OSError", "ZeroDivisionError"),
             ("x = same(x)", "xs", "xs", "a handler of xs", "Exception"),
             ("xs[0] = x", "ValueError", "xs[0]", "this target within", "to a name"),

@@ -442,6 +442,14 @@ class Expressions(ABC):
     def _compare(self, node: ast.Compare, scope: Scope, is_tested: bool = False) -> Syntax:
         span = self.span(node)
         nodes = [node.left, *node.comparators]
+        outside_ = (
+            [self.object_of(one, scope) for one in nodes]
+            if isinstance(node.ops[0], ast.Is | ast.IsNot)
+            else []
+        )
+        if len(outside_) == 2 and MISSING not in outside_:
+            is_same = (outside_[0] is outside_[1]) == isinstance(node.ops[0], ast.Is)
+            return literal(TRUE if is_same else FALSE, span)
         values: list[Syntax] = []
         bindings: list[tuple[Syntax, Syntax]] = []
         for number, one in enumerate(nodes):
@@ -466,20 +474,29 @@ class Expressions(ABC):
         for number, operator in enumerate(node.ops):
             are_reals = self.kind(nodes[number]) == self.kind(nodes[number + 1]) == REAL
             way = 0 if are_reals else 2 if is_tested or len(node.ops) > 1 else 1
-            tests.append(self._comparison(operator, values[number], values[number + 1], way, node))
+            tests.append(self._comparison(operator, values[number], values[number + 1], way, node, scope))
         result = tests[0] if len(tests) == 1 else form(span, "and", *tests)
         for binding in reversed(bindings):
             result = self.let([binding], result, span)
         return result
 
     def _comparison(
-        self, operator: ast.cmpop, left: Syntax, right: Syntax, way: int, node: ast.Compare
+        self,
+        operator: ast.cmpop,
+        left: Syntax,
+        right: Syntax,
+        way: int,
+        node: ast.Compare,
+        scope: Scope,
     ) -> Syntax:
         """`way`: which of COMPARISONS."""
         span = self.span(node)
         if isinstance(operator, ast.Is | ast.IsNot):
-            constants = [one for one in (node.left, *node.comparators) if isinstance(one, ast.Constant)]
-            if not any(one.value is None or isinstance(one.value, bool) for one in constants):
+            known_ = [
+                one.value if isinstance(one, ast.Constant) else self.object_of(one, scope)
+                for one in (node.left, *node.comparators)
+            ]
+            if not any(one is None or isinstance(one, bool) for one in known_):
                 raise self.refuse("`is` between values", node, "values have no identity: use ==")
             same = form(span, "eq?", left, right)
             return same if isinstance(operator, ast.Is) else form(span, "not", same)

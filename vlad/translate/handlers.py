@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.data.errors import VladError
-from vlad.translate.names import changed_by, falls, is_pop
+from vlad.translate.names import bound_in, changed_by, falls, is_pop, jumps, read_in
 from vlad.translate.nodes import Again, Attempted, Caught, Computed, Outcome, Tested, at, name_at
 from vlad.translate.trees import nodes_in, walk
 
@@ -42,9 +42,21 @@ class Handlers:
         self.count = 0
 
     def replacement(self) -> list[ast.stmt]:
-        if self.node.finalbody:
-            raise self.refuse("`finally`", self.node.finalbody[0], "write what it does after the `try`, too")
-        return self.body(self.node.body, self.node.orelse)
+        node = self.node
+        if not node.finalbody:
+            return self.body(node.body, node.orelse)
+        for one in nodes_in(node.finalbody):
+            if isinstance(one, ast.Return | ast.Break | ast.Continue):
+                raise self.refuse("a way out of `finally`", one, "leave after the `try`")
+        if node.handlers:
+            inner = at(ast.Try(node.body, node.handlers, node.orelse, []), node)
+            outer = at(ast.Try([inner], [], [], node.finalbody), node)
+            return Handlers(outer, self.refuse, self.fresh).replacement()
+        return self.body(node.body, node.finalbody)
+
+    def finally_(self) -> list[ast.stmt]:
+        """What is done before the body is left."""
+        return self.copied(self.node.finalbody)
 
     def body(self, statements: Sequence[ast.stmt], after: Sequence[ast.stmt]) -> list[ast.stmt]:
         """Guarded statements, and what follows if none of them raises."""
@@ -58,9 +70,9 @@ class Handlers:
             return self.body(others, after)
 
         match first:
-            case ast.Pass() | ast.Break() | ast.Continue() | ast.FunctionDef():
-                return [*self.copied([first]), *rest()]
-            case ast.Expr(value=ast.Constant()) | ast.AnnAssign(value=None) | ast.Return(value=None):
+            case ast.Break() | ast.Continue() | ast.Return(value=None):
+                return [*self.finally_(), *self.copied([first])]
+            case ast.Pass() | ast.FunctionDef() | ast.Expr(value=ast.Constant()) | ast.AnnAssign(value=None):
                 return [*self.copied([first]), *rest()]
             case ast.If(test=test, body=yes, orelse=no):
                 arms = [[*arm, *(others if falls(arm) else ())] for arm in (yes, no)]
@@ -74,13 +86,13 @@ class Handlers:
                 inner = Handlers(first, self.refuse, self.fresh).replacement()
                 return self.body([*inner, *others], after)
             case ast.For() | ast.While():
-                what = "a loop within `try`"
-                raise self.refuse(what, first, "put it into a function, and call that there")
+                return self.attempted_loop(first, rest)
             case ast.Raise() | ast.Assert():
                 return self.attempted(first, lambda value: rest())
-            case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) | ast.Return(value=value):
+            case ast.Return(value=ast.expr() as value):
+                return self.attempted(value, lambda value: [*self.finally_(), self.with_value(first, value)])
+            case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
                 self.expect_names(first)
-                assert value is not None
                 return self.attempted(value, lambda value: [self.with_value(first, value), *rest()])
             case ast.AugAssign(value=value, op=operator):
                 self.expect_names(first)
@@ -119,9 +131,33 @@ class Handlers:
         yes = then(received) or [at(ast.Pass(), value)]
         return [begun, at(ast.If(worked, yes, self.handlers(own, value)), value)]
 
+    def attempted_loop(self, loop: ast.For | ast.While, rest: Callable[[], list[ast.stmt]]) -> list[ast.stmt]:
+        """The attempt to run a loop. If it raises, what it has assigned until then is not known."""
+        returns = any(isinstance(one, ast.Return) for one in nodes_in([loop]))
+        leaves = jumps([one for one in loop.orelse if not isinstance(one, ast.Return)])
+        if leaves or (returns and self.node.finalbody):
+            raise self.refuse(
+                "a way out of this loop within `try`", loop, "put it into a function, and call that there"
+            )
+        changed = set(bound_in([loop]))
+        handled = [*[one for handler in self.node.handlers for one in handler.body], *self.node.finalbody]
+        lost = next((one for one in handled if read_in(one) & changed), None)
+        if lost is not None:
+            first = sorted(read_in(lost) & changed)[0]
+            hint = (
+                f"it would see what {first} was when the exception was raised: put the loop into a function"
+            )
+            raise self.refuse(f"a read of {first}, which the loop within `try` changes, here", lost, hint)
+        own, turns = self.fresh(), copy.deepcopy(loop)
+        begun = at(ast.Assign([name_at(own, loop, ast.Store())], at(ast.Constant(None), loop)), loop)
+        turns.attempted_as = own  # type: ignore[union-attr]  # of loops within `try`
+        worked = at(Tested("car", [name_at(own, loop)]), loop)
+        yes = rest() or [at(ast.Pass(), loop)]
+        return [begun, turns, at(ast.If(worked, yes, self.handlers(own, loop)), loop)]
+
     def handlers(self, own: str, place: ast.AST) -> list[ast.stmt]:
         again: ast.stmt = at(ast.Raise(at(Again(name_at(own, place)), place), None), place)
-        found = [again]
+        found = [*self.finally_(), again]
         for handler in reversed(self.node.handlers):
             body = [_Raising(own, handler.name).visit(one) for one in self.copied(handler.body)]
             if handler.name is not None:

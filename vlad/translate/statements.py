@@ -76,6 +76,7 @@ class Statements(Generators):
         self._changed_by_calls = {}
         self._locals: list[frozenset[str]] = [frozenset()]
         self._exits: list[Exits] = []
+        self._attempts = 0  # the loops within `try` around this place
         self._appending, self._packing = {}, {}
         self._decided, self._returning, self._progress = {}, {}, None
         self._in_progress, self._followed, self._effects_inside = {}, set(), {}
@@ -125,7 +126,8 @@ class Statements(Generators):
                         "this default inside", default, "a nested function has constants as defaults"
                     )
         self.hand_back(node)
-        before = self.kinds, self._exits, self._appending, self._packing, self._yielding
+        before = self.kinds, self._exits, self._appending, self._packing, self._yielding, self._attempts
+        self._attempts = 0
         self._yielding = self.fresh("yield") if is_lazy(node) else ""
         with self.entered(node) as own:
             own.changed_by_item |= self._changed_by_calls.get(node, set())
@@ -138,7 +140,7 @@ class Statements(Generators):
             body = self.block(own.body, scope, Rest(lambda _: quoted(NONE, span), is_small=True))
         if isinstance(node, ast.FunctionDef) and self._yielding:
             body = self.generating(node, body)
-        self.kinds, self._exits, self._appending, self._packing, self._yielding = before
+        self.kinds, self._exits, self._appending, self._packing, self._yielding, self._attempts = before
         return form(span, "lambda", Form(tuple(names), None, span), body)
 
     def _kinds(self, own: Inside) -> dict[str, int]:
@@ -198,7 +200,12 @@ class Statements(Generators):
         return rest.emit(scope)
 
     def _do_return(self, node: ast.Return, scope: Scope, rest: Rest) -> Syntax:
-        return quoted(NONE, self.span(node)) if node.value is None else self.expression(node.value, scope)
+        value = quoted(NONE, self.span(node)) if node.value is None else self.expression(node.value, scope)
+        return self._returned(value, self.span(node))
+
+    def _returned(self, value: Syntax, span: Span) -> Syntax:
+        """What a `return` ends with, which a loop within `try` tells from its own end."""
+        return form(span, "list", quoted("%returned", span), value) if self._attempts else value
 
     def _do_break(self, node: ast.Break, scope: Scope, rest: Rest) -> Syntax:
         return self._exits[-1].end(scope)
@@ -519,10 +526,46 @@ class Statements(Generators):
     # Loops.
 
     def _do_while(self, node: ast.While, scope: Scope, rest: Rest) -> Syntax:
-        return self.packed_loop(node, scope, rest, lambda scope, rest: self._while(node, scope, rest))
+        return self._attempted_or_not(node, scope, rest, lambda scope, rest: self._while(node, scope, rest))
 
     def _do_for(self, node: ast.For, scope: Scope, rest: Rest) -> Syntax:
-        return self.packed_loop(node, scope, rest, lambda scope, rest: self._for(node, scope, rest))
+        return self._attempted_or_not(node, scope, rest, lambda scope, rest: self._for(node, scope, rest))
+
+    def _attempted_or_not(
+        self, node: ast.For | ast.While, scope: Scope, rest: Rest, emit: Callable[[Scope, Rest], Syntax]
+    ) -> Syntax:
+        """A loop; within `try`, the attempt to run it, whose result is that, and the values of the names that it has changed."""
+        attempt: str | None = getattr(node, "attempted_as", None)
+        if attempt is None:
+            return self.packed_loop(node, scope, rest, emit)
+        span, leaving = self.span(node), self._changed_names(node)
+
+        def values(scope: Scope) -> Syntax:
+            return form(span, "list", quoted("%ended", span), *self.values(leaving, scope, span))
+
+        self._attempts += 1
+        turns = self.packed_loop(node, scope, Rest(values, is_small=True), emit)
+        self._attempts -= 1
+        unused = Form((name(self.fresh("unused"), span),), None, span)
+        tried = name(self.own_name(attempt), span)
+        worked, result = form(span, "car", tried), form(span, "cdr", tried)
+        left: Syntax = form(span, "cdr", result)
+        bindings: list[tuple[Syntax, Syntax]] = []
+        scope = scope.bind(attempt, self.own_name(attempt))
+        for one in leaving:
+            value = form(span, "if", worked, form(span, "car", left), quoted("%lost", span))
+            bindings.append((name(self.own_name(one), span), value))
+            left = form(span, "cdr", left)
+            scope = scope.bind(one, self.own_name(one))
+            scope = Scope(scope.names, scope.maybe | {one}, scope.known)
+        following = self.bound(bindings, rest.emit(scope), span)
+        if any(isinstance(one, ast.Return) for one in nodes_in([node])):
+            is_returned = form(span, "eq?", form(span, "car", result), quoted("%returned", span))
+            returned = self._returned(form(span, "car", form(span, "cdr", result)), span)
+            following = form(span, "if", form(span, "and", worked, is_returned), returned, following)
+        return self.let(
+            [(tried, form(span, "%attempt", form(span, "lambda", unused, turns)))], following, span
+        )
 
     def _while(self, node: ast.While, scope: Scope, rest: Rest) -> Syntax:
         def turns(within: Scope, end: Emit, again: Emit) -> Syntax:
@@ -594,7 +637,11 @@ class Statements(Generators):
         loop = self.fresh("loop")
 
         def again(scope: Scope) -> Syntax:
-            return form(span, loop, *steps(None), *self.values(carried, scope, span))
+            values = self.values(carried, scope, span)
+            for place, one in enumerate(carried):  # what a loop within `try` has lost
+                if one in scope.maybe and one not in inner.maybe:
+                    values[place] = form(span, "%py-assigned", values[place], string(one, span))
+            return form(span, loop, *steps(None), *values)
 
         # what is not live at the head, and is after the loop, is bound on every way out of it
         leaving = self._changed_names(node)

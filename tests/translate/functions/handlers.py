@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -173,3 +174,149 @@ def no_runtime_error(x: float = 2.0) -> float:
             return x
     except Exception:  # any handler but this one leaves it
         return x * x
+
+
+def a_sum(xs: list[float] = [1.0, 2.0]) -> float:
+    total, n = 0.0, 5
+    try:
+        n = 6
+        for x in xs:
+            total += 1 / x
+        total *= 2
+    except ZeroDivisionError:
+        total = -n
+    else:
+        total += 1
+    return total
+
+
+def a_sum_that_fails(xs: list[float] = [1.0, 0.0]) -> float:
+    return a_sum(xs)
+
+
+def lost_by_a_loop(xs: list[float] = [1.0, 2.0], y: float = 0.0) -> list[Any]:
+    found = []
+    for x in (*xs, y):
+        try:
+            i = total = 0
+            while i < 3:
+                if x == 2:
+                    i += 1
+                    continue
+                if x == 7:
+                    break
+                total += 1 / x
+                i += 1
+            else:
+                total += 100
+        except ZeroDivisionError:
+            found.append("none")
+            continue
+        found.append(total)
+    return found
+
+
+def _place(xs: list[float], y: float) -> Any:
+    try:
+        for i, x in enumerate(xs):
+            if y / x == 2:
+                return i
+        n = 5
+    except ZeroDivisionError:
+        return "none"
+    return n
+
+
+def returned_from_loops(y: float = 6.0) -> list[Any]:
+    return [_place([1.0, 3.0], y), _place([1.0, 0.0], y), _place([1.0, 2.0], y), _place([], y)]
+
+
+def _of_rows(rows: list[list[float]]) -> Any:
+    for row in rows:
+        try:
+            for x in row:
+                try:
+                    j = 0
+                    while j < 2:
+                        if x == 9:
+                            return "nine"
+                        j += 1 / x
+                except ZeroDivisionError:
+                    continue
+                if x > 50:
+                    return x
+        except IndexError:
+            return "never"
+    return len(rows)
+
+
+def loops_in_loops(x: float = 1.0) -> list[Any]:
+    return [_of_rows([[x, 0.0], [9.0]]), _of_rows([[0.0, 60.0], [x]]), _of_rows([[x], [0.0]])]
+
+
+def _finally(xs: list[float]) -> list[Any]:
+    found: list[Any] = []
+    for x in xs:
+        try:
+            if x == 2:
+                continue
+            if x == 5:
+                break
+            found.append(10 / x)
+        except ZeroDivisionError:
+            found.append("none")
+        finally:
+            found.append(x)
+    return found
+
+
+def done_finally(xs: list[float] = [1.0, 0.0, 2.0, 3.0, 5.0, 6.0]) -> list[Any]:
+    return _finally(xs)
+
+
+def _counted(x: float, y: float) -> Any:
+    n = 0
+    try:
+        try:
+            return x / y, n
+        finally:
+            n += 1
+    except ZeroDivisionError:
+        return n
+
+
+def finally_before_return(x: float = 3.0) -> list[Any]:
+    return [_counted(x, 2.0), _counted(x, 0.0)]
+
+
+def finally_after_a_handler(x: float = 1.0) -> list[float]:
+    found = []
+    try:
+        try:
+            raise ValueError("a")
+        except ValueError:
+            found.append(x)
+            raise KeyError("b")
+        finally:
+            found.append(2 * x)
+    except KeyError:
+        found.append(3 * x)
+    return found
+
+
+def finally_of_a_loop(xs: list[float] = [1.0, 0.0]) -> float:
+    n = 0
+    try:
+        for x in xs:
+            n = 1 / x
+    finally:
+        print("done")
+    return n
+
+
+NOTHING, OFF = None, False
+
+
+def identities(x: Any = None) -> list[bool]:
+    y = 1.0 if x is NOTHING else 2.0
+    return [x is NOTHING, x is not OFF, y is None, int is int, ValueError is KeyError, NOTHING is not None, y is OFF]
