@@ -20,7 +20,7 @@ ROOMS = (
     (
         "vlad.control",
         "debug surroundings standard_streams regular_files async_exceptions frame_stack budget safe_import native_interrupts "
-        "gil_yield",
+        "processors gil_yield",
     ),
     ("vlad.data", "source values records tensors tables write errors raised devices"),
     ("vlad.reader", "lexer parser"),
@@ -71,8 +71,8 @@ ROOMS = (
     (
         "vlad.compile.emit",
         "needs c_numbers c_names c_text loop_text c_rules blas_calls c_loops "
-        "lapack_calls facts results sharing definitions c_function c_unit cuda_loops "
-        "row_loops cuda_functions row_launches cuda_unit",
+        "lapack_calls facts row_loops row_threads results sharing definitions c_function c_unit cuda_loops "
+        "cuda_functions row_launches cuda_unit",
     ),
     (
         "vlad.compile.calling",

@@ -69,6 +69,7 @@ vlad: a language in which differentiation is an operator like any other
   --optimize 0|1|2|3    optimisation level of the C compiler; 2 by default
   --device cpu|cuda     where tensors are made: in memory, or on the GPU (needs CuPy)
   --fast-math           allow it to reorder sums and products, at the cost of the last digits
+  --threads N           threads of compiled loops over rows; by default one for each processor
   --workers N|ADDRESS   the workers of `parallel-map`: N processes, or those of a Dask scheduler
   --max-seconds N       end the program with an error after N seconds,
   --max-memory N        when it grows by more than N megabytes,
@@ -121,6 +122,7 @@ VALUED = (
     "--export-value",
     "--trace",
     "--break",
+    "--threads",
     "--workers",
 )
 OPTIONS = (*INFORMATION, *FLAGS, *VALUED)
@@ -151,6 +153,7 @@ class CommandLine:
         self.name: str | None = None
         self.after: str | None = None
         self.examples: list[str] = []
+        self.threads: int | None = None
         self.workers: int | str | None = None  # processes, or the address of a scheduler
         self.limits: dict[str, Any] = {}  # by name, as for Limits
 
@@ -241,6 +244,8 @@ def _set(line: CommandLine, name: str, value: str) -> None:
         line.breakpoints.append(value)
     elif name == "-o":
         line.output = value
+    elif name == "--threads":
+        line.threads = int(_amount(name, value))
     elif name == "--workers":
         line.workers = value if "://" in value else int(_amount(name, value))
     elif name in ("--export", "--export-value"):
@@ -255,7 +260,7 @@ def _set(line: CommandLine, name: str, value: str) -> None:
 
 def _amount(name: str, text: str) -> float:
     """A limit, or a number of workers: positive, and whole but for seconds and megabytes. Raises UsageError."""
-    whole = name in ("--max-depth", "--fuel", "--workers")
+    whole = name in ("--max-depth", "--fuel", "--threads", "--workers")
     try:
         number = int(text) if whole else float(text)
     except ValueError:
@@ -356,6 +361,7 @@ def _session(line: CommandLine, write: Callable[[str], object] | None = None) ->
         optimize=int(line.choices["--optimize"]),
         fast_math=line.fast_math,
         device=line.choices["--device"],
+        threads=line.threads,
         executor=line.workers,
         write=write,
     )

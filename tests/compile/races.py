@@ -15,7 +15,9 @@ import numpy as np
 import vlad
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "embedding"))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 import session_soak
+import test_row_loops
 
 
 def in_threads(count: int, work: Callable[[int], object]) -> None:
@@ -80,6 +82,28 @@ def while_it_changes(count: int, each: int) -> None:
     session.close()
 
 
+def rows_in_threads() -> None:
+    """Loops over rows: values, derivatives, recursion, memory, errors and limits."""
+    w, xs, vs = test_row_loops.W, test_row_loops.XS, test_row_loops.VS
+    for limits in (None, vlad.Limits(fuel=10**7)):
+        session = test_row_loops.session_of(5, limits)
+        found = [test_row_loops.flat(session["all"](w, xs, vs)) for _ in range(3)]
+        assert all((one == other).all() for one, other in zip(found[0], found[-1], strict=True))
+        bad = xs.copy()
+        bad[300:302] = -9
+        bad[310:] = 9
+        for _ in range(3):
+            try:
+                session["checked"](w, bad, vs)
+            except vlad.VladError as error:
+                assert error.rows == (300,)
+        try:
+            with session.limited(vlad.Limits(seconds=0.2)):
+                session["checked"](w, xs + 6, vs)
+        except vlad.LimitExceeded:
+            session.close()
+
+
 def known_race() -> None:
     """Two threads in one unit at a time."""
     session = session_soak.session_of("compile")
@@ -102,6 +126,7 @@ if __name__ == "__main__":
         known_race()
     else:
         threads, evaluations = int(sys.argv[1]), int(sys.argv[2])
+        rows_in_threads()
         for shared in (False, True):
             session_soak.threads("compile", shared, threads, evaluations)
         past_the_session(threads, evaluations)

@@ -16,10 +16,12 @@ from vlad.compile.native.toolchain import find_compiler
 
 # MKL's names, with lengths of 64 bits; the product also records its calls.
 MKL = """
-long asked;
+long asked, threads = 4, with_threads;
+int MKL_Set_Num_Threads_Local(int count) { int before = threads; threads = count; return before; }
 void cblas_dgemm_64(int order, int ta, int tb, long m, long n, long k, double alpha, const double *a, long lda, const double *b,
                     long ldb, double beta, double *c, long ldc) {
   asked++;
+  with_threads = threads;
   for (long i = 0; i < m; i++)
     for (long j = 0; j < n; j++) {
       double sum = 0;
@@ -66,6 +68,34 @@ def test_mkl_is_taken_where_it_is_installed(mkl: ctypes.CDLL, monkeypatch: pytes
     a, b = np.arange(6000.0).reshape(60, 100), np.arange(7000.0).reshape(100, 70)
     assert np.array_equal(session.eval("matmul")(a, b), a @ b)
     assert ctypes.c_long.in_dll(mkl, "asked").value == 1
+
+
+def test_small_products_have_one_thread(mkl: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of MKL, which sets that of a thread, and of NumPy's, which sets that of the process."""
+
+    def number(name: str) -> int:
+        return ctypes.c_long.in_dll(mkl, name).value
+
+    find = blas.product.__wrapped__
+    monkeypatch.setattr(blas, "_is_intels", lambda: True)
+    found = find()
+    monkeypatch.setattr(blas, "_is_intels", lambda: False)
+    of_numpy = find()
+    monkeypatch.setattr(blas, "product", lambda: found)
+    matmul = vlad.Session(tier="compile").eval("matmul")
+    for size, used in ((60, 1), (180, 4)):
+        a = np.ones((size, size))
+        assert np.array_equal(matmul(a, a), a @ a)
+        assert (number("with_threads"), number("threads")) == (used, 4)
+    assert of_numpy.set_threads and of_numpy.get_threads
+    monkeypatch.setattr(blas, "product", lambda: of_numpy)
+    get = ctypes.CFUNCTYPE(ctypes.c_int)(of_numpy.get_threads)
+    setter = ctypes.CFUNCTYPE(None, ctypes.c_int)(of_numpy.set_threads)
+    before = get()
+    setter(3)
+    assert np.array_equal(vlad.Session(tier="compile").eval("matmul")(a, a), a @ a)
+    assert get() == 3
+    setter(before)
 
 
 @pytest.mark.usefixtures("mkl")

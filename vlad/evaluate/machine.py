@@ -108,6 +108,7 @@ class Machine:
     ) -> None:
         self.table = table
         self.device = device
+        self.threads = 1  # of compiled code
         self.limits = limits or Limits()
         self.metered = metered
         self.counting = metered or self.limits.fuel is not None

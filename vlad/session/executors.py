@@ -205,6 +205,7 @@ def _begin() -> None:
     killed; a pool's processes would wait for it forever.
     """
     parent = os.getppid()
+    os.environ.setdefault("VLAD_THREADS", "1")  # the processors are shared by the processes
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from vlad.compile.calling.policy import POLICIES, Tiers
 from vlad.compile.calling.variants import Options
+from vlad.control import processors
 from vlad.control.safe_import import import_safely
 from vlad.control.standard_streams import read_line
 from vlad.core.nodes import Lambda
@@ -71,6 +72,7 @@ class Session(Namespace):
     optimize    optimisation level of the C compiler, 0 to 3
     fast_math   allow it to reorder sums and products: the last digits may differ from tier 0's
     device      where tensors are made, "cpu" or "cuda"
+    threads     how many of them compiled loops over rows may use: by default $VLAD_THREADS, or else the number of processors
     executor    the workers of `parallel-map`: a number of processes, or whatever has `submit` or `map`, such as a pool of
                 concurrent.futures or a client of Dask. Without them it is `map`
     write       called with output; standard output by default
@@ -93,6 +95,7 @@ class Session(Namespace):
         optimize: int = 2,
         fast_math: bool = False,
         device: str = "cpu",
+        threads: int | None = None,
         executor: Any = None,
         write: Callable[[str], object] | None = None,
         read: Callable[[], str] | None = None,
@@ -135,6 +138,7 @@ class Session(Namespace):
             find=lambda name: self._top_level.find_data(name),
             device=device,
         )
+        self.machine.threads = _threads(threads)
         if executor is not None:
             parallel = import_safely("vlad.session.parallel")
             self.machine.spread = functools.partial(parallel.spread, self, parallel.executor_of(executor))
@@ -158,7 +162,7 @@ class Session(Namespace):
         """A session for untrusted programs: they have no capabilities, and every limit is set. `columns`
         as for `Session` override these settings.
         """
-        return cls(**{"limits": Limits(**CONFINED), "capabilities": (), **columns})
+        return cls(**{"limits": Limits(**CONFINED), "capabilities": (), "threads": 1, **columns})
 
     # Lifetime.
 
@@ -448,6 +452,17 @@ class Session(Namespace):
         """The lambda of a procedure: as it is (core), or as its derivative (reverse, forward)."""
         with self._lock:
             return showing.core_at(self.machine, value, stage)
+
+
+def _threads(given: int | None) -> int:
+    """The number of threads of compiled code that a user gave, or the default."""
+    found = processors.threads() if given is None else given
+    if type(found) is not int or found < 1:
+        what, value = (
+            ("threads", given) if given is not None else ("$VLAD_THREADS", os.environ.get("VLAD_THREADS"))
+        )
+        raise WrongOption("invalid-argument", f"{what} is a positive whole number, not {value!r}")
+    return min(found, processors.MOST)
 
 
 def _expect_text(text: object) -> None:

@@ -102,6 +102,9 @@ class Compiled(Crossing):
                 ffi.cast("void *", address) for address in (found.address, found.single)
             ]
             self._in[first + 2].i = found.is_wide
+            self._in[first + 3].p, self._in[first + 4].p = [
+                ffi.cast("void *", address) for address in (found.set_threads, found.get_threads)
+            ]
         if words.decomposes:
             routines = import_safely("vlad.compile.native.blas").lapack()
             if not routines.addresses:
@@ -126,6 +129,8 @@ class Compiled(Crossing):
         # returns its working memory after the result was read
         self.rest: Callable[[], int] | None = _exported(handle, "vlad_rest")
         self.handle = handle
+        if _exported(handle, "vlad_threads") is not None:
+            handle.vlad_threads = machine.threads
         self.stop: Callable[[], object] | None = _stopper(handle) if interface.stops else None
         self.entry: Any = None  # from reals and entries of tensors to a real, without state
         arguments = passed_numbers(interface.layout.types, interface.operands)

@@ -26,6 +26,8 @@ from vlad.compile.emit.definitions import Definitions
 from vlad.compile.emit.facts import drops, grows_only
 from vlad.compile.emit.lapack_calls import BESIDE_LAPACK, WITHOUT_LAPACK, routine_lines
 from vlad.compile.emit.loop_text import Directive, expression_text
+from vlad.compile.emit.row_loops import RowLoop
+from vlad.compile.emit.row_threads import fewest, threaded
 from vlad.compile.emit.sharing import MOST_WORDS, places_of_visits
 from vlad.compile.ir.matrix_products import as_product
 from vlad.compile.ir.program import (
@@ -115,6 +117,7 @@ class FunctionText:
         for slot in unit.places:
             if slot in makers:
                 self._lead_back(slot, makers)
+        self.rows: RowLoop | None = None
 
     def _lead_back(self, slot: Slot, makers: Mapping[Slot, tuple[Each, int]]) -> None:
         """If a loop writes a result over an operand, that operand has to be stored at the place of the result, and so does what
@@ -136,14 +139,17 @@ class FunctionText:
 
     def text(self) -> str:
         facts, members = self.unit.facts, self.members
+        if self.loops and len(members) == 1 and self.number is None and not self.keeps_addresses:
+            self.rows = threaded(self.function, facts, self.taken)
         pointed = any(slot.kind == "p" for f in members for slot in f.parameters)
         keeps_all = self.keeps_addresses or (len(members) == 1 and grows_only(self.function, facts))
-        self.gathers = self.loops and self.allocates and pointed and not keeps_all
+        self.gathers = self.loops and self.allocates and pointed and not keeps_all and self.rows is None
         self.drops = not self.keeps_addresses and any(drops(f, facts) for f in members)
         self.nests = any(f in facts.recursive for f in members)
         # what a loop leaves behind is little, unless a recursion runs the loop again and again
         self.packs = self.drops or (self.nests and self.gathers and "p" in self.function.results)
-        if self.allocates and (self.releases or self.packs or (self.loops and pointed)):
+        rows = "" if self.rows is None else self._rows(self.rows)
+        if self.allocates and (self.releases or self.packs or (self.loops and pointed and not rows)):
             self.line("char *const mark = vlad_top;")
         if self.gathers:
             self.unit.collects = True
@@ -155,7 +161,44 @@ class FunctionText:
             self.step()
         elif any(f in facts.long for f in members):
             self.step()
+        if self.rows is not None:
+            return f"{rows}\n{self._after_rows(self.rows)}"
         return self._one() if len(members) == 1 else self._several()
+
+    def _rows(self, loop: RowLoop) -> str:
+        """The turns of a loop over rows, from one value of the counter to before another. They leave nothing behind."""
+        function = self.function
+        given = f"{c_name(function)}_given"
+        names = {at: self.name(slot) for at, slot in enumerate(function.parameters)}
+        fields = [f"{C_TYPES[function.parameters[at].kind]} {names[at]};" for at in loop.given]
+        counter, last = names[loop.counter], self.temporary("last")
+        for at in loop.given:
+            kind = C_TYPES[function.parameters[at].kind]
+            self.line(f"{kind} {names[at]} = ((struct {given} *)given)->{names[at]};")
+        if self.allocates:
+            self.line("char *const mark = vlad_top;")
+        self.lines.append(f"{place_of(function)}:;")
+        self.line(f"if ({counter} == {last}) return;")
+        self.block(loop.again, ())
+        lines, self.lines, self.here = self.lines, [], None
+        head = f"static void {c_name(function)}_rows(void *given, double {counter}, double {last}) {{"
+        return "\n".join([f"struct {given} {{ {' '.join(fields) or 'int none;'} }};", head, *lines, "}"])
+
+    def _after_rows(self, loop: RowLoop) -> str:
+        """The function that runs all of them, and what comes after the last."""
+        function = self.function
+        self.unit.needs.threads = True
+        others = [self.name(function.parameters[at]) for at in loop.given]
+        counter, last = self.name(function.parameters[loop.counter]), self.leaf(loop.end)
+        name, few = c_name(function), fewest(loop, self.unit.facts)
+        self.line("{")
+        self.line(f"  struct {name}_given given = {{{', '.join(others) or '0'}}};")
+        self.line(f"  if ({last} - {counter} < {few}.0) {name}_rows(&given, {counter}, {last});")
+        self.line(f"  else vlad_spread({name}_rows, &given, {counter}, {last});")
+        self.line("}")
+        self.line(f"{counter} = {last};")
+        self.block(loop.after, ())
+        return "\n".join([self._head(name, self._parameters(function), function), *self.lines, "}"])
 
     def _one(self) -> str:
         function = self.function
@@ -426,7 +469,9 @@ class FunctionText:
         for name, temporary, _, _ in moved:
             self.line(f"{name} = {temporary};")
         names = [self.name(slot) for slot in target.parameters if slot.kind == "p"]
-        if self.gathers and names:
+        if self.rows is not None and self.allocates:
+            self.line("vlad_top = mark;")
+        elif self.gathers and names:
             numbers = [self.unit.cell_number(cell) for cell in target.parameter_cells if cell is not None]
             self.line("if (__builtin_expect(vlad_top - mark > limit, 0)) {")
             self.line(f"  void *roots[] = {{{', '.join(names)}}};")

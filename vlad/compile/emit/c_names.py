@@ -124,7 +124,8 @@ readdir readdir_r readlink readlinkat readv realloc realpath recv recvfrom recvm
 regex_t regexec regfree regmatch_t regoff_t remainder remainderf remainderl remove remque remquo remquof remquol rename
 renameat rewind rewinddir rindex rint rintf rintl rlim_t rmdir round roundf roundl s6_addr s_reg_t sa_family_t sa_handler
 sa_sigaction scalb scalbln scalblnf scalblnl scalbn scalbnf scalbnl scandir scanf sched_get_priority_max
-sched_get_priority_min sched_getparam sched_getscheduler sched_rr_get_interval sched_setparam sched_setscheduler sched_yield
+sched_get_priority_min sched_getaffinity
+sched_getparam sched_getscheduler sched_rr_get_interval sched_setparam sched_setscheduler sched_yield
 seed48 seekdir select sem_close sem_destroy sem_getvalue sem_init sem_open sem_post sem_t sem_timedwait sem_trywait sem_unlink
 sem_wait semctl semget semop send sendmsg sendto setbuf setegid setenv seteuid setgid setgrent sethostent setitimer setjmp
 setlocale setlogmask setnetent setpgid setpgrp setpriority setprotoent setpwent setregid setreuid setrlimit setservent setsid

@@ -42,7 +42,7 @@ from vlad.compile.native.abi import (
 )
 from vlad.compile.native.call_words import CallWords
 from vlad.compile.runtime.functions import marked, needed
-from vlad.compile.runtime.sections import sections
+from vlad.compile.runtime.sections import alone, sections, shared
 from vlad.core.extents import Extent
 from vlad.core.loop_nests import SIZES
 from vlad.data.tensors import Tensor
@@ -137,30 +137,8 @@ class CUnit(Definitions):
         if self.late:
             parts.append("static int vlad_admits(void);")
         if fails:
-            parts += [self._constants(), of["fail"]]
-        if facts.allocates or facts.recursive:
-            parts.append(of["reserve"])
-        if facts.allocates:
-            parts.append(of["arena"])
-        if self.has_arrays:
-            parts.append(of["arrays"])
-        if self.multiplies:
-            parts.append(of["products"])
-            parts += [marked(of["product"], kind) for kind in sorted(self.multiplies)]
-        if self.collects:
-            tables = self._tables()
-            fixed = "" if self.measured else "const"  # the sizes of arrays may be known only in a call
-            parts.append(f"#define VLAD_FIXED {fixed}\n{of['collect']}{tables}")
-        if self.packs:
-            parts.append(of["pack"])
-        if self.shared.remembering:
-            if not facts.allocates:
-                parts.append("static char *vlad_base, *vlad_top;")
-            parts.append(f"#define VLAD_OPERATIONS {len(self.shared.remembering)}\n{of['sharing']}")
-        if facts.recursive:
-            parts.append(of["deep"])
-        if facts.counts:
-            parts.append(of["fuel"])
+            parts.append(self._constants())
+        parts += self._state()
         if facts.acts or self.alone:
             parts.append(needed({*self.needs.functions, "vlad_real_text"}, self.has_kernels))
             # only quoting needs the table of printable characters, which takes 45 ms to compute
@@ -188,6 +166,39 @@ class CUnit(Definitions):
         parts.append(exports())
         return "\n".join([part for part in parts if part]) + "\n"
 
+    def _state(self) -> list[str]:
+        """The sections of the run-time that have state. Sections of threads are after those of the state of a thread."""
+        facts, of = self.facts, sections()
+        found: list[str] = []
+        if facts.fails or self.alone:
+            found.append(of["fail"])
+        if facts.allocates or facts.recursive:
+            found.append(of["reserve"])
+        if facts.allocates:
+            found.append(of["arena"])
+        if self.has_arrays:
+            found.append(of["arrays"])
+        if self.multiplies:
+            found.append(of["products"])
+            found += [marked(of["product"], kind) for kind in sorted(self.multiplies)]
+        if self.collects:
+            tables = self._tables()
+            fixed = "" if self.measured else "const"  # the sizes of arrays may be known only in a call
+            found.append(f"#define VLAD_FIXED {fixed}\n{of['collect']}{tables}")
+        if self.packs:
+            found.append(of["pack"])
+        if self.shared.remembering:
+            if not facts.allocates:
+                found.append("@own char *vlad_base, *vlad_top;\n")
+            found.append(f"#define VLAD_OPERATIONS {len(self.shared.remembering)}\n{of['sharing']}")
+        if facts.recursive:
+            found.append(of["deep"])
+        if facts.counts:
+            found.append(of["fuel"])
+        if not self.needs.threads:
+            return [alone(text) for text in found]
+        return shared([*found, of["threads"]])
+
     def _constants(self) -> str:
         most = max([1, *[m.kinds.count("p") for members in self.program.members.values() for m in members]])
         values = {
@@ -199,6 +210,13 @@ class CUnit(Definitions):
         }  # fmt: skip
         if self.alone:
             values["VLAD_ALONE"] = 1
+        if self.needs.threads:
+            flags = {
+                "ALLOCATES": self.facts.allocates,
+                "RECURSES": self.facts.recursive,
+                "COUNTS": self.facts.counts,
+            }
+            values |= {f"VLAD_{name}": 1 for name, holds in {"SPREADS": True, **flags}.items() if holds}
         return "\n".join([f"#define {name} {value}" for name, value in values.items()])
 
     def _tables(self) -> str:
@@ -411,6 +429,7 @@ static int vlad_begin_once(void) {
             at = words.products
             lines.append(f"  vlad_gemm = vlad_in[{at}].p; vlad_gemmf = vlad_in[{at + 1}].p;")
             lines.append(f"  vlad_gemm_is_wide = vlad_in[{at + 2}].i;")
+            lines.append(f"  vlad_gemm_set = vlad_in[{at + 3}].p; vlad_gemm_get = vlad_in[{at + 4}].p;")
         if words.decomposes:
             at = words.routines
             lines.append(f"  vlad_lapack = vlad_in[{at}].p; vlad_lapack_is_wide = vlad_in[{at + 1}].i;")

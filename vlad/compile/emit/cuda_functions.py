@@ -100,6 +100,8 @@ class RowKernels:
 
 def refusal(loop: RowLoop) -> str | None:
     """Why a GPU does not execute a loop's turns in threads."""
+    if type(loop.end) is not float:
+        return "rows whose number is known only in a call are"
     body = replace(loop.function, body=loop.turn)
     within = [body, *_called(body)]
     if sharing_in(within, Facts(within)).remembering:

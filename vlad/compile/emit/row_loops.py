@@ -1,12 +1,13 @@
-"""Loops whose turns are independent, such as those of `vmap`: a GPU runs them in a thread for each row.
+"""Loops whose turns are independent, such as those of `vmap`: a GPU runs them in a thread for each row, C in several threads.
 
-In: a program.  Out: its `RowLoop`s, and for each function the body that remains for the host (cuda_unit.py). cuda_functions.py
-prints the turns.
+In: a program.  Out: its `RowLoop`s, which c_function.py prints, or cuda_functions.py, and for each function the body that remains
+for the host of a GPU (cuda_unit.py).
 
 A loop has independent turns if it counts by one to a number, and each of its other parameters either stays as it is, or is an
 array in which a turn stores the row of its own number, and which it does not read. `rows-begin` makes such an array, with the
 first row in it, so that the loop begins with the second. Its turn for row 0 would store the same, so on a GPU the loop begins
-with row 0, and the computation of the first row before it is left out.
+with row 0, and the computation of the first row before it is left out. Since a turn hands nothing on, what it allocates is free
+at its end.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from vlad.compile.ir.program import (
     Branch,
     Compute,
     Each,
+    Effect,
     End,
     Function,
     Invoke,
@@ -39,7 +41,8 @@ from vlad.compile.ir.program import (
     slots_bound,
     statements,
 )
-from vlad.core.loop_nests import Kernel
+from vlad.core.extents import AnExtent, Extent, are_same
+from vlad.core.loop_nests import Access, Kernel, contiguous
 
 MOST_TURNS = 1 << 10  # of a loop over an array in a turn: the threads of a GPU share longer ones
 
@@ -48,12 +51,14 @@ MOST_TURNS = 1 << 10  # of a loop over an array in a turn: the threads of a GPU 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLoop:
     """`counter`: the number of the parameter that counts to `end`; `answers`: by number, the parameters that are written; `turn`:
-    the loop's body in a turn, which ends in a return; `writes`: the loops over arrays that store rows, with their outputs."""
+    the loop's body in a turn, which ends in a return; `again`: the same, which ends in the next turn, and tests whether rows
+    exist, as a counter may begin beyond the end; `writes`: the loops over arrays that store rows, with their outputs."""
 
     function: Function
     counter: int
-    end: float
+    end: float | Extent
     answers: tuple[int, ...]
+    again: Block
     turn: Block
     writes: dict[Each, dict[int, int]]
     after: Block
@@ -70,7 +75,11 @@ def row_loop(function: Function) -> RowLoop | None:
     if not body.statements or type(body.end) is not Unreachable:
         return None
     *before, last = body.statements
-    if type(last) is not Branch or last.slots or not all(type(one) is Compute for one in before):
+    if (
+        type(last) is not Branch
+        or last.slots
+        or not all(type(one) is Compute or _is_step(one) for one in before)
+    ):
         return None
     test = next((one for one in before if type(one) is Compute and one.slot is last.test), None)
     if test is None or test.row.name != "=":
@@ -82,16 +91,22 @@ def row_loop(function: Function) -> RowLoop | None:
     found = _Turns(function, counter, end, before, last.alternative)
     if not found.are_independent():
         return None
-    return RowLoop(
-        function, counter, end, tuple(sorted(found.answers)), Block([*before, *found.turn.statements], found.turn.end),
-        found.writes, Block([*before, *last.consequent.statements], last.consequent.end),
-    )  # fmt: skip
+    again = Block([*before, *last.alternative.statements], last.alternative.end)
+    turn = Block([*before, *found.turn.statements], found.turn.end)
+    after = Block([*before, *last.consequent.statements], last.consequent.end)
+    return RowLoop(function, counter, end, tuple(sorted(found.answers)), again, turn, found.writes, after)
 
 
-def _counted(function: Function, operands: tuple[Leaf, ...]) -> tuple[int, float] | None:
+def _is_step(statement: Statement) -> bool:
+    return type(statement) is Effect and statement.what == "step"
+
+
+def _counted(function: Function, operands: tuple[Leaf, ...]) -> tuple[int, float | Extent] | None:
     """The parameter that is compared with a whole number, and that number."""
     for one, other in (operands, operands[::-1]):
-        if one in function.parameters and type(other) is float and other.is_integer():
+        if one in function.parameters and (
+            (type(other) is float and other.is_integer()) or type(other) is Extent
+        ):
             return function.parameters.index(one), other  # type: ignore[arg-type]
     return None
 
@@ -105,7 +120,7 @@ class _Turns:
     """What a loop's turns do with its parameters."""
 
     def __init__(
-        self, function: Function, counter: int, end: float, before: list[Statement], body: Block
+        self, function: Function, counter: int, end: float | Extent, before: list[Statement], body: Block
     ) -> None:
         self.function = function
         self.counter, self.end = counter, end
@@ -139,7 +154,7 @@ class _Turns:
             one.slot
             for one in self.within
             if type(one) is Compute and one.row.name == "<" and one.operands[0] is counter
-            and type(one.operands[1]) is float and one.operands[1] >= self.end
+            and type(one.operands[1]) is float and type(self.end) is float and one.operands[1] >= self.end
         }  # fmt: skip
 
     def _passes(self, at: int, leaf: Leaf, made: dict[Slot, Statement]) -> bool:
@@ -166,32 +181,42 @@ class _Turns:
     def _stores_row(self, loop: Each, number: int) -> bool:
         """Does a loop over arrays store into the turn's own row of the output's base, and in no other?"""
         kernel, output = loop.kernel, loop.kernel.outputs[number]
-        if output.fill is not None or type(output.size) is not int or not self.end:
+        if output.fill is not None or output.size is None or not self.end:
             return False
-        length = output.size / self.end
-        for write in kernel.writes:
-            if write.output == number:
-                access = write.access
-                if write.combine or access is None or len(access.at) != 1:
-                    return False
-                ((value, stride),) = access.at
-                read = kernel.reads[value] if value < len(kernel.reads) else None
-                is_own = (
-                    read is not None and read.operand is not None and read.access is None
-                    and loop.operands[read.operand] is self.function.parameters[self.counter]
-                )  # fmt: skip
-                steps = list(zip(access.strides, kernel.extents, strict=True))
-                if (
-                    not is_own
-                    or stride != length
-                    or any(type(part) is not int for pair in steps for part in pair)
-                ):
-                    return False
-                low = access.offset + sum([min(0, step * (count - 1)) for step, count in steps])
-                high = access.offset + sum([max(0, step * (count - 1)) for step, count in steps])
-                if not 0 <= low <= high < length:
-                    return False
-        return True
+        return all(
+            write.access is not None
+            and not write.combine
+            and self._is_own_row(loop, write.access, output.size)
+            for write in kernel.writes
+            if write.output == number
+        )
+
+    def _is_own_row(self, loop: Each, access: Access, size: AnExtent) -> bool:
+        """Are the positions of an access, in an array of a size, in the turn's own row?"""
+        kernel = loop.kernel
+        if len(access.at) != 1:
+            return False
+        ((value, stride),) = access.at
+        read = kernel.reads[value] if value < len(kernel.reads) else None
+        is_counted = (
+            read is not None and read.operand is not None and read.access is None
+            and loop.operands[read.operand] is self.function.parameters[self.counter]
+        )  # fmt: skip
+        end: AnExtent = self.end if type(self.end) is Extent else int(self.end)
+        if not is_counted or not are_same(stride * end, size):
+            return False
+        steps = list(zip(access.strides, kernel.extents, strict=True))
+        if type(stride) is int and all(type(part) is int for pair in steps for part in pair):
+            low = access.offset + sum([min(0, step * (count - 1)) for step, count in steps])
+            high = access.offset + sum([max(0, step * (count - 1)) for step, count in steps])
+            return type(low) is int and 0 <= low <= high < stride
+        shape = tuple([count for step, count in steps if step != 0 or count != 1])
+        moving = [step for step, count in steps if step != 0 or count != 1]
+        return (
+            access.offset == 0
+            and are_same(stride, math.prod(shape))
+            and all(map(are_same, moving, contiguous(shape)))
+        )
 
     def _is_read(self, parameter: Slot, turns: list[TailInvoke]) -> bool:
         """Is the array read other than as what a row is stored in?"""

@@ -9,6 +9,7 @@
     extern int volatile vlad_stop;
     extern long vlad_deepest;
     extern long vlad_most;
+    extern long vlad_threads;
     long vlad_give_back(void);
     long vlad_rest(void);
     int vlad_measure(long const *, long *);
@@ -47,6 +48,7 @@ ffi = _cffi_backend.FFI(
         b"\x00\x00\x1a\x21vlad_reserve", 0,
         b"\x00\x00\x0f\x23vlad_rest", 0,
         b"\x00\x00\x19\x21vlad_stop", 0,
+        b"\x00\x00\x02\x21vlad_threads", 0,
     ),
     _struct_unions=(
         (

@@ -33,12 +33,16 @@ OF_LAPACK = {"scipy_{}_64_": True, "{}_64_": True, "scipy_{}_": False, "{}_": Fa
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """The addresses of `cblas_dgemm` and `cblas_sgemm`, 0 if there is none; whether lengths have 64 bits; the file."""
+    """The addresses of `cblas_dgemm` and `cblas_sgemm`, 0 if there is none; whether lengths have 64 bits; the file; the functions
+    that set and return the number of threads, 0 if there are none. Without the second one, the first one returns the number
+    before, and sets that of the calling thread."""
 
     address: int
     single: int
     is_wide: bool
     library: str = ""
+    set_threads: int = 0
+    get_threads: int = 0
 
 
 @functools.cache
@@ -48,10 +52,25 @@ def product() -> Product:
         for spelling, is_wide in OF_BLAS.items():
             if hasattr(library, spelling.format("dgemm")):
                 double, single = [_address(library, spelling.format(name)) for name in ("dgemm", "sgemm")]
-                return Product(double, single, is_wide, os.path.basename(library._name))
+                name = os.path.basename(library._name)
+                return Product(double, single, is_wide, name, *_of_threads(library))
     return Product(0, 0, False)
 
 
+# How the names of OpenBLAS's functions that set and return the number of threads begin and end.
+OF_THREADS = (("scipy_", "64_"), ("", "64_"), ("", "_64"), ("scipy_", ""), ("", ""))
+
+
+def _of_threads(library: ctypes.CDLL) -> tuple[int, int]:
+    for begin, end in OF_THREADS:
+        names = [f"{begin}openblas_{what}_num_threads{end}" for what in ("set", "get")]
+        if all(hasattr(library, name) for name in names):
+            setter, getter = [_address(library, name) for name in names]
+            return setter, getter
+    return (_address(library, OF_MKL), 0) if hasattr(library, OF_MKL) else (0, 0)
+
+
+OF_MKL = "MKL_Set_Num_Threads_Local"
 ROUTINES = (
     "dgetrf",
     "dgetrs",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PRODUCTS, ROUTINES, FUNCTIONS = 3, 2, 1  # words for the BLAS, LAPACK and vector functions
+PRODUCTS, ROUTINES, FUNCTIONS = 5, 2, 1  # words for the BLAS, LAPACK and vector functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,8 @@ class CallWords:
     parameters     the kinds of the leaves of the operands (ir/program.Slot), a letter each
     results        the kinds of the leaves of the result
     counts         the call takes fuel: one word
-    multiplies     it takes the BLAS products for doubles and for floats, and whether their integers are wide
+    multiplies     it takes the BLAS products for doubles and for floats, whether their integers are wide, and the functions that
+                   set and return the number of their threads
     decomposes     it takes the table of the LAPACK routines, and whether their integers are wide
     calls_vectors  it takes the table of the vector functions
     tensors        the number of tensors that are part of the program; it takes the address of the entries of each

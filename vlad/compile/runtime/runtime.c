@@ -1,12 +1,12 @@
 /* The run-time of compiled programs. emit/c_unit.py selects the sections that a program needs; no header is included, since reading
-   headers costs more than compiling a small program. */
+   headers costs more than compiling a small program. What @own declares is the state of a thread (sections.py). */
 
 /* section: fail
    An error, an exhausted limit or an interrupt ends the call with a status; tier 0 or the host interprets it. */
 typedef long vlad_jump[64];
 int _setjmp(vlad_jump) __attribute__((returns_twice));
 void longjmp(vlad_jump, int) __attribute__((noreturn));
-static vlad_jump vlad_escape;
+@own long vlad_escape[64];
 int volatile vlad_stop;
 __attribute__((noreturn, cold, noinline)) static void vlad_fail(int status) { longjmp(vlad_escape, status); }
 
@@ -77,7 +77,7 @@ static void vlad_unmap(void *area, int is_stack) {
   unsigned long size = *(unsigned long *)area;
   munmap(is_stack ? (char *)area + 64 - size : area, size);
 }
-#ifndef VLAD_ALONE
+#if !defined(VLAD_ALONE) || defined(VLAD_SPREADS)
 static void vlad_give(void **slots, void *area, int is_stack) {
   for (int i = 0; i < VLAD_SLOTS; i++)
     if (!VLAD_LOAD(slots + i) && !(area = vlad_put_slot(slots + i, area))) return;
@@ -91,7 +91,8 @@ static void vlad_give(void **slots, void *area, int is_stack) {
    allocations of a procedure are free when it returns without a pointer, and the turns of a loop are collected by copying
    what its parameters reach. Pages are kept between calls, since fresh ones cost several times as much as writing them. The library
    keeps the area until the host has read the result. */
-static char *vlad_base, *vlad_floor, *vlad_top, *vlad_end; /* memory below the floor is kept between calls */
+/* memory below the floor is kept between calls */
+@own char *vlad_base, *vlad_floor, *vlad_top, *vlad_end;
 #ifndef VLAD_ALONE
 long vlad_most = ~0UL >> 1; /* bytes of it that a call may use */
 #endif
@@ -125,6 +126,8 @@ static void vlad_empty_arena(void) { /* nothing is kept: a limit of memory count
   madvise(vlad_base, vlad_end - vlad_base, 4);
   vlad_top = vlad_base;
 }
+#endif
+#if !defined(VLAD_ALONE) || defined(VLAD_SPREADS)
 static void vlad_rest_arena(void) {
   if (!vlad_base) return;
   vlad_trim_arena();
@@ -150,10 +153,26 @@ static inline void *vlad_array(long count) {
    whose cblas_dgemm and cblas_sgemm the host has found, if any. */
 static void *vlad_gemm, *vlad_gemmf;
 static long vlad_gemm_is_wide;
+/* Its threads wait for each other in loops: a small product is slower by several, by far where the machine has other work. Functions set
+   their number, for all products of the process, and return it; without the second, the first does both, for this thread. */
+#define VLAD_MANY_MULTIPLICATIONS 0x1p22
+static void *vlad_gemm_set, *vlad_gemm_get;
+static int vlad_use_one(void) { /* and return the number before; 0 if it is one */
+  if (!vlad_gemm_set) return 0;
+  if (!vlad_gemm_get) return ((int (*)(int))vlad_gemm_set)(1) + 1;
+  int count = ((int (*)(void))vlad_gemm_get)();
+  if (count < 2) return 0;
+  ((void (*)(int))vlad_gemm_set)(1);
+  return count;
+}
+static void vlad_use_several(int count) {
+  if (count && vlad_gemm_get) ((void (*)(int))vlad_gemm_set)(count);
+  else if (count) ((int (*)(int))vlad_gemm_set)(count - 1);
+}
 
 /* section: product */
-static void vlad_product@f(int ta, int tb, long m, long n, long k, const @real *a, long lda, const @real *b, long ldb, @real *c,
-                         long ldc) {
+static void vlad_product_by@f(int ta, int tb, long m, long n, long k, const @real *a, long lda, const @real *b, long ldb,
+                            @real *c, long ldc) {
   if (vlad_gemm@f && vlad_gemm_is_wide) {
     ((void (*)(int, int, int, long, long, long, @real, const @real *, long, const @real *, long, @real, @real *, long))vlad_gemm@f)(
         101, ta ? 112 : 111, tb ? 112 : 111, m, n, k, 1.0@f, a, lda, b, ldb, 0.0@f, c, ldc);
@@ -171,6 +190,12 @@ static void vlad_product@f(int ta, int tb, long m, long n, long k, const @real *
       for (long j = 0; j < n; j++) c[i * ldc + j] += x * (tb ? b[j * ldb + l] : b[l * ldb + j]);
     }
   }
+}
+static void vlad_product@f(int ta, int tb, long m, long n, long k, const @real *a, long lda, const @real *b, long ldb, @real *c,
+                           long ldc) {
+  int several = (double)m * n * k < VLAD_MANY_MULTIPLICATIONS ? vlad_use_one() : 0;
+  vlad_product_by@f(ta, tb, m, n, k, a, lda, b, ldb, c, ldc);
+  vlad_use_several(several);
 }
 
 /* section: matrices
@@ -662,7 +687,7 @@ void *realloc(void *, unsigned long);
 void free(void *);
 void *memcpy(void *, const void *, unsigned long);
 void *memset(void *, int, unsigned long);
-static struct { char *mark, *to; unsigned long filled; unsigned char *moved; short *kinds; unsigned long count, room; } vlad_move;
+@own struct { char *mark, *to; unsigned long filled; unsigned char *moved; short *kinds; unsigned long count, room; } vlad_move;
 __attribute__((destructor)) static void vlad_close_move(void) { free(vlad_move.kinds); }
 static void *vlad_moved(void *pointer, int cell) {
   char *box = pointer;
@@ -716,7 +741,7 @@ static long vlad_collect(char *mark, int count, void **roots, const short *cells
    A procedure that dropped what it allocated, as one that runs a tape back, or a loop, frees that when it returns, if it is more than
    `least` bytes. What was packed before is left alone until as much has been allocated since, so that the total work is at most a
    constant times the allocations. */
-static char *vlad_packed, *vlad_packed_end;
+@own char *vlad_packed, *vlad_packed_end;
 static inline int vlad_is_sparse(char *mark, long least) {
   long packed = vlad_packed >= mark && vlad_packed_end <= vlad_top ? vlad_packed_end - vlad_packed : 0;
   return vlad_top - mark - packed > (packed > least ? packed : least);
@@ -732,10 +757,13 @@ static void vlad_pack(char *mark, int count, void **roots, const short *cells) {
    arena, and begins again when it meets a part for the second time. Then it keeps its results in a hash table with linear probing, which
    also has the marks of what is not in the arena. Marks and entries of earlier operations count as none. */
 struct vlad_visit { void *a, *b; unsigned long what; void *result; };
-static struct { struct vlad_visit *table; unsigned long places, count, time; } vlad_visited;
-static struct { unsigned short *at, time; long bytes, room; } vlad_marks; /* of so many bytes of the arena; at most */
-static int vlad_again, vlad_shares; /* must it begin again; has it done so? */
-static char *vlad_before; /* the top of the arena when it began */
+@own struct { struct vlad_visit *table; unsigned long places, count, time; } vlad_visited;
+/* of so many bytes of the arena; at most */
+@own struct { unsigned short *at, time; long bytes, room; } vlad_marks;
+/* must it begin again; has it done so? */
+@own int vlad_again, vlad_shares;
+/* the top of the arena when it began */
+@own char *vlad_before;
 void *calloc(unsigned long, unsigned long);
 void *memset(void *, int, unsigned long);
 void free(void *);
@@ -822,7 +850,7 @@ static inline int vlad_was_visited(unsigned long number, void *a, void *b) {
 
 /* section: deep
    Recursion outside tail position runs on a separate stack, mapped when touched, with a checked end. */
-static char *vlad_stack, *vlad_stack_end, *vlad_stack_floor;
+@own char *vlad_stack, *vlad_stack_end, *vlad_stack_floor;
 long vlad_deepest = VLAD_STACK_SIZE; /* bytes of it that a call may use */
 #define VLAD_ENTER() do { if ((char *)__builtin_frame_address(0) < vlad_stack_end) vlad_fail(VLAD_TOO_DEEP); } while (0)
 static void vlad_open_stack(void) {
@@ -843,7 +871,7 @@ static void vlad_trim_stack(void) {
 __attribute__((destructor)) static void vlad_close_stack(void) {
   if (vlad_stack) vlad_unmap(vlad_stack, 1);
 }
-#ifndef VLAD_ALONE
+#if !defined(VLAD_ALONE) || defined(VLAD_SPREADS)
 static void vlad_rest_stack(void) {
   if (!vlad_stack) return;
   char *stack = vlad_stack;
@@ -879,8 +907,284 @@ static __attribute__((noinline)) void vlad_on_stack(void (*procedure)(void)) {
 
 /* section: fuel
    Each entry of a procedure and each turn of a loop takes one unit; those of straight-line code are taken together. */
-static long vlad_fuel;
+@own long vlad_fuel;
 static inline void vlad_step(long count) { if (__builtin_expect((vlad_fuel -= count) < 0, 0)) vlad_fail(VLAD_OUT_OF_FUEL); }
+
+/* section: threads
+   The rows of a loop such as that of vmap are independent (emit/row_loops.py). They are divided into parts, whose number depends on
+   that of the rows only, so that C compilers which may reorder arithmetic do so alike for any number of threads. The caller begins with the
+   first parts; if the others take longer than to start threads, these take parts, too. A thread has a state of its own, with an
+   area, a stack and steps. All happens as if in the order of the rows: the first part that fails ends the loop, after those before it, whose
+   steps count. What needs more than its share of the memory is done again by the caller, at the end. */
+#define VLAD_PARTS 256
+#define VLAD_MOST_THREADS 64
+#define VLAD_NEVER (-2) /* the status of a part that has not ended, and of one that is to be done again */
+#define VLAD_LATER (-1)
+#ifdef VLAD_ALONE
+static long vlad_threads;
+#else
+long vlad_threads = 1; /* that a call may use; the host sets it */
+#endif
+void *memcpy(void *, const void *, unsigned long);
+struct vlad_spread {
+  void (*rows)(void *, double, double); /* runs some rows; its operands */
+  void *given;
+  double first, last;
+  long each, parts, next, failed; /* rows of a part; parts; the next one; the first that failed */
+  long room, depth, fuel; /* bytes for each thread; of the stack that the caller has used; steps that are left */
+  int status[VLAD_PARTS];
+  long used[VLAD_PARTS]; /* steps */
+};
+@own int vlad_is_helping;
+@own struct vlad_spread *vlad_helped;
+static void vlad_rows_of(struct vlad_spread *spread, long part) {
+  double from = spread->first + (double)(part * spread->each), to = from + (double)spread->each;
+  spread->rows(spread->given, from, to < spread->last ? to : spread->last);
+}
+#ifndef __TINYC__
+int pthread_create(unsigned long *, const void *, void *(*)(void *), void *);
+int pthread_join(unsigned long, void **);
+int pthread_sigmask(int, const void *, void *);
+#ifdef __APPLE__
+#define VLAD_MASK 3
+#else
+#define VLAD_MASK 2
+#endif
+#define VLAD_SEE(place) __atomic_load_n(&(place), __ATOMIC_SEQ_CST)
+#define VLAD_TELL(place, value) __atomic_store_n(&(place), value, __ATOMIC_SEQ_CST)
+/* Time, in units of which VLAD_WORTH are some 50 us: what a thread must have to do. */
+#ifdef __x86_64__
+#define VLAD_WORTH 150000.0
+static double vlad_clock(void) { return (double)__builtin_ia32_rdtsc(); }
+#elif defined(__aarch64__)
+#define VLAD_WORTH 50.0
+static double vlad_clock(void) {
+  unsigned long time, each;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(time));
+  __asm__("mrs %0, cntfrq_el0" : "=r"(each));
+  return (double)time * 1e6 / (double)each;
+}
+#else
+#define VLAD_WORTH 50.0
+int clock_gettime(int, long *);
+static double vlad_clock(void) {
+  long time[2];
+  clock_gettime(1, time);
+  return time[0] * 1e6 + time[1] * 1e-3;
+}
+#endif
+#ifdef VLAD_ALONE
+char *getenv(const char *);
+long strtol(const char *, char **, int);
+long sysconf(int);
+#ifdef __linux__
+int sched_getaffinity(int, unsigned long, void *);
+#endif
+static long vlad_processors(void) {
+#ifdef __linux__
+  unsigned long mask[128] = {0};
+  long count = 0;
+  if (!sched_getaffinity(0, sizeof mask, mask))
+    for (int i = 0; i < 128; i++) count += __builtin_popcountl(mask[i]);
+  return count ? count : 1;
+#else
+  long count = sysconf(58);
+  return count > 0 ? count : 1;
+#endif
+}
+static void vlad_count_threads(void) {
+  const char *named = getenv("VLAD_THREADS");
+  long count = named ? strtol(named, 0, 10) : 0;
+  vlad_threads = count > 0 ? count : vlad_processors();
+}
+#if defined(VLAD_ALLOCATES) || defined(VLAD_RECURSES)
+__attribute__((destructor)) static void vlad_close_reserve(void) {
+  for (int i = 0; i < VLAD_SLOTS; i++) {
+    if (vlad_own.areas[i]) vlad_unmap(vlad_own.areas[i], 0);
+    if (vlad_own.stacks[i]) vlad_unmap(vlad_own.stacks[i], 1);
+  }
+}
+#endif
+#endif
+static int vlad_try_part(struct vlad_spread *spread, long part) {
+#ifdef VLAD_ALLOCATES
+  char *const mark = vlad_top;
+#endif
+  int status = _setjmp(vlad_escape);
+  if (!status) vlad_rows_of(spread, part);
+#ifdef VLAD_ALLOCATES
+  vlad_top = mark;
+#endif
+  return status;
+}
+static long vlad_left(struct vlad_spread *spread, long part) { /* steps after the parts before this one, as far as they have ended */
+  long left = spread->fuel;
+  for (long i = 0; i < part; i++) left -= VLAD_SEE(spread->used[i]);
+  return left;
+}
+/* What comes after a failure is of no interest, and may be endless: it is stopped as soon as all before that has ended. */
+static void vlad_stop_others(struct vlad_spread *spread) {
+  long failed = VLAD_SEE(spread->failed);
+  if (failed == spread->parts) return;
+  for (long i = 0; i < failed; i++)
+    if (VLAD_SEE(spread->status[i]) == VLAD_NEVER) return;
+  vlad_stop = 1;
+}
+static void vlad_take_parts(struct vlad_spread *spread) {
+  for (;;) {
+    long part = __atomic_fetch_add(&spread->next, 1, __ATOMIC_SEQ_CST), failed = VLAD_SEE(spread->failed);
+    if (part >= spread->parts || part > failed) return;
+#ifdef VLAD_COUNTS
+    long left = vlad_fuel = vlad_left(spread, part);
+#endif
+    int status = vlad_try_part(spread, part);
+    if (status == VLAD_OUT_OF_MEMORY) status = VLAD_LATER;
+#ifdef VLAD_COUNTS
+    if (status != VLAD_LATER) VLAD_TELL(spread->used[part], left - vlad_fuel);
+#endif
+    VLAD_TELL(spread->status[part], status);
+    while (status > 0 && part < failed && !__atomic_compare_exchange_n(&spread->failed, &failed, part, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+      ;
+    vlad_stop_others(spread);
+  }
+}
+#ifdef VLAD_RECURSES
+static void vlad_take_parts_there(void) { /* on the stack of a thread, as deep as the caller could go */
+  char *end = vlad_stack_end + vlad_helped->depth;
+  vlad_stack_end = end < vlad_stack ? end : vlad_stack;
+  vlad_take_parts(vlad_helped);
+}
+#endif
+static void *vlad_help(void *given) {
+  struct vlad_state own = {0};
+  vlad_self = &own;
+  vlad_helped = given;
+  vlad_is_helping = 1;
+#ifdef VLAD_MANY_MULTIPLICATIONS
+  if (!vlad_gemm_get) vlad_use_one(); /* of this thread */
+#endif
+  if (!_setjmp(vlad_escape)) { /* without an area it does nothing */
+#ifdef VLAD_ALLOCATES
+    vlad_open_arena();
+    if (vlad_helped->room < vlad_end - vlad_top) vlad_end = vlad_top + vlad_helped->room;
+#endif
+#ifdef VLAD_RECURSES
+    vlad_open_stack();
+    vlad_on_stack(vlad_take_parts_there);
+#else
+    vlad_take_parts(vlad_helped);
+#endif
+  }
+#ifdef VLAD_ALLOCATES
+#ifndef VLAD_ALONE
+  if (vlad_most != ~0UL >> 1) vlad_empty_arena();
+#endif
+  if (vlad_base) vlad_top = vlad_end; /* to be unmapped from what is kept on */
+  vlad_rest_arena();
+#endif
+#ifdef VLAD_RECURSES
+  vlad_trim_stack();
+  vlad_rest_stack();
+#endif
+#ifdef VLAD_OPERATIONS
+  vlad_forget();
+#endif
+#ifdef VLAD_FIXED
+  vlad_close_move();
+#endif
+  vlad_self = &vlad_first;
+  return 0;
+}
+static __attribute__((noinline)) void vlad_spread_parts(struct vlad_spread *spread, long helpers) {
+  unsigned long threads[VLAD_MOST_THREADS], all[16], before[16];
+  long escape[64], count = 0;
+  memcpy(escape, vlad_escape, sizeof escape);
+#ifdef VLAD_COUNTS
+  spread->fuel = vlad_fuel;
+#endif
+#ifdef VLAD_ALLOCATES
+  char *const end = vlad_end;
+  long room = end - vlad_top;
+#ifndef VLAD_ALONE
+  if (vlad_most != ~0UL >> 1) room -= room / 4; /* the host sees all that the process has */
+#endif
+  spread->room = room / (helpers + 1) & -65536L;
+  vlad_end = vlad_top + spread->room;
+#endif
+#ifdef VLAD_RECURSES
+  spread->depth = vlad_stack - (char *)__builtin_frame_address(0);
+#endif
+#ifdef VLAD_MANY_MULTIPLICATIONS
+  int several = vlad_use_one();
+#endif
+  vlad_is_helping = 1;
+  for (int i = 0; i < 16; i++) all[i] = ~0UL;
+  pthread_sigmask(VLAD_MASK, all, before); /* signals are for the host's threads */
+  for (; count < helpers; count++)
+    if (pthread_create(threads + count, 0, vlad_help, spread)) break;
+  pthread_sigmask(VLAD_MASK, before, 0);
+  vlad_take_parts(spread);
+  for (long i = 0; i < count; i++) pthread_join(threads[i], 0);
+  vlad_is_helping = 0;
+#ifdef VLAD_MANY_MULTIPLICATIONS
+  vlad_use_several(several);
+#endif
+  memcpy(vlad_escape, escape, sizeof escape);
+#ifdef VLAD_ALLOCATES
+  vlad_end = end;
+#endif
+  if (spread->failed < spread->parts) vlad_stop = 0;
+  for (long part = 0; part < spread->failed; part++) {
+    if (spread->status[part] != VLAD_LATER) continue;
+#ifdef VLAD_COUNTS
+    long left = vlad_fuel = vlad_left(spread, part);
+#endif
+    vlad_rows_of(spread, part);
+#ifdef VLAD_COUNTS
+    spread->used[part] = left - vlad_fuel;
+#endif
+  }
+#ifdef VLAD_COUNTS
+  vlad_fuel = vlad_left(spread, spread->failed < spread->parts ? spread->failed + 1 : spread->parts);
+  if (vlad_fuel < 0) vlad_fail(VLAD_OUT_OF_FUEL);
+#endif
+  if (spread->failed < spread->parts) vlad_fail(spread->status[spread->failed]);
+}
+#endif
+/* Runs all rows from the first to before the last. */
+static void vlad_spread(void (*rows)(void *, double, double), void *given, double first, double last) {
+  double count = last - first;
+  if (!(1.0 <= count && count <= 0x1p50 && first == (double)(long)first && count == (double)(long)count)) {
+    rows(given, first, last);
+    return;
+  }
+  long each = ((long)count + VLAD_PARTS - 1) / VLAD_PARTS, parts = ((long)count + each - 1) / each, part = 0;
+  struct vlad_spread spread; /* its tables only matter to threads */
+  spread.rows = rows, spread.given = given, spread.first = first, spread.last = last, spread.each = each, spread.parts = parts;
+#ifdef __TINYC__
+  for (; part < parts; part++) vlad_rows_of(&spread, part);
+#else
+#ifdef VLAD_ALONE
+  if (!vlad_threads) vlad_count_threads();
+#endif
+  double begun = vlad_clock();
+  for (; part < parts; part++) {
+    if (part && vlad_threads > 1 && !vlad_is_helping) {
+      double helpers = (vlad_clock() - begun) / part * (parts - part) / VLAD_WORTH;
+      if (helpers >= 1.0) {
+        long most = parts - part - 1 < VLAD_MOST_THREADS ? parts - part - 1 : VLAD_MOST_THREADS;
+        if (most > vlad_threads - 1) most = vlad_threads - 1;
+        if (most < 1) most = 1;
+        spread.next = part, spread.failed = parts;
+        for (long i = 0; i < parts; i++) spread.status[i] = i < part ? 0 : VLAD_NEVER, spread.used[i] = 0;
+        vlad_spread_parts(&spread, helpers < most ? (long)helpers : most);
+        return;
+      }
+    }
+    vlad_rows_of(&spread, part);
+  }
+#endif
+}
 
 /* section: output
    Text is collected in a buffer, and written line by line. */
