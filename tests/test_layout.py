@@ -34,14 +34,14 @@ ROOMS = (
         "scope macros normalize patterns arity items record_types expander binding_forms data_forms conditional_forms "
         "control_forms match_forms forms",
     ),
-    ("vlad.ad", "vector_space rules reverse forward control stepping"),
+    ("vlad.ad", "stated_tangents vector_space rules tangent_spaces reverse forward control stepping"),
     ("vlad.messages", "other_languages spelling hints"),
     (
         "vlad.primitives",
         "special erfc_tails error_function elementwise type_rules numbers data walking numerals strings arrays "
         "products open_lists shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
         "norms contractions networks random files control references vector_space_types transforms levels continuations "
-        "raising checkpointing batches workers table_types tables table",
+        "raising checkpointing batches workers table_types tables tangent_spaces table",
     ),
     ("vlad.evaluate", "limits code_machine emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),

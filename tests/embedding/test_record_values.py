@@ -76,3 +76,43 @@ def test_a_table_is_a_mapping() -> None:
     for saved in (pickle.loads(pickle.dumps(given)), vlad.loads(vlad.dumps(given), session)):
         assert saved == given and product(saved) == 12.0
     assert session.eval("(lambda (t) (table-ref t 'a))")(vlad.loads(vlad.dumps(made), session)) == 1.0
+
+
+STATED = """
+(define-record-type sparse (make-sparse entries) sparse? (entries entries)
+  #:zero (lambda (entries) (make-sparse '()))
+  #:plus (lambda (a b) (match (list a b) ((list (sparse x) (sparse y)) (make-sparse (append x y))))))
+(define-record-type angle (make-angle turns) angle? (turns angle-turns)
+  #:tangent (lambda (turns dturns) (* 360 dturns)) #:fields (lambda (turns t) (list (/ t 360))))
+(define (f a) (square (angle-turns a)))
+"""
+
+
+def test_what_a_type_states_of_its_tangents_is_saved() -> None:
+    session = vlad.Session()
+    session.run_text(STATED)
+    saved = vlad.dumps(
+        session.eval("(list f (gradient f) make-angle (make-angle 2) plus (make-sparse '(1)))")
+    )
+    for _ in range(2):  # also what was read before
+        other = vlad.Session()
+        for name in "xy":
+            other[name] = vlad.loads(saved, other)
+        for x, y in ("xx", "xy"):
+            made = f"((list-ref {y} 2) 3)"
+            assert other.eval(f"(list ((gradient (car {x})) {made}) ((cadr {x}) (list-ref {x} 3)))") == [
+                1 / 60,
+                1 / 90,
+            ]
+            assert other.eval(f"(write-to-string ((list-ref {x} 4) (list-ref {x} 5) (list-ref {y} 5)))") == (
+                "#<sparse entries: (1 1)>"
+            )
+        saved = vlad.dumps(other["x"])
+
+
+def test_a_gradient_by_a_record_may_be_of_another_kind() -> None:
+    session = vlad.Session(tier="compile")
+    session.run_text(STATED)
+    angle = session["make-angle"](2.0)
+    assert vlad.value_and_grad(session["f"])(angle) == (4.0, 4 / 360)
+    assert vlad.compile(session.eval("(gradient f)"), angle)(angle) == 4 / 360

@@ -87,7 +87,7 @@ for name, text in LIBRARY.items():
     assert isinstance(read, Lambda)
     GLOBALS[name].value = procedure(replace(read, name=name))
 
-BASIS = Basis(TABLE, identity())
+BASIS = Basis(TABLE, lambda _: identity())
 RULES = Rules(BASIS)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vlad.ad.rules import KNOWN_ZERO, LEVEL, Basis, Builder, Rules
+from vlad.ad.tangent_spaces import field_tangent, record_tangent
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -161,10 +162,14 @@ class _Forward:
             case Record():
                 fields = tuple([self._tangent(field, tangents) for field in rhs.fields])
                 if any(field is not KNOWN_ZERO for field in fields):
+                    if rhs.owner.space is not None:
+                        return record_tangent(self.basis, builder, variable, rhs, fields)
                     return builder.bind(Record(rhs.owner, fields, rhs.span), "record.tangent")
             case Field():
                 tangent = self._tangent(rhs.record, tangents)
                 if tangent is not KNOWN_ZERO:
+                    if rhs.owner.space is not None:
+                        return field_tangent(self.basis, builder, variable, rhs, tangent)
                     field = Field(rhs.owner, rhs.index, rhs.width, tangent, rhs.span)
                     return builder.bind(field, "field.tangent")
             case Variable():

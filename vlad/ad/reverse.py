@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from vlad.ad.rules import KNOWN_ZERO, LEVEL, Basis, Builder, Rules
+from vlad.ad.tangent_spaces import fields_sensitivity, record_sensitivity
 from vlad.core.names import free_in_body, make_lambda
 from vlad.core.nodes import (
     RESULT,
@@ -309,6 +310,11 @@ class _Reverse:
             case Lambda() as rhs:
                 spread(to, rhs, rhs.free, sensitivity, rhs.span)
             case Record() as rhs:
+                space = rhs.owner.space
+                if space is not None and space.tangent is not None:
+                    parts = fields_sensitivity(self.basis, to.builder, binding.variable, rhs, sensitivity)
+                    self._add_tuple(to, rhs.fields, parts, rhs.span)
+                    return
                 for index, operand in enumerate(rhs.fields):
                     if type(operand) is Variable:
                         to.add(
@@ -318,6 +324,10 @@ class _Reverse:
                             ),
                         )
             case Field() as rhs:
+                if rhs.owner.space is not None:
+                    whole = record_sensitivity(self.basis, to.builder, binding.variable, rhs, sensitivity)
+                    to.add(rhs.record, whole)
+                    return
                 fields = [KNOWN_ZERO] * rhs.index + [sensitivity] + [KNOWN_ZERO] * (rhs.width - rhs.index - 1)
                 to.add(rhs.record, to.builder.bind(Record(rhs.owner, tuple(fields), rhs.span), "record"))
             case Variable() as source:

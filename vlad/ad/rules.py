@@ -7,7 +7,7 @@ emit are passed in as a `Basis`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from vlad.core.names import free_in_body, sub_bodies
 from vlad.core.nodes import (
@@ -38,15 +38,19 @@ LEVEL = "level"  # in texts of rows that read or change cells: where the shadows
 class Basis:
     """The primitives that transformed code is made of, and the table whose rows derivative texts may use."""
 
-    def __init__(self, table: Mapping[str, Primitive], identity: Value) -> None:
+    def __init__(self, table: Mapping[str, Primitive], procedure: Callable[[str], Value]) -> None:
+        """`procedure`: a procedure of the system that captures nothing."""
         self.table = table
-        self.identity = Constant(identity)
+        self.procedure = procedure
+        self.identity = Constant(procedure("identity"))
         self.cons = table["cons"]
         self.car = table["car"]
         self.cdr = table["cdr"]
         self.times = table["*"]
         self.negate = table["negate"]
         self.accumulate = table["accumulate"]
+        self.complete = table["complete"]
+        self.zero = table["zero"]
         self.sum_like = table["sum-like"]
         self.broadcast_like = table["broadcast-like"]
         self.shape_witness = table["shape-witness"]

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 from weakref import ref
 
+from vlad.ad.stated_tangents import is_of_type, space_of, stated_plus, stated_zero
 from vlad.data.errors import VladError
 from vlad.data.tables import KEY, TOKEN, VALUE, Leaf, Table
 from vlad.data.tensors import Tensor, added, as_kind_of, kind_name, same_numbers, shape_text, zeros_like
@@ -107,6 +108,8 @@ def zero_tangent(value: Value) -> Value:
     """
     if type(value) is not tuple or len(value) <= 2:
         return _zero(value, True, None)
+    if value[0].space is not None:
+        return ZERO
     is_tagged = value[0].role is Role.TAG
     return rebuilt(value[0], [zero_tangent(part) if is_tagged else ZERO for part in parts_of(value)], value)
 
@@ -122,6 +125,10 @@ def _zero(value: Value, is_known: bool, memo: Memo | None) -> Value:
         return value
     if type(value) is Deferred and value.zero_of is not None and not is_known:
         return value
+    if type(value) is tuple and len(value) > 2 and value[0].space is not None:
+        stated = ZERO if is_known else stated_zero(value, zero)
+        if stated is not None:
+            return stated
     if memo is not None and id(value) in memo:
         found = memo[id(value)][0]()
         if found is not None:
@@ -176,7 +183,7 @@ def accumulate(a: Value, b: Value, most: int = AT_ONCE) -> Value:
         total = b
     elif b is ZERO:
         total = a
-    elif type(a) is tuple and type(b) is tuple and len(a) > 2 and len(a) == len(b):
+    elif type(a) is tuple and type(b) is tuple and len(a) > 2 and len(a) == len(b) and a[0].space is None:
         total = rebuilt(a[0], [_later(x, y) for x, y in zip(parts_of(a), parts_of(b), strict=True)], a)
     else:
         total = _later(a, b)
@@ -213,12 +220,20 @@ def _sum_parts(a: Value, b: Value) -> Structure:
         return a.merged(b, _later)
     if len(a) != len(b):
         raise nonconforming("plus", a, b)
+    if len(a) > 2 and a[0].space is not None and states_plus(a, b):
+        return look(stated_plus(a, b))
     x, y = parts_of(a), parts_of(b)
     total = [_later(x[0], y[0])] if x else []
     # A value added to itself part by part, as sharing makes it, stays shared.
     for i in range(1, len(x)):
         total.append(total[0] if x[i] is x[0] and y[i] is y[0] else _later(x[i], y[i]))
     return rebuilt(head_of(a), total, a)
+
+
+def states_plus(a: Structure, b: Structure) -> bool:
+    """Are these records of one type that states how they are added?"""
+    space = space_of(a)
+    return space is not None and space.plus is not None and is_of_type(b, a)
 
 
 def complete(primal: Value, sensitivity: Value, shadows: Shadows | None = None) -> Value:
@@ -243,6 +258,8 @@ def _complete(primal: Value, sensitivity: Value, memo: Memo | None, shadows: Sha
         return primal
     if sensitivity is ZERO and not shadows:
         return _zero(primal, False, None)
+    if type(primal) is tuple and len(primal) > 2 and primal[0].space is not None:
+        return _complete_stated(primal, sensitivity, memo, shadows)
     if sensitivity is not ZERO and not is_structure(sensitivity):
         raise nonconforming("plus", primal, sensitivity)
     key = (id(primal), id(sensitivity))
@@ -271,6 +288,24 @@ def _complete(primal: Value, sensitivity: Value, memo: Memo | None, shadows: Sha
             sensitivity,
         )  # keeps these alive, so that their ids stay unique; not the result
     return result
+
+
+def _complete_stated(primal: Value, sensitivity: Value, memo: Memo | None, shadows: Shadows | None) -> Value:
+    """The tangent of a record whose type states something of tangents: like its zero. One that the program adds is complete."""
+    stated = stated_zero(primal, zero)
+    like, found = look(primal if stated is None else stated), look(sensitivity)
+    if found is ZERO:
+        return _zero(primal, False, None)
+    if space_of(like) is None:
+        return _complete(like, sensitivity, memo, shadows)
+    if not is_of_type(found, like):
+        raise nonconforming("plus", like, found)
+    if states_plus(like, found):
+        return sensitivity
+    if not is_of_type(like, primal):
+        return _complete_stated(like, sensitivity, memo, shadows)
+    parts = zip(parts_of(like), parts_of(found), strict=True)
+    return rebuilt(head_of(like), [_complete(p, q, memo, shadows) for p, q in parts], like)
 
 
 def _complete_cell(primal: Reference, sensitivity: Value, memo: Memo, shadows: Shadows | None) -> Value:
@@ -412,6 +447,9 @@ def _plus(a: Value, b: Value, memo: Memo) -> Value:
             x, y = look(a), look(b)
             if not alike(x, y):
                 raise nonconforming("plus", x, y)
+            if type(x) is tuple and len(x) > 2 and x[0].space is not None and states_plus(x, y):
+                total = stated_plus(x, y)
+                break
             pairs = pairs_of(x, y)
             parts = [_plus(p, q, memo) for p, q in pairs[:-1]]
             if pairs:
@@ -480,6 +518,7 @@ def _is_same_point(a: Value, b: Value) -> bool:
 
 
 def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
+    of_itself: Value = None
     while True:
         if type(primal) is float or type(tangent) is float:
             return type(primal) is type(tangent) or (type(primal) is float and tangent is ZERO)
@@ -496,7 +535,21 @@ def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
             memo[primal, tangent] = True
             primal, tangent = primal.content, tangent.content
             continue
-        if not is_structure(primal) or not is_structure(tangent):
+        if not is_structure(primal):
+            return _is_same_point(primal, tangent)
+        if (
+            type(primal) is tuple
+            and len(primal) > 2
+            and primal[0].space is not None
+            and tangent is not of_itself
+        ):
+            stated = stated_zero(primal, zero)
+            if stated is not None:
+                # a zero of the same type is compared by field
+                of_itself = tangent if is_of_type(look(stated), primal) else None
+                primal = stated
+                continue
+        if not is_structure(tangent):
             return _is_same_point(primal, tangent)
         if type(tangent) is Deferred and tangent.zero_of is primal:
             memo[POINTS] = ZERO  # there may be some: it is not traversed
@@ -508,6 +561,8 @@ def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
         x, t = look(primal), look(tangent)
         if not alike(x, t):
             return False
+        if type(x) is tuple and len(x) > 2 and x[0].space is not None and states_plus(x, t):
+            return True
         pairs = pairs_of(x, t)
         for p, q in pairs[:-1]:
             if not _conforms(p, q, memo):
@@ -598,6 +653,8 @@ def _described(value: Value) -> str:
     code = value[0]
     if code.primitive is not None:
         return f"the primitive {code.name}"
+    if code.role is Role.RECORD:
+        return f"a record of type {code.name}"
     place = code.machine.core_of(code.base).span
     name = f"the procedure {code.name}" if code.name else "a procedure"
     return name if place is None else f"{name} at {place}"

@@ -92,8 +92,9 @@ def rebuilt(lambda_: Lambda, body: Body, parameters: tuple[Variable, ...] | None
 def _like(one: Lambda, parameters: tuple[Variable, ...], body: Body, free: tuple[Variable, ...]) -> Lambda:
     """A lambda with the description of another one. `dataclasses.replace` takes several times as long."""
     return Lambda(
-        parameters, body, free, one.name, one.span, one.backpropagator_of, one.fields, one.is_continuation
-    )
+        parameters, body, free, one.name, one.span, one.backpropagator_of, one.fields, one.is_continuation,
+        one.space,
+    )  # fmt: skip
 
 
 def make_letrec(members: tuple[tuple[Variable, Lambda], ...]) -> Letrec:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar, dataclass_transform, final
 
 from vlad.data.source import Span
-from vlad.data.values import Global, Primitive, Value
+from vlad.data.values import Global, Primitive, TangentSpace, Value
 
 
 class WrittenName(str):
@@ -132,6 +132,7 @@ class Lambda:
     """The only node that captures variables. `free` lists them in the order in which closures hold them. A backpropagator, which
     the reverse transform made, has the name of its procedure in `backpropagator_of`; for all other lambdas that is None.
     `fields` are the names of the fields if its closures are the records of a type, which has its name (expand/record_types.py).
+    `space`: the rules of that type's tangents, if these are not by field: lambdas over nothing.
     `is_continuation`: is it the rest of a procedure, so that entering it is no step of its own (ad/control.py)?
     """
 
@@ -143,6 +144,7 @@ class Lambda:
     backpropagator_of: str | None = None
     fields: tuple[str, ...] | None = None
     is_continuation: bool = False
+    space: TangentSpace | None = None
 
 
 @final

@@ -331,7 +331,11 @@ class _Rewriter:
             case Lambda():
                 self.procedure(variable, rhs, out)
             case Record():
-                self.means[variable] = record = Record(rhs.owner, self.atoms(rhs.fields), rhs.span)
+                record = Record(rhs.owner, self.atoms(rhs.fields), rhs.span)
+                if (
+                    rhs.owner.space is None
+                ):  # otherwise a field of it may have another derivative than the value put there
+                    self.means[variable] = record
                 out.append(Binding(variable, record))
             case Field():
                 self.field(variable, rhs, out)

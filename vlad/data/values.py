@@ -369,6 +369,31 @@ SystemCode: TypeAlias = tuple[
 ]  # of a code of the system: its role, the names it is closed over, and texts: of its lambda (""), and of entries by kind
 
 
+class TangentSpace:
+    """What a type of records states of its tangents: each a procedure (on a `Code`), a lambda over nothing (on the Lambda that
+    owns the records), or None.
+
+    zero      of the fields of a record, as one argument: the zero of its tangents
+    plus      of two tangents that are records of the type: their sum
+    tangent   of the fields of a record and their tangents, each as one argument: the tangent of the record; linear in these
+    fields    of the fields of a record and its tangent: the list of the tangents of its fields; linear in the tangent
+
+    They are given the fields, not the record, as reverse mode transposes the last two by their reverse derivatives: these are
+    by the fields, too, and with a record would be those of reading a field, and so without an end.
+    """
+
+    __slots__ = ("fields", "plus", "tangent", "zero")
+
+    def __init__(self, zero: Any, plus: Any, tangent: Any, fields: Any) -> None:
+        self.zero = zero
+        self.plus = plus
+        self.tangent = tangent
+        self.fields = fields
+
+    def rules(self) -> tuple[Any, Any, Any, Any]:
+        return self.zero, self.plus, self.tangent, self.fields
+
+
 class Code:
     """The data of one lambda expression: the one mutable record, shared by all its closures.
 
@@ -378,7 +403,7 @@ class Code:
     environment, or None until they are first used. `base` is the code from which transforms derived this one, or itself;
     `transforms` are those that were applied, the last one first. (Handwritten entries, such as those of AD values, have none.)
     `backpropagator_of` is that of its lambda. These fields and `role` identify a code; its name is arbitrary. `counts`: is each
-    entry a step of the program?
+    entry a step of the program? `space`: what the type of records states of its tangents, if it does.
     """
 
     __slots__ = (
@@ -406,6 +431,7 @@ class Code:
         "counts",
         "make_lambda",
         "closed",
+        "space",
         "__weakref__",
     )
 
@@ -433,6 +459,7 @@ class Code:
     transforms: tuple[str, ...]  # of "reverse", "forward", "control" and "stepping"
     backpropagator_of: str | None
     closed: tuple[Value, ...] | None  # the one closure, where the environment is empty
+    space: TangentSpace | None
 
     @property
     def is_derived(self) -> bool:

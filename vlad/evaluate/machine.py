@@ -49,6 +49,7 @@ from vlad.data.values import (
     Role,
     String,
     SystemCode,
+    TangentSpace,
     Value,
     closure,
     is_procedure,
@@ -207,7 +208,7 @@ class Machine:
         code.role, code.transforms, code.backpropagator_of = role, transforms, backpropagator_of
         code.tail = code.forward = code.control = code.stepping = None
         code.counts = counts
-        code.closed = None if environment else (code,)
+        code.closed, code.space = None if environment else (code,), None
         await_first_call(code)
         self._made.add(code)
         return code
@@ -238,6 +239,7 @@ class Machine:
                     )
                 if lambda_.fields is not None:
                     self.record_codes[lambda_] = code
+                    code.space = code.space or self.space_of(lambda_)
                 family.codes[lambda_] = code
         return code
 
@@ -263,6 +265,12 @@ class Machine:
 
         code = self.make_code(family, len(lambda_.parameters), prepared, name=lambda_.name)
         return code.closed
+
+    def space_of(self, owner: Lambda) -> TangentSpace | None:
+        """The procedures that a type of records states of its tangents."""
+        if owner.space is None:
+            return None
+        return TangentSpace(*[None if rule is None else self.top_level(rule) for rule in owner.space.rules()])
 
     def redefined(self, cell: Global) -> None:
         """The name of a cell no longer means its primitive: codes that relied on it are recompiled."""
@@ -352,7 +360,7 @@ class Machine:
 
     def ad(self) -> tuple[Basis, Rules]:
         if self._ad is None:
-            basis = Basis(self.table, closure(self.codes["identity"]))
+            basis = Basis(self.table, lambda name: closure(self.codes[name]))
             self._ad = basis, Rules(basis)
         return self._ad
 

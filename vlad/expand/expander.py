@@ -541,7 +541,10 @@ def _record_definition(form: Form) -> Several:
     type_ = RecordType(form)
 
     def procedures(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-        return type_.procedures(x.module.primitives, out)
+        def expanded(written: Syntax, own: Out, rule: str) -> Atom:
+            return x.atom(written, scope, own, rule)
+
+        return type_.procedures(x.module.primitives, expanded, out)
 
     names = type_.names()
     value = Form((_Special("record-type", form.span, procedures),), None, form.span)

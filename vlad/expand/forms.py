@@ -97,9 +97,16 @@ def _top_define_values(x: Expander, form: Form, items: list[Item]) -> None:
     _, meaning = x.expanded(form, x.outside)
     several = SEVERAL_DEFINITIONS[meaning](form)
     out: Out = []
-    result = as_result(x.expression(several.value, x.outside, out), out)
-    if several.type is not None:
-        x.module.record_types[several.type.written.symbol.name] = several.type
+    known = x.module.record_types
+    before = dict(known)
+    if several.type is not None:  # what it states of its tangents may match its records
+        known[several.type.written.symbol.name] = several.type
+    try:
+        result = as_result(x.expression(several.value, x.outside, out), out)
+    except BaseException:  # interrupts, too
+        known.clear()
+        known.update(before)
+        raise
     values = Global(text_of(form.items[1]))
     items.append(Definition(values, Body(tuple(out), result), form.span))
     for name in several.names:

@@ -10,7 +10,7 @@ else; Record and Field of core, which the transforms use for environments, make 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from vlad.core.names import make_lambda
 from vlad.core.nodes import (
@@ -29,20 +29,33 @@ from vlad.core.nodes import (
     WrittenName,
 )
 from vlad.data.errors import VladError
-from vlad.data.values import FALSE, NIL, Primitive, String, symbol
+from vlad.data.values import FALSE, NIL, Primitive, String, TangentSpace, symbol
 from vlad.expand.macros import invalid
 from vlad.expand.normalize import Out, as_atom
 from vlad.expand.patterns import ProcedureSpan
-from vlad.reader.parser import Form, Literal, Name, Syntax
+from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax
 
 SHAPE = "(define-record-type NAME (CONSTRUCTOR FIELD ...) PREDICATE (FIELD ACCESSOR) ...)"
+# The procedures that a type may state of its tangents (data/values.TangentSpace), with their parameters.
+PARAMETERS = {
+    "zero": ["fields"],
+    "plus": ["a", "b"],
+    "tangent": ["fields", "tangents"],
+    "fields": ["fields", "tangent"],
+}
+STATED = "a type of records may state #:zero, #:plus, and #:tangent with #:fields, each once and before a procedure"
+
+
+Expanded = Callable[
+    [Syntax, Out, str], Atom
+]  # an expression's value, with bindings that it needs, and a name
 
 
 class RecordType:
     """A record type as it is written: its name, and the names of its procedures, with the index of the field."""
 
     __slots__ = (
-        "accessors", "constructor", "fields", "name", "owner", "parameters", "predicate", "span", "updaters", "written"
+        "accessors", "constructor", "fields", "name", "owner", "parameters", "predicate", "span", "stated", "updaters", "written"
     )  # fmt: skip
 
     def __init__(self, form: Form) -> None:
@@ -55,8 +68,22 @@ class RecordType:
         self.fields: list[str] = []
         self.accessors: list[tuple[Name, int]] = []
         self.updaters: list[tuple[Name, int]] = []
-        for item in form.items[4:]:
-            self._field(item)
+        self.stated: dict[str, Syntax] = {}  # the rules of its tangents
+        items = iter(form.items[4:])
+        for item in items:
+            if isinstance(item, Keyword):
+                procedure = next(items, None)
+                if item.name not in PARAMETERS or item.name in self.stated or procedure is None:
+                    raise invalid(item, STATED)
+                self.stated[item.name] = procedure
+            else:
+                self._field(item)
+        if ("tangent" in self.stated) != ("fields" in self.stated):
+            raise invalid(
+                form, "#:tangent and #:fields are stated together: each is the way back of the other"
+            )
+        if self.stated and not self.fields:
+            raise invalid(form, "a type without fields has no tangents")
         self.constructor, self.parameters = self._constructor(form.items[2])
         self.predicate = _name_or_none(form.items[3], "a predicate is a name, or #f")
 
@@ -103,9 +130,50 @@ class RecordType:
         first = [name for name in (self.constructor, self.predicate) if name is not None]
         return first + [name for name, _ in (*self.accessors, *self.updaters)]
 
-    def procedures(self, primitives: Mapping[str, Primitive], out: Out) -> Rhs:
+    def _space(self, primitives: Mapping[str, Primitive], expanded: Expanded) -> TangentSpace | None:
+        """What it states of its tangents, as lambdas. They belong to the type, not to a scope: they capture nothing."""
+        if not self.stated:
+            return None
+        rules: list[Lambda | None] = []
+        for rule in PARAMETERS:
+            written = self.stated.get(rule)
+            if written is None:
+                rules.append(None)
+                continue
+            parameters = tuple([Variable(name) for name in PARAMETERS[rule]])
+            own: Out = []
+            operands: list[Atom] = []
+            for parameter in parameters:
+                if parameter.name == "fields" or rule == "tangent":
+                    operands += self._unpacked(primitives, parameter, own)
+                else:
+                    operands.append(parameter)
+            procedure = expanded(written, own, rule)
+            body = Body(tuple(own), Call(procedure, tuple(operands), written.span))
+            stated = make_lambda(parameters, body, f"#:{rule} of {self.name}", written.span)
+            if stated.free:
+                raise invalid(
+                    written,
+                    f"#:{rule} is used wherever records of the type are, so it refers to no variable of the procedure around the "
+                    f"type: this one to `{stated.free[0].name}`. Define the type at top level",
+                )
+            rules.append(stated)
+        return TangentSpace(*rules)
+
+    def _unpacked(self, primitives: Mapping[str, Primitive], packed: Atom, out: Out) -> list[Atom]:
+        """The parts of an argument tuple that has one for each field."""
+        parts: list[Atom] = []
+        for name in self.fields[:-1]:
+            parts.append(as_atom(Apply(primitives["car"], (packed,), self.span), out, name))
+            packed = as_atom(Apply(primitives["cdr"], (packed,), self.span), out, "rest")
+        return [*parts, packed]
+
+    def procedures(self, primitives: Mapping[str, Primitive], expanded: Expanded, out: Out) -> Rhs:
         """The list of the procedures."""
-        return _Maker(self, primitives).procedures(out)
+        maker = _Maker(self, primitives)
+        # what is stated may match records of the type
+        maker.owner.space = self._space(primitives, expanded)  # type: ignore[misc]  # of a lambda that nothing has yet
+        return maker.procedures(out)
 
     @property
     def width(self) -> int:

@@ -57,6 +57,7 @@ from vlad.primitives import (
     strings,
     table_types,
     tables,
+    tangent_spaces,
     tensors,
     transforms,
     workers,
@@ -96,6 +97,7 @@ ROOMS: dict[ModuleType, str] = {
     workers: "Many at once",
     tables: "Tables",
     table_types: "Tables",
+    tangent_spaces: "Derivatives: the operators",
 }
 _FILES = """prelude lists tables texts streams control calculus optimize optimizers linear-algebra tensors matrix-functions nn
 parallel data differential-equations differentiable-curry"""

@@ -29,6 +29,7 @@ from vlad.primitives import (
     strings,
     table_types,
     tables,
+    tangent_spaces,
     tensors,
     transforms,
     workers,
@@ -60,6 +61,7 @@ CODES: dict[str, SystemCode] = {
     **checkpointing.CODES,
     **batches.CODES,
     **table_types.CODES,
+    **tangent_spaces.CODES,
 }
 
 ON_A_GPU = {**CODES, **batches.ON_A_GPU}
@@ -95,6 +97,7 @@ TABLE: dict[str, Primitive] = {
         batches,
         workers,
         table_types,
+        tangent_spaces,
     )
     for row in room.ROWS
 }

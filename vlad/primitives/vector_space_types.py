@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.core.types import Recursion, Sharing, has_tangents, is_table, is_tensor
 from vlad.data.tables import LEAF_CODE
-from vlad.data.values import ZERO
+from vlad.data.values import ZERO, TangentSpace
 from vlad.primitives.type_rules import as_kind, filled, kind_of, shape_of
 from vlad.primitives.walking import choose
 
@@ -27,8 +27,71 @@ def same_shape(a: Any, b: Any) -> bool:
     return is_tensor(a.type) and is_tensor(b.type) and shape_of(a) == shape_of(b)
 
 
+def space_of(type_: Any) -> TangentSpace | None:
+    """What a type of records states of its tangents."""
+    space: TangentSpace | None = type_.of.space if type_.kind == "closure" else None
+    return space
+
+
+def stated_zero(w: AbstractMachine, x: Any) -> Any:
+    """As `stated_tangents.stated_zero`, of a type that states `zero` or `tangent`."""
+    space = space_of(x.type)
+    fields: list[Any] = w.parts(x)
+    if space is None or space.zero is None:
+        at, zeros = w.key, []
+        for index, part in enumerate(fields):
+            w.key = (at, "zero", index)
+            zeros.append(w.recursive(ZERO_OF, part))
+        w.key = (at, "stated")
+        if None in zeros or space is None:
+            return None
+        return w.invoke(space.tangent[0], (), [_packed(w, fields), _packed(w, zeros)], False)
+    found = w.invoke(space.zero[0], (), [_packed(w, fields)], False)
+    if found is None or space.tangent is not None:
+        return found
+    return w.each(
+        found, lambda found: found if _is_of_type(found.type, x.type) else wrong_tangent(w, "zero", x)
+    )
+
+
+def _packed(w: AbstractMachine, fields: list[Any]) -> Any:
+    *others, packed = fields
+    for field in reversed(others):
+        packed = w.pair(field, packed)
+    return packed
+
+
+def _is_of_type(type_: Any, other: Any) -> bool:
+    return bool(type_.kind == other.kind == "closure" and type_.of.base is other.of.base)
+
+
+def _states_plus(x: Any, y: Any) -> bool:
+    space = space_of(x)
+    return space is not None and space.plus is not None and _is_of_type(x, y)
+
+
+def _states_zero(type_: Any) -> bool:
+    space = space_of(type_)
+    return space is not None and (space.zero is not None or space.tangent is not None)
+
+
+def wrong_tangent(w: AbstractMachine, rule: str, x: Any) -> Any:
+    return w.fail(f"Result of #:{rule} of {x.type.of.name} is not a tangent of it")
+
+
+def _stated_plus(w: AbstractMachine, a: Any, b: Any) -> Any:
+    total = w.invoke(a.type.of.space.plus[0], (), [a, b], False)
+
+    def checked(found: Any) -> Any:
+        return found if _is_of_type(found.type, a.type) else wrong_tangent(w, "plus", a)
+
+    return total and w.each(total, checked, "total")
+
+
 def _zero_types(w: AbstractMachine, x: Any) -> Any:
     def of_one(x: Any) -> Any:
+        if _states_zero(x.type):
+            return stated_zero(w, x)
         if x.type.head == "real":
             return w.constant(0.0)
         if is_tensor(x.type):
@@ -59,7 +122,7 @@ def _with_tangents(w: AbstractMachine, type_: Any) -> tuple[int, int]:
 def zero_tangent_type(w: AbstractMachine, x: Any) -> Any:
     """Transformed code takes it apart, so that its structure is that of x; one of unknown size is not traversed."""
     type_ = w.types.canonical(x.type)
-    if type_.kind == "union" or type_.head == "real" or is_tensor(type_):
+    if type_.kind == "union" or type_.head == "real" or is_tensor(type_) or space_of(type_) is not None:
         return w.known_zero
     parts, (first, last) = w.parts(x), _with_tangents(w, type_)
     if is_table(type_) and w.types.canonical(parts[0].type).kind == "union":
@@ -83,6 +146,8 @@ def _sum_types(recursion: str, checked: bool) -> Any:
                 return of_tensors(a, b)
             if is_table(x) and is_table(y):
                 return of_tables(a, b)
+            if _states_plus(x, y):
+                return _stated_plus(w, a, b)
             if len(x.parts) != len(y.parts) or x.kind != y.kind or (checked and not _alike_types(x, y)):
                 return w.unlike(recursion)
             if not x.parts:
@@ -154,12 +219,32 @@ def _complete_types(w: AbstractMachine, x: Any, s: Any) -> Any:
     def of_structure(x: Any, s: Any) -> Any:
         if s.type.of is ZERO:
             return w.recursive(ZERO_OF, x)
+        if space_of(x.type) is not None:
+            return of_stated(x, s)
         if is_table(x.type):
             return of_table(x, s) if is_table(s.type) else w.unlike("plus")
         if len(s.type.parts) != len(x.type.parts):
             return w.unlike("plus")
         pairs = zip(w.parts(x), w.parts(s), strict=True)
         return _with_parts(w, x, [w.recursive(COMPLETE, p, q) for p, q in pairs])
+
+    def of_stated(x: Any, s: Any) -> Any:
+        at = w.key
+        zero = stated_zero(w, x) if _states_zero(x.type) else x
+        w.key = (at, "like")
+        return zero and w.each(zero, lambda zero: like(x, zero, s), "like")
+
+    def like(x: Any, zero: Any, s: Any) -> Any:
+        if space_of(zero.type) is None:
+            return w.recursive(COMPLETE, zero, s)
+        if not _is_of_type(zero.type, s.type):
+            return w.unlike("plus")
+        if _states_plus(zero.type, s.type):
+            return s
+        if not _is_of_type(zero.type, x.type):
+            return w.recursive(COMPLETE, zero, s)
+        pairs = zip(w.parts(zero), w.parts(s), strict=True)
+        return _with_parts(w, zero, [w.recursive(COMPLETE, p, q) for p, q in pairs])
 
     def of_table(x: Any, s: Any) -> Any:
         key = w.key
@@ -200,8 +285,15 @@ COMPLETE_TRIE = _on_values("complete-table", COMPLETE)
 def _conforms_types(w: AbstractMachine, x: Any, d: Any) -> Any:
     """Like `conforms`, but a failure is an error at once."""
 
-    def of_two(x: Any, d: Any) -> Any:
+    def of_two(x: Any, d: Any, by_field: bool = False) -> Any:
         a, b = x.type, d.type
+        if _states_zero(a) and b.of is not ZERO and not by_field:
+            at = w.key
+            zero = stated_zero(w, x)
+            w.key = (at, "like")
+            return zero and w.each(zero, lambda zero: of_two(zero, d, _is_of_type(zero.type, a)), "like")
+        if _states_plus(a, b):
+            return w.truth(True)
         if b.of is ZERO or a.head == b.head == "real" or (is_tensor(a) and a is b):
             return w.truth(True)
         if same_shape(x, d) and has_tangents(a) and has_tangents(b):

@@ -272,6 +272,9 @@ class _Survey:
             return True
 
         walk(lambda_, lambda rhs: self._visit(rhs, code, whence), enter)
+        for rule in lambda_.space.rules() if lambda_.space is not None else ():
+            if rule is not None and enter(rule):
+                walk(rule, lambda rhs: self._visit(rhs, code, whence), enter)
 
     def _visit(self, rhs: Rhs | Result | Letrec, code: Code, whence: Whence) -> None:
         match rhs:
@@ -390,6 +393,7 @@ class _Writer(Printer):
                 content = " " + self.value(cell.value)
             self.entries.append(f"(global {symbol_text(name)}{content})")
         self._settle(value)
+        self._write_tangents()
         body = "".join([f"\n  {entry}" for entry in self.entries])
         return f"({HEAD} {VERSION}{body}\n  {self.value(value)})\n"
 
@@ -414,7 +418,22 @@ class _Writer(Printer):
 
     def _settle(self, value: Value) -> None:
         """Write all entries that the text of a value refers to, directly or indirectly."""
-        work = _not_ready(self._needs_of_value(value))
+        self._settle_all(self._needs_of_value(value))
+
+    def _write_tangents(self) -> None:
+        """What types of records state of their tangents: entries of their own, as these procedures may refer to the type."""
+        done: set[Lambda] = set()
+        while todo := [one for one in self.labelled if one.space is not None and one not in done]:
+            for owner in todo:
+                assert owner.space is not None
+                done.add(owner)
+                rules = owner.space.rules()
+                self._settle_all(self._needs_of_lambdas([rule for rule in rules if rule is not None]))
+                texts = [f"\n    {self.lambda_(rule, 4) if rule is not None else '#f'}" for rule in rules]
+                self.entries.append(f"(tangents {self.labelled[owner]}{''.join(texts)})")
+
+    def _settle_all(self, needs: Iterator[Value | Lambda]) -> None:
+        work = _not_ready(needs)
         while work:
             item, is_ready = work.pop()
             if self._is_written(item):
@@ -454,6 +473,12 @@ class _Writer(Printer):
     def _needs_of_group(self, lambda_: Lambda) -> Iterator[Value | Lambda]:
         """The named values in a lambda and its group, excluding the group."""
         members = [member for _, member in self.reached.labelled[lambda_]]
+        for need in self._needs_of_lambdas(members):
+            if not any(need is member for member in members):
+                yield need
+
+    def _needs_of_lambdas(self, members: list[Lambda]) -> Iterator[Value | Lambda]:
+        """The named values in some lambdas."""
         found: list[Value | Lambda] = []
 
         def enter(inner: Lambda) -> bool:
@@ -470,8 +495,9 @@ class _Writer(Printer):
                     found.extend(self._needs_of_value(atom.value))
 
         for member in members:
-            walk(member, visit, enter)
-        yield from [need for need in found if not any(need is member for member in members)]
+            if member in self.reached.labelled or enter(member):
+                walk(member, visit, enter)
+        yield from found
 
     def _entry(self, item: Value | Lambda) -> None:
         if not isinstance(item, Lambda):

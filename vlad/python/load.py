@@ -45,6 +45,7 @@ from vlad.data.source import Source, Span
 from vlad.data.tables import table_of
 from vlad.data.tensors import load_numpy, made
 from vlad.data.values import (
+    FALSE,
     NIL,
     RECORDS,
     TRUE,
@@ -55,6 +56,7 @@ from vlad.data.values import (
     Global,
     String,
     Symbol,
+    TangentSpace,
     Value,
     closure,
     list_of,
@@ -240,6 +242,8 @@ class _Reader:
                 self._code(label, self._lambda(lambda_), entry, mark)
             case "group":
                 self._group(entry)
+            case "tangents":
+                self._tangents(entry)
             case "python":
                 _items(entry, "the mark of Python functions", 1, 1)
                 self.is_of_python = True
@@ -252,6 +256,26 @@ class _Reader:
         code = self._known(lambda_, marks[0]) if marks else None
         self.codes[name] = code or self.machine.code_of(lambda_, self.family)
         self.whole.add(lambda_ if code is None else self.machine.core_of(code))
+
+    def _tangents(self, entry: Syntax) -> None:
+        """What a type of records states of its tangents. A type that was known before has that already."""
+        _, label, *rules = _items(entry, "what a type of records states of its tangents", 6, 6)
+        code = self.codes.get(_word(label, "a label"))
+        if code is None or (lambda_ := self.machine.core_of(code)).fields is None:
+            raise _wrong("the label of a type of records is expected", label)
+        read: list[Lambda | None] = []
+        for rule in rules:
+            if isinstance(rule, Literal) and rule.value is FALSE:
+                read.append(None)
+                continue
+            stated = self._lambda_here(rule)
+            self._verify(stated, entry)
+            if stated.free:
+                raise _wrong("what a type states of its tangents captures nothing", rule)
+            read.append(stated)
+        if lambda_.space is None:
+            lambda_.space = TangentSpace(*read)  # nothing has run it yet
+            code.space = self.machine.space_of(lambda_)
 
     def _known(self, lambda_: Lambda, mark: Syntax) -> Code | None:
         """The type of records with a mark, if it was saved or read before; otherwise the lambda gets the mark."""

@@ -434,6 +434,12 @@ class _Walk:
             "lambda" if lambda_.backpropagator_of is None else "backpropagator", lambda_.parameters
         )
         self._variables("over", lambda_.free)
+        for rule in lambda_.space.rules() if lambda_.space is not None else ():
+            if rule is None:
+                self.words.append("none")
+            else:
+                self.procedures.append(Within(self._outer, rule))
+                self._lambda(rule)
         self._body(lambda_.body)
 
     def _variables(self, word: str, variables: Iterable[Variable]) -> None:
