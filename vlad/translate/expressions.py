@@ -458,9 +458,11 @@ class Expressions(ABC):
                 and isinstance(node.ops[number - 1], ast.In | ast.NotIn)
                 and isinstance(one, ast.Set)
             )
-            value = (
-                self._list(one, scope) if is_set and isinstance(one, ast.Set) else self.expression(one, scope)
-            )
+            is_compared = isinstance(node.ops[max(number - 1, 0)], tuple(COMPARISONS))
+            if is_set and isinstance(one, ast.Set):
+                value = self._list(one, scope)
+            else:
+                value = self.compared(one, scope) if is_compared else self.expression(one, scope)
             if 0 < number < len(node.ops) and not is_atom(value):  # it is compared twice
                 kept = name(self.fresh("value"), span)
                 bindings.append((kept, value))
@@ -479,6 +481,10 @@ class Expressions(ABC):
         for binding in reversed(bindings):
             result = self.let([binding], result, span)
         return result
+
+    def compared(self, node: ast.expr, scope: Scope) -> Syntax:
+        """An operand of a comparison by value."""
+        return self.expression(node, scope)
 
     def _comparison(
         self,

@@ -11,7 +11,12 @@ SEQUENCE_METHODS: dict[str, dict[int, str]] = {
     "join": {1: "%py-text-join"}, "split": {0: "%py-text-split", 1: "%py-text-split-by"},
     "strip": {0: "%py-text-strip"}, "lstrip": {0: "%py-text-left-strip"}, "rstrip": {0: "%py-text-right-strip"},
     "upper": {0: "%py-text-upper"}, "lower": {0: "%py-text-lower"}, "startswith": {1: "%py-text-starts?"},
-    "endswith": {1: "%py-text-ends?"}, "replace": {2: "%py-text-replaced"},
+    "endswith": {1: "%py-text-ends?"}, "replace": {2: "%py-text-replaced"}, "isalpha": {0: "%py-text-alphabetic?"},
+    "isdigit": {0: "%py-text-digits?"}, "isalnum": {0: "%py-text-alphanumeric?"}, "isspace": {0: "%py-text-blank?"},
+    "isupper": {0: "%py-text-upper?"}, "islower": {0: "%py-text-lower?"}, "capitalize": {0: "%py-text-capitalized"},
+    "title": {0: "%py-text-title"}, "swapcase": {0: "%py-text-swapped"}, "zfill": {1: "%py-text-zeros"},
+    "ljust": {1: "%py-text-left", 2: "%py-text-left-by"}, "rjust": {1: "%py-text-right", 2: "%py-text-right-by"},
+    "center": {1: "%py-text-centre", 2: "%py-text-centre-by"}, "partition": {1: "%py-text-partition"},
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import ast
 
 from vlad.data.records import OF_SETS, SETS
 from vlad.reader.parser import Syntax
-from vlad.translate.dicts import Dicts
+from vlad.translate.dicts import Dicts, is_view
 from vlad.translate.expressions import OTHER, Scope
 from vlad.translate.nodes import at
 from vlad.translate.syntax import empty_list, form, name
@@ -53,6 +53,19 @@ class Sets(Dicts):
             return form(span, "%py-with-element", name(so_far, span), self.expression(node.elt, scope))
 
         return self._turns(node.generators, scope, so_far, form(span, "%py-no-set"), added)
+
+    def compared(self, node: ast.expr, scope: Scope) -> Syntax:
+        return self._as_set(node, super().compared(node, scope))
+
+    def operand(self, node: ast.expr, operator: ast.operator, scope: Scope) -> Syntax:
+        return self._as_set(node, super().operand(node, operator, scope))
+
+    def _as_set(self, node: ast.expr, value: Syntax) -> Syntax:
+        """`d.keys()` and `d.items()` among operands, where they are sets."""
+        if not is_view(node) or node.func.attr not in ("keys", "items") or self.with_name(node.func.attr):
+            return value
+        self.outside.use(SETS)
+        return form(self.span(node), "%py-set", value)
 
     def kind(self, node: ast.expr) -> int:
         is_difference = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)

@@ -151,3 +151,11 @@ def changed_while_looping(x: float = 2.0) -> list[Any]:
     for key in f.keys():
         f[key] -= 1.0
     return [d, e, f]
+
+
+def views_as_sets(x: float = 1.0) -> list[Any]:
+    d, e = {"a": x, "b": 2.0}, {"b": 2.0, "a": x, "c": 3.0}
+    return [
+        d.keys() == e.keys(), d.keys() == {"b", "a"}, {"a"} != d.keys(), d.keys() < e.keys(), d.keys() & {"a", "z"}, d.keys() | e.keys(),
+        e.keys() - d.keys(), d.items() == e.items(), d.items() <= e.items(), d.keys() ^ e.keys(), "a" in d.keys(), {"a", "b"} - d.keys(),
+    ]  # fmt: skip

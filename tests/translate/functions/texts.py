@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import math
 
 
@@ -151,3 +153,22 @@ def numerals(n: int = 37) -> list[str]:
 
 def two_characters(text: str = "ab") -> int:
     return ord(text)
+
+
+def classes_of_characters(text: str = "aZ 09_\n-") -> list[Any]:
+    words = [*text, text, "", "ab", "AB", "aB", "a1", "A1", "11", " \t", "a b", "HELLO world", "it's 2nd-rate"]
+    return [
+        (w.isalpha(), w.isdigit(), w.isalnum(), w.isspace(), w.isupper(), w.islower(), w.capitalize(), w.title(), w.swapcase())
+        for w in words
+    ]
+
+
+def padded_texts(n: int = 6) -> list[Any]:
+    return [
+        [w.zfill(n), w.ljust(n), w.rjust(n, "."), w.center(n), w.center(n + 1, "*"), w.center(n - 1), w.ljust(1), w.partition("-"), w.partition("b")]
+        for w in ("", "a", "-5", "+12", "abc", "a-b-c", "abcdefgh")
+    ]
+
+
+def two_letters_to_fill_with(n: int = 6) -> str:
+    return "a".center(n, "ab")
