@@ -79,13 +79,17 @@ def pytest_xdist_auto_num_workers() -> int:
     )
 
 
-# Few tests, which take long.
-LONG = {
-    "test_addresses.py", "test_auto.py", "test_cache.py", "test_derivatives.py", "test_kernels.py", "test_lengths.py",
-    "test_machine.py", "test_matrices.py", "test_matrix_functions.py", "test_memory.py", "test_packaging.py",
-    "test_programs.py", "test_raising.py", "test_range.py", "test_read_back.py", "test_several_shapes.py",
-    "test_strings.py", "test_structures.py", "test_terminal.py",
-}  # fmt: skip
+# The files that take longest, the longest first.
+LONGEST = [
+    "test_programs.py", "test_whole.py", "test_examples.py", "test_tiers.py", "test_tensors.py", "test_adversary.py",
+    "test_packaging.py", "test_translated.py", "test_cuda.py", "test_matrices.py", "test_owned.py", "test_tensor_programs.py",
+    "test_auto.py", "test_kernels.py", "test_documentation.py", "test_cuda_programs.py", "test_read_back.py",
+    "test_structures.py", "test_tensor_derivatives.py", "test_terminal.py", "test_calls_in_c.py", "test_several_shapes.py",
+    "test_dask.py", "test_memory.py", "test_accuracy.py", "test_differentiable_curry.py", "test_complexity.py",
+    "test_trees.py", "test_strings.py", "test_plots.py", "test_forged.py", "test_emit_kernels.py", "test_cells.py",
+    "test_addresses.py", "test_cache.py", "test_derivatives.py", "test_lengths.py", "test_machine.py",
+    "test_matrix_functions.py", "test_raising.py", "test_range.py",
+]  # fmt: skip
 
 
 class _ByFile(LoadGroupScheduling):  # type: ignore[misc]
@@ -169,8 +173,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if callspec is not None and "tier" in callspec.params:
             item.add_marker("own_tier")
     if hasattr(config, "workerinput"):
+        rank = {name: place for place, name in enumerate(LONGEST)}
         number = Counter(item.path for item in items)
-        items.sort(key=lambda item: (item.path.name not in LONG, -number[item.path], item.path))
+        items.sort(key=lambda item: (rank.get(item.path.name, len(rank)), -number[item.path], item.path))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -17,6 +17,8 @@ import vlad
 from vlad.bridges import magic, modules
 from vlad.bridges.arrays import Bridged
 
+pytestmark = pytest.mark.any_compiler
+
 ROSENBROCK = """
 (define (rosenbrock x)
   (let ((a (slice x 0 (- (rank-length x) 1))) (b (slice x 1 (rank-length x))))

@@ -10,6 +10,8 @@ import pytest
 
 import vlad
 
+pytestmark = pytest.mark.any_compiler
+
 TEXT = """\
 (define (half x) (* 0.5 x))
 (define (product x y) (* x y))

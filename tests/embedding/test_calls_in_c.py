@@ -26,6 +26,8 @@ from vlad.control.native_interrupts import Interruptible
 from vlad.data.tensors import Tensor
 from vlad.python.derivatives import Gradient
 
+pytestmark = pytest.mark.any_compiler
+
 PROGRAM = """
 (define (wave x) (sin (cos x)))
 (define (slope x y) (* x (sin y)))

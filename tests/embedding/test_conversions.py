@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 import vlad
 
+pytestmark = pytest.mark.any_compiler
+
 KINDS = [
     "float64",
     "float32",

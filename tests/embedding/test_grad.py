@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import vlad
 
+pytestmark = pytest.mark.any_compiler
+
 
 class Point(NamedTuple):
     x: float

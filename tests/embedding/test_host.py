@@ -22,6 +22,8 @@ import vlad
 from vlad.compile.calling.cache_key import Nameless, identity
 from vlad.primitives.table import TABLE
 
+pytestmark = pytest.mark.any_compiler
+
 POINTS = st.floats(-2, 2)
 OPERATORS = {"R": "(derivative-R {})", "F": "(derivative-F {})"}
 

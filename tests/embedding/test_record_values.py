@@ -8,6 +8,8 @@ import pytest
 
 import vlad
 
+pytestmark = pytest.mark.any_compiler
+
 TYPE = "(define-record-type point (make-point x y) point? (x point-x) (y point-y))"
 
 

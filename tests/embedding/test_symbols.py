@@ -14,6 +14,8 @@ from vlad.control.budget import resident_bytes
 from vlad.data import values
 from vlad.data.values import living_symbols, symbol
 
+pytestmark = pytest.mark.any_compiler
+
 TIERS = ("evaluate", "auto", "compile")
 LONG = "x" * 5000
 MEGABYTES = """

@@ -24,6 +24,8 @@ import vlad
 from vlad.compile.ir.refusals import MOST_VARIANTS
 from vlad.compile.native.c_extension import border
 
+pytestmark = pytest.mark.any_compiler
+
 PACKAGE = str(Path(vlad.__file__).parent)
 in_c = pytest.mark.skipif(border() is None, reason="without C there is Python code in between")
 

@@ -11,6 +11,8 @@ import pytest
 
 import vlad
 
+pytestmark = pytest.mark.any_compiler
+
 
 class Point(NamedTuple):
     x: Any
