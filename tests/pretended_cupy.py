@@ -24,6 +24,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -66,6 +67,9 @@ IS_INSTALLED = importlib.util.find_spec("cupy") is not None
 NUMBERS = (bool, int, float, np.generic)
 WAYS = ("text", "ptx")  # in which kernels are run
 settings = {"linalg": "ignore", "kernels": "text"}
+pinned_ranges: list[int] = []  # starts and ends of memory of the host that kernels may read
+kept_memory: list[Any] = []
+running: list[threading.Thread] = []  # kernels that the host does not wait for: in `asynchronous` tests
 
 
 @functools.cache
@@ -383,7 +387,7 @@ class RawModule:
             assert type(grid) is type(block) is type(operands) is tuple and len(operands) == len(parameters)
             assert 0 < grid[0] < 1 << 31 and 0 < block[0] <= 1024 and block[0] % 32 == 0
             words: list[Any] = []
-            ranges: list[int] = []
+            ranges = pinned_ranges[:]
             for operand, parameter in zip(operands, parameters, strict=True):
                 if isinstance(operand, Array):
                     kind = parameter.removeprefix("const ").partition(" *")[0]
@@ -411,10 +415,60 @@ class Device:
     mem_info = (1 << 26, 1 << 30)  # bytes: free, and all
 
 
+class Event:
+    def __init__(self, disable_timing: bool) -> None:
+        self.waits_for: list[threading.Thread] = []
+
+    def record(self) -> None:
+        self.waits_for = running[:]
+
+    @property
+    def done(self) -> bool:
+        return not any(thread.is_alive() for thread in self.waits_for)
+
+
+class Stream:
+    def synchronize(self) -> None:
+        for thread in running:
+            thread.join()
+
+
+@contextlib.contextmanager
+def asynchronous() -> Iterator[None]:
+    """Kernels run as on a GPU, beside the host, which continues at once."""
+    launch = RawModule.get_function
+
+    def get_function(self: RawModule, name: str) -> Callable[..., None]:
+        run = launch(self, name)
+
+        def call(*operands: Any) -> None:
+            running.append(threading.Thread(target=run, args=operands, daemon=True))
+            running[-1].start()
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RawModule, "get_function", get_function)
+        yield
+    Stream().synchronize()
+    running.clear()
+
+
+def pinned(size: int) -> Any:
+    """Memory of the host that kernels may read."""
+    memory = type("Pinned", (ctypes.c_char * size,), {})()
+    memory.ptr = ctypes.addressof(memory)
+    pinned_ranges.extend([memory.ptr, memory.ptr + size])
+    kept_memory.append(memory)
+    return memory
+
+
 def module() -> Library:
     return Library(
         "cupy", np, asarray=asarray, array=array, take=take, ndarray=Array, RawModule=RawModule, __version__="14.2.0",
-        cuda=types.SimpleNamespace(is_available=lambda: True, Device=Device),
+        cuda=types.SimpleNamespace(
+            is_available=lambda: True, Device=Device, Event=Event, alloc_pinned_memory=pinned,
+            get_current_stream=Stream),
         linalg=Library("cupy.linalg", np.linalg, solve=solve, inv=inv, cholesky=cholesky),
         lib=types.SimpleNamespace(stride_tricks=types.SimpleNamespace(
             as_strided=checked(np.lib.stride_tricks.as_strided, "lib.stride_tricks.as_strided"))),

@@ -215,6 +215,22 @@ def test_errors_tell_the_lowest_row(text: str, cupy: Any) -> None:
     assert any(name.startswith("rows_") for name in pretended_cupy.launched)
 
 
+@pytest.mark.parametrize("way", pretended_cupy.WAYS)
+def test_rows_end_when_their_time_does(way: str) -> None:
+    """The host waits beside the kernel, whose threads end when it tells them; the session goes on."""
+    with pretended_cupy.pretended(way) as module, pretended_cupy.asynchronous():
+        session = vlad.Session(device="cuda", tier="compile")
+        session.run_text(
+            "(define (f x) ((vmap (lambda (x) (let loop ((y x)) (if (> x 2) (loop (+ y 1)) y)))) x))",
+            "f.vlad",
+        )
+        x = np.array([1.0, 2.0])
+        for _ in range(2):
+            assert alike(home(session["f"](module.asarray(x)), "cuda"), x)
+            with pytest.raises(vlad.LimitExceeded, match="longer than 1 seconds"):
+                session.eval("(f #[2 3])", limits=vlad.Limits(seconds=1))
+
+
 def test_a_row_without_enough_memory(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tier 0 computes the result."""
     monkeypatch.setattr(pretended_cupy.Device, "mem_info", (1 << 17, 1 << 30))

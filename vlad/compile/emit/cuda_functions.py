@@ -52,12 +52,15 @@ from vlad.core.loop_nests import Step
 from vlad.data.values import Primitive
 
 CODES = 16  # bits of a status for the kind of an error; the others are the row
+TURNS = 1 << 14  # of loops in a thread, after which it asks whether it has to end
 
 THREAD = f"""\
 #ifndef VLAD_EXIT
 #define VLAD_EXIT asm volatile("exit;")
 #endif
-typedef struct {{ long row; unsigned long long *status; char *top, *end; }} vlad_thread;
+typedef struct {{
+  long row, turns; unsigned long long *status; char *top, *end; long const volatile *stop;
+}} vlad_thread;
 __device__ static void vlad_thread_fail(vlad_thread *own, int failure) {{
   atomicMin(own->status, (unsigned long long)own->row << {CODES} | (unsigned long long)failure);
   VLAD_EXIT;
@@ -71,6 +74,9 @@ __device__ static char *vlad_thread_array(vlad_thread *own, long bytes) {{
   own->top = found + bytes;
   return found;
 }}
+__device__ static void vlad_thread_turn(vlad_thread *own) {{
+  if (!(++own->turns & {TURNS - 1}) && *own->stop) VLAD_EXIT;
+}}
 #define vlad_fail(number) vlad_thread_fail(own, number)
 #define vlad_array(words) vlad_thread_array(own, 8 * (words))
 #define vlad_top (own->top)"""
@@ -80,11 +86,12 @@ __device__ static char *vlad_thread_array(vlad_thread *own, long bytes) {{
 @dataclass(frozen=True, slots=True)
 class RowKernel:
     """`name`: of the CUDA function; its operands are the loop's, without the counter. `failures`: what each error means that it
-    can end in; `allocates`: it needs an area."""
+    can end in; `allocates`: it needs an area; `loops`: it may run for any time."""
 
     name: str
     failures: tuple[str, ...]
     allocates: bool
+    loops: bool
 
 
 @final
@@ -172,7 +179,8 @@ def row_kernels(program: Program, loops: Iterable[RowLoop]) -> RowKernels:
         within = {turn, *_called(turn)}
         fails = any(type(block.end) is Fail for one in within for block in blocks(one.body))
         allocates = not unit.allocating.isdisjoint(within)
-        kernels[function] = RowKernel(name, failures if fails else (), allocates)
+        loops_within = not unit.facts.loops.isdisjoint(within)
+        kernels[function] = RowKernel(name, failures if fails else (), allocates, loops_within)
         entries[name] = _entry(name, turn, next(loop.counter for loop in loops if loop.function is function))
     return RowKernels("\n".join(parts), entries, frozenset(unit.needs.functions), kernels)
 
@@ -192,12 +200,15 @@ def _entry(name: str, turn: Function, counter: int) -> str:
             "long *__restrict__ status",
             "double *__restrict__ area",
             "long words",
+            "long stop",
         ]
     )
     return f"""\
 extern "C" __global__ void {name}({takes}) {{
   long const number = blockIdx.x * (long)blockDim.x + threadIdx.x;
   vlad_thread own;
+  own.turns = 0;
+  own.stop = (long const volatile *)stop;
   own.status = (unsigned long long *)status;
   own.end = (char *)(area + (number + 1) * words);
   for (own.row = begin + number; own.row < end; own.row += gridDim.x * (long)blockDim.x) {{
@@ -256,7 +267,7 @@ class _ThreadText(FunctionText):
         return super().call(name, ["own", *operands])
 
     def step(self) -> None:
-        """Nothing: the host cannot stop a thread."""
+        self.line("vlad_thread_turn(own);")
 
     def return_(self, leaves: list[str]) -> None:
         if len(leaves) < 2:

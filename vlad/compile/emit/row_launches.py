@@ -6,10 +6,14 @@ text of cuda_unit.py.
 Each thread has a part of one area for what its turn allocates. If one was too small, the kernel, which is pure, runs again with
 parts of four times the size, and with fewer threads at once if the area would become larger than a share of the free memory.
 The size that was enough is kept for later calls.
+
+A kernel with loops may run for any time. The host waits for it in Python, where Ctrl-C and limits raise their exceptions; then it
+sets a word in its memory that the threads read from time to time (`TURNS` in cuda_functions.py), and waits for their end.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +28,8 @@ FIRST_WORDS, GROWTH = 1 << 9, 4  # of a thread's part of the area
 SHARE = 4  # the area takes at most this part of the free memory
 NONE = (1 << 63) - 1  # a status without errors
 
+AT_ONCE, NAP = 0.002, 0.0002  # seconds of waiting without a pause, and of a pause after them
+
 Launcher = Callable[[float, float, tuple[Any, ...]], None]
 
 
@@ -33,6 +39,8 @@ def row_launcher(kernel: RowKernel, function: Callable[..., None], xp: Any) -> L
     grids: dict[
         tuple[int, int], tuple[int, int]
     ] = {}  # asking for the free memory takes longer than a launch
+
+    run = _stoppable(function, xp) if kernel.loops else _unstoppable(function)
 
     def launch(begin: float, end: float, operands: tuple[Any, ...]) -> None:
         nonlocal words
@@ -46,7 +54,7 @@ def row_launcher(kernel: RowKernel, function: Callable[..., None], xp: Any) -> L
             blocks, threads = grids.get(wanted) or grids.setdefault(wanted, _grid(*wanted, xp))
             status = xp.full(2 if reports else 1, NONE, dtype=xp.int64)
             area = xp.empty(max(1, blocks * threads * words), dtype=xp.float64)
-            function((blocks,), (threads,), (*given, int(begin), int(end), status, area, words))
+            run((blocks,), (threads,), (*given, int(begin), int(end), status, area, words))
             if not reports:
                 return
             error, room = status.tolist()
@@ -60,6 +68,34 @@ def row_launcher(kernel: RowKernel, function: Callable[..., None], xp: Any) -> L
                 return
 
     return launch
+
+
+def _unstoppable(function: Callable[..., None]) -> Callable[..., None]:
+    return lambda blocks, threads, operands: function(blocks, threads, (*operands, 0))
+
+
+def _stoppable(function: Callable[..., None], xp: Any) -> Callable[..., None]:
+    """The function, which ends soon after an exception was raised here."""
+    memory = xp.cuda.alloc_pinned_memory(8)
+    stop = memoryview(memory).cast("B")[:8].cast("l")
+    stop[0] = 0
+
+    def run(blocks: tuple[int], threads: tuple[int], operands: tuple[Any, ...]) -> None:
+        ended = xp.cuda.Event(disable_timing=True)
+        try:
+            function(blocks, threads, (*operands, memory.ptr))
+            ended.record()
+            begun = time.perf_counter()
+            while not ended.done:
+                if time.perf_counter() - begun > AT_ONCE:
+                    time.sleep(NAP)
+        except BaseException:
+            stop[0] = 1
+            xp.cuda.get_current_stream().synchronize()
+            stop[0] = 0
+            raise
+
+    return run
 
 
 def _grid(rows: int, words: int, xp: Any) -> tuple[int, int]:
