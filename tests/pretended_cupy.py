@@ -24,9 +24,9 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ WAYS = ("text", "ptx")  # in which kernels are run
 settings = {"linalg": "ignore", "kernels": "text"}
 pinned_ranges: list[int] = []  # starts and ends of memory of the host that kernels may read
 kept_memory: list[Any] = []
-running: list[threading.Thread] = []  # kernels that the host does not wait for: in `asynchronous` tests
+running: list[Future[None]] = []  # kernels that the host does not wait for, in `asynchronous` tests
 
 
 @functools.cache
@@ -417,41 +417,35 @@ class Device:
 
 class Event:
     def __init__(self, disable_timing: bool) -> None:
-        self.waits_for: list[threading.Thread] = []
+        self.waits_for: list[Future[None]] = []
 
     def record(self) -> None:
-        self.waits_for = running[:]
+        self.waits_for = running[-1:]
 
     @property
     def done(self) -> bool:
-        return not any(thread.is_alive() for thread in self.waits_for)
+        return all(kernel.done() for kernel in self.waits_for)
 
 
 class Stream:
     def synchronize(self) -> None:
-        for thread in running:
-            thread.join()
+        wait(running)
 
 
 @contextlib.contextmanager
 def asynchronous() -> Iterator[None]:
-    """Kernels run as on a GPU, beside the host, which continues at once."""
+    """Kernels run as on a GPU: one after the other, beside the host, which continues at once."""
     launch = RawModule.get_function
+    with ThreadPoolExecutor(1) as gpu, pytest.MonkeyPatch.context() as patch:
+        gpu.submit(int).result()  # the thread begins outside of any evaluation
 
-    def get_function(self: RawModule, name: str) -> Callable[..., None]:
-        run = launch(self, name)
+        def get_function(self: RawModule, name: str) -> Callable[..., None]:
+            run = launch(self, name)
+            return lambda *operands: running.append(gpu.submit(run, *operands))
 
-        def call(*operands: Any) -> None:
-            running.append(threading.Thread(target=run, args=operands, daemon=True))
-            running[-1].start()
-
-        return call
-
-    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RawModule, "get_function", get_function)
         yield
-    Stream().synchronize()
-    running.clear()
+        running.clear()
 
 
 def pinned(size: int) -> Any:

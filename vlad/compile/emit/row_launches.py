@@ -81,6 +81,9 @@ def _stoppable(function: Callable[..., None], xp: Any) -> Callable[..., None]:
     stop[0] = 0
 
     def run(blocks: tuple[int], threads: tuple[int], operands: tuple[Any, ...]) -> None:
+        if stop[0]:  # another exception came while the kernel before was being ended
+            _end(xp)
+            stop[0] = 0
         ended = xp.cuda.Event(disable_timing=True)
         try:
             function(blocks, threads, (*operands, memory.ptr))
@@ -91,11 +94,14 @@ def _stoppable(function: Callable[..., None], xp: Any) -> Callable[..., None]:
                     time.sleep(NAP)
         except BaseException:
             stop[0] = 1
-            xp.cuda.get_current_stream().synchronize()
-            stop[0] = 0
+            _end(xp)
             raise
 
     return run
+
+
+def _end(xp: Any) -> None:
+    xp.cuda.get_current_stream().synchronize()
 
 
 def _grid(rows: int, words: int, xp: Any) -> tuple[int, int]:
