@@ -22,6 +22,20 @@ from python_texts import function_of, same
 
 # Definitions and the lines of f, separated by `; ` and `|`, as in test_aliases.py. A first part before `::` stands outside of f.
 REFUSED = """
+:: a = np.zeros(2); rows = [a[:1]]|def g(): a[0] = 1.|g(); return rows[0]
+:: a = np.zeros((2, 2)); row = a[0]|def g(): a[0, 0] = 1.|g(); return row
+:: xs = [1.]|def g(): xs.append(3.)|for x in list(xs):|    if x < 2: g()|return xs
+:: xs = [1.]; ys = xs|def g(): xs.append(2.)|g()|return ys
+:: xs = [1.]|def g():|    xs.append(2.)|    return xs|a = g(); b = g(); return a, b
+:: xs = [1.]|def g(ys):|    xs.append(2.)|    return len(ys)|return g(xs), xs
+:: xs = [1.]; kept = []|def g():|    kept.append(xs)|    xs.append(2.)|g(); g(); return kept
+:: xs = [1.]|def g(): xs.append(2.)|h = lambda: len(xs)|a = h(); g(); return a, h()
+:: xs = [1.]|def g(): xs.append(2.)|f2 = g; f2(); g(); return xs
+:: row = [5.]; rows = [row]|def g(): rows[0].append(1.)|g(); return row, rows
+:: xs = [1.]|def g(): xs.append(3.)|for x in xs:|    if x < 2: g()|return xs
+:: path = []; out = []|def g(k):|    out.append(path)|    path.append(k)|g(1.); g(2.); return out
+:: xs = [1.]; d = {"a": xs}|def g(): xs.append(2.)|g(); return d
+:: rows = [[1.], [2.]]|def g(i):|    rows.append([i])|    return rows[0]|r = g(3.); r.append(5.); return rows
 def swap(xs, i, j): xs[i], xs[j] = xs[j], xs[i]:: xs = [1., 2.]; ys = xs; swap(xs, 0, 1); return ys
 def each(xs):|    for i in range(len(xs)): yield xs[i]:: xs = [1., 2.]|for x in each(xs):|    if x < 5: xs.append(x * 2)|return xs
 def drain(xs):|    while xs: yield xs.pop():: xs = [1., 2.]; ys = list(drain(xs)); return xs, ys

@@ -19,7 +19,7 @@ from python_texts import run
 # A function f; the text that is marked; a part of the message, and of the hint. The arguments are 1.0 and [1.0, 2.0].
 REFUSED = [
     (
-        "def f(x, xs):\n    def g(v): xs.append(v)\n    g(x)\n    return xs",
+        "def f(x, xs):\n    def g(v): xs.append(v)\n    h = g\n    h(x)\n    return xs",
         "xs.append(v)",
         "belongs outside",
         "return the new",

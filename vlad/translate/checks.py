@@ -14,7 +14,7 @@ from vlad.translate.calls import Calls
 from vlad.translate.derivatives import OPERATORS
 from vlad.translate.expressions import Scope
 from vlad.translate.fresh import OF_ITEMS
-from vlad.translate.inside import Inside
+from vlad.translate.inside import Inside, handed_back
 from vlad.translate.known import known, public_name
 from vlad.translate.names import Function, bound_in, changed_by, changes_part, free_in, parameters, targets
 from vlad.translate.syntax import form
@@ -285,6 +285,10 @@ class Checks(Calls):
         )
         copied = self.inside.fresh.copied_from(node.iter) - listed_
         for one in nodes_in(node.body):
+            for own in handed_back(one):
+                if own in listed_ | copied:
+                    hint = "collect what is to be changed, and call it after the loop"
+                    raise self.refuse(f"a change of {own} in the loop over it", one, hint)
             changed = changed_by(one)
             if changed is not None and changed.id in copied and changes_part(one):
                 hint = "a copy has the same parts: go through indices"

@@ -350,7 +350,9 @@ class _Lifting:
         own = f"passed.{len(self.found) + 1}"
         targets: list[ast.expr] = [name_at(one, node, ast.Store()) for one in (own, *node.names)]
         target = at(ast.Tuple(targets, ast.Store()), node)
-        self.found.append(at(ast.Assign([target], node.call), node))
+        assigned = at(ast.Assign([target], node.call), node)
+        assigned.hands_back = tuple(node.in_place)
+        self.found.append(assigned)
         return name_at(own, node)
 
     def of_pop(self, call: ast.Call) -> ast.Call:

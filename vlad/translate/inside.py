@@ -61,6 +61,7 @@ class Inside:
             for one in nodes_in(body)
             if _changes_item(one) and (root := root_of(one.target if isinstance(one, ast.AugAssign) else one))
         }
+        self.changed_by_item.update(*[handed_back(one) for one in nodes_in(body)])
         self.loops: dict[ast.AST, tuple[ast.For | ast.While, ...]] = {}
         self.statements: dict[ast.AST, ast.stmt] = {}
         self.around: dict[ast.AST, ast.AST] = {}
@@ -254,7 +255,9 @@ class Inside:
     def _is_changed_in(self, node: ast.expr, loop: ast.For) -> bool:
         root = root_of(node)
         return root is not None and any(
-            changed.id == root.id for one in nodes_in(loop.body) if (changed := changed_by(one)) is not None
+            root.id in handed_back(one)
+            or ((changed := changed_by(one)) is not None and changed.id == root.id)
+            for one in nodes_in(loop.body)
         )
 
     def sharing_of_parts(self, shared: str, depth: int, keeps_nothing: Keeps) -> list[ast.AST]:
@@ -375,7 +378,7 @@ class Inside:
             case ast.NamedExpr(target=one, value=value) if one is node:
                 return self.fresh.makes(value)
             case ast.Tuple(elts=elements) as target:
-                if self._is_exchange(target):
+                if self._is_exchange(target) or node.id in handed_back(self.around[target]):
                     return True
                 match self.around[target]:
                     case ast.Assign(targets=[_], value=ast.Tuple(elts=values)) if len(values) == len(
@@ -415,7 +418,13 @@ class Inside:
                 handed = self.around.get(around)
                 if isinstance(handed, Handed):
                     return function is not node and node not in handed.kept
-                if function is node or at_function(around) is not None or keeps_nothing(around, node):
+                is_back = handed is not None and node.id in handed_back(handed)
+                if (
+                    function is node
+                    or is_back
+                    or at_function(around) is not None
+                    or keeps_nothing(around, node)
+                ):
                     return function is not node
                 match self.around.get(around):
                     case ast.Assign(targets=[ast.Name(id=bound)]):
@@ -467,6 +476,12 @@ class Inside:
             self.around[child] = node
             self._note(child, within, child if isinstance(child, ast.stmt) else statement)
         self._ends[node] = len(self._starts)
+
+
+def handed_back(node: ast.AST) -> Sequence[str]:
+    """The names whose values a function inside changes in place: they are given to it, and come back (nonlocals.py)."""
+    found: Sequence[str] = getattr(node, "hands_back", ())
+    return found
 
 
 def _changes_item(node: ast.AST) -> bool:

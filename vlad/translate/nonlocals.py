@@ -1,4 +1,5 @@
-"""`nonlocal`: a variable that a nested function assigns is passed to it, and comes back in its result.
+"""A variable that a nested function assigns (`nonlocal`), or whose value it changes in place, is passed to it, and comes back in
+its result.
 
 In: the tree of a function.  Out: the same tree, in which such a nested function takes the variables as its first arguments, and
 returns the tuple of its result and their values; a call is a `Passing`, which desugar.py takes out of its statement. Functions
@@ -11,9 +12,10 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from vlad.translate.names import falls, free_in, locals_of
+from vlad.translate.names import NOTHING, Names, changed_by, falls, free_in, locals_of
 from vlad.translate.nodes import Added
-from vlad.translate.trees import COMPREHENSIONS, nodes_in, walk, within
+from vlad.translate.trees import COMPREHENSIONS, children, nodes_in, walk, within
+from vlad.translate.versions import is_version
 
 
 class Passing(Added):
@@ -21,22 +23,25 @@ class Passing(Added):
 
     _fields = ("call",)
 
-    def __init__(self, call: ast.Call, names: Sequence[str]) -> None:
+    def __init__(self, call: ast.Call, names: Sequence[str], in_place: Sequence[str]) -> None:
         super().__init__()
         self.call = call
         self.names = names
+        self.in_place = in_place
 
 
-def with_passing(function: ast.FunctionDef) -> None:
-    """Change the tree of a function."""
+def with_passing(function: ast.FunctionDef, around: Names = NOTHING) -> None:
+    """Change the tree of a function. `around`: the variables of the functions around it."""
     inner = [one for one in nodes_in(function.body) if isinstance(one, ast.FunctionDef)]
-    for one in inner:
-        with_passing(one)
     own = locals_of(function)
+    for one in inner:
+        with_passing(one, around | own)
     by_name = {one.name: one for one in inner}
-    if len(by_name) < len(inner) or not any(_declared(one) for one in inner):
+    declared = set().union(*[_declared(one) for one in inner])
+    in_place = {one.name: _changed_in_place(one, own) - declared for one in inner}
+    if len(by_name) < len(inner) or not (declared or any(in_place.values())):
         return
-    changed = {one.name: set(_declared(one)) for one in inner}
+    changed = {one.name: {*_declared(one), *in_place[one.name]} for one in inner}
     calls = {one.name: {name for name in by_name if name in free_in(one)} for one in inner}
     while True:  # what one calls, it changes
         before = {name: set(names) for name, names in changed.items()}
@@ -61,7 +66,8 @@ def with_passing(function: ast.FunctionDef) -> None:
         return
     for name, names in passed.items():
         _take(by_name[name], sorted(changed[name]), names)
-    _Calls(passed, {name: sorted(changed[name]) for name in passed}).of_body(function)
+    only_in_place = set().union(*in_place.values())
+    _Calls(passed, {name: sorted(changed[name]) for name in passed}, only_in_place).of_body(function)
     outside = all_changed - own
     if outside:  # they belong to a function around this one
         function.body.insert(0, ast.copy_location(ast.Nonlocal(sorted(outside)), function.body[0]))
@@ -69,6 +75,30 @@ def with_passing(function: ast.FunctionDef) -> None:
 
 def _declared(function: ast.FunctionDef) -> list[str]:
     return [name for one in nodes_in(function.body) if isinstance(one, ast.Nonlocal) for name in one.names]
+
+
+def _changed_in_place(function: ast.FunctionDef, around: Names) -> set[str]:
+    """The variables of the function around it whose values a function changes in place, and does not return."""
+    if is_version(function):
+        return set()
+    roots = [root.id for one in nodes_in(function.body) if (root := changed_by(one)) is not None]
+    found = set(roots) & around - locals_of(function)
+    returned = [one.value for one in nodes_in(function.body) if isinstance(one, ast.Return) and one.value]
+    return {one for one in found if not any(_may_be(value, one) for value in returned)}
+
+
+def _may_be(value: ast.AST, variable: str) -> bool:
+    """May an expression be the value of a variable, or have it as a part?"""
+    match value:
+        case ast.Name(id=own):
+            return own == variable
+        case ast.Subscript(value=ast.Name(), slice=index):
+            return isinstance(index, ast.Slice) or _may_be(index, variable)
+        case ast.Call(
+            func=ast.Name(id="len" | "sum" | "sorted" | "list" | "tuple" | "set"), args=[ast.Name()]
+        ):
+            return False
+    return any(_may_be(one, variable) for one in children(value))
 
 
 def _is_only_called(function: ast.FunctionDef, name: str) -> bool:
@@ -122,9 +152,12 @@ def _results(value: ast.expr | None, names: list[str], place: ast.AST) -> ast.ex
 class _Calls(ast.NodeTransformer):
     """Gives the variables to all calls, also within the functions themselves."""
 
-    def __init__(self, passed: dict[str, list[str]], changed: dict[str, list[str]]) -> None:
+    def __init__(
+        self, passed: dict[str, list[str]], changed: dict[str, list[str]], in_place: set[str]
+    ) -> None:
         self.passed = passed
         self.changed = changed
+        self.in_place = in_place
 
     def of_body(self, function: ast.FunctionDef) -> None:
         function.body[:] = [self.visit(one) for one in function.body]
@@ -136,7 +169,8 @@ class _Calls(ast.NodeTransformer):
         names = self.passed[node.func.id]
         node.args[:0] = [ast.copy_location(ast.Name(one, ast.Load()), node) for one in names]
         changed = self.changed[node.func.id]
-        return ast.copy_location(Passing(node, changed), node) if changed else node
+        in_place = [one for one in changed if one in self.in_place]
+        return ast.copy_location(Passing(node, changed, in_place), node) if changed else node
 
 
 def has_passing(node: ast.AST) -> bool:

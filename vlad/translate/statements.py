@@ -22,7 +22,7 @@ from vlad.translate.decorators import is_cache
 from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Outside, Scope
 from vlad.translate.fresh import Fresh
 from vlad.translate.generators import Generators
-from vlad.translate.inside import Inside
+from vlad.translate.inside import Inside, handed_back
 from vlad.translate.iterations import listed
 from vlad.translate.names import (
     Function,
@@ -56,6 +56,11 @@ class Exits:
 
     next: Emit
     end: Emit
+
+
+def given_as(call: ast.Call, own: str) -> ast.expr | None:
+    """The argument that a call is given for a variable of that name (nonlocals.py), the first such."""
+    return next((one for one in call.args if isinstance(one, ast.Name) and one.id == own), None)
 
 
 def _changeable_defaults(function: FunctionType) -> frozenset[str]:
@@ -261,6 +266,8 @@ class Statements(Generators):
     def _do_assign(self, node: ast.Assign, scope: Scope, rest: Rest) -> Syntax:
         span = self.span(node)
         (first, *others), value = node.targets, node.value
+        if handed_back(node):
+            self._expect_handed_back(node)
         if isinstance(value, Handed):
             return self.handed(node.targets, value, scope, rest, node)
         if is_pop(value) and isinstance(value, ast.Call):
@@ -313,6 +320,20 @@ class Statements(Generators):
         if isinstance(first, ast.Name) and isinstance(value, ast.Lambda):
             within = within.knowing(first.id, value)
         return self.bound(bindings, rest.emit(within), span)
+
+    def _expect_handed_back(self, node: ast.Assign) -> None:
+        """Raise VladError if something else may see the values that a function inside changes in place."""
+        assert isinstance(node.value, ast.Call)
+        call, function = node.value, self._function_inside(node.value.func)
+        given = [*call.args, *[one.value for one in call.keywords]]
+        for own in handed_back(node):
+            others = [one for one in given if one is not given_as(call, own)]
+            is_kept = function is None or own in self._effect_inside(function).kept
+            if is_kept or any(self._may_have(one, own) for one in others):
+                what = f"a call of {ast.unparse(call.func)} here, which changes {own}"
+                raise self.refuse(
+                    what, call, f"something else may have the value of {own}: return the new value"
+                )
 
     def _set_each(self, node: ast.Assign, scope: Scope, rest: Rest) -> Syntax:
         """Several targets that get one value: `xs[i] = y = e`."""

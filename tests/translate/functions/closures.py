@@ -192,3 +192,81 @@ def defaults(x: float = 0.5) -> list[float]:
         return (a * b + sum(rest)) * scale + sum(others.values())
 
     return [f(x), f(x, 3.0), f(x, 3.0, 4.0, 5.0), f(x, scale=2.0), f(x, b=1.0, z=10.0), f(*[x, 2.0], scale=x)]
+
+
+def topological_order(links: dict[str, list[str]] = {"a": ["b", "c"], "b": ["d"], "c": ["d"], "d": []}) -> list[str]:
+    order: list[str] = []
+    done = set()
+
+    def visit(node: str) -> None:
+        if node in done:
+            return
+        done.add(node)
+        for other in links[node]:
+            visit(other)
+        order.append(node)
+
+    for node in links:
+        visit(node)
+    return order
+
+
+def remembered(n: int = 30) -> float:
+    known = {0: 0, 1: 1}
+
+    def fibonacci(k: int) -> float:
+        if k not in known:
+            known[k] = fibonacci(k - 1) + fibonacci(k - 2)
+        return known[k]
+
+    return fibonacci(n)
+
+
+def orders(n: int = 3) -> list[list[int]]:
+    found: list[list[int]] = []
+    path: list[int] = []
+    used = set()
+
+    def extend() -> None:
+        if len(path) == n:
+            found.append(path[:])
+            return
+        for i in range(n):
+            if i in used:
+                continue
+            used.add(i)
+            path.append(i)
+            extend()
+            path.pop()
+            used.remove(i)
+
+    extend()
+    return found
+
+
+def each_other(n: int = 3) -> tuple[list[int], dict[int, int]]:
+    places: list[int] = []
+    counts = {}
+
+    def place(k: int) -> None:
+        places.append(k)
+        count(k)
+
+    def count(k: int) -> None:
+        counts[k] = len(places)
+        if k > 0:
+            place(k - 1)
+
+    place(n)
+    return places, counts
+
+
+def slope_of_what_is_collected(x: float = 2.0) -> float:
+    collected: list[float] = []
+
+    def collect(y: float) -> None:
+        collected.append(y * y)
+
+    for i in range(3):
+        collect(x * i)
+    return sum(collected)
