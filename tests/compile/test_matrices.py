@@ -51,10 +51,12 @@ DERIVED = """(lambda (a b)
 
 @st.composite
 def systems(draw: st.DrawFn) -> tuple[Any, Any]:
-    """Matrices that are far from singular, and right-hand sides; leading axes are broadcast."""
-    n = draw(st.sampled_from([0, 1, 2, 3, 3, 5]))
-    batch = draw(st.sampled_from([(), (), (1,), (2,), (0,), (2, 1)]))
-    right = draw(st.sampled_from([(n,), (n, 1), (n, 2), (n, 0), (2, n, 2), (1, n, 1)]))
+    """Matrices that are far from singular, and right-hand sides; leading axes are broadcast. What is drawn first, and alone
+    unless the run is thorough, is the first of each: several matrices of three rows.
+    """
+    n = draw(st.sampled_from([3, 0, 1, 2, 3, 5]))
+    batch = draw(st.sampled_from([(2,), (), (), (1,), (0,), (2, 1)]))
+    right = draw(st.sampled_from([(n, 2), (n,), (n, 1), (n, 0), (2, n, 2), (1, n, 1)]))
     r = np.random.default_rng(draw(st.integers(0, 999)))
     a = r.normal(size=(*batch, n, n)) + 6 * np.eye(n)
     return (np.asfortranarray(a) if draw(st.booleans()) else a), r.normal(size=right)
@@ -68,6 +70,11 @@ def test_matrices_and_their_derivatives(text: str, system: tuple[Any, Any]) -> N
         system = system[0], np.ones(1)
         text = text.replace("a)", "(+ a (sum (* 0 b))))")
     agree(DERIVED.format(text=text), *system)
+
+
+@pytest.mark.parametrize("text", [TEXTS[place] for place in (0, 7)])
+def test_matrices_of_nothing(text: str) -> None:
+    agree(DERIVED.format(text=text.replace("a)", "(+ a (sum (* 0 b))))")), np.zeros((0, 0)), np.zeros(0))
 
 
 def test_determinants_of_singular_matrices_have_derivatives() -> None:

@@ -69,12 +69,15 @@ TURNS = """(lambda (x first end)
 @pytest.mark.parametrize("part", SLICED)
 @settings(max_examples=drawn(8), deadline=None)
 @given(
-    st.integers(4, 6), st.integers(4, 5), st.sampled_from([(), (2,)]), st.integers(0, 2), st.integers(0, 3)
-)
+    st.sampled_from([6, 5, 4]), st.sampled_from([5, 4]), st.sampled_from([(), (2,)]), st.sampled_from([1, 0, 2]),
+    st.sampled_from([2, 3, 1, 0]),
+)  # fmt: skip
 def test_slices_that_begin_anywhere(
     part: str, rows: int, columns: int, rest: tuple[int, ...], first: int, turns: int
 ) -> None:
-    """Out of range, too, where they get there."""
+    """Out of range, too, where they get there. What is drawn first, and alone unless the run is thorough, makes two turns within
+    the range.
+    """
     x = np.random.default_rng(0).normal(size=(rows, columns, *rest))
     agree(TURNS.format(part=part), x, float(first), float(first + turns))
 
