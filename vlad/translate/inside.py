@@ -67,6 +67,8 @@ class Inside:
         self.around: dict[ast.AST, ast.AST] = {}
         self._starts: dict[ast.AST, int] = {}
         self._ends: dict[ast.AST, int] = {}
+        self._nodes: dict[str, list[tuple[int, ast.AST]]] | None = None
+        self._nested: list[tuple[int, ast.AST]] = []
         self._sharing: dict[
             str, list[ast.AST]
         ] = {}  # what `sharing` has found, as it goes through the whole function
@@ -125,20 +127,33 @@ class Inside:
         if known is not None:
             return known
         found = self._sharing[shared] = []
-        for node in nodes_in(self.body):
-            if isinstance(node, ast.Name) and node.id == shared:
+        for node in self._concerning(shared):
+            if isinstance(node, ast.Name):
                 is_bound = isinstance(node.ctx, ast.Store)
                 is_old = not is_bound and self._renews(self.statements[node], shared)
                 if is_old:  # the value before, which is not changed afterwards
                     continue
                 if not (self._is_fresh(node) if is_bound else self._is_read_only(node, keeps_nothing)):
                     found.append(node)
-            elif isinstance(node, _NESTED) and shared in read_in(node):
+            elif shared in read_in(node):
                 is_over = isinstance(node, COMPREHENSIONS) or self._is_key(node, keeps_nothing)
                 is_read_only = is_over and _is_read_only_within(node, shared, keeps_nothing)
                 if not is_read_only:
                     found.append(node)
         return found
+
+    def _concerning(self, name: str) -> list[ast.AST]:
+        """The nodes of a name, and the functions and comprehensions inside, in the order of the text."""
+        if self._nodes is None:
+            self._nodes, self._nested = {}, []
+            for place, node in enumerate(nodes_in(self.body)):
+                if isinstance(node, ast.Name):
+                    self._nodes.setdefault(node.id, []).append((place, node))
+                elif isinstance(node, _NESTED):
+                    self._nested.append((place, node))
+        named = self._nodes.get(name, [])
+        found = sorted([*named, *self._nested], key=_place) if self._nested else named
+        return [node for _, node in found]
 
     def _renews(self, statement: ast.stmt, shared: str) -> bool:
         """Does an assignment give a name a value of its own?"""
@@ -476,6 +491,10 @@ class Inside:
             self.around[child] = node
             self._note(child, within, child if isinstance(child, ast.stmt) else statement)
         self._ends[node] = len(self._starts)
+
+
+def _place(placed: tuple[int, ast.AST]) -> int:
+    return placed[0]
 
 
 def handed_back(node: ast.AST) -> Sequence[str]:
