@@ -45,7 +45,7 @@ ROOMS = (
     ),
     ("vlad.evaluate", "limits code_machine emit_python"),
     ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),
-    ("vlad.evaluate", "entries system_procedures machine overtaking"),
+    ("vlad.evaluate", "entries system_procedures transforms machine overtaking"),
     (
         "vlad.compile.ir",
         "refusals program check text parse representation rewriting acting matrix_products reindex",

@@ -15,15 +15,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
-from vlad.ad.control import continuation_of, control_entry, direct_entry
-from vlad.ad.forward import forward_entry
-from vlad.ad.reverse import tail_entry
-from vlad.ad.rules import Basis, Rules
-from vlad.ad.stepping import ENDLESS, Counting, acts, one_step, stepping_entry
 from vlad.control.budget import NoRoom, NoTime
+from vlad.control.safe_import import import_safely
 from vlad.core.cells import promote
 from vlad.core.check import check
 from vlad.core.names import lambdas_within
@@ -51,7 +47,6 @@ from vlad.data.values import (
     SystemCode,
     TangentSpace,
     Value,
-    closure,
     is_procedure,
     list_of,
     look,
@@ -70,6 +65,10 @@ from vlad.evaluate.limits import (
     too_deep,
 )
 from vlad.evaluate.system_procedures import SystemCodes, SystemProcedures
+
+if TYPE_CHECKING:
+    from vlad.ad.rules import Basis, Rules
+    from vlad.evaluate.transforms import Transforms
 
 MOST_UNSEEN = 64  # calls of `check_depth` before the first look at a chain of continuations
 
@@ -156,7 +155,7 @@ class Machine:
         self.closure_makers = {
             kind: partial(self.entry_closure, derive=derive) for kind, derive in self.makers.items()
         }
-        self._ad: tuple[Basis, Rules] | None = None
+        self._transforms: Transforms | None = None
         self.uses_cells = False
         self._promoting: set[Code] = set()  # in which cells are becoming variables now
         self.shadows: tuple[Any, Any] | None = None
@@ -169,7 +168,6 @@ class Machine:
         self._written: WeakKeyDictionary[Code, Lambda] = (
             WeakKeyDictionary()
         )  # in which cells are variables now
-        self._calls: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
         # the codes of types of records, which the forms that make records and those that read them share
         self.record_codes: dict[Lambda, Code] = {}
         # the marks of those that were saved, by which a text that comes back has the same types, and the codes by mark
@@ -358,11 +356,16 @@ class Machine:
 
     # The transforms.
 
+    def transforms(self) -> Transforms:
+        if self._transforms is None:
+            # many programs have none, so these modules are imported in the middle of an evaluation
+            self._transforms = import_safely("vlad.evaluate.transforms").Transforms(self)
+            assert self._transforms is not None
+        return self._transforms
+
     def ad(self) -> tuple[Basis, Rules]:
-        if self._ad is None:
-            basis = Basis(self.table, lambda name: closure(self.codes[name]))
-            self._ad = basis, Rules(basis)
-        return self._ad
+        found = self.transforms()
+        return found.basis, found.rules
 
     def tail_code(self, code: Code) -> Code:
         if code.tail is None:
@@ -397,34 +400,7 @@ class Machine:
 
     def untidied(self, code: Code, word: str, rules: Rules) -> Lambda:
         """The output of a transform, "reverse", "forward", "control" or "stepping", as it is before it is tidied."""
-        source, owner = self._source(code, word), self.core_of(code.base)
-        if word == CONTROL:
-            is_direct = code.primitive is not None or self.codes.get(code.name) is code
-            if is_direct:
-                return direct_entry(source, code.environment)
-            return control_entry(source, code.environment, rules.basis)
-        if word == STEPPING:
-            row = code.primitive
-            if row is None or acts(row):
-                return stepping_entry(source, code.environment, rules.basis, self.calls_of)
-            return one_step(source, code.environment)
-        transform = tail_entry if word == "reverse" else forward_entry
-        return transform(source, code.environment, code.group, owner, rules.basis, rules, self.level_of(code))
-
-    def calls_of(self, f: Value) -> int:
-        """How many calls one of a procedure leads to, at the most; more than stepping.MOST_CALLS if that is not known."""
-        f = look(f) if f is not None else None
-        if not is_procedure(f):
-            return ENDLESS
-        code = f[0]
-        if code.primitive is not None:
-            return ENDLESS if acts(code.primitive) else 0
-        found = self._calls.get(code)
-        if found is None:
-            self._calls[code] = ENDLESS  # where it calls itself
-            body = self.core_of(code).body
-            found = self._calls[code] = Counting(body, self.calls_of).of_body(body)
-        return found
+        return self.transforms().applied(code, word, self._source(code, word), self.level_of(code), rules)
 
     def _source(self, code: Code, word: str) -> Lambda:
         """What a transform of a code gets."""
@@ -463,6 +439,7 @@ class Machine:
         self._until_look -= 1
         if self._until_look > 0:
             return UNSPECIFIED
+        continuation_of = import_safely("vlad.ad.control").continuation_of  # few programs have one
         most, length = self.limits.depth or default_depth(), 0
         places: dict[Code, int | None] = {}  # in closures of a code: where the continuation after it is
         while length < most:
