@@ -2,7 +2,8 @@
 
 The programs of programs/batch.vlad are compared with c/batch.c, and, by the interpreter PYTHON, which has their packages, with
 the systems of peers/batch.py, on the operands of peers/batch_data.py. All is called from Python. Each result is compared: a wrong
-one ends the run. Times are the least of many calls in one run, on one core. `--write` writes BATCH.md.
+one ends the run. Times are the least of many calls in one run, with one thread, and those of vlad and C with two, too: the
+efficiency is that of the second core. `--write` writes BATCH.md.
 """
 
 from __future__ import annotations
@@ -41,7 +42,20 @@ PROGRAMS = {
 PEERS = ("jax", "torch", "numba", "numpy")
 SECONDS = 1.0  # of calls, for one time
 NEAR = 1e-7
-HEAD = f"| {' | '.join(['batch', 'first', 'vlad', 'C', 'ratio to C', *PEERS])} |\n|{'---|' * 9}\n"
+THREADS = 2
+COLUMNS = [
+    "batch",
+    "first",
+    "vlad",
+    "C",
+    "ratio to C",
+    *PEERS,
+    "vlad, 2 threads",
+    "C, 2",
+    "ratio to C",
+    "efficiency, of C",
+]
+HEAD = f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n"
 
 
 def least(call: Callable[[], Any]) -> float:
@@ -57,7 +71,17 @@ def least(call: Callable[[], Any]) -> float:
 def in_c(folder: str) -> Any:
     """The library of c/batch.c."""
     path = os.path.join(folder, "batch.so")
-    command = ["gcc", *C_FLAGS["strict"], "-shared", "-fPIC", str(HERE / "c" / "batch.c"), "-o", path, "-lm"]
+    command = [
+        "gcc",
+        *C_FLAGS["strict"],
+        "-fopenmp",
+        "-shared",
+        "-fPIC",
+        str(HERE / "c" / "batch.c"),
+        "-o",
+        path,
+        "-lm",
+    ]
     subprocess.run(command, check=True)
     return ctypes.CDLL(path)
 
@@ -91,12 +115,12 @@ def compare(where: str, found: list[Any], expected: list[Any]) -> None:
             raise SystemExit(f"{where}: WRONG")
 
 
-def measured(name: str) -> dict[str, float]:
+def measured(name: str, threads: int) -> dict[str, float]:
     """The times of vlad and C; run in a process of its own."""
     import vlad
 
     arrays = operands(name)
-    session = vlad.Session(tier="compile", optimize=3)
+    session = vlad.Session(tier="compile", optimize=3, threads=threads)
     session.run(HERE / "programs" / "batch.vlad")
     f = session[PROGRAMS[name]]
     begun = time.perf_counter()
@@ -120,8 +144,7 @@ def checksum(results: list[Any]) -> float:
 
 
 def row(name: str, peers: dict[tuple[str, str], dict[str, Any]]) -> str:
-    command = [sys.executable, str(HERE / "batch.py"), "--row", name]
-    own = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    own, both = of_threads(name, 1), of_threads(name, THREADS)
     for peer in PEERS:
         if (name, peer) in peers and not math.isclose(peers[name, peer]["check"], own["check"], rel_tol=NEAR):
             raise SystemExit(f"{peer}, {name}: WRONG")
@@ -133,20 +156,32 @@ def row(name: str, peers: dict[tuple[str, str], dict[str, Any]]) -> str:
         span(own["C"]),
         f"{own['vlad'] / own['C']:.2f}",
         *others,
+        span(both["vlad"]),
+        span(both["C"]),
+        f"{both['vlad'] / both['C']:.2f}",
+        ", ".join([f"{own[one] / both[one] - 1:.2f}" for one in ("vlad", "C")]),
     ]
     return f"| {' | '.join(cells)} |"
 
 
+def of_threads(name: str, threads: int) -> dict[str, float]:
+    command = [sys.executable, str(HERE / "batch.py"), "--row", name, str(threads)]
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
 def main(words: list[str]) -> None:
+    if words[:1] == ["--row"]:
+        print(json.dumps(measured(words[1], int(words[2]))))
+        return
     os.environ |= {
         "VLAD_CACHE": "off",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
     }
-    if words[:1] == ["--row"]:
-        print(json.dumps(measured(words[1])))
-        return
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", metavar="PYTHON")
     parser.add_argument("--write", action="store_true")
@@ -165,12 +200,13 @@ def main(words: list[str]) -> None:
     if options.write:
         text = f"""# Many at once
 
-Made by `benchmarks/batch.py` on {time.strftime("%d %B %Y")}: Python {platform.python_version()}, one core,
+Made by `benchmarks/batch.py` on {time.strftime("%d %B %Y")}: Python {platform.python_version()},
 {processor()}
 {versions(options.peers, PEERS).removeprefix(", ")}.
 
 The programs of `benchmarks/programs/batch.vlad`, compiled, beside C by hand with `gcc -O3 -march=native` and other systems, all
-called from Python, with one thread. `first` is the time of the first call, without cache. Results are compared before that.
+called from Python, with one thread; vlad, and C with OpenMP, with two as well. The efficiency is what the second core adds: 1 for
+twice the speed. `first` is the time of the first call, without cache. Results are compared before that.
 
 {HEAD}{chr(10).join(lines)}
 """
