@@ -36,8 +36,8 @@ PROGRAM = """
 (define (one x) (let ((y (turns 300 x))) (if (> x 5) (forever y) y)))
 (define (checked w xs vs) ((vmap (lambda (x) (if (< x 0) (tensor-ref w x) (one x)))) xs))
 (define (forever x) (if (< x 1e9) (forever (cos x)) x))
-(define (room x) (let loop ((i 0) (l '())) (if (< i 1.6e6) (loop (+ i 1) (cons (* x i) l)) (list-sum l))))
-(define (rooms xs) ((vmap room) xs))
+(define (room n x) (let loop ((i 0) (l '())) (if (< i n) (loop (+ i 1) (cons (* x i) l)) (list-sum l))))
+(define (rooms xs) ((vmap (lambda (x) (room 1.6e6 x))) xs))
 """
 THREADS = (1, 2, 3, 8)
 COUNT = 700
@@ -145,6 +145,21 @@ def test_memory_is_limited_as_a_whole() -> None:
         assert f(XS[:9]).tobytes() == found[0]
         with pytest.raises(LimitExceeded, match="memory"), session.limited(Limits(memory=10)):
             session["rooms"](XS[:9])
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+def test_pages_are_kept_up_to_a_size() -> None:
+    """Wherever the top of the area is at the end: rows free what they allocate. 128 megabytes are kept, of 240."""
+
+    def megabytes() -> float:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    session = session_of(1)
+    rooms = session.eval("(lambda (n xs) ((vmap (lambda (x) (room n x))) xs))")
+    rooms(10.0, XS[:3])
+    before = megabytes()
+    rooms(1.5e7, XS[:3])
+    assert 60 < megabytes() - before < 180
 
 
 def test_effects_are_in_order() -> None:

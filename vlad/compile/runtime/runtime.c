@@ -91,31 +91,41 @@ static void vlad_give(void **slots, void *area, int is_stack) {
    allocations of a procedure are free when it returns without a pointer, and the turns of a loop are collected by copying
    what its parameters reach. Pages are kept between calls, since fresh ones cost several times as much as writing them. The library
    keeps the area until the host has read the result. */
-/* memory below the floor is kept between calls */
-@own char *vlad_base, *vlad_floor, *vlad_top, *vlad_end;
+/* Memory below the floor is kept between calls. The end is that of the pages which are kept, until a call needs more: then it is the limit,
+   and tells that there are pages to unmap, wherever the top is by then. */
+@own char *vlad_base, *vlad_floor, *vlad_top, *vlad_end, *vlad_limit;
 #ifndef VLAD_ALONE
 long vlad_most = ~0UL >> 1; /* bytes of it that a call may use */
 #endif
+static void vlad_begin_at_floor(void) {
+  vlad_top = vlad_floor;
+  vlad_end = vlad_limit - vlad_floor > VLAD_KEPT ? vlad_floor + VLAD_KEPT : vlad_limit;
+}
 static void vlad_open_arena(void) {
   char *area = vlad_take(vlad_reserve->areas, vlad_reserve->arena, 0);
   if (!area) vlad_fail(VLAD_OUT_OF_MEMORY);
-  vlad_end = area + *(unsigned long *)area - 4096;
-  vlad_base = vlad_floor = vlad_top = area + VLAD_HEAD;
+  vlad_limit = area + *(unsigned long *)area - 4096;
+  vlad_base = vlad_floor = area + VLAD_HEAD;
 #ifndef VLAD_ALONE
-  if (vlad_most < vlad_end - vlad_base) vlad_end = vlad_base + (vlad_most & -65536L);
+  if (vlad_most < vlad_limit - vlad_base) vlad_limit = vlad_base + (vlad_most & -65536L);
 #endif
+  vlad_begin_at_floor();
+}
+__attribute__((cold, noinline)) static void vlad_extend(void) {
+  if (vlad_end == vlad_limit) vlad_fail(VLAD_OUT_OF_MEMORY);
+  vlad_end = vlad_limit;
 }
 static inline void *vlad_allocate(unsigned long size) {
   char *box = vlad_top;
-  if (__builtin_expect(box >= vlad_end, 0)) vlad_fail(VLAD_OUT_OF_MEMORY);
+  if (__builtin_expect(box >= vlad_end, 0)) vlad_extend();
   vlad_top = box + size;
   return box;
 }
 static void vlad_trim_arena(void) { /* unmaps most of the memory of a large call */
   char *kept = vlad_floor + VLAD_KEPT; /* of whole pages: a floor may be anywhere */
   kept -= (kept - vlad_base) % 65536;
-  if (vlad_top > kept) madvise(kept, vlad_top - kept, 4);
-  vlad_top = vlad_floor;
+  if (vlad_end == vlad_limit && vlad_limit > kept) madvise(kept, vlad_limit - kept, 4);
+  vlad_begin_at_floor();
 }
 __attribute__((destructor)) static void vlad_close_arena(void) { /* the host's reserve may not exist any more */
   if (vlad_base) vlad_unmap(vlad_base - VLAD_HEAD, 0);
@@ -123,7 +133,7 @@ __attribute__((destructor)) static void vlad_close_arena(void) { /* the host's r
 #ifndef VLAD_ALONE
 static void vlad_empty_arena(void) { /* nothing is kept: a limit of memory counts all mapped pages */
   if (!vlad_base) return;
-  madvise(vlad_base, vlad_end - vlad_base, 4);
+  madvise(vlad_base, vlad_limit - vlad_base, 4);
   vlad_top = vlad_base;
 }
 #endif
@@ -143,7 +153,7 @@ static void vlad_rest_arena(void) {
 static inline void *vlad_array(long count) {
   char *array = vlad_top;
   if (count >= 4096) array += 2048 - (long)array & 4095;
-  if (__builtin_expect(vlad_end - array < 8 * count, 0)) vlad_fail(VLAD_OUT_OF_MEMORY);
+  while (__builtin_expect(vlad_end - array < 8 * count, 0)) vlad_extend();
   vlad_top = array + 8 * count;
   return array;
 }
@@ -713,7 +723,7 @@ static void *vlad_moved(void *pointer, int cell) {
 }
 static long vlad_collect(char *mark, int count, void **roots, const short *cells) {
   unsigned long used = vlad_top - mark, bits = (used >> 6) + 1, room = used + bits;
-  int is_above = vlad_top + room <= vlad_floor + VLAD_KEPT && vlad_top + room <= vlad_end;
+  int is_above = vlad_top + room <= vlad_floor + VLAD_KEPT && vlad_top + room <= vlad_limit;
   vlad_move.mark = mark;
   vlad_move.to = is_above ? vlad_top : malloc(room);
   if (!vlad_move.to) vlad_fail(VLAD_OUT_OF_MEMORY);
@@ -1066,7 +1076,8 @@ static void *vlad_help(void *given) {
   if (!_setjmp(vlad_escape)) { /* without an area it does nothing */
 #ifdef VLAD_ALLOCATES
     vlad_open_arena();
-    if (vlad_helped->room < vlad_end - vlad_top) vlad_end = vlad_top + vlad_helped->room;
+    if (vlad_helped->room < vlad_limit - vlad_top) vlad_limit = vlad_top + vlad_helped->room;
+    vlad_begin_at_floor();
 #endif
 #ifdef VLAD_RECURSES
     vlad_open_stack();
@@ -1079,7 +1090,6 @@ static void *vlad_help(void *given) {
 #ifndef VLAD_ALONE
   if (vlad_most != ~0UL >> 1) vlad_empty_arena();
 #endif
-  if (vlad_base) vlad_top = vlad_end; /* to be unmapped from what is kept on */
   vlad_rest_arena();
 #endif
 #ifdef VLAD_RECURSES
@@ -1103,13 +1113,14 @@ static __attribute__((noinline)) void vlad_spread_parts(struct vlad_spread *spre
   spread->fuel = vlad_fuel;
 #endif
 #ifdef VLAD_ALLOCATES
-  char *const end = vlad_end;
-  long room = end - vlad_top;
+  char *const end = vlad_end, *const limit = vlad_limit;
+  long room = limit - vlad_top;
 #ifndef VLAD_ALONE
   if (vlad_most != ~0UL >> 1) room -= room / 4; /* the host sees all that the process has */
 #endif
   spread->room = room / (helpers + 1) & -65536L;
-  vlad_end = vlad_top + spread->room;
+  char *const share = vlad_limit = vlad_top + spread->room;
+  if (share < end) vlad_end = share;
 #endif
 #ifdef VLAD_RECURSES
   spread->depth = vlad_stack - (char *)__builtin_frame_address(0);
@@ -1131,7 +1142,8 @@ static __attribute__((noinline)) void vlad_spread_parts(struct vlad_spread *spre
 #endif
   memcpy(vlad_escape, escape, sizeof escape);
 #ifdef VLAD_ALLOCATES
-  vlad_end = end;
+  vlad_limit = limit;
+  vlad_end = share > end && vlad_end == share ? limit : end;
 #endif
   if (spread->failed < spread->parts) vlad_stop = 0;
   for (long part = 0; part < spread->failed; part++) {
