@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import threading
+
+# importing `signal` takes 3 ms
+from _signal import SIGINT, set_wakeup_fd  # type: ignore[import-not-found]
 from collections.abc import Callable
 from functools import partial
 
@@ -25,7 +27,7 @@ class Interruptible:
     signals to the main thread only."""
 
     # c_extension.c reads these four, and implements `__enter__` and `__exit__` again
-    _wake = staticmethod(partial(signal.set_wakeup_fd, warn_on_full_buffer=False))
+    _wake = staticmethod(partial(set_wakeup_fd, warn_on_full_buffer=False))
     _main: int | None = threading.main_thread().ident
     _writer: int | None = None
     # of each call in progress: its stop function, and the descriptor that was set before
@@ -76,7 +78,7 @@ class Interruptible:
                 if stops and stops[0][1] >= 0:
                     with contextlib.suppress(OSError):  # it was closed, or is full
                         os.write(stops[0][1], numbers)
-                if signal.SIGINT in numbers:
+                if SIGINT in numbers:
                     for stop, _ in stops:
                         stop()
 

@@ -15,7 +15,7 @@ from vlad.data.source import Origin, Source
 from vlad.expand.arity import Usage, usage
 from vlad.reader.parser import Syntax, read
 
-_DEFINITION = re.compile(r"^\(define \(*([^\s()]+)", re.MULTILINE)
+_DEFINITION = r"^\(define \(*([^\s()]+)"  # not compiled until a name of the library is used
 Place = tuple[str, int, int]  # a file, and the extent of a definition in it
 
 
@@ -76,7 +76,7 @@ class Library:
 
 
 def _definitions(file: str, text: str) -> dict[str, Place]:
-    found = list(_DEFINITION.finditer(text))
+    found = list(re.finditer(_DEFINITION, text, re.MULTILINE))
     ends = [match.start() for match in found[1:]] + [len(text)]
     return {match.group(1): (file, match.start(), end) for match, end in zip(found, ends, strict=True)}
 
