@@ -22,6 +22,9 @@ from python_texts import function_of, same
 
 # Definitions and the lines of f, separated by `; ` and `|`, as in test_aliases.py. A first part before `::` stands outside of f.
 REFUSED = """
+:: x = 1.|def g(): return x|fs = [lambda: g()]; x = 2.; return fs[0]()
+:: x = 1.|def g(): return x|def h(): return g()|k = h; x = 2.; return k()
+:: ys = [0.]|def g(): return ys|ys = [7.]; zs = g(); zs.append(1.); return ys
 :: a = np.zeros(2); rows = [a[:1]]|def g(): a[0] = 1.|g(); return rows[0]
 :: a = np.zeros((2, 2)); row = a[0]|def g(): a[0, 0] = 1.|g(); return row
 :: xs = [1.]|def g(): xs.append(3.)|for x in list(xs):|    if x < 2: g()|return xs

@@ -226,6 +226,13 @@ class Calls(Derivatives):
             raise self.refuse(f"`{ast.unparse(method)}`", node, instead)
         if owner in (set, frozenset) and method.attr in OF_ALL and not node.keywords:
             return self.of_all(node, method.attr, scope)
+        if (
+            method.attr in OF_ALL
+            and any(isinstance(one, ast.Starred) for one in node.args)
+            and not node.keywords
+        ):
+            first = ast.copy_location(ast.Call(node.func, [method.value, *node.args], []), node)
+            return self.of_all(first, method.attr, scope)
         split = one_by_one(node, method)
         if split is not node:
             assert isinstance(split.func, ast.Attribute)

@@ -40,7 +40,9 @@ class Checks(Calls):
         kept_as = node.name if isinstance(node, ast.FunctionDef) else self._kept_as(node)
         if kept_as is None:
             return
-        is_only_called = bool(kept_as) and inside.is_only_called(kept_as)
+        is_only_called = (
+            bool(kept_as) and inside.is_only_called(kept_as) and not inside.is_called_inside(kept_as, node)
+        )
         for captured in sorted(free_in(node) & inside.names):
             for place in inside.places.get(captured, ()):
                 is_later = self.inside.end(node) <= self.inside.start(place) and not isinstance(

@@ -19,6 +19,7 @@ from vlad.translate.names import (
     body_of,
     bound_by,
     changed_by,
+    free_in,
     locals_of,
     read_in,
     root_of,
@@ -86,6 +87,14 @@ class Inside:
             for statement in self.body
             for node in walk(statement)
             if isinstance(node, ast.Name) and node.id == function and isinstance(node.ctx, ast.Load)
+        )
+
+    def is_called_inside(self, function: str, node: Function) -> bool:
+        """Does another function inside call one? `node`: the tree of that one."""
+        return any(
+            isinstance(one, ast.FunctionDef | ast.Lambda) and one is not node and function in free_in(one)
+            for statement in self.body
+            for one in walk(statement)
         )
 
     def is_stored(self, node: ast.AST) -> bool:

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from vlad.translate.names import NOTHING, Names, changed_by, falls, free_in, locals_of
+from vlad.translate.names import NOTHING, Names, bound_by, changed_by, falls, free_in, locals_of
 from vlad.translate.nodes import Added
 from vlad.translate.trees import COMPREHENSIONS, children, nodes_in, walk, within
 from vlad.translate.versions import is_version
@@ -39,7 +39,8 @@ def with_passing(function: ast.FunctionDef, around: Names = NOTHING) -> None:
     by_name = {one.name: one for one in inner}
     declared = set().union(*[_declared(one) for one in inner])
     in_place = {one.name: _changed_in_place(one, own) - declared for one in inner}
-    if len(by_name) < len(inner) or not (declared or any(in_place.values())):
+    later = _changed_later(function, inner, own) if len(by_name) == len(inner) else {}
+    if not (declared or any(in_place.values()) or any(later.values())) or len(by_name) < len(inner):
         return
     changed = {one.name: {*_declared(one), *in_place[one.name]} for one in inner}
     calls = {one.name: {name for name in by_name if name in free_in(one)} for one in inner}
@@ -52,17 +53,26 @@ def with_passing(function: ast.FunctionDef, around: Names = NOTHING) -> None:
         if before == changed:
             break
     all_changed = set().union(*changed.values())
-    read = {one.name: (free_in(one) & all_changed) - changed[one.name] for one in inner}
-    while True:  # what one calls reads, it reads
-        more = {
-            name: read[name].union(*[read[one] for one in called]) - changed[name]
-            for name, called in calls.items()
+    for also in (
+        later,
+        dict[str, set[str]](),
+    ):  # without those that are read, if a function that reads one is a value
+        read = {
+            one.name: ((free_in(one) & all_changed) | also.get(one.name, set())) - changed[one.name]
+            for one in inner
         }
-        if more == read:
+        while True:  # what one calls reads, it reads
+            more = {
+                name: read[name].union(*[read[one] for one in called]) - changed[name]
+                for name, called in calls.items()
+            }
+            if more == read:
+                break
+            read = more
+        passed = {name: sorted(changed[name] | read[name]) for name in by_name if changed[name] | read[name]}
+        if all(_is_only_called(function, name) for name in passed):
             break
-        read = more
-    passed = {name: sorted(changed[name] | read[name]) for name in by_name if changed[name] | read[name]}
-    if not all(_is_only_called(function, name) for name in passed):
+    else:
         return
     for name, names in passed.items():
         _take(by_name[name], sorted(changed[name]), names)
@@ -71,6 +81,33 @@ def with_passing(function: ast.FunctionDef, around: Names = NOTHING) -> None:
     outside = all_changed - own
     if outside:  # they belong to a function around this one
         function.body.insert(0, ast.copy_location(ast.Nonlocal(sorted(outside)), function.body[0]))
+
+
+def _changed_later(
+    function: ast.FunctionDef, inner: Sequence[ast.FunctionDef], own: Names
+) -> dict[str, set[str]]:
+    """For each function inside: the variables that it reads, and that get another value before a call of it."""
+    nodes = nodes_in(function.body)
+    loops = [{id(one) for one in walk(node)} for node in nodes if isinstance(node, ast.For | ast.While)]
+    found: dict[str, set[str]] = {}
+    for place, one in enumerate(nodes):
+        if not isinstance(one, ast.FunctionDef) or is_version(one):
+            continue
+        following = nodes[place + 1 :]
+        used = [node for node in following if isinstance(node, ast.Name) and node.id == one.name]
+        is_used_inside = any(one.name in free_in(other) for other in inner)
+        last = nodes.index(used[-1]) if used else place
+        names = found[one.name] = set()
+        for at, node in enumerate(following, place + 1):
+            bound = [] if isinstance(node, ast.FunctionDef) else bound_by(node)
+            changed = free_in(one).intersection(bound) & own
+            if changed and (
+                at < last
+                or is_used_inside
+                or any(id(node) in loop and any(id(other) in loop for other in used) for loop in loops)
+            ):
+                names |= changed
+    return found
 
 
 def _declared(function: ast.FunctionDef) -> list[str]:

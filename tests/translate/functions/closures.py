@@ -270,3 +270,59 @@ def slope_of_what_is_collected(x: float = 2.0) -> float:
     for i in range(3):
         collect(x * i)
     return sum(collected)
+
+
+def primes_by_division(n: int = 20) -> list[int]:
+    primes: list[int] = []
+
+    def is_prime(k: int) -> bool:
+        return all(k % p for p in primes if p * p <= k)
+
+    for k in range(2, n):
+        if is_prime(k):
+            primes = primes + [k]
+    return primes
+
+
+def later_values(n: int = 3) -> list[Any]:
+    total, x = 0, 1
+
+    def scaled(k: float = 2) -> float:
+        return x * k
+
+    def more() -> float:
+        return scaled() + 1
+
+    def add(k: float) -> None:
+        nonlocal total
+        total += k * x
+
+    found = [scaled(), more()]
+    x = 4
+    found += [scaled(3), more()]
+    add(1)
+    for x in range(n):
+        add(x)
+        found.append(scaled(k=5))
+    return [found, total]
+
+
+def slope_by_later_values(x: float = 2.0) -> float:
+    a, total = 1.0, 0.0
+
+    def f(y: float) -> float:
+        return a * y
+
+    for _ in range(3):
+        total += f(x)
+        a *= x
+    return total
+
+
+def unassigned_when_it_is_called(c: int = 0) -> float:
+    def f(k: float) -> float:
+        return h + k if k > 0 else 0.0
+
+    first = f(c)
+    h = 5.0
+    return first

@@ -34,7 +34,7 @@ def methods(a: set[float] = {1, 2, 3}, b: set[float] = {2, 3, 4}) -> list[Any]:
     return [
         a.union(b), a.union(b, [7, 8], (9,)), a.union(), a.intersection(b), a.intersection(b, [2]), a.difference(b), a.difference(b, {1}),
         a.symmetric_difference([3, 5]), a.issubset(b), a.issubset(range(9)), a.issuperset([1]), a.isdisjoint({7}), a.isdisjoint(b),
-        a.copy(), set.union(a, b), set.union(*[{i} for i in range(3)]), set.intersection(*map(set, [[1, 2], [2, 3]])),
+        a.copy(), a.union(*[[7], {8}]), a.intersection(*[a, {1}]), set.union(a, b), set.union(*[{i} for i in range(3)]), set.intersection(*map(set, [[1, 2], [2, 3]])),
         set.intersection(a, b, {3}), sorted(a), list(a) == sorted(a), tuple({5.0}), [x for x in a if x not in b],
     ]  # fmt: skip
 
