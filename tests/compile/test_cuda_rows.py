@@ -81,13 +81,17 @@ PROGRAMS = """
   ((vmap (lambda (x) (fold + 0 (let turns ((i 0) (l '())) (if (> i (* 5 x)) l (turns (+ i 1) (cons (* i x) l))))))) x))
 (define (states x)
   ((vmap (lambda (x) (let loop ((v (tensor (list x 1 2))) (n 0)) (if (> n (* 10 x)) v (loop (sin (+ v n)) (+ n 1)))))) x))
+(define (two-states x)
+  ((vmap (lambda (x)
+     (let loop ((v (as-type (tensor (list x 1)) 'float32)) (w (tensor (list 0 x))) (u #[1 2]) (n 0))
+       (if (> n (* 5 x)) (list v w u) (loop (* 0.5 v) u (+ u (tensor-set w 1 n)) (+ n 1)))))) x))
 """
 R = np.random.default_rng(4)
 XS, MATRIX = R.uniform(0.5, 2, 40), R.uniform(0.5, 1.5, (40, 5))
 CALLS: dict[str, tuple[Any, ...]] = {
     "gradients": (MATRIX,), "options": (XS, XS[::-1].copy() / 3, XS * 1.1), "roots": (XS,), "pendulums": (XS,), "fits": (XS,),
     "saddle": (XS[:7],), "answers": (XS, MATRIX), "pairs": (XS, XS[:3]), "shared": (MATRIX[0], MATRIX), "after": (XS,),
-    "twice": (XS,), "in-one-list": (XS,), "states": (XS,), "by-loops": (0.7, XS),
+    "twice": (XS,), "in-one-list": (XS,), "states": (XS,), "two-states": (XS,), "by-loops": (0.7, XS),
     **dict.fromkeys(("by-shared", "by-rows", "by-closed"), (MATRIX[0], MATRIX, XS)),
 }  # fmt: skip
 
@@ -165,7 +169,9 @@ def rows(draw: st.DrawFn) -> str:
     nested = f"((derivative (lambda (w) {inner('w', 'x', 'y')})) (sin x))"
     branch = f"(if (< y x) {inner('x', 'y', 'z')} (tanh {inner('x', 'z')}))"
     taped = f"((gradient (lambda (x) {loop})) x)"
-    kinds = [loop, nested, branch, taped, inner("x", "y", "z")]
+    states = f"""(sum (let turns ((i 0) (a (* {inner("x", "y")} v)))
+        (if (< i (* 2 (abs x))) (turns (+ i 1) (sin (+ a {inner("x", "z")}))) a)))"""
+    kinds = [loop, nested, branch, taped, states, inner("x", "y", "z")]
     parts = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=3))
     return f"(lambda (x v) (let ((y (tensor-ref v 0)) (z (tanh (sum v)))) (cons (+ y z {' '.join(parts)}) (* x v))))"
 
@@ -229,6 +235,17 @@ def test_rows_end_when_their_time_does(way: str) -> None:
             assert alike(home(session["f"](module.asarray(x)), "cuda"), x)
             with pytest.raises(vlad.LimitExceeded, match="longer than 1 seconds"):
                 session.eval("(f #[2 3])", limits=vlad.Limits(seconds=1))
+
+
+def test_a_loop_over_states_needs_no_memory(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The array that a turn hands to the next one is no garbage of the row."""
+    monkeypatch.setattr(row_launches, "FIRST_WORDS", 16)
+    loop = "(let loop ((v (tensor (list x 1 2))) (n 0)) (if (= n 300) v (loop (sin (+ v n)) (+ n 1))))"
+    text = f"(lambda (x) ((vmap (lambda (x) {loop})) x))"
+    pretended_cupy.launched.clear()
+    found = home(vlad.Session(device="cuda", tier="compile").eval(text)(cupy.asarray(XS)), "cuda")
+    assert pretended_cupy.launched.count("rows_0") == 1
+    assert alike(found, vlad.Session(tier="evaluate").eval(text)(XS))
 
 
 def test_a_row_without_enough_memory(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from vlad.core.extents import AnExtent
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Write, contiguous
 from vlad.core.types import is_tensor
 from vlad.data.devices import current
@@ -25,7 +24,6 @@ from vlad.data.tensors import Tensor, kind_name, made, namespace, shape_text
 from vlad.data.values import (
     FALSE,
     NIL,
-    TRUE,
     ZERO,
     Boolean,
     Primitive,
@@ -39,6 +37,7 @@ from vlad.data.values import (
 )
 from vlad.data.write import written
 from vlad.messages.hints import kind, kind_text
+from vlad.primitives import batches_again as again
 from vlad.primitives.arrays import axis_of, constant, length_of, row
 from vlad.primitives.indexing import with_part
 from vlad.primitives.tensors import tensor_of
@@ -68,30 +67,13 @@ CODES: dict[str, SystemCode] = {
     ),
 }
 
-# On a GPU, the reverse phase of a batch is a batch, too: each row is computed again with its tape, which no other row needs, and
-# what the rows share gets the sum of what they return for it. Otherwise one tape would connect all rows.
+# In sessions on a GPU.
 ON_A_GPU: dict[str, SystemCode] = {
-    "vmapped": (
-        CODES["vmapped"][0],
-        CODES["vmapped"][1],
-        {
-            **CODES["vmapped"][2],
-            "tail": """(lambda (k x)
-                 (let* ((along (axes-of-all axes))
-                        (back (lambda (own df d-axes dx) (k (make-vmapped df d-axes) dx))))
-                   (if (batch-fits? f along x)
-                       (let ((y ((make-vmapped f axes) x)))
-                         (if (batch-of-numbers? y)
-                             (cons y (lambda (s)
-                               (let ((d (batch-sensitivities f along x (complete y s))))
-                                 (k (make-vmapped (car d) zero) (cdr d)))))
-                             ((tail-entry batch-map) back f along x)))
-                       ((tail-entry batch-map) back f along x))))""",
-        },
-    ),
+    "vmapped": (*CODES["vmapped"][:2], {**CODES["vmapped"][2], "tail": again.TAIL}),
 }
 
 SYSTEM_PROCEDURES: dict[str, str] = {
+    **again.PROCEDURES,
     "batch-map": """(lambda (f axes x)
         (let* ((rows (batch-leading axes x)) (n (batch-size axes rows)))
           (if (boolean? n)
@@ -202,43 +184,6 @@ SYSTEM_PROCEDURES: dict[str, str] = {
                 (if (procedure? like)
                     (make-side-by-side (in-order answers '()))
                     (if (same-code? like like) (with-environment like (answers-end (environment like) answers)) like)))))""",
-    # The sensitivities of f and x, of which each row computes its own.
-    "batch-fits?": """(lambda (f axes x)
-        (if (batch-of-lists? axes)
-            #f
-            (let* ((rows (batch-leading axes x)) (n (batch-size axes rows)))
-              (if (boolean? n) #f (if (= n 0) #f (fits-threads? f (batch-row axes rows 0)))))))""",
-    "batch-of-lists?": """(lambda (axes)
-        (if (pair? axes) (if (batch-of-lists? (car axes)) #t (batch-of-lists? (cdr axes))) (symbol? axes)))""",
-    "batch-of-numbers?": """(lambda (y)
-        (if (pair? y) (if (batch-of-numbers? (car y)) (batch-of-numbers? (cdr y)) #f) (if (same-code? y y) #f #t)))""",
-    "batch-sensitivities": """(lambda (f axes x s)
-        (let ((parts ((make-vmapped batch-sensitivity (cons #f (cons axes (cons 0 '())))) (cons f (cons x s)))))
-          (cons (batch-dressed f (batch-total (car parts))) (batch-back axes x (cdr parts)))))""",
-    "batch-sensitivity": """(lambda (row)
-        (let* ((f (car row)) (x (car (cdr row))) (d ((cdr ((tail-entry f) identity x)) (cdr (cdr row)))))
-          (cons (batch-bare (complete f (car d))) (batch-bare (complete x (cdr d))))))""",
-    # With the environments of procedures and records in their place, which are put together as other answers are.
-    "batch-bare": """(lambda (s)
-        (if (pair? s)
-            (cons (batch-bare (car s)) (batch-bare (cdr s)))
-            (if (same-code? s s) (batch-bare (environment s)) s)))""",
-    "batch-dressed": """(lambda (x s)
-        (if (pair? x)
-            (cons (batch-dressed (car x) (car s)) (batch-dressed (cdr x) (cdr s)))
-            (if (same-code? x x) (with-environment x (batch-dressed (environment x) s)) s)))""",
-    "batch-total": """(lambda (d)
-        (if (tensor? d) (sum d 0 #f) (if (pair? d) (cons (batch-total (car d)) (batch-total (cdr d))) d)))""",
-    "batch-back": """(lambda (axes x d)
-        (if axes
-            (if (tensor? x)
-                (if (tensor? d) (axis-back d axes) d)
-                (if (pair? x)
-                    (cons (batch-back (axes-first axes) (car x) (car d)) (batch-back (axes-rest axes) (cdr x) (cdr d)))
-                    (if (batch-structure? x)
-                        (with-environment x (batch-back axes (environment x) d))
-                        (batch-dressed x (batch-total d)))))
-            (batch-dressed x (batch-total d))))""",
     "in-order": "(lambda (l found) (if (pair? l) (in-order (cdr l) (cons (car l) found)) found))",
     "answers-of-none": """(lambda (like)
         (if (stacks? like)
@@ -404,26 +349,6 @@ def _abstract_rows_put(w: AbstractMachine, rows: Any, i: Any, y: Any) -> Any:
     return _with_row(w, rows, i, y)
 
 
-MOST_ENTRIES = 1 << 10  # of the tensors of a row that a thread computes
-
-
-def _abstract_fits_threads(w: AbstractMachine, f: Any, x: Any) -> Any:
-    """Where it does not, each row would make sensitivities of all that the rows share."""
-    entries = [_entries(w, one.type) for one in (f, x)]
-    return w.value(TRUE if sum(entries) <= MOST_ENTRIES else FALSE)
-
-
-def _entries(w: AbstractMachine, type_: Any) -> AnExtent:
-    """The entries of a value's tensors; more than any thread gets if it has parts of unknown number."""
-    type_ = w.types.canonical(type_)
-    if type_.kind == "tensor":
-        size: AnExtent = type_.of.size
-        return size
-    if type_.kind == "union":
-        return MOST_ENTRIES + 1
-    return sum([_entries(w, part) for part in type_.parts])
-
-
 def _differing(like: Value, y: Value) -> VladError:
     def text(x: Value) -> str:
         if type(x) is Tensor:
@@ -516,7 +441,7 @@ ROWS: list[Primitive] = [
     row("rows-end", "rows", "All answers, as a tensor.", _rows_end, linear="rows", hidden=True,
         abstract=lambda w, rows: rows, forward="(rows-end drows)", reverse={"rows": "s"}),
     constant("fits-threads?", "f x", "Is a row of f at x small enough for a thread of a GPU? Asked of compiled code only.",
-             lambda f, x: FALSE, hidden=True, abstract=_abstract_fits_threads),
+             lambda f, x: FALSE, hidden=True, abstract=again.abstract_fits_threads),
     constant("rows-of-none", "y", "No answers like y, as a tensor.", _rows_of_none, hidden=True,
              abstract=lambda w, y: filled(w, (0, *shape_of(y)), 0.0, "bool" if y.type.head == "boolean" else kind_of(y))),
     Primitive(

@@ -4,9 +4,9 @@ In: the loops of a program.  Out: `RowKernels`: for each loop a function of the 
 The text of a function is that of c_function.py, with another run-time (`THREAD`): a call takes the thread's state, memory is the
 thread's own part of an area, and an error records the row and ends the thread.
 
-An array of constant size that does not outlive its block is a variable of the thread, so in registers or local memory; other
-arrays, and the boxes of tapes, are allocated in the thread's part of the area. It is freed by the row, and earlier where a
-function returns no pointers, or a loop's next turn has none. There is no collector.
+An array of constant size that does not outlive its block, or that a loop only hands from turn to turn, is a variable of the
+thread, so in registers or local memory; other arrays, and the boxes of tapes, are allocated in the thread's part of the area. It
+is freed by the row, and earlier where a function returns no pointers, or a loop's next turn has none. There is no collector.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from vlad.compile.emit.c_loops import CLoopPrinter
 from vlad.compile.emit.c_text import C_TYPES, c_name, comment
 from vlad.compile.emit.definitions import Definitions
 from vlad.compile.emit.facts import Facts
+from vlad.compile.emit.loop_text import C_KINDS
 from vlad.compile.emit.needs import Needs
 from vlad.compile.emit.row_loops import MOST_TURNS, RowLoop, callees
 from vlad.compile.emit.sharing import sharing_in
@@ -29,15 +30,18 @@ from vlad.compile.ir.program import (
     Compute,
     Each,
     Effect,
+    End,
     Fail,
     Function,
     Invoke,
     Leaf,
     Load,
     Program,
+    Return,
     Slot,
     Statement,
     Store,
+    TailInvoke,
     Unreachable,
     blocks,
     components,
@@ -48,7 +52,7 @@ from vlad.compile.loops import order
 from vlad.compile.loops.ir import Alias, Allocate
 from vlad.compile.runtime.functions import is_for_hosts
 from vlad.core.expressions import functions_called
-from vlad.core.loop_nests import Step
+from vlad.core.loop_nests import Output, Step, words
 from vlad.data.values import Primitive
 
 CODES = 16  # bits of a status for the kind of an error; the others are the row
@@ -239,15 +243,22 @@ class _ThreadText(FunctionText):
         self.unit = unit
         for loop, outputs in writes.items():
             self.taken[loop] = self.taken.get(loop, {}) | outputs
-        self.own = {slot for function in members for slot in _variables(function, self.taken)}
+        alone = members[0] if len(members) == 1 else None
+        self.carried = {} if alone is None else _carried(alone, self.taken)
+        self.own = {slot for function in members for slot in _variables(function, self.taken, self.carried)}
 
     def text(self) -> str:
         self.gathers = self.drops = self.nests = self.packs = False
         pointed = any(slot.kind == "p" for f in self.members for slot in f.parameters)
         if self.allocates and (self.releases or (self.loops and pointed)):
             self.line("char *const mark = vlad_top;")
+        for slot, output in self.carried.items():
+            self.line(f"{C_KINDS[output.kind]} {self.name(slot)}_own[{output.size}];")
         for function in self.members:
-            if any(self._is_in_area(one) for one in statements(function.body)):
+            ends = [block.end for block in blocks(function.body)]
+            returned = {leaf for end in ends if type(end) is Return for leaf in end.leaves}
+            is_copied = not returned.isdisjoint(self.carried)
+            if is_copied or any(self._is_in_area(one) for one in statements(function.body)):
                 self.unit.allocating.add(function)
         return self._one() if len(self.members) == 1 else self._several()
 
@@ -277,7 +288,37 @@ class _ThreadText(FunctionText):
         self.line(f"{self.unit.result_type(self.function.results)} {both} = {{{', '.join(leaves)}}};")
         super().return_([both])
 
+    def again(self, end: TailInvoke) -> None:
+        """Arrays that a turn hands to the next one are copied to the loop's own."""
+        leaves = list(end.operands)
+        for at, slot in enumerate(end.function.parameters):
+            if slot in self.carried and leaves[at] is not slot:
+                self.line(self._copy(f"{self.name(slot)}_own", self.leaf(leaves[at]), self.carried[slot]))
+                self.line(f"{self.name(slot)} = {self.name(slot)}_own;")
+                leaves[at] = slot
+        if self.carried and self.allocates and not self._keeps_more(end.function):
+            self.line("vlad_top = mark;")
+        super().again(TailInvoke(end.function, tuple(leaves), end.span))
+
+    def _keeps_more(self, function: Function) -> bool:
+        return any(slot.kind == "p" and slot not in self.carried for slot in function.parameters)
+
+    def _copy(self, to: str, of: str, output: Output) -> str:
+        return f"for (int k = 0; k < {output.size}; k++) {to}[k] = ((const {C_KINDS[output.kind]} *){of})[k];"
+
+    def _kept(self, leaf: Leaf) -> Leaf:
+        """A leaf that is returned: a copy of an array that ends with the function."""
+        if type(leaf) is not Slot or leaf not in self.carried:
+            return leaf
+        kept, output = Slot("p", leaf.name), self.carried[leaf]
+        name, kind = self.name(kept), C_KINDS[output.kind]
+        self.line(f"{kind} *const {name} = ({kind} *)vlad_array({words(output.size or 0, output.kind)}L);")
+        self.line(self._copy(name, self.name(leaf), output))
+        return kept
+
     def end(self, block: Block, targets: tuple[Slot, ...]) -> None:
+        if type(block.end) is Return and not self.carried.keys().isdisjoint(block.end.leaves):
+            block = Block([], Return(tuple(map(self._kept, block.end.leaves))))
         if type(block.end) is Fail:
             self.line(f"vlad_fail({self.unit.failure(block.end)}); /* {comment(block.end.what)} */")
         if type(block.end) in (Fail, Unreachable):  # the C compiler does not know
@@ -329,12 +370,57 @@ class _ThreadLoops(CLoopPrinter):
         self.line(f"{kind} *const {array} = ({kind} *){of};")
 
 
-def _variables(function: Function, taken: Mapping[Each, Mapping[int, int]]) -> set[Slot]:
-    """The new arrays of a function that only loops over arrays read, and procedures that return no pointers."""
+MOST_CARRIED = 64  # entries of an array that a loop hands from turn to turn in a variable
+
+
+def _carried(function: Function, taken: Mapping[Each, Mapping[int, int]]) -> dict[Slot, Output]:
+    """The parameters of a loop that are small arrays, which each turn makes anew, as outputs of loops over arrays."""
+    nodes = [node for block in blocks(function.body) for node in (*block.statements, block.end)]
+    made: dict[Leaf, Output] = {}
+    for node in nodes:
+        if type(node) is Each and node.is_loop:
+            made |= zip(node.slots, node.kernel.outputs, strict=True)
+    turns = [node for node in nodes if type(node) is TailInvoke and node.function is function]
+    over = {loop.operands[operand] for loop, by in taken.items() for operand in by.values()}
+    found: dict[Slot, Output] = {}
+    for at, slot in enumerate(function.parameters):
+        handed = [turn.operands[at] for turn in turns if turn.operands[at] is not slot]
+        outputs = [made.get(leaf) for leaf in handed]
+        first = next((output for output in outputs if output is not None), None)
+        is_own = slot.kind == "p" and slot not in over and all(map(_is_short, outputs))
+        if is_own and first is not None and not any(_keeps(node, slot, function, at) for node in nodes):
+            found[slot] = first
+    return found
+
+
+def _is_short(output: Output | None) -> bool:
+    return output is not None and type(output.size) is int and output.size <= MOST_CARRIED
+
+
+def _keeps(node: Statement | End, slot: Slot, function: Function, at: int) -> bool:
+    """Does a statement or end keep the array, other than to hand it to the next turn as it is, or to return it?"""
+    places = [number for number, leaf in enumerate(leaves_read(node)) if leaf is slot]
+    if not places or type(node) is Each or type(node) is Return:
+        return False
+    if type(node) is TailInvoke and node.function is function:
+        return places != [at]
+    return type(node) is not Invoke or "p" in node.function.results
+
+
+def _variables(
+    function: Function, taken: Mapping[Each, Mapping[int, int]], carried: Mapping[Slot, Output]
+) -> set[Slot]:
+    """The new arrays of a function that only loops over arrays read, and procedures that return no pointers; and the loop itself,
+    which copies them (`carried`)."""
     elsewhere: set[Leaf] = set()
     made: set[Slot] = set()
     for block in blocks(function.body):
-        elsewhere.update(leaves_read(block.end))
+        end = block.end
+        if type(end) is TailInvoke and end.function is function:
+            handed = zip(function.parameters, end.operands, strict=True)
+            elsewhere.update([leaf for slot, leaf in handed if slot not in carried])
+        else:
+            elsewhere.update(leaves_read(end))
         for one in block.statements:
             if type(one) is Each:
                 over = taken.get(one, {})

@@ -26,6 +26,7 @@ FEWEST = 32  # of a warp
 SPREAD = 1 << 9  # blocks that keep a large GPU busy
 FIRST_WORDS, GROWTH = 1 << 9, 4  # of a thread's part of the area
 SHARE = 4  # the area takes at most this part of the free memory
+MOST_THREADS = 1 << 18  # that have a part of the area: as many as a large GPU runs at once
 NONE = (1 << 63) - 1  # a status without errors
 
 AT_ONCE, NAP = 0.002, 0.0002  # seconds of waiting without a pause, and of a pause after them
@@ -111,7 +112,7 @@ def _grid(rows: int, words: int, xp: Any) -> tuple[int, int]:
         threads //= 2
     blocks = -(-rows // threads)
     if words:
-        blocks = max(1, min(blocks, _free(xp) // (threads * words * 8)))
+        blocks = max(1, min(blocks, MOST_THREADS // threads, _free(xp) // (threads * words * 8)))
     return blocks, threads
 
 
