@@ -116,13 +116,13 @@ def _abstract_check_tangents(w: AbstractMachine, r: Any, tangents: Any) -> Any:
 ROWS: list[Primitive] = [
     *[
         Primitive(
-            f"{name}-rule", "r", f"What the type of the record r states as #:{name}.", value=_rule(name),
+            f"{name}-rule", "record", f"What the type of a record states as #:{name}.", value=_rule(name),
             type="any -> procedure", forward="zero", reverse={}, hidden=True, abstract=_abstract_rule(name),
         )
         for name in ("tangent", "fields")
     ],
     Primitive(
-        "check-tangents", "r tangents", "A list of tangents, one for each field of the record r.", value=_check_tangents,
+        "check-tangents", "record tangents", "A list of tangents, one for each field of a record.", value=_check_tangents,
         type="any any -> any", forward="dtangents", reverse={"tangents": "s"}, hidden=True, abstract=_abstract_check_tangents,
     ),
 ]  # fmt: skip
