@@ -48,7 +48,7 @@ ROOMS = (
     ("vlad.evaluate", "entries system_procedures transforms machine overtaking"),
     (
         "vlad.compile.ir",
-        "refusals program check text parse representation rewriting acting matrix_products reindex",
+        "refusals program check text parse representation outlines rewriting acting matrix_products reindex",
     ),
     (
         "vlad.compile.analysis",

@@ -6,51 +6,28 @@ calls, and by programs/export.py.
 
 from __future__ import annotations
 
-from vlad.compile.ir.program import (
-    Block,
-    Branch,
-    Effect,
-    Fail,
-    Function,
-    Return,
-    Store,
-    Switch,
-    TailInvoke,
-    Unreachable,
-    blocks,
-    inner_blocks,
-    statements,
-)
-from vlad.compile.ir.rewriting import Calls, calling
+from vlad.compile.ir.outlines import Outlines
+from vlad.compile.ir.program import Function, Return
+from vlad.compile.ir.rewriting import calling
 
 
-def returns(block: Block) -> bool:
-    """Does every path of a body end, rather than in `Unreachable`?"""
-    if type(block.end) is not Unreachable:
-        return True
-    last = block.statements[-1] if block.statements else None
-    return type(last) in (Branch, Switch) and all(returns(inner) for inner in inner_blocks(last))  # type: ignore[arg-type]
-
-
-def has_effect(function: Function) -> bool:
-    return any(type(statement) in (Effect, Store) for statement in statements(function.body))
-
-
-def acting_functions(functions: list[Function]) -> set[Function]:
+def acting_functions(functions: list[Function], outlines: Outlines | None = None) -> set[Function]:
     """Functions with observable behaviour other than their results."""
-    return calling([f for f in functions if has_effect(f)], functions)
+    outlines = outlines or Outlines()
+    return calling([f for f in functions if outlines[f].acts], functions, outlines.calls_of(functions))
 
 
-def returning_functions(functions: list[Function]) -> set[Function]:
+def returning_functions(functions: list[Function], outlines: Outlines | None = None) -> set[Function]:
     """Functions with some path to a return; an endless loop has none."""
+    outlines = outlines or Outlines()
     tail_callers: dict[Function, list[Function]] = {}
     work: list[Function] = []
     for f in functions:
-        for block in blocks(f.body):
-            if type(block.end) is Return:
+        for end in outlines[f].ends:
+            if type(end) is Return:
                 work.append(f)
-            elif type(block.end) is TailInvoke:
-                tail_callers.setdefault(block.end.function, []).append(f)
+            else:
+                tail_callers.setdefault(end.function, []).append(f)
     returning = set(work)
     while work:
         for caller in tail_callers.get(work.pop(), ()):
@@ -60,17 +37,14 @@ def returning_functions(functions: list[Function]) -> set[Function]:
     return returning
 
 
-def total_functions(functions: list[Function], called: Calls | None = None) -> set[Function]:
+def total_functions(functions: list[Function], outlines: Outlines) -> set[Function]:
     """Functions without failures, effects, and calls of functions that have them. Termination of loops that may
-    return is not required: an unused result need not be waited for. `called`: as of `reachable`.
+    return is not required: an unused result need not be waited for.
     """
-    returning = returning_functions(functions)
+    returning = returning_functions(functions, outlines)
     partial = [
         f
         for f in functions
-        if has_effect(f)
-        or f not in returning
-        or not returns(f.body)
-        or any(type(block.end) is Fail for block in blocks(f.body))
+        if outlines[f].acts or f not in returning or not outlines[f].returns or outlines[f].fails
     ]
-    return set(functions) - calling(partial, functions, called)
+    return set(functions) - calling(partial, functions, outlines.calls_of(functions))

@@ -376,6 +376,14 @@ def blocks(block: Block) -> list[Block]:
     return found
 
 
+def returns(block: Block) -> bool:
+    """Does every path of a body end, rather than in `Unreachable`?"""
+    if type(block.end) is not Unreachable:
+        return True
+    last = block.statements[-1] if block.statements else None
+    return type(last) in (Branch, Switch) and all(returns(inner) for inner in inner_blocks(last))  # type: ignore[arg-type]
+
+
 def makes(statement: Statement) -> bool:
     """Whether the statement itself allocates."""
     return type(statement) is Box or (type(statement) is Each and statement.allocates)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
 
+from vlad.compile.ir.outlines import Calls, Outlines
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -38,8 +38,6 @@ from vlad.compile.ir.program import (
 from vlad.control.gil_yield import yield_gil
 from vlad.core.extents import Extent
 from vlad.core.types import Cell
-
-Calls: TypeAlias = dict[Function, list[Function]]  # functions, with those that they call
 
 
 def reachable(program: Program, called: Calls | None = None) -> list[Function]:
@@ -319,21 +317,17 @@ def same_operands(leaves: tuple[Leaf, ...]) -> tuple[object, ...]:
     )
 
 
-def fixed_cells(program: Program) -> set[Cell]:
+def fixed_cells(program: Program, outlines: Outlines | None = None) -> set[Cell]:
     """The unions with members whose boxes callers make or read: their layout is fixed."""
+    outlines = outlines or Outlines()
     found: set[Cell] = set()
     if not program.members:
         return found
     work = [c for e in program.entries for c in (*e.parameter_cells, *e.result_cells) if c is not None]
-    work += [s.member.cell for f in program.functions for s in _statics(f)]
+    work += [cell for f in program.functions for cell in outlines[f].static_cells]
     while work:
         cell = work.pop()
         if cell not in found:
             found.add(cell)
             work += [inner for member in program.members.get(cell, ()) for inner in member.cells]
     return found
-
-
-def _statics(function: Function) -> list[Static]:
-    nodes: list[Statement | End] = [*statements(function.body), *[b.end for b in blocks(function.body)]]
-    return [leaf for node in nodes for leaf in leaves_read(node) if type(leaf) is Static]

@@ -8,6 +8,7 @@ included. Operations on constants become constants, and a branch or switch with 
 from __future__ import annotations
 
 from vlad.compile.ir.acting import acting_functions
+from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -34,15 +35,24 @@ from vlad.control.gil_yield import yield_gil
 from vlad.data.values import TRUE, Boolean
 
 
-def share(program: Program) -> bool:
+def share(program: Program, outlines: Outlines | None = None) -> bool:
     """Returns whether anything changed."""
-    acting = acting_functions(program.functions)
+    outlines = outlines or Outlines()
+    acting = acting_functions(program.functions, outlines)
     changed = False
     for function in program.functions:
+        outline = outlines[function]
+        acting_callees = outline.called & acting
+        if outline.unchanged_by.get(__name__) == acting_callees:
+            continue
         yield_gil()
         sharing = _Sharing(acting)
         sharing.walk(function.body, {}, set())
-        changed |= sharing.changed
+        if sharing.changed:
+            changed = True
+            outlines.changed(function)
+        else:
+            outline.unchanged_by[__name__] = acting_callees
     return changed
 
 
@@ -137,8 +147,10 @@ def _guarded(statement: Statement) -> tuple[Branch, Block, bool] | None:
     fails = [type(arm.end) is Fail for arm in arms]
     if fails[0] == fails[1]:
         return None
-    nothing = Block([], Yield(()))
     rest = arms[fails.index(False)]
+    if not rest.statements and type(rest.end) is Yield and not statement.slots:
+        return statement, rest, not fails[0]
+    nothing = Block([], Yield(()))
     if fails[0]:
         return Branch((), statement.test, arms[0], nothing, statement.span), rest, False
     return Branch((), statement.test, nothing, arms[1], statement.span), rest, True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import (
     Block,
     Function,
@@ -22,7 +23,7 @@ from vlad.compile.ir.program import (
     blocks,
     components,
 )
-from vlad.compile.ir.rewriting import calls_of, reachable, replace_leaves
+from vlad.compile.ir.rewriting import reachable, replace_leaves
 from vlad.compile.passes.inlining import taping
 
 Forwards = dict[Function, Return | TailInvoke]  # the ends of functions without statements
@@ -32,8 +33,9 @@ def forward(program: Program, kept: Collection[Function] = ()) -> None:
     """Replace such calls, callees first. Calls in a cycle stay, and those of functions at whose return memory is freed, or that
     are `kept`.
     """
-    called = calls_of(program.functions)
-    stay = taping(program.functions, called).union(kept)
+    outlines = Outlines()
+    called = outlines.calls_of(program.functions)
+    stay = taping(program.functions, outlines).union(kept)
     number = components(program.functions, called)
     forwards: Forwards = {}
     for function in sorted(program.functions, key=lambda function: number[function]):

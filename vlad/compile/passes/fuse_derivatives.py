@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
-from vlad.compile.ir.acting import acting_functions, returns
+from vlad.compile.ir.acting import acting_functions
 from vlad.compile.ir.program import (
     Block,
     Function,
@@ -23,6 +23,7 @@ from vlad.compile.ir.program import (
     Statement,
     components,
     inner_blocks,
+    returns,
     statements,
 )
 from vlad.compile.ir.representation import Representation

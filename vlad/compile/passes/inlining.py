@@ -7,34 +7,32 @@ from __future__ import annotations
 
 from collections import Counter
 
-from vlad.compile.ir.acting import returns
-from vlad.compile.ir.program import Each, Function, Invoke, Program, TailInvoke, blocks, makes, statements
-from vlad.compile.ir.rewriting import Calls, calling, calls_of, inline_calls, looping, put_last, reachable
+from vlad.compile.ir.outlines import Outlines
+from vlad.compile.ir.program import Function, Invoke, Program, TailInvoke, blocks
+from vlad.compile.ir.rewriting import calling, inline_calls, looping, put_last, reachable
 
 SMALL = 40  # statements of a function that is inlined at every call,
 TINY = 8  # even in a large program
 LARGEST = 4000  # statements of a function into which others are inlined
 LARGE = 16_000  # of a program: lines of C, approximately
-LINES_OF_A_LOOP = 8  # over tensors
 
 
-def inline(program: Program) -> bool:
+def inline(program: Program, outlines: Outlines | None = None) -> bool:
     """Replace calls by bodies, callees first. Returns whether anything changed."""
+    outlines = outlines or Outlines()
     functions = program.functions
-    called = calls_of(functions)
+    called = outlines.calls_of(functions)
     counts = Counter([callee for function in functions for callee in called[function]])
-    kept = {*program.entries, *looping(functions, called), *taping(functions, called)}
-    sizes = {f: len(statements(f.body)) for f in functions}
-    room = Room(LARGE - sum([_lines(f) for f in functions]))
+    kept = {*program.entries, *looping(functions, called), *taping(functions, outlines)}
+    sizes = {f: len(outlines[f].statements) for f in functions}
+    room = Room(LARGE - sum([outlines[f].lines for f in functions]))
     changed = False
     for function in reversed(functions):
-        changed |= _inline(function, kept, counts, sizes, room)
-    program.functions = reachable(program)
+        if not kept.issuperset(called[function]) and _inline(function, kept, counts, sizes, room, outlines):
+            changed = True
+            outlines.changed(function)
+    program.functions = reachable(program, outlines.calls_of(functions))
     return changed or program.functions != functions
-
-
-def _lines(function: Function) -> int:
-    return sum([LINES_OF_A_LOOP if type(one) is Each else 1 for one in statements(function.body)])
 
 
 class Room:
@@ -45,7 +43,12 @@ class Room:
 
 
 def _inline(
-    function: Function, kept: set[Function], counts: Counter[Function], sizes: dict[Function, int], room: Room
+    function: Function,
+    kept: set[Function],
+    counts: Counter[Function],
+    sizes: dict[Function, int],
+    room: Room,
+    outlines: Outlines,
 ) -> bool:
     """Inline calls within a function. `kept`: functions whose calls stay. Returns whether there are others."""
     budget = LARGEST - sizes[function]
@@ -58,10 +61,10 @@ def _inline(
         is_copied = counts[callee] > 1
         if callee in kept or (size > SMALL and is_copied) or size > budget:
             return False
-        if type(call) is Invoke and not returns(callee.body):
+        if type(call) is Invoke and not outlines[callee].returns:
             return False
         if is_copied and size > TINY:
-            lines = _lines(callee)
+            lines = outlines[callee].lines
             if lines > room.lines:
                 return False
             room.lines -= lines
@@ -77,8 +80,9 @@ def _inline(
     return changed
 
 
-def taping(functions: list[Function], called: Calls) -> set[Function]:
+def taping(functions: list[Function], outlines: Outlines) -> set[Function]:
     """Functions whose callees allocate although they return plain numbers: the allocations are freed at their return."""
-    makers = [f for f in functions if any(makes(s) for s in statements(f.body))]
+    called = outlines.calls_of(functions)
+    makers = [f for f in functions if outlines[f].makes]
     allocating = calling(makers, functions, called)
     return {f for f in functions if "p" not in f.results and any(g in allocating for g in called[f])}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -29,31 +30,27 @@ from vlad.compile.ir.program import (
     Switch,
     TailInvoke,
     Unbox,
-    blocks,
     leaves_read,
     sharing_of,
     slots_bound,
-    statements,
 )
 from vlad.compile.ir.rewriting import reachable
 
 
-def merge(program: Program) -> bool:
+def merge(program: Program, outlines: Outlines | None = None) -> bool:
     """Merge equivalent functions (Moore's partition refinement, from signatures by bodies). Returns whether there are any."""
+    outlines = outlines or Outlines()
     functions = program.functions
     entries = {entry: number for number, entry in enumerate(program.entries)}  # entries keep their own names
     numbers: dict[object, int] = {}
     group: dict[Function, int] = {}
     called: dict[Function, list[Function]] = {}
     for f in functions:
-        kinds = "".join([slot.kind for slot in f.parameters])
-        cells = *f.parameter_cells, *f.result_cells  # where a collection looks for boxes
-        shape = _Shape(f)
-        body, called[f] = shape.block(f.body), shape.called
-        sharing = sharing_of(f)  # or what visits a part once would follow each path to it
-        group[f] = numbers.setdefault(
-            (kinds, f.results, cells, entries.get(f, 0), sharing, body), len(numbers)
-        )
+        outline = outlines[f]
+        if outline.shape is None:
+            outline.shape = _signature(f, outlines)
+        number, called[f] = outline.shape
+        group[f] = numbers.setdefault((number, entries.get(f, 0)), len(numbers))
     while True:
         count, numbers = len(numbers), {}
         refined = {f: (group[f], *[group[callee] for callee in called[f]]) for f in functions}
@@ -65,14 +62,23 @@ def merge(program: Program) -> bool:
     if len(first) == len(functions):
         return False
     for function in first.values():
-        for statement in statements(function.body):
-            if type(statement) is Invoke:
-                statement.function = chosen[statement.function]
-        for block in blocks(function.body):
-            if type(block.end) is TailInvoke:
-                block.end.function = chosen[block.end.function]
-    program.functions = reachable(program)
+        outline = outlines[function]
+        if any(chosen[callee] is not callee for callee in outline.called):
+            for call in outline.calls:
+                call.function = chosen[call.function]
+            outlines.changed(function)
+    program.functions = reachable(program, outlines.calls_of(first.values()))
     return True
+
+
+def _signature(f: Function, outlines: Outlines) -> tuple[int, list[Function]]:
+    """A number, equal for functions of one shape, and the callees, in order."""
+    kinds = "".join([slot.kind for slot in f.parameters])
+    cells = *f.parameter_cells, *f.result_cells  # where a collection looks for boxes
+    shape = _Shape(f)
+    body = shape.block(f.body)
+    sharing = sharing_of(f)  # or what visits a part once would follow each path to it
+    return outlines.number((kinds, f.results, cells, sharing, body)), shape.called
 
 
 class _Shape:

@@ -7,9 +7,11 @@ programs/. core/passes.py runs them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from vlad.compile.analysis.abstract_interpreter import locate
 from vlad.compile.ir.check import check
+from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import Each, Function, Program, statements
 from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.ir.representation import Representation
@@ -45,7 +47,7 @@ FUSE = "fuse-derivatives"
 # After it, which finds derivatives by the calls of their procedures.
 FIRST: dict[str, Pass] = {"forwarding": forward}
 # Repeated until the size stays about the same, at most ROUNDS times.
-REPEATED: dict[str, Callable[[Program], bool]] = {
+REPEATED: dict[str, Callable[..., bool]] = {
     "dead-code": drop_dead,
     "merge-functions": merge,
     "inlining": inline,
@@ -108,18 +110,19 @@ def improved(program: Program, layout: Representation, writes_over: bool = True)
 def _repeat(program: Program) -> None:
     """Run the repeated passes; not again those that would find nothing, as before, since nothing has changed since."""
     changes = 0
+    outlines = Outlines()  # of functions that have not changed
     found_nothing: dict[str, int] = {}  # by pass: after how many changes
     for _ in range(ROUNDS):
-        before = size(program)
+        before = size(program, outlines)
         for name, change in REPEATED.items():
             if found_nothing.get(name) == changes:
                 continue
-            (is_changed,) = _run({name: change}, program)
+            (is_changed,) = _run({name: partial(change, outlines=outlines)}, program)
             if is_changed:
                 changes += 1
             else:
                 found_nothing[name] = changes
-        if abs(size(program) - before) <= (before // NEGLIGIBLE if before > MANY else 0):
+        if abs(size(program, outlines) - before) <= (before // NEGLIGIBLE if before > MANY else 0):
             break
 
 
@@ -142,9 +145,10 @@ def _run(passes: Mapping[str, Pass], program: Program) -> list[object]:
     return returned
 
 
-def size(program: Program) -> int:
+def size(program: Program, outlines: Outlines | None = None) -> int:
     """The number of statements."""
-    return sum([len(statements(function.body)) for function in program.functions])
+    outlines = outlines or Outlines()
+    return sum([len(outlines[function].statements) for function in program.functions])
 
 
 def has_thin(program: Program) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vlad.compile.ir.outlines import Outline, Outlines
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -44,19 +45,26 @@ Choice = Branch | Switch
 Places = tuple[Leaf, ...]
 
 
-def dissolve(program: Program) -> bool:
+def dissolve(program: Program, outlines: Outlines | None = None) -> bool:
     """Returns whether there are such boxes."""
+    outlines = outlines or Outlines()
     twins: dict[Member, Member] = {}
     found = False
     for function in program.functions:
-        sums = [_Sum(boxes, choices) for boxes, choices in _sums(function)]
+        outline = outlines[function]
+        if __name__ in outline.unchanged_by:
+            continue
+        sums = [_Sum(boxes, choices) for boxes, choices in _sums(function, outline)]
         if sums:
             found = True
             _Dissolving(sums, twins).walk(function.body)
+            outlines.changed(function)
+        else:
+            outline.unchanged_by[__name__] = True
     return found
 
 
-def _sums(function: Function) -> Iterator[tuple[dict[Slot, Box], dict[Slot, Choice]]]:
+def _sums(function: Function, outline: Outline) -> Iterator[tuple[dict[Slot, Box], dict[Slot, Choice]]]:
     """The sums that do not escape: pointers that flow into each other, with the boxes and the branches that bind them."""
     boxes: dict[Slot, Box] = {}
     choices: dict[Slot, Choice] = {}
@@ -68,7 +76,7 @@ def _sums(function: Function) -> Iterator[tuple[dict[Slot, Box], dict[Slot, Choi
             slot = linked[slot]
         return slot
 
-    for block in blocks(function.body):
+    for block in outline.blocks:
         for statement in block.statements:
             match statement:
                 case Box():

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import (
     Block,
     Branch,
@@ -22,7 +23,6 @@ from vlad.compile.ir.program import (
     Statement,
     Switch,
     Yield,
-    blocks,
     inner_blocks,
     leaves_read,
 )
@@ -31,20 +31,30 @@ from vlad.compile.ir.rewriting import substitute
 Choice = Branch | Switch
 
 
-def thread_cases(program: Program) -> bool:
+def thread_cases(program: Program, outlines: Outlines | None = None) -> bool:
     """Returns whether there are such tests."""
+    outlines = outlines or Outlines()
     changed = False
     for function in program.functions:
-        found = blocks(function.body)
+        outline = outlines[function]
+        if __name__ in outline.unchanged_by:
+            continue
+        found = outline.blocks
         pairs = [block for block in found if _has_pair(block)]
         if not pairs:
+            outline.unchanged_by[__name__] = True
             continue
         reads: Counter[Leaf] = Counter()
         for block in found:
             for node in (*block.statements, block.end):
                 reads.update(leaves_read(node))
-        for block in reversed(pairs):  # inner ones first: their statements may move out of them
-            changed |= _thread(block, reads)
+        # inner ones first: their statements may move out of them
+        threaded = [_thread(block, reads) for block in reversed(pairs)]
+        if any(threaded):
+            changed = True
+            outlines.changed(function)
+        else:
+            outline.unchanged_by[__name__] = True
     return changed
 
 
