@@ -10,6 +10,7 @@ types are unions: of recursion, `map`, `append`, `filter`, loops, quoted data an
 from __future__ import annotations
 
 import argparse
+import gc
 import math
 import os
 import random
@@ -455,6 +456,11 @@ def program(seed: int, loops: bool) -> tuple[str, list[tuple[Any, ...]]]:
     return text, [(n, x, chooser.choice(ARGUMENTS)) for n, x in (LOOPED if loops else CALLS)]
 
 
+def file_of(function: Callable[..., Any]) -> str:
+    code = getattr(function, "__code__", None)
+    return "" if code is None else code.co_filename
+
+
 # Files of the callbacks of weak references.
 CALLBACKS = [kind.__init__.__code__.co_filename for kind in (weakref.WeakSet, weakref.WeakValueDictionary)]
 LOOPED = [(0.0, 0.5), (1.0, 0.0), (3.0, 2.0), (6.0, -1.0)]
@@ -467,7 +473,8 @@ def run(
     """The programs from `first` on: how they ended."""
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if frame is not None and frame.f_code.co_filename in CALLBACKS:
+        callbacks = [*CALLBACKS, *[file_of(callback) for callback in gc.callbacks]]
+        if frame is not None and frame.f_code.co_filename in callbacks:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.01, 1.0)  # in a callback it would be lost
         else:
             raise Stopped

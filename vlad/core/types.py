@@ -631,12 +631,13 @@ def _without_pairs(known: dict[Head, Cell]) -> dict[Head, Cell]:
 
 
 class Known:
-    """The facts about a value: its type and, when specialising, its leaves; and, if found, three more: a real is
-    factor·base + offset (`line`: the three), a tensor of matrices is another one transposed (`transposed`: the other), and a
-    boolean is the result of a test of a variable (`test`: the row and the variable).
+    """The facts about a value: its type and, when specialising, its leaves; and, if found, four more: a real is
+    factor·base + offset (`line`: the three), a tensor of matrices is another one transposed (`transposed`: the other), a
+    boolean is the result of a test of a variable (`test`: the row and the variable), and a value of a union is none of the
+    members with some heads (`ruled_out`).
     """
 
-    __slots__ = ("type", "leaves", "line", "transposed", "test")
+    __slots__ = ("leaves", "line", "ruled_out", "test", "transposed", "type")
 
     def __init__(self, type_: Type, leaves: tuple[Any, ...] = ()) -> None:
         self.type = type_
@@ -644,6 +645,7 @@ class Known:
         self.line: tuple[Known, float, float] | None = None
         self.transposed: Known | None = None
         self.test: tuple[Primitive, Variable] | None = None
+        self.ruled_out: frozenset[Head] = frozenset()
 
     def __repr__(self) -> str:
         return f"{shown(self.type)}{list(self.leaves) or ''}"

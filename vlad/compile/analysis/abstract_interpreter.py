@@ -542,7 +542,30 @@ class AbstractInterpreter:
         value = self.atom(result, env)
         if value is None:
             return None
+        if value.ruled_out:
+            return self._one_of_constants(body, value, tail)
         return self.tail_result(value) if tail else value
+
+    def _one_of_constants(self, body: Body, value: Known, tail: bool) -> Result:
+        """The result of a body, of which tests have ruled out members of a union. If only constants are left, it has their type,
+        not that of the union: so the leaves of a tree that a procedure returns are no trees.
+        """
+
+        def result(value: Known) -> Result:
+            return self.tail_result(value) if tail else value
+
+        left = [
+            one for one in self.types.members(value.type, self.instance) if one.head not in value.ruled_out
+        ]
+        constants = [one for one in left if one.kind == "constant"]
+        if not constants or any(one.kind not in ("constant", "boolean") for one in left):
+            return result(value)
+
+        def of_one(member: Known) -> Result:
+            # it is none of the others, for which any result will do
+            return result(Known(constants[0]) if member.type.head in value.ruled_out else member)
+
+        return self.dispatch((body, "left"), value, of_one, tail)
 
     def _letrec(self, group: Letrec, env: Env, code: Code) -> None:
         fields = [env[free] for free in group.free]
@@ -559,10 +582,9 @@ class AbstractInterpreter:
             self.key, self.span = binding.variable, rhs.span
             if operands is None:
                 return None
-            result = self.apply(rhs.primitive, operands)
-            if result is not None and rhs.primitive.type is TEST and type(rhs.operands[0]) is Variable:
-                result.test = rhs.primitive, rhs.operands[0]
-            return result
+            if rhs.primitive.type is TEST and type(rhs.operands[0]) is Variable:
+                return self._test(rhs.primitive, rhs.operands[0], operands[0])
+            return self.apply(rhs.primitive, operands)
         if type(rhs) is Call:
             return self._call(binding.variable, rhs, env, False)
         if type(rhs) is Lambda:
@@ -617,28 +639,51 @@ class AbstractInterpreter:
             tail,
         )
 
+    def _test(self, row: Primitive, variable: Variable, operand: Known) -> Result:
+        """A test of a variable. It may be known from the tests before it that have ruled out members of a union."""
+        if operand.ruled_out:
+            results = [result for _, result in self._of_members(row, operand) or ()]
+            if results and all(result is results[0] for result in results):
+                return self.truth(results[0])
+        result = self.apply(row, [operand])
+        if result is not None:
+            result.test = row, variable
+        return result
+
+    def _of_members(self, row: Primitive, union: Known) -> list[tuple[Type, bool]] | None:
+        """The members of a union that are not ruled out, and whether a test holds for each; None if that is not known."""
+        members = [
+            one for one in self.types.members(union.type, self.instance) if one.head not in union.ruled_out
+        ]
+        results = [self.on_types.apply(row, [Known(member)]) for member in members]
+        found: list[tuple[Type, bool]] = []
+        for member, result in zip(members, results, strict=True):
+            if result is None or result.type.kind != "constant":
+                return None
+            found.append((member, result.type.of is not FALSE))
+        return found
+
     def _narrowed(self, env: Env, tested: tuple[Primitive, Variable] | None, holds: bool) -> Env:
         """An environment in which a test holds, or does not: a variable whose type is a union has the type of the member for
-        which that is so, if there is only one, and it is no structure. So a leaf does not have the type of a tree.
+        which that is so, if there is only one, and it is no structure. So a leaf does not have the type of a tree. What several
+        tests rule out, one after the other, counts together.
         """
         if tested is None:
             return env
         row, variable = tested
-        type_ = self.types.canonical(env[variable].type)
-        if type_.kind != "union":
+        before = env[variable]
+        known = Known(self.types.canonical(before.type), before.leaves)
+        if known.type.kind != "union":
             return env
-        members = self.types.members(type_, self.instance)
-        results = [self.on_types.apply(row, [Known(member)]) for member in members]
-        if any(result is None or result.type.kind != "constant" for result in results):
+        known.ruled_out = before.ruled_out
+        members = self._of_members(row, known)
+        if members is None:
             return env
-        left = [
-            member
-            for member, result in zip(members, results, strict=True)
-            if result is not None and (result.type.of is not FALSE) == holds
-        ]
-        if len(left) != 1 or left[0].parts:
-            return env
-        return {**env, variable: self.member(Known(type_, env[variable].leaves), left[0])}
+        left = [member for member, result in members if result == holds]
+        if len(left) == 1 and not left[0].parts:
+            return {**env, variable: self.member(known, left[0])}
+        known.ruled_out = before.ruled_out.union([one.head for one, result in members if result != holds])
+        return {**env, variable: known}
 
     @property
     def on_types(self) -> AbstractInterpreter:
