@@ -95,7 +95,7 @@ ROOMS = (
     ),
     (
         "vlad.session",
-        "library session_lock lifecycle asynchronous files calls suggestions top_level examples programs showing "
+        "library session_lock lifecycle asynchronous files calls suggestions repeated top_level examples programs showing "
         "namespace functions session default executors parallel differentiating random own_derivatives checking "
         "building compiling",
     ),

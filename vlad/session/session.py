@@ -25,7 +25,7 @@ from vlad.core.nodes import Lambda
 from vlad.data.devices import CURRENT, device_named
 from vlad.data.errors import NoCounterpart, VladError, WrongOption
 from vlad.data.source import Origin, Source, Span
-from vlad.data.values import UNSPECIFIED, Value
+from vlad.data.values import Value
 from vlad.evaluate.limits import Limits, deep_recursion
 from vlad.evaluate.machine import Machine
 from vlad.expand.scope import Module
@@ -250,10 +250,7 @@ class Session(Namespace):
 
     def _evaluated(self, source: Source) -> Any:
         def evaluate() -> Any:
-            top_level, value = self._top_level, UNSPECIFIED
-            for item in top_level.items(source, self.module):
-                value = top_level.execute(item, self.module, None)
-            return self._as_python(value)
+            return self._as_python(self._top_level.value(source))
 
         return self.machine.guarded(evaluate)
 

@@ -34,6 +34,7 @@ from vlad.primitives.table import CODES, PROCEDURES, TABLE
 from vlad.reader.parser import Form, Name, Syntax, read
 from vlad.session.files import Path, find, found, load
 from vlad.session.library import Library
+from vlad.session.repeated import RepeatedTexts
 from vlad.session.suggestions import Suggestions
 
 Answer = TypeVar("Answer")
@@ -74,6 +75,7 @@ class TopLevel:
         self.module = Module("main", self.library)
         self.module.on_redefine = self._redefined
         self.suggestions = Suggestions(machine, self.module, stdlib)
+        self._repeated = RepeatedTexts(self.module)
 
     def modules(self) -> list[Module]:
         """Its own and those of files."""
@@ -150,6 +152,30 @@ class TopLevel:
 
         items: list[Item] = self.machine.guarded(expand)
         return items
+
+    def value(self, source: Source) -> Value:
+        """Execute a text in the program's own module; returns the value of the last form."""
+        if self._repeated.has(source):
+            return self._value_again(source)
+        value, items = UNSPECIFIED, []
+        for item in self.items(source, self.module):
+            items.append(item)
+            value = self.execute(item, self.module, None)
+        if self.note is None and len(items) == 1 and _may_be_repeated(items[0]):
+            self._repeated.keep(source, None)
+        return value
+
+    def _value_again(self, source: Source) -> Value:
+        """The value of a text of one expression, which was executed before."""
+        kept = self._repeated.get(source)
+        if kept is None:
+            (item,) = self.items(source, self.module)
+            assert isinstance(item, Expression)
+            kept = self.thunk(item.body, item.span), item.span
+            self._repeated.keep(source, kept)
+        self.machine.counts.clear()
+        thunk, span = kept
+        return with_room(self.suggesting, self.tiers.apply, thunk, NIL, span=span)
 
     def run(self, source: Source, module: Module, show: Show) -> None:
         """Execute a text."""
@@ -369,6 +395,11 @@ def is_written(body: Body) -> bool:
         and isinstance(call.operator, GlobalReference)
         and call.operator.cell.primitive is TABLE["write"]
     )
+
+
+def _may_be_repeated(item: Item) -> bool:
+    """Whether it is an expression; each evaluation of a lambda makes another procedure."""
+    return isinstance(item, Expression) and only_lambda(item.body) is None
 
 
 def only_lambda(body: Body) -> Lambda | None:
