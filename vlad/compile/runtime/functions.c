@@ -621,7 +621,7 @@ static inline double vlad_real_character(double x, double i) {
 }
 
 /* functions: vlad_decimal_character
-   calls: vlad_real_text snprintf
+   calls: snprintf vlad_real_text
    A character of a number with so many digits, of the kind f, e or g; -1 after its end. */
 static inline double vlad_decimal_character(double x, double kind, double digits, double i) {
   char text[512];
