@@ -20,7 +20,7 @@ from typing import Any
 
 from vlad.data.errors import VladError
 from vlad.translate.names import bound_in, changed_by, falls, is_pop, jumps, read_in
-from vlad.translate.nodes import Again, Attempted, Caught, Computed, Outcome, Tested, at, name_at
+from vlad.translate.nodes import Again, Attempted, Caught, Computed, Outcome, Parts, Tested, at, name_at
 from vlad.translate.trees import nodes_in, walk
 
 MOST_STATEMENTS = 200  # of the replacement, in which handlers are repeated for each statement of the body
@@ -85,12 +85,18 @@ class Handlers:
             case ast.Try():
                 inner = Handlers(first, self.refuse, self.fresh).replacement()
                 return self.body([*inner, *others], after)
+            case ast.For() | ast.While() if hasattr(first, "attempted_as"):  # by a `try` within this one
+                self.expect_end(first)
+                return [*self.copied([first]), *rest()]
             case ast.For() | ast.While():
                 return self.attempted_loop(first, rest)
             case ast.Raise() | ast.Assert():
                 return self.attempted(first, lambda value: rest())
             case ast.Return(value=ast.expr() as value):
                 return self.attempted(value, lambda value: [*self.finally_(), self.with_value(first, value)])
+            case ast.Assign() if is_unpacked(first):
+                self.expect_names(first)
+                return self.body([*self.by_parts(first), *others], after)
             case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
                 self.expect_names(first)
                 return self.attempted(value, lambda value: [self.with_value(first, value), *rest()])
@@ -133,12 +139,7 @@ class Handlers:
 
     def attempted_loop(self, loop: ast.For | ast.While, rest: Callable[[], list[ast.stmt]]) -> list[ast.stmt]:
         """The attempt to run a loop. If it raises, what it has assigned until then is not known."""
-        returns = any(isinstance(one, ast.Return) for one in nodes_in([loop]))
-        leaves = jumps([one for one in loop.orelse if not isinstance(one, ast.Return)])
-        if leaves or (returns and self.node.finalbody):
-            raise self.refuse(
-                "a way out of this loop within `try`", loop, "put it into a function, and call that there"
-            )
+        self.expect_end(loop)
         changed = set(bound_in([loop]))
         handled = [*[one for handler in self.node.handlers for one in handler.body], *self.node.finalbody]
         lost = next((one for one in handled if read_in(one) & changed), None)
@@ -154,6 +155,36 @@ class Handlers:
         worked = at(Tested("car", [name_at(own, loop)]), loop)
         yes = rest() or [at(ast.Pass(), loop)]
         return [begun, turns, at(ast.If(worked, yes, self.handlers(own, loop)), loop)]
+
+    def expect_end(self, loop: ast.For | ast.While) -> None:
+        """Raise VladError if a loop leaves the `try`, but by what its attempt tells."""
+        returns = any(isinstance(one, ast.Return) for one in nodes_in([loop]))
+        leaves = jumps([one for one in loop.orelse if not isinstance(one, ast.Return)])
+        if leaves or (returns and self.node.finalbody):
+            raise self.refuse(
+                "a way out of this loop within `try`", loop, "put it into a function, and call that there"
+            )
+
+    def by_parts(self, statement: ast.Assign) -> list[ast.stmt]:
+        """An assignment that unpacks, as the unpacking, which may raise, and the assignment of its parts."""
+        (target, *others), value = statement.targets, statement.value
+        if others:
+            own = self.fresh()
+            whole = at(ast.Assign([name_at(own, value, ast.Store())], value), value)
+            return [whole, *[at(ast.Assign([one], name_at(own, one)), one) for one in statement.targets]]
+        assert isinstance(target, ast.Tuple | ast.List)
+        names: list[ast.expr] = []
+        # in Python's order: what stands behind an inner target is assigned after it
+        later: list[ast.stmt] = []
+        for one in target.elts:
+            part = one.value if isinstance(one, ast.Starred) else one
+            if later or not isinstance(part, ast.Name):
+                own = self.fresh()
+                later.append(at(ast.Assign([part], name_at(own, part)), part))
+                part = name_at(own, part, ast.Store())
+            names.append(part)
+        parts = at(Parts(value, target.elts), statement)
+        return [at(ast.Assign([at(ast.Tuple(names, ast.Store()), target)], parts), statement), *later]
 
     def handlers(self, own: str, place: ast.AST) -> list[ast.stmt]:
         again: ast.stmt = at(ast.Raise(at(Again(name_at(own, place)), place), None), place)
@@ -200,6 +231,21 @@ class Handlers:
                 or (isinstance(one, ast.Call) and is_pop(one))
             ):
                 raise self.refuse("an assignment or a change within this", one, "make it before the `try`")
+
+
+def is_unpacked(statement: ast.Assign) -> bool:
+    """Does an assignment unpack a value whose number of parts may be another one?"""
+    if isinstance(statement.value, Parts):
+        return False
+    targets = [one for one in statement.targets if isinstance(one, ast.Tuple | ast.List)]
+    fits = [
+        isinstance(statement.value, ast.Tuple)
+        and len(statement.value.elts) == len(one.elts)
+        and all(isinstance(part, ast.Name) for part in one.elts)
+        and not any(isinstance(part, ast.Starred) for part in statement.value.elts)
+        for one in targets
+    ]
+    return not all(fits)
 
 
 class _Raising(ast.NodeTransformer):

@@ -95,6 +95,17 @@ class Attempted(Added):
         self.value = value
 
 
+class Parts(Added):
+    """The parts of a value that is unpacked, in a list. `targets`: what they are assigned to."""
+
+    _fields = ("value",)
+
+    def __init__(self, value: ast.expr, targets: list[ast.expr]) -> None:
+        super().__init__()
+        self.value = value
+        self.targets = targets
+
+
 class Outcome(Added):
     """The value that an attempt led to. `of`: the expression that has it."""
 

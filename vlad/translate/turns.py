@@ -15,6 +15,7 @@ from vlad.reader.parser import Form, Syntax
 from vlad.translate.expressions import Expressions, Scope
 from vlad.translate.iterations import Iteration, Value, all_but_last, counted, listed, numbered, side_by_side
 from vlad.translate.names import captured_in, targets
+from vlad.translate.nodes import Parts
 from vlad.translate.reads import MISSING
 from vlad.translate.syntax import empty_list, form, literal, name
 
@@ -199,15 +200,20 @@ class Turns(Expressions):
     ) -> tuple[tuple[Syntax, ...], list[tuple[Syntax, Syntax]]]:
         """Variables for the parts of a value, and the binding that checks their number."""
         span = self.span(target)
-        stars = [number for number, part in enumerate(parts) if isinstance(part, ast.Starred)]
         variables = [name(self.fresh("part"), span) for _ in parts]
+        return tuple(variables), [(form(span, "list", *variables), self._checked(parts, given, span))]
+
+    def _checked(self, parts: Sequence[ast.expr], given: Syntax, span: Span) -> Syntax:
+        """The list of the parts of a value."""
+        stars = [number for number, part in enumerate(parts) if isinstance(part, ast.Starred)]
         if stars:
             before, after = stars[0], len(parts) - 1 - stars[0]
             counts = (literal(float(before), span), literal(float(after), span))
-            checked = form(span, "%py-unpacked-around", given, *counts)
-        else:
-            checked = form(span, "%py-unpacked", given, literal(float(len(parts)), span))
-        return tuple(variables), [(form(span, "list", *variables), checked)]
+            return form(span, "%py-unpacked-around", given, *counts)
+        return form(span, "%py-unpacked", given, literal(float(len(parts)), span))
+
+    def _parts(self, node: Parts, scope: Scope) -> Syntax:
+        return self._checked(node.targets, self.argument(node.value, scope), self.span(node))
 
     def iteration(self, node: ast.expr, scope: Scope) -> Iteration:
         """What a loop goes through."""

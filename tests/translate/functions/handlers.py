@@ -314,6 +314,109 @@ def finally_of_a_loop(xs: list[float] = [1.0, 0.0]) -> float:
     return n
 
 
+def _handled_and_done(xs: list[float]) -> list[Any]:
+    total, found, done = 0.0, [], []
+    try:
+        for x in xs:
+            y = 1 / x
+        found.append(y)
+    except ZeroDivisionError:
+        for z in xs:
+            found.append(z)
+    except ValueError:
+        total = 2.0
+    else:
+        while total < 3:
+            total += y
+    finally:
+        if len(xs) > 1:
+            for w in xs:
+                done.append(-w)
+    return [total, found, done]
+
+
+def loops_handled_and_done(x: float = 2.0) -> list[Any]:
+    return [_handled_and_done([1.0, x]), _handled_and_done([1.0, 0.0]), _handled_and_done([x])]
+
+
+def a_loop_handled_and_done(x: float = 2.0) -> float:
+    n = 0
+    try:
+        for v in [x, x + 1, 0 * x]:
+            n = x / v
+    except ZeroDivisionError:
+        return x**3
+    finally:
+        n = 5
+    return n
+
+
+def _nested(xs: list[float], kind: float) -> Any:
+    try:
+        try:
+            for x in xs:
+                if x == 5:
+                    raise KeyError("five")
+                if x == 7:
+                    raise TypeError("seven")
+                if kind / x > 10:
+                    return x, kind
+            y = len(xs)
+        except ZeroDivisionError:
+            y = -1
+            if kind == 3:
+                raise
+        except KeyError:
+            while kind < 100:
+                kind *= 2
+                if kind == 16:
+                    raise ValueError("sixteen") from None
+            y = kind
+        y += 1
+    except (ValueError, ZeroDivisionError) as error:
+        return "sixteen" if str(error) == "sixteen" else "zero"
+    except Exception:
+        return "seven"
+    return y
+
+
+def loops_in_nested_attempts(x: float = 1.0) -> list[Any]:
+    rows = [[x], [x, 0.0], [5.0], [7.0]]
+    return [_nested(row, kind) for row in rows for kind in (2.0, 3.0, 11.0)]
+
+
+def _unpacked(x: Any) -> Any:
+    a = b = c = 0.0
+    try:
+        a, b = x
+        (c, (a, *b)), d = x
+        e, f = whole = x
+    except ValueError:
+        return a, b, c
+    return a, b, c, d, e, f, whole
+
+
+def unpacked(x: float = 2.0) -> list[Any]:
+    values = [[x, 3.0, 4.0], [x], [[x, 3.0, 4.0], 5.0], [[x, []], 5.0], ((x, [7.0, 8.0]), "d")]
+    return [_unpacked(one) for one in values]
+
+
+def unpacked_by_any_handler(x: float = 3.0) -> float:
+    found = 0.0
+    for xs in [[x], [x, x * x], [1.0, 2.0, x]]:
+        try:
+            first, second = (2 * one for one in xs)
+        except:  # noqa: E722
+            found += x
+        else:
+            found += first * second
+    try:
+        first, *others = []
+    except ValueError:
+        found += 1
+    return found
+
+
 NOTHING, OFF = None, False
 
 
