@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 
 import vlad
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
 import python_texts
+from random_functions import outcome
 
 SPECIAL = (
     0.0,
@@ -88,6 +91,29 @@ def test_widths_and_digits_may_be_computed() -> None:
         assert translated(x, w, d) == f(x, w, d)
     with pytest.raises(TypeError):
         translated(1.0, 2.5, 3)
+    evaluating = vlad.Session(tier="evaluate")
+    given = [
+        ("abc", 5, 2),
+        ("abc", -5, 2),
+        ("abc", 5, -1),
+        ("a", 0, 120),
+        (0.1, -8, 3),
+        (0.1, 8, -2),
+        (0.1, 0, 99),
+    ]
+    for text in (
+        "{x:>{w}.{d}s}",
+        "{x:{w}}|{w:{w}}|{x:>{w}}",
+        "{x:.{d}f}|{x:{w}.{d}e}",
+        "{x:0{w}}",
+        "{x:+{w}.3f}",
+    ):
+        f = python_texts.function_of(f'def f(x, w, d):\n    return f"{text}"\n')
+        expected = [outcome(partial(f, *one)) for one in given]
+        assert [outcome(partial(evaluating.function(f), *one)) for one in given] == expected
+    translated = evaluating.function(python_texts.function_of('def f(x, d):\n    return f"{x:.{d}e}"\n'))
+    with pytest.raises(ValueError, match="up to 99 digits"):
+        translated(0.1, 100)
 
 
 @pytest.mark.parametrize("form", ["d", "x", "s"])

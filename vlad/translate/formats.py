@@ -12,7 +12,7 @@ import re
 from vlad.data.values import FALSE, TRUE
 from vlad.reader.parser import Syntax
 from vlad.translate.expressions import Expressions, Scope
-from vlad.translate.syntax import form, literal, string
+from vlad.translate.syntax import form, literal, name, string
 
 MOST_DIGITS = 99  # behind the point (primitives/numerals.py)
 COMPUTED = (
@@ -52,14 +52,21 @@ def _formatted(x: Expressions, node: ast.JoinedStr, value: ast.FormattedValue, s
         shown = "".join(["{…}" if ord(one) >= COMPUTED else one for one in given])
         raise x.refuse(f"the format {shown}", node, _HINT)
 
+    kind = (found["kind"] or "").lower()
+    kept = name(x.fresh("shown"), span) if computed else text
+    is_plain = not (found["sign"] or found["prefix"] or found["zero"])
+
     def number(key: str, otherwise: Syntax) -> Syntax:
         own = found[key]
         if not own:
             return otherwise
         at = ord(own[0]) - COMPUTED
-        return form(span, "%py-whole", computed[at]) if at >= 0 else literal(float(own), span)
+        if at < 0:
+            return literal(float(own), span)
+        if key == "digits":
+            return form(span, "%py-precision", computed[at], literal(TRUE if kind == "s" else FALSE, span))
+        return form(span, "%py-width", kept, computed[at], literal(TRUE if is_plain else FALSE, span))
 
-    kind = (found["kind"] or "").lower()
     align = found["align"] or ("0" if found["zero"] else "")
     is_prefixed = found["prefix"] and kind in ("b", "o", "x")
     words = [
@@ -72,7 +79,8 @@ def _formatted(x: Expressions, node: ast.JoinedStr, value: ast.FormattedValue, s
     ]
     fill = found["fill"] or ("0" if found["zero"] else " ")
     place = [string(fill, span), string(align, span), number("width", literal(0.0, span))]
-    return form(span, "%py-formatted", text, *words, *place)
+    result = form(span, "%py-formatted", kept, *words, *place)
+    return x.let([(kept, text)], result, span) if computed else result
 
 
 def _written(

@@ -250,9 +250,8 @@ class Statements(Generators):
         arguments = node.exc.args if isinstance(node.exc, ast.Call) else []
         if len(arguments) > 1:
             raise self.refuse("an exception of several values", node, "raise it with one text")
-        message = (
-            form(span, "%py-text", self.expression(arguments[0], scope)) if arguments else string("", span)
-        )
+        shown = "%py-written" if issubclass(kind, KeyError) else "%py-text"  # as str(error) does
+        message = form(span, shown, self.expression(arguments[0], scope)) if arguments else string("", span)
         return form(span, "%python-raise", string(kind.__name__, span), message)
 
     def _do_delete(self, node: ast.Delete, scope: Scope, rest: Rest) -> Syntax:

@@ -172,3 +172,34 @@ def padded_texts(n: int = 6) -> list[Any]:
 
 def two_letters_to_fill_with(n: int = 6) -> str:
     return "a".center(n, "ab")
+
+
+def _read(text: str) -> list[Any]:
+    found: list[Any] = []
+    try:
+        found.append(float(text))
+    except ValueError as error:
+        found.append(str(error))
+    try:
+        found.append(int(text))
+    except ValueError as error:
+        found.append(str(error))
+    return found
+
+
+def numbers_of_texts(words: str = "nan inf -Infinity +inf infinity iNf infinit -x - + . 5. -.5 1e400 -0 12 0x10 1e e5 1__0") -> list[Any]:
+    others = "1_0 _1 1_ 1_.5 1._5 1e1_0 1e_1 -1_000 --1 +-1 it's \\".split(" ")
+    return [_read(text) for text in [*words.split(" "), *others, "", " \t7\n", "1 2", "\n nan ", "é"]]
+
+
+def _of_key(key: Any) -> str:
+    try:
+        raise KeyError(key)
+    except LookupError as error:
+        return str(error)
+
+
+def written_texts(text: str = "it's") -> list[Any]:
+    texts = [text, 'a"b', "it's \"q\"", "\t\n\r\\\x00\x7f\x1f\x0fé", ""]
+    keys = [_of_key("k"), _of_key(text), _of_key(3), _of_key(("a", text))]
+    return [[repr(one) for one in texts], str(texts), str({text: "\\"}), str({text}), f"{text!r:>9}|{(text,)}|{text}", keys]
