@@ -37,6 +37,7 @@ from vlad.data.values import (
 )
 from vlad.data.write import written
 from vlad.messages.hints import kind, kind_text
+from vlad.primitives import batched_records
 from vlad.primitives import batches_again as again
 from vlad.primitives.arrays import axis_of, constant, length_of, row
 from vlad.primitives.indexing import with_part
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
 CODES: dict[str, SystemCode] = {
+    **batched_records.CODES,
     "vmapped": (
         Role.PROCEDURE,
         "f axes",
@@ -74,6 +76,7 @@ ON_A_GPU: dict[str, SystemCode] = {
 
 SYSTEM_PROCEDURES: dict[str, str] = {
     **again.PROCEDURES,
+    **batched_records.PROCEDURES,
     "batch-map": """(lambda (f axes x)
         (let* ((rows (batch-leading axes x)) (n (batch-size axes rows)))
           (if (boolean? n)
@@ -103,7 +106,9 @@ SYSTEM_PROCEDURES: dict[str, str] = {
                         (batch-same-size (batch-size (axes-first axes) (car x)) (batch-size (axes-rest axes) (cdr x))))
                     (if (side-by-side? x)
                         (count-items (side-by-side-field-1 x) 0)
-                        (if (batch-structure? x) (batch-size axes (environment x)) #f))))
+                        (if (batch-structure? x)
+                            (if (states-tangent? x) (record-size axes x) (batch-size axes (environment x)))
+                            #f))))
             #f))""",
     "batch-same-size": '(lambda (a b) (if a (if b (if (= a b) a (refuse-batch "lengths" a b)) a) b))',
     "count-items": """(lambda (l n)
@@ -118,7 +123,11 @@ SYSTEM_PROCEDURES: dict[str, str] = {
                     (if (symbol? axes)
                         x
                         (cons (batch-leading (axes-first axes) (car x)) (batch-leading (axes-rest axes) (cdr x))))
-                    (if (batch-structure? x) (with-environment x (batch-leading axes (environment x))) x)))
+                    (if (batch-structure? x)
+                        (if (states-tangent? x)
+                            (record-leading axes x)
+                            (with-environment x (batch-leading axes (environment x))))
+                        x)))
             x))""",
     "batch-row": """(lambda (axes x i)
         (if axes
@@ -130,7 +139,11 @@ SYSTEM_PROCEDURES: dict[str, str] = {
                         (cons (batch-row (axes-first axes) (car x) i) (batch-row (axes-rest axes) (cdr x) i)))
                     (if (side-by-side? x)
                         (car (side-by-side-field-1 x))
-                        (if (batch-structure? x) (with-environment x (batch-row axes (environment x) i)) x))))
+                        (if (batch-structure? x)
+                            (if (states-tangent? x)
+                                (record-row axes x i)
+                                (with-environment x (batch-row axes (environment x) i)))
+                            x))))
             x))""",
     # What the rows after the first of a list are read from.
     "batch-rest": """(lambda (axes x)
@@ -141,7 +154,11 @@ SYSTEM_PROCEDURES: dict[str, str] = {
                     (cons (batch-rest (axes-first axes) (car x)) (batch-rest (axes-rest axes) (cdr x))))
                 (if (side-by-side? x)
                     (make-side-by-side (cdr (side-by-side-field-1 x)))
-                    (if (batch-structure? x) (with-environment x (batch-rest axes (environment x))) x)))
+                    (if (batch-structure? x)
+                        (if (states-tangent? x)
+                            (record-rest axes x)
+                            (with-environment x (batch-rest axes (environment x))))
+                        x)))
             x))""",
     # A row of zeros, for the shapes of the answers to no rows.
     "batch-blank": """(lambda (axes x)
@@ -150,7 +167,11 @@ SYSTEM_PROCEDURES: dict[str, str] = {
                 (blank-row x)
                 (if (pair? x)
                     (cons (batch-blank (axes-first axes) (car x)) (batch-blank (axes-rest axes) (cdr x)))
-                    (if (batch-structure? x) (with-environment x (batch-blank axes (environment x))) x)))
+                    (if (batch-structure? x)
+                        (if (states-tangent? x)
+                            (record-blank axes x)
+                            (with-environment x (batch-blank axes (environment x))))
+                        x)))
             x))""",
     # Answers: each real, boolean and tensor is a row of a tensor; procedures are listed; what else there is is equal in all.
     "stacks?": "(lambda (y) (if (real? y) #t (if (tensor? y) #t (boolean? y))))",
@@ -161,7 +182,9 @@ SYSTEM_PROCEDURES: dict[str, str] = {
                 (cons (answers-begin n (car y)) (answers-begin n (cdr y)))
                 (if (procedure? y)
                     (cons y '())
-                    (if (same-code? y y) (answers-begin n (environment y)) y)))))""",
+                    (if (same-code? y y)
+                        (if (states-tangent? y) (record-begin n y) (answers-begin n (environment y)))
+                        y)))))""",
     "answers-put": """(lambda (answers like i y)
         (if (stacks? y)
             (if (stacks? like) (rows-put answers i y) (refuse-batch "answers" like y))
@@ -173,7 +196,9 @@ SYSTEM_PROCEDURES: dict[str, str] = {
                     (if (procedure? like) (cons y answers) (refuse-batch "answers" like y))
                     (if (same-code? y y)
                         (if (same-code? y like)
-                            (answers-put answers (environment like) i (environment y))
+                            (if (states-tangent? y)
+                                (record-put answers like i y)
+                                (answers-put answers (environment like) i (environment y)))
                             (refuse-batch "answers" like y))
                         (if (equal? y like) answers (refuse-batch "answers" like y)))))))""",
     "answers-end": """(lambda (like answers)
@@ -183,7 +208,11 @@ SYSTEM_PROCEDURES: dict[str, str] = {
                 (cons (answers-end (car like) (car answers)) (answers-end (cdr like) (cdr answers)))
                 (if (procedure? like)
                     (make-side-by-side (in-order answers '()))
-                    (if (same-code? like like) (with-environment like (answers-end (environment like) answers)) like)))))""",
+                    (if (same-code? like like)
+                        (if (states-tangent? like)
+                            (record-end like answers)
+                            (with-environment like (answers-end (environment like) answers)))
+                        like)))))""",
     "in-order": "(lambda (l found) (if (pair? l) (in-order (cdr l) (cons (car l) found)) found))",
     "answers-of-none": """(lambda (like)
         (if (stacks? like)
@@ -192,7 +221,11 @@ SYSTEM_PROCEDURES: dict[str, str] = {
                 (cons (answers-of-none (car like)) (answers-of-none (cdr like)))
                 (if (procedure? like)
                     (make-side-by-side '())
-                    (if (same-code? like like) (with-environment like (answers-of-none (environment like))) like)))))""",
+                    (if (same-code? like like)
+                        (if (states-tangent? like)
+                            (record-of-none like)
+                            (with-environment like (answers-of-none (environment like))))
+                        like)))))""",
 }
 
 AXES = "#:axes is an axis, #f for what all rows share, list for a list of rows, or a list of these, one for each argument"
@@ -376,6 +409,8 @@ def _refuse(what: Value, a: Value, b: Value) -> Value:
             "wrong-shape", f"Arguments of vmap have {a:.0f} and {b:.0f} rows", name="vmap",
             hint="each tensor has as many entries along its axis; #:axes names the axes, and #f what all rows share",
         )  # fmt: skip
+    elif what.text in batched_records.MESSAGES:
+        error = batched_records.refused(what.text, a)
     else:
         error = VladError(
             "invalid-argument", "Argument of vmap has no rows", name="vmap", irritants=(a,),
@@ -390,6 +425,7 @@ def _abstract_refuse(w: AbstractMachine, what: Any, a: Any, b: Any) -> Any:
             "answers": "Rows of vmap have results of different structures",
             "lengths": "Arguments of vmap have different numbers of rows",
             "no rows": "Argument of vmap has no rows",
+            **batched_records.MESSAGES,
         }[what.type.of.text]
     )
 
@@ -440,6 +476,7 @@ ROWS: list[Primitive] = [
         reverse={"y": "(tensor-ref s i)", "rows": "s"}),
     row("rows-end", "rows", "All answers, as a tensor.", _rows_end, linear="rows", hidden=True,
         abstract=lambda w, rows: rows, forward="(rows-end drows)", reverse={"rows": "s"}),
+    batched_records.ROW,
     constant("fits-threads?", "f x", "Is a row of f at x small enough for a thread of a GPU? Asked of compiled code only.",
              lambda f, x: FALSE, hidden=True, abstract=again.abstract_fits_threads),
     constant("rows-of-none", "y", "No answers like y, as a tensor.", _rows_of_none, hidden=True,

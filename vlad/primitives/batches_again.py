@@ -34,7 +34,16 @@ PROCEDURES: dict[str, str] = {
         (if (batch-of-lists? axes)
             #f
             (let* ((rows (batch-leading axes x)) (n (batch-size axes rows)))
-              (if (boolean? n) #f (if (= n 0) #f (fits-threads? f (batch-row axes rows 0)))))))""",
+              (if (boolean? n)
+                  #f
+                  (if (= n 0)
+                      #f
+                      (if (fits-threads? f (batch-row axes rows 0)) (if (batch-states? (cons f x)) #f #t) #f))))))""",
+    # Has it records that state their tangents? These are not by field, as what follows needs.
+    "batch-states?": """(lambda (x)
+        (if (pair? x)
+            (if (batch-states? (car x)) #t (batch-states? (cdr x)))
+            (if (same-code? x x) (if (states-tangent? x) #t (batch-states? (environment x))) #f)))""",
     "batch-of-lists?": """(lambda (axes)
         (if (pair? axes) (if (batch-of-lists? (car axes)) #t (batch-of-lists? (cdr axes))) (symbol? axes)))""",
     "batch-of-numbers?": """(lambda (y)

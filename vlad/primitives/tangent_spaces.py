@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vlad.ad.stated_tangents import space_of, wrong_tangent
-from vlad.data.values import NIL, ZERO, Primitive, Role, SystemCode, TangentSpace, Value, look
+from vlad.data.values import FALSE, NIL, TRUE, ZERO, Primitive, Role, SystemCode, TangentSpace, Value, look
 from vlad.primitives.numbers import invalid
 from vlad.primitives.vector_space_types import space_of as space_of_type
 from vlad.primitives.vector_space_types import wrong_tangent as abstract_wrong_tangent
@@ -83,6 +83,19 @@ def _abstract_rule(name: str) -> Any:
     return rule
 
 
+def _states_tangent(x: Value) -> Value:
+    space = space_of(look(x))
+    return FALSE if space is None or space.tangent is None else TRUE
+
+
+def _abstract_states_tangent(w: AbstractMachine, x: Any) -> Any:
+    def of_one(x: Any) -> Any:
+        space = space_of_type(x.type)
+        return w.truth(space is not None and space.tangent is not None)
+
+    return w.each(x, of_one)
+
+
 def _check_tangents(r: Value, tangents: Value) -> Value:
     seen, rest = look(r), look(tangents)
     if seen is ZERO:
@@ -121,6 +134,10 @@ ROWS: list[Primitive] = [
         )
         for name in ("tangent", "fields")
     ],
+    Primitive(
+        "states-tangent?", "x", "Is x a record whose type states #:tangent?", value=_states_tangent, type="any -> boolean",
+        forward="zero", reverse={}, hidden=True, abstract=_abstract_states_tangent,
+    ),
     Primitive(
         "check-tangents", "record tangents", "A list of tangents, one for each field of a record.", value=_check_tangents,
         type="any any -> any", forward="dtangents", reverse={"tangents": "s"}, hidden=True, abstract=_abstract_check_tangents,
