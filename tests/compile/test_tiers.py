@@ -705,6 +705,22 @@ class TestMemory:
         )
         assert descend(200_000.0) == pytest.approx([0.0, 0.0], abs=1e-12)
 
+    def test_what_loops_in_a_recursion_leave_behind(self) -> None:
+        """Each of 40 levels holds the result of a loop that allocates 8 MB: all of that stayed until the end."""
+        session = vlad.Session(tier="compile", limits=vlad.Limits(memory=100))
+        session.eval(
+            """(define (advance x n) (if (= n 0) x (advance (sin (+ x n)) (- n 1))))
+               (define (descend x depth)
+                 (if (= depth 0) 0 (let ((y (advance x 1000))) (+ (descend y (- depth 1)) (tensor-ref y 0)))))"""
+        )
+        expected, x = 0.0, np.arange(1000.0)
+        for _ in range(40):
+            for n in range(1000, 0, -1):
+                x = np.sin(x + n)
+            expected += x[0]
+        assert session.eval("(descend (arange 1000) 40)") == pytest.approx(expected, rel=1e-9)
+        assert session.tiers.entry(session["descend"].value).reason is None
+
     def test_what_a_loop_carries_survives_its_collections(self) -> None:
         evaluating, compiling = sessions()
         text = """(lambda (n) (let next ((l '()) (i 0)) (if (= i n) (total l) (next (cons i (if (= (modulo i 1000) 0) '() l))

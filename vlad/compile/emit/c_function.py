@@ -145,7 +145,7 @@ class FunctionText:
         keeps_all = self.keeps_addresses or (len(members) == 1 and grows_only(self.function, facts))
         self.gathers = self.loops and self.allocates and pointed and not keeps_all and self.rows is None
         self.drops = not self.keeps_addresses and any(drops(f, facts) for f in members)
-        self.nests = any(f in facts.recursive for f in members)
+        self.nests = any(f in facts.nested for f in members)
         # what a loop leaves behind is little, unless a recursion runs the loop again and again
         self.packs = self.drops or (self.nests and self.gathers and "p" in self.function.results)
         rows = "" if self.rows is None else self._rows(self.rows)

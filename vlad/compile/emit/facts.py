@@ -45,8 +45,9 @@ SUMS = ("+", "-", "*", "negate")
 
 
 class Facts:
-    """The functions that allocate, that call themselves outside tail position (`recursive`), that do that or loop, or call one
-    that does (`repeats`), that execute many steps without a loop (`long`), that can fail, …"""
+    """The functions that allocate, that call themselves outside tail position (`recursive`), that do so or are called by one that
+    does (`nested`: many of its calls may be open beside theirs), that are recursive or loop, or call one that does (`repeats`),
+    that execute many steps without a loop (`long`), that can fail, …"""
 
     def __init__(self, functions: list[Function]) -> None:
         calls: dict[Function, list[Function]] = {}
@@ -79,6 +80,12 @@ class Facts:
         self.recursive = {
             f for f in functions if any(self.component[f] == self.component[g] for g in calls[f])
         }
+        self.nested = set(self.recursive)
+        called = list(self.recursive)
+        while called:
+            new = [callee for callee in self.callees[called.pop()] if callee not in self.nested]
+            self.nested.update(new)
+            called += new
         by_number: dict[int, list[Function]] = {}
         tail_component = components(functions, tails)
         for function in functions:
