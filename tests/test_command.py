@@ -579,7 +579,6 @@ class TestEnding:
     @pytest.mark.parametrize(
         "module",
         [
-            "signal",
             "vlad.control.standard_streams",
             "vlad.command",
             "vlad.data.tensors",
@@ -595,7 +594,6 @@ class Interrupts:
     def find_spec(self, name, *_):
         if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)
 import vlad.__main__
-sys.modules.pop("signal")
 sys.meta_path.insert(0, Interrupts())
 sys.argv = ["vlad", "-e", "1"]
 vlad.__main__.process()

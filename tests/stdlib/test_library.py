@@ -47,7 +47,17 @@ def test_every_file_is_in_the_manual() -> None:
     public = {file for file in files if not all(map(is_internal, library.names_in(f"{file}.vlad")))}
     own = {
         f"python-{one}"
-        for one in ("arrays", "changes", "formats", "modules", "packing", "sequences", "structures")
+        for one in (
+            "arrays",
+            "changes",
+            "formats",
+            "generators",
+            "modules",
+            "packing",
+            "sequences",
+            "sets",
+            "structures",
+        )
     } | {"python"}
     assert public == set(LIBRARY) and files - public == own
 
