@@ -89,6 +89,18 @@ def maker(a, others):
     assert session.eval("(environment f)") == [5.0, [1.0, 2.0]]
 
 
+def test_a_decorated_function_is_the_same_as_an_argument(session: vlad.Session) -> None:
+    text = "def square(x): return x * x\n\ndef f(g, x): return (g == square, g != square, g in (1.0, square), g(x))"
+    names = names_of(text)
+    names["square"] = session.function(names["square"])
+    f = session.function(names["f"])
+    assert f(names["square"], 3.0) == (True, False, True, 9.0)
+    assert f(lambda x: x * x, 3.0) == (False, True, False, 9.0)
+    assert session.function(
+        names_of("import math\n\ndef f(x): return math.sin == math.sin, math.sin != math.cos")["f"]
+    )(1.0) == (True, True)
+
+
 def test_arguments_by_name_and_defaults(session: vlad.Session) -> None:
     f = session.function(names_of("def f(x, n=3, *, k=2.0): return x * n + k")["f"])
     assert f(1.0) == f(x=1.0) == f(1.0, 3, k=2.0) == 5.0
