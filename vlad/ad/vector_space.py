@@ -520,10 +520,19 @@ def _is_same_point(a: Value, b: Value) -> bool:
 def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
     of_itself: Value = None
     while True:
-        if type(primal) is float or type(tangent) is float:
-            return type(primal) is type(tangent) or (type(primal) is float and tangent is ZERO)
+        if type(primal) is float:
+            return type(tangent) is float or tangent is ZERO
         if tangent is ZERO:
             return True
+        if space_of(primal) is not None and tangent is not of_itself:
+            stated = stated_zero(primal, zero)
+            if stated is not None:
+                # a zero of the same type is compared by field
+                of_itself = tangent if is_of_type(look(stated), primal) else None
+                primal = stated
+                continue
+        if type(tangent) is float:
+            return False
         if type(primal) is Tensor and primal.is_real:
             return type(tangent) is Tensor and tangent.is_real and primal.shape == tangent.shape
         if type(primal) is Tensor:
@@ -535,21 +544,7 @@ def _conforms(primal: Value, tangent: Value, memo: Memo) -> bool:
             memo[primal, tangent] = True
             primal, tangent = primal.content, tangent.content
             continue
-        if not is_structure(primal):
-            return _is_same_point(primal, tangent)
-        if (
-            type(primal) is tuple
-            and len(primal) > 2
-            and primal[0].space is not None
-            and tangent is not of_itself
-        ):
-            stated = stated_zero(primal, zero)
-            if stated is not None:
-                # a zero of the same type is compared by field
-                of_itself = tangent if is_of_type(look(stated), primal) else None
-                primal = stated
-                continue
-        if not is_structure(tangent):
+        if not is_structure(primal) or not is_structure(tangent):
             return _is_same_point(primal, tangent)
         if type(tangent) is Deferred and tangent.zero_of is primal:
             memo[POINTS] = ZERO  # there may be some: it is not traversed

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from vlad.ad.stated_tangents import space_of
 from vlad.ad.vector_space import Shadows, cells_of, complete, contents, nonconforming, note_shadows
 from vlad.core.types import is_tensor
 from vlad.data.errors import VladError
@@ -16,6 +17,7 @@ from vlad.data.values import ZERO, Opaque, Primitive, Reference, Value
 from vlad.primitives.references import outside_rule
 from vlad.primitives.transforms import abstract_wrap, machine_row, unwrapped, wrong_target
 from vlad.primitives.vector_space_types import COMPLETE, same_shape
+from vlad.primitives.vector_space_types import space_of as space_of_type
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
@@ -31,6 +33,8 @@ def _abstract_strip_forward(w: AbstractMachine, x: Any) -> Any:
 
 def _abstract_check(w: AbstractMachine, y: Any, s: Any, held: Any) -> Any:
     def of_two(y: Any, s: Any) -> Any:
+        if space_of_type(y.type) is not None:
+            return w.recursive(COMPLETE, y, s) and s
         if is_tensor(y.type) or is_tensor(s.type):
             fits = s.type.of is ZERO or same_shape(y, s)
         else:
@@ -110,10 +114,10 @@ def _check_sensitivity(machine: Evaluator, y: Value, s: Value, held: Value) -> V
         shadows = Shadows(before)
         note_shadows(shadows, y, s, after, copied_in=(machine.shadows,))
         machine.shadows = shadows, machine.shadows
-    if (type(y) is float) != (type(s) is float) and s is not ZERO:
-        raise nonconforming("plus", y, s)
-    if type(y) is Tensor or type(s) is Tensor:
+    if space_of(y) is not None or type(y) is Tensor or type(s) is Tensor:
         complete(y, s)
+    elif (type(y) is float) != (type(s) is float) and s is not ZERO:
+        raise nonconforming("plus", y, s)
     return s
 
 
