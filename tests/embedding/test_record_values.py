@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -118,3 +120,41 @@ def test_a_gradient_by_a_record_may_be_of_another_kind() -> None:
     angle = session["make-angle"](2.0)
     assert vlad.value_and_grad(session["f"])(angle) == (4.0, 4 / 360)
     assert vlad.compile(session.eval("(gradient f)"), angle)(angle) == 4 / 360
+
+
+@pytest.mark.own_tier
+def test_types_and_libraries_of_records(tmp_path: Path) -> None:
+    """Also of one whose tangents are numbers."""
+    session = vlad.Session()
+    session.eval(TYPE)
+    session.eval(
+        """
+        (define (product p) (* (point-x p) (point-x p) (point-y p)))
+        (define-record-type sample (make-sample n the-x) sample? (n sample-n) (the-x sample-x)
+          #:tangent (lambda (n x dn dx) dx) #:fields (lambda (n x t) (list 0 t)))
+        (define (value s k) (* k (sample-n s) (sample-x s)))
+        """
+    )
+    product, value = session["product"], session["value"]
+    point, sample = session["make-point"](3.0, 4.0), session["make-sample"](2.0, 5.0)
+    assert str(vlad.check(product, point)).startswith("product(p: point(x: float, y: float)) -> float")
+    assert vlad.check(vlad.grad(product), point).result == "point(x: float, y: float)"
+    assert vlad.check(value, sample, 1.0).parameters["s"] == "sample(n: float, the_x: float)"
+    for argnums, shown in ((0, "float"), ((1, 0), "tuple[float, float]"), (1, "float")):
+        assert vlad.check(vlad.grad(value, argnums=argnums), sample, 1.0).result == shown
+    assert vlad.check(vlad.value_and_grad(value, argnums=(0, 1)), sample, 1.0).result == (
+        "tuple[float, tuple[float, float]]"
+    )
+    for name, f, arguments, wanted in (
+        ("plain", product, [point], 36.0),
+        ("stated", vlad.grad(value, argnums=0), [sample, 3.0], 6.0),
+    ):
+        path = str(tmp_path / f"{name}.so")
+        vlad.build(f, *arguments, path=path, name=name)
+        numbers = [number for one in arguments for number in (one if isinstance(one, vlad.Record) else [one])]
+        results = (ctypes.c_double * 1)()
+        assert getattr(ctypes.CDLL(path), name)(*map(ctypes.c_double, numbers), results) == 0
+        assert results[0] == wanted
+    assert vlad.jvp(value, (sample, 3.0), (1.0, 0.0)) == (30.0, 6.0)
+    assert session.eval("(jvp-R (lambda (s) (value s 3)) (make-sample 2 5) 1)") == (30.0, 6.0)
+    assert vlad.vjp(session["make-sample"], 2.0, 5.0)[1](1.0) == (0.0, 1.0)

@@ -15,6 +15,7 @@ from vlad.data.records import DICT, FROZENSET, NONE, SET, TUPLE
 from vlad.data.tables import LEAF_CODE
 from vlad.data.tensors import dtype_name
 from vlad.data.values import NIL, RECORDS, UNSPECIFIED, ZERO, Boolean, Role, String, Symbol
+from vlad.python.procedure_docs import python_name
 
 FLOAT = "float"
 MOST_ALTERNATIVES = 4
@@ -83,6 +84,8 @@ class TypeWords(TypeText):
             return self._sequence(type_, depth)
         if type_.of.role is Role.TAG:
             return self._text(type_.parts[0], depth)
+        if type_.of.role is Role.RECORD:
+            return self._own_record(type_, depth)
         return f"function {procedure_name(type_.of)}"
 
     def _head(self, type_: Type) -> Symbol | None:
@@ -104,6 +107,15 @@ class TypeWords(TypeText):
                 parts.append(f"{own}: {self._text(type_.parts[0], depth - 1)}")
                 type_ = self.types.canonical(type_.parts[1])
         return f"{record.kind.__name__}({', '.join(parts)})"
+
+    def _own_record(self, type_: Type, depth: int) -> str:
+        """A record of `define-record-type`."""
+        names = type_.of.machine.core_of(type_.of).fields or ()
+        parts = [
+            f"{python_name(name)}: {self._text(part, depth - 1)}"
+            for name, part in zip(names, type_.parts, strict=False)
+        ]
+        return f"{type_.of.name}({_counted(parts)})"
 
     def _dict(self, type_: Type, depth: int) -> str:
         """`{'w': float}`; `dict[str, float]` if only a call knows the keys."""

@@ -27,6 +27,7 @@ from vlad.python.derivatives import (
     ValueAndGradient,
     session_procedure,
 )
+from vlad.python.handles import Record
 from vlad.session import differentiating  # noqa: F401 - it takes plain functions
 from vlad.session.files import Path
 from vlad.session.programs import write_built
@@ -129,6 +130,8 @@ def _expression(value: Any, name: str, names: _Names, values: list[Value], f: Pr
         values.append(value)
         return f"c{len(values) - 1}"
 
+    if isinstance(value, Record):
+        return f"(with-environment {constant(given)} (list {' '.join(own)}))"
     is_of_python = f._apply.is_of_python
     if isinstance(value, dict):
         pairs = parts_of(given[1] if is_of_python else given, len(own) + 1)[:-1]
@@ -144,6 +147,8 @@ def _expression(value: Any, name: str, names: _Names, values: list[Value], f: Pr
 
 def _parts(value: Any) -> list[tuple[str, Any]]:
     """The parts of an argument, with their names."""
+    if isinstance(value, Record):
+        return [(field, getattr(value, field)) for field in dir(value)]
     if isinstance(value, dict):
         return [(str(key), part) for key, part in value.items()]
     if isinstance(value, list | tuple) and not hasattr(type(value), "_fields"):

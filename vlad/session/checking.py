@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlad.compile.programs.observe import Observation, observe
-from vlad.core.types import Type, Types
+from vlad.core.types import Type, Types, found
 from vlad.data.errors import VladError
 from vlad.data.records import TUPLE
 from vlad.data.source import Source, Span, in_library
@@ -155,8 +155,14 @@ def _result(f: Procedure, seen: Observation, result: Type, takes: list[str]) -> 
     words = TypeWords(types)
     if not isinstance(f, Gradient):
         return words.together([result])
-    chosen = takes if f.by is None else [takes[i] for i in ([f.by] if isinstance(f.by, int) else f.by)]
+    chosen = list(takes) if f.by is None else [takes[i] for i in ([f.by] if isinstance(f.by, int) else f.by)]
     is_one = isinstance(f.by, int) or (f.by is None and len(takes) == 1)
+    if type(f) in (Gradient, ValueAndGradient):
+        by = range(len(takes)) if f.by is None else [f.by] if isinstance(f.by, int) else f.by
+        whole = result if type(f) is Gradient else _parts(types, result, 2)[-1]
+        for at, (index, part) in enumerate(zip(by, _parts(types, whole, len(chosen)), strict=False)):
+            if _states_tangents(types, seen.arguments[index]):
+                chosen[at] = words.together([part])
     gradient = chosen[0] if is_one else f"tuple[{', '.join(chosen)}]"
     if type(f) is Gradient:
         return gradient
@@ -172,6 +178,17 @@ def _result(f: Procedure, seen: Observation, result: Type, takes: list[str]) -> 
         is_row = type(f) is Hessian and take == FLOAT
         rows.append(_row(words, part, len(chosen)) if is_row else words.together([part]))
     return f"tuple[{', '.join(rows)}]"
+
+
+def _states_tangents(types: Types, type_: Type) -> bool:
+    """Has it records whose types state their tangents? Derivatives by these are not of their structure."""
+    work = [types.canonical(type_)]
+    for one in work:  # grows during the loop
+        if one.kind == "closure" and one.of.space is not None:
+            return True
+        parts = found(one.of).members.values() if one.kind == "union" else one.parts
+        work += [part for each in parts if (part := types.canonical(each)) not in work]
+    return False
 
 
 def _row(words: TypeWords, type_: Type, count: int) -> str:
