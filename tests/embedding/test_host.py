@@ -1002,6 +1002,7 @@ def test_an_exception_for_a_constant_is_raised_when_it_runs() -> None:
     assert error.message == "The Python function f failed: ValueError: math domain error"
 
 
+@pytest.mark.system_compiler
 @pytest.mark.skipif(
     bool(os.environ.get("VLAD_CC")), reason="a compiler that cannot link programs may have been chosen"
 )
