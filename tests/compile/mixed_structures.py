@@ -476,7 +476,10 @@ def run(
         callbacks = [*CALLBACKS, *[file_of(callback) for callback in gc.callbacks]]
         if frame is not None and frame.f_code.co_filename in callbacks:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.01, 1.0)  # in a callback it would be lost
-        else:
+            return
+        while frame is not None and frame.f_code is not Pair.compared.__code__:
+            frame = frame.f_back
+        if frame is not None:  # not once the program has ended, nor while the alarm is handled
             raise Stopped
 
     debug.rungs |= {debug.TRACEBACKS}
