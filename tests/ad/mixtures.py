@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 TYPES = """
 (define-record-type point (make-point x y) point? (x point-x point-with-x) (y point-y))
@@ -41,51 +42,51 @@ class Mixture:
         deep = self.draw.randrange(count)
         return [self.number(depth if at == deep else max(0, depth - 2), known, cells) for at in range(count)]
 
-    def sum(self, *args: object) -> str:
-        return "(+ {} {})".format(*self.several(2, *args))  # type: ignore[arg-type]
+    def sum(self, *args: Any) -> str:
+        return "(+ {} {})".format(*self.several(2, *args))
 
-    def product(self, *args: object) -> str:
-        return "(* {} (sin {}))".format(*self.several(2, *args))  # type: ignore[arg-type]
+    def product(self, *args: Any) -> str:
+        return "(* {} (sin {}))".format(*self.several(2, *args))
 
     def sine(self, depth: int, known: list[str], cells: bool) -> str:
         return f"(sin {self.number(depth, known, cells)})"
 
-    def quotient(self, *args: object) -> str:
-        return "(/ {} (+ 2 (cos {})))".format(*self.several(2, *args))  # type: ignore[arg-type]
+    def quotient(self, *args: Any) -> str:
+        return "(/ {} (+ 2 (cos {})))".format(*self.several(2, *args))
 
     def bound(self, depth: int, known: list[str], cells: bool) -> str:
         name = self.fresh("v")
         value = self.number(depth, known, cells)
         return f"(let (({name} {value})) {self.number(depth, [*known, name], cells)})"
 
-    def record(self, *args: object) -> str:
+    def record(self, *args: Any) -> str:
         form = "(let ((p (make-point {} {}))) (+ (point-y p) (* (point-x p) (point-x (point-with-x p {})))))"
-        return form.format(*self.several(3, *args))  # type: ignore[arg-type]
+        return form.format(*self.several(3, *args))
 
-    def scaled(self, *args: object) -> str:
+    def scaled(self, *args: Any) -> str:
         form = "(match (make-scaled 2 {}) ((scaled n v) (* n (sin (+ v {})))))"
-        return form.format(*self.several(2, *args))  # type: ignore[arg-type]
+        return form.format(*self.several(2, *args))
 
-    def table(self, *args: object) -> str:
+    def table(self, *args: Any) -> str:
         form = "(let ((t (table 'a {} 'b {}))) (+ (table-ref t 'a) (table-ref (table-set t 'b {}) 'b) (table-ref t 'b)))"
-        return form.format(*self.several(3, *args))  # type: ignore[arg-type]
+        return form.format(*self.several(3, *args))
 
-    def cell(self, *args: object) -> str:
+    def cell(self, *args: Any) -> str:
         name = self.fresh("c")
         form = "(let (({0} (ref {1}))) (set-ref! {0} (sin (+ (deref {0}) {2}))) (* (deref {0}) {3}))"
-        return form.format(name, *self.several(3, *args))  # type: ignore[arg-type]
+        return form.format(name, *self.several(3, *args))
 
-    def guard(self, *args: object) -> str:
+    def guard(self, *args: Any) -> str:
         form = "(guard (e ((pair? e) (* (sin (car e)) {}))) (if (> {} 0.3) (raise (list {})) {}))"
-        return form.format(*self.several(4, *args))  # type: ignore[arg-type]
+        return form.format(*self.several(4, *args))
 
-    def raised(self, *args: object) -> str:
-        return "(guard (e (#t (sin (+ e {})))) (raise {}))".format(*self.several(2, *args))  # type: ignore[arg-type]
+    def raised(self, *args: Any) -> str:
+        return "(guard (e (#t (sin (+ e {})))) (raise {}))".format(*self.several(2, *args))
 
-    def reset(self, *args: object) -> str:
+    def reset(self, *args: Any) -> str:
         name = self.fresh("k")
         form = "(reset (sin (+ {1} (shift {0} (* ({0} {2}) ({0} {3}))))))"
-        return form.format(name, *self.several(3, *args))  # type: ignore[arg-type]
+        return form.format(name, *self.several(3, *args))
 
     def loop(self, depth: int, known: list[str], cells: bool) -> str:
         name, state = self.fresh("loop"), self.fresh("s")
@@ -106,6 +107,6 @@ class Mixture:
         body = self.number(depth, [*known, name], cells)
         return f"(sin (fold + 0 (map (lambda ({name}) {body}) (list {self.number(0, known)} 0.4))))"
 
-    def lists(self, *args: object) -> str:
+    def lists(self, *args: Any) -> str:
         form = "(match (list {} {}) ((list a b) (- a (* 0.5 b))))"
-        return form.format(*self.several(2, *args))  # type: ignore[arg-type]
+        return form.format(*self.several(2, *args))

@@ -174,7 +174,7 @@ class Handlers:
             return [whole, *[at(ast.Assign([one], name_at(own, one)), one) for one in statement.targets]]
         assert isinstance(target, ast.Tuple | ast.List)
         names: list[ast.expr] = []
-        # in Python's order: what stands behind an inner target is assigned after it
+        # in Python's order: what follows an inner target is assigned after it
         later: list[ast.stmt] = []
         for one in target.elts:
             part = one.value if isinstance(one, ast.Starred) else one
