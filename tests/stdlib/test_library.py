@@ -12,8 +12,8 @@ import pytest
 import vlad
 from vlad.data.source import is_internal
 from vlad.manual.help import LIBRARY, definitions
-from vlad.primitives.table import TABLE
-from vlad.session.library import the_library
+from vlad.primitives.table import PROCEDURES, TABLE
+from vlad.session.library import Library, the_library
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,6 +38,24 @@ def test_names_are_unique() -> None:
             assert entry.name not in seen, f"{entry.name} is in {file} and in {seen[entry.name]}"
             assert entry.name not in TABLE, f"{entry.name} in {file} hides a primitive"
             seen[entry.name] = file
+    for name in the_library().index():
+        hidden = TABLE.get(name[1:]) if is_internal(name) else None
+        assert hidden is None or not hidden.hidden, name
+        assert name not in {**TABLE, **PROCEDURES}, name
+
+
+@pytest.mark.parametrize(
+    "texts", [["(define (f x) x)\n(define a 1)\n(define f 2)\n"], ["(define (f) 1)\n", "(define f 2)\n"]]
+)
+def test_two_definitions_of_a_name_are_an_error(texts: list[str], tmp_path: Path) -> None:
+    """In the library; a program may define a name again."""
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.vlad").write_text(text)
+    library = Library()
+    library.folder = str(tmp_path)
+    with pytest.raises(RuntimeError, match=r"defines a name twice: f \(0.vlad, [01].vlad\)"):
+        library.index()
+    assert vlad.Session().eval("(define f 1) (define f 2) f") == 2
 
 
 def test_every_file_is_in_the_manual() -> None:

@@ -38,7 +38,10 @@ class Library:
                 if name.endswith(".vlad"):
                     with open(os.path.join(self.folder, name), encoding="utf-8") as file:
                         self._texts[name] = file.read()
-                    index.update(_definitions(name, self._texts[name]))
+                    found, before = _definitions(name, self._texts[name]), len(index)
+                    index.update(found)
+                    if len(index) != before + len(found):
+                        raise _defined_twice(self._texts)
             self._index = index  # assigned when complete, as other threads read it
         return self._index
 
@@ -75,10 +78,22 @@ class Library:
         return usage(first.removeprefix(";;; ")) if first.startswith(";;; (") else None
 
 
-def _definitions(file: str, text: str) -> dict[str, Place]:
+def _definitions(file: str, text: str) -> list[tuple[str, Place]]:
     found = list(re.finditer(_DEFINITION, text, re.MULTILINE))
     ends = [match.start() for match in found[1:]] + [len(text)]
-    return {match.group(1): (file, match.start(), end) for match, end in zip(found, ends, strict=True)}
+    return [(match.group(1), (file, match.start(), end)) for match, end in zip(found, ends, strict=True)]
+
+
+def _defined_twice(texts: dict[str, str]) -> RuntimeError:
+    """The error of a name with two definitions. A program may define a name again; in the library the last definition would
+    silently be that of every caller.
+    """
+    files: dict[str, list[str]] = {}
+    for file, text in texts.items():
+        for name, _ in _definitions(file, text):
+            files.setdefault(name, []).append(file)
+    twice = [f"{name} ({', '.join(found)})" for name, found in files.items() if len(found) > 1]
+    return RuntimeError(f"The library defines a name twice: {'; '.join(twice)}")
 
 
 @functools.cache
