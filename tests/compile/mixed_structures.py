@@ -368,6 +368,7 @@ def is_between(found: Any, one: Any, other: Any, tolerance: tuple[float, float])
 
 
 SECONDS = 2  # of the processor for one program, on both tiers
+DEEPEST = 20_000  # frames: a program that nests more in this time would not end
 
 
 class Stopped(BaseException):
@@ -477,10 +478,11 @@ def run(
         if frame is not None and frame.f_code.co_filename in callbacks:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.01, 1.0)  # in a callback it would be lost
             return
+        depth = 0
         while frame is not None and frame.f_code is not Pair.compared.__code__:
-            frame = frame.f_back
+            frame, depth = frame.f_back, depth + 1
         if frame is not None:  # not once the program has ended, nor while the alarm is handled
-            raise Stopped
+            raise Stopped(depth)
 
     debug.rungs |= {debug.TRACEBACKS}
     ends: Counter[str] = Counter()
@@ -495,14 +497,14 @@ def run(
                 # again after a second, for an exception may be lost where Python tidies up
                 signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, 1.0)
                 end, what = pair.compared(text, calls)
-            except Stopped:
-                end, what, pair = "too long", None, None
+            except Stopped as stopped:
+                end, what, pair = "endless" if stopped.args[0] > DEEPEST else "too long", None, None
             except Exception:
                 end, what, pair = "fault", traceback.format_exc(limit=-4), None
             finally:
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             ends[end] += 1
-            if end in ("differs", "disagrees", "fault"):
+            if end in ("differs", "disagrees", "endless", "fault"):
                 report(f"; {seed} {end} {what}\n{text}\n")
     finally:
         signal.signal(signal.SIGVTALRM, previous)

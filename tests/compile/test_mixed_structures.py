@@ -212,6 +212,12 @@ def test_random_programs(loops: bool) -> None:
     assert ends["compiled"] > COUNT / 2
 
 
+def test_the_zero_of_a_union_of_which_it_is_part_ends() -> None:
+    """The sensitivity of a list that may be empty was a pair of a number and of another such sensitivity."""
+    text, calls = mixed_structures.program(5056, False)
+    assert mixed_structures.Pair().compared(text, calls[:1]) == ("compiled", None)
+
+
 def test_the_comparison_of_programs_finds_differences() -> None:
     """Of shapes, kinds and the places of errors."""
     pair = mixed_structures.Pair()

@@ -8,6 +8,8 @@ which contains the member's number only if several members are boxed.
 
 from __future__ import annotations
 
+from math import inf
+
 from vlad.compile.ir.program import Leaf, Member
 from vlad.core.extents import Extent
 from vlad.core.loop_nests import words
@@ -20,6 +22,7 @@ class Representation:
         self.types = types
         self._kinds: dict[Type, str] = {}
         self.members: dict[Cell, list[Member]] = {}
+        self._for_zero: dict[Cell, int] = {}
 
     def kinds(self, type_: Type) -> str:
         """The kinds of a type's leaves, one letter each."""
@@ -86,10 +89,48 @@ class Representation:
             if member_type.head == type_.head:
                 return member, member_type
         assert type_.of is ZERO, f"{type_} is no member of {union}"
-        for member, member_type in members:
-            if member_type.parts or member_type.head == "real":
-                return member, member_type
-        return members[0]
+        return members[self._index_for_zero(found(union.of))]
+
+    def _index_for_zero(self, cell: Cell) -> int:
+        """Which member of a union a known zero becomes: the first that has numbers, if its own parts need no zero of the same
+        union, or else the member in which zeros end soonest: the zero of a list of unknown length is the empty list.
+        """
+        index = self._for_zero.get(cell)
+        if index is None:
+            members = [self.types.canonical(member) for member in cell.members.values()]
+            index = next((i for i, one in enumerate(members) if one.parts or one.head == "real"), 0)
+            if cell in self._reached([members[index]]):
+                heights = self._zero_heights(cell)
+                index = min(range(len(members)), key=lambda i: self._height(members[i], heights))
+            self._for_zero[cell] = index
+        return index
+
+    def _reached(self, types: list[Type]) -> dict[Cell, None]:
+        """The unions that are parts of these types, of their members, and so on."""
+        cells: dict[Cell, None] = {}
+        waiting = list(types)
+        while waiting:
+            for cell in cells_of(self.types.canonical(waiting.pop())):
+                if cell not in cells:
+                    cells[cell] = None
+                    waiting += cell.members.values()
+        return cells
+
+    def _zero_heights(self, union: Cell) -> dict[Cell, float]:
+        """For this union and those within it, how many boxes the smallest zero nests: the least fixed point."""
+        heights = {cell: inf for cell in [union, *self._reached(list(union.members.values()))]}
+        changed = True
+        while changed:
+            changed = False
+            for cell in heights:
+                height = 1 + min([self._height(member, heights) for member in cell.members.values()], default=0)
+                if height < heights[cell]:
+                    heights[cell], changed = height, True
+        return heights
+
+    def _height(self, type_: Type, heights: dict[Cell, float]) -> float:
+        """How many boxes the zero of a type nests: those of its deepest part."""
+        return max([heights[cell] for cell in cells_of(self.types.canonical(type_))], default=0)
 
     def part(self, value: Known, index: int) -> Known:
         parts = value.type.parts
