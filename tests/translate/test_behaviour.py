@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import pickle
 import sys
 import threading
@@ -99,6 +100,77 @@ def test_a_decorated_function_is_the_same_as_an_argument(session: vlad.Session) 
     assert session.function(
         names_of("import math\n\ndef f(x): return math.sin == math.sin, math.sin != math.cos")["f"]
     )(1.0) == (True, True)
+
+
+COMPARED = """
+import math
+def square(x): return x * x
+def cube(x): return x**3
+class Scale:
+    def by(self, x): return x
+scale = Scale()
+def made(): return lambda x: x
+def is_square(g): return g == square, g != square, g in (1.0, square)
+def same(g, h): return g == h, g in [h], [g, h].index(h), [g, h].count(g), (g, 1.0) == (h, 1.0), {"a": g} == {"a": h}
+def is_sine(g):
+    return g == math.sin
+def is_lambda(g):
+    h = lambda x: x
+    return g == h, h == square
+def of_records(fs):
+    match fs:
+        case [g] if g == square: return 1.0
+    return fs.count(square)
+def removed(g):
+    fs = [square, cube, square]
+    fs.remove(g)
+    return len(fs)
+def caught(g):
+    try:
+        return g == square
+    except Exception:
+        return 5.0
+def of_one_lambda():
+    return made() == made()
+def of_a_loop():
+    fs = []
+    for _ in range(2):
+        fs.append(lambda x: x)
+    return fs[0] in fs[1:]
+def as_keys():
+    return {square: 1.0}[square]
+"""
+
+
+@pytest.mark.any_compiler
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_functions_are_compared_by_identity_or_not_at_all(tier: str) -> None:
+    """A procedure without captured variables is one value however often it is made, and a plain function that is given is another
+    one than its translation: both are refused, and no handler takes that.
+    """
+    session, names = vlad.Session(tier=tier), names_of(COMPARED)
+    session.tiers.notify = lambda notice: None
+    square, cube, by = names["square"], names["cube"], [names["scale"].by, names["scale"].by]
+    for name, *given in (
+        ("same", square, square), ("same", square, cube), ("same", *by), ("same", math.sin, math.sin), ("is_lambda", square),
+        ("is_square", cube), ("caught", cube), ("of_records", [cube]),
+    ):  # fmt: skip
+        f = names[name]
+        outcomes = []
+        for function in (f, session.function(f)):
+            try:
+                outcomes.append(function(*given))
+            except ValueError as error:
+                outcomes.append(type(error).__mro__[-4:])
+        assert outcomes[0] == outcomes[1], (name, given, outcomes)
+    for name, *given in (
+        ("is_square", square), ("is_sine", math.sin), ("of_records", [square]), ("caught", square), ("removed", square),
+        ("of_one_lambda",),
+        ("of_a_loop",), ("as_keys",),
+    ):  # fmt: skip
+        with pytest.raises(vlad.VladError, match="in a translated function") as caught:
+            session.function(names[name])(*given)
+        assert isinstance(caught.value, TypeError) and caught.value.span is not None
 
 
 def test_arguments_by_name_and_defaults(session: vlad.Session) -> None:

@@ -92,14 +92,6 @@ REFUSED = [
         "line 5",
     ),
     ("def f(x, xs):\n    return [scaled]", "scaled", "with defaults", "lambda"),
-    (
-        "def f(x, xs):\n    return x == same",
-        "same",
-        "a comparison with same",
-        "decorate same by vlad.function",
-    ),
-    ("def f(x, xs):\n    return x in (1, helper)", "helper", "a comparison with helper", "decorate helper"),
-    ("def f(x, xs):\n    return math.sin != x", "math.sin", "a comparison with math.sin", "numbers"),
     ("def f(x, xs):\n    return x is same", "x is same", "`is` between values", "decorate the function"),
     (
         "def f(x, xs):\n    return zip(xs, xs, strict=x)",

@@ -7,7 +7,7 @@ after an implementation use that class itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, NoReturn, Protocol
 
 from vlad.core.extents import AnExtent
@@ -50,6 +50,10 @@ class Evaluator(Protocol):
     @property
     def uses_cells(self) -> bool:
         """May programs use cells?"""
+
+    @property
+    def ids_in_python(self) -> MutableMapping[Code, object]:
+        """What tells the functions of Python apart that codes are given or translated from."""
 
     shadows: tuple[Any, Any] | None
     """The shadows of cells of the innermost level of differentiation, and the levels around it."""

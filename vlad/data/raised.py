@@ -1,6 +1,7 @@
 """The exceptions that translated Python functions raise: each is a VladError, and of a class of Python's.
 
-In: the name of a class, and a message.  Out: the exception. Imported when the first is raised.
+In: the name of a class, and a message.  Out: the exception. Imported when the first is raised. A refusal says that vlad does not
+do here what Python does; so no handler of a translated function takes it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from vlad.data.errors import VladError
 
 class Raised(VladError):
     """An exception that a translated Python function raises; its subclasses are also the classes of Python."""
+
+    is_refusal = False
 
 
 def _raised(kind: type[Exception]) -> type[Raised]:
@@ -33,3 +36,10 @@ def python_exception(kind: str, message: str) -> Raised:
         kind, message = "Exception", f"{kind}: {message}"
     raised: type[Raised] = RAISED[kind]
     return raised("python-exception", message or kind)
+
+
+def refusal(kind: str, message: str) -> Raised:
+    """The exception of what vlad does not do as Python does."""
+    raised = python_exception(kind, message)
+    raised.is_refusal = True
+    return raised

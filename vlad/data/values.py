@@ -469,6 +469,12 @@ class Code:
         )
 
     @property
+    def is_inside(self) -> bool:
+        """Is its lambda inside another one?"""
+        outermost = None if self.family is None else self.family.outermost
+        return outermost is not None and outermost is not self
+
+    @property
     def derivation(self) -> str:
         """The derivatives in words, to stand before the name: "forward of reverse of "."""
         return "".join([f"{one} of " for one in self.transforms if one not in (CONTROL, STEPPING)])

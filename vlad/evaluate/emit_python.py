@@ -81,6 +81,7 @@ class Family:
         self.emissions: dict[str, Emission] = {}
         self._named: dict[int, str] = {}
         self.counts = True  # are entries of codes in it steps?
+        self.outermost: Code | None = None  # the code of the whole form, if that is a procedure
 
     def close(self) -> None:
         """Release everything: functions and their globals form reference cycles."""

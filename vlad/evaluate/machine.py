@@ -173,6 +173,8 @@ class Machine:
         # the marks of those that were saved, by which a text that comes back has the same types, and the codes by mark
         self.record_marks: WeakKeyDictionary[Code, str] = WeakKeyDictionary()
         self.marked: WeakValueDictionary[str, Code] = WeakValueDictionary()
+        # what tells the functions of Python apart that codes are given or translated from
+        self.ids_in_python: WeakKeyDictionary[Code, object] = WeakKeyDictionary()
         self.instrument: Any = None  # debugging/instrumented.py's, while an evaluation is observed
         # called with errors, their frames, and the procedure and argument of the evaluation
         self.failed: Callable[[VladError, Frames, Beginning | None], object] | None = None
@@ -261,7 +263,7 @@ class Machine:
                 return resolved
             return run_pass("simplify", simplify, resolved, check)
 
-        code = self.make_code(family, len(lambda_.parameters), prepared, name=lambda_.name)
+        code = family.outermost = self.make_code(family, len(lambda_.parameters), prepared, name=lambda_.name)
         return code.closed
 
     def space_of(self, owner: Lambda) -> TangentSpace | None:

@@ -41,6 +41,10 @@ def _python_raise(kind: Value, message: Value) -> Value:
     raise import_safely("vlad.data.raised").python_exception(kind.text, message.text)
 
 
+def _python_refuse(kind: Value, message: Value) -> Value:
+    raise import_safely("vlad.data.raised").refusal(kind.text, message.text)
+
+
 def _abstract_python_raise(w: AbstractMachine, kind: Any, message: Any) -> Any:
     return _abstract_error(w, message)
 
@@ -340,6 +344,12 @@ ROWS: list[Primitive] = [
         "python-raise", "kind message",
         "Ends the program with a Python exception of a class, given by its name, for translated functions.",
         value=_python_raise, type="string string -> any", forward="zero", reverse={}, effect=True, hidden=True,
+        abstract=_abstract_python_raise,
+    ),
+    Primitive(
+        "python-refuse", "kind message",
+        "The same, of what translated functions do not do as Python does: none of their handlers takes it.",
+        value=_python_refuse, type="string string -> any", forward="zero", reverse={}, effect=True, hidden=True,
         abstract=_abstract_python_raise,
     ),
     Primitive(

@@ -6,9 +6,10 @@ of rows that take pairs apart construct sensitivities, and the other way round.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from vlad.control.safe_import import import_safely
 from vlad.core.types import Recursion, Sharing, is_table, is_tensor
 from vlad.data.errors import Kind, VladError
 from vlad.data.tables import VALUE, Table
@@ -35,7 +36,7 @@ from vlad.primitives.numbers import invalid
 from vlad.primitives.type_rules import entry_by_entry, every
 
 if TYPE_CHECKING:
-    from vlad.core.machines import AbstractMachine
+    from vlad.core.machines import AbstractMachine, Evaluator
 
 # Type rules: operands (`k`, with a `type`) belong to the compiler's AbstractInterpreter (`w`, in compile/analysis/).
 
@@ -102,6 +103,58 @@ def _abstract_same(w: AbstractMachine, a: Any, b: Any) -> Any:
                 "`eq?` of structures is not compiled", hint="`equal?` is compiled; it compares the parts"
             )
         return w.truth(True)
+
+    return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
+
+
+_NO_IDENTITY = (
+    "in a translated function functions that are made inside of one are not compared, nor a plain function that is given with"
+    " itself as the text names it: decorate it by vlad.function, or compare names or numbers that stand for functions"
+)
+
+
+def _is_one_function(
+    ids: Mapping[Code, object], a: Code, b: Code, are_closed: bool, is_same: bool
+) -> bool | None:
+    """== of functions of Python, by their codes; None if it is not known. One that captures nothing is the same value each time
+    it is made, and a plain function that is given is another value than its translation. `ids`: what tells those of Python apart.
+    """
+    if a is b and are_closed:
+        return None if a.is_inside else True
+    if _is_given(a) and _is_given(b):
+        return ids[a] == ids[b]
+    if _is_given(a) == _is_given(b):
+        return is_same
+    given, other = (a, b) if _is_given(a) else (b, a)
+    is_other = ids[given] != ids[other] if other in ids else other.is_inside
+    return False if is_other else None
+
+
+def _is_given(code: Code) -> bool:
+    """Is it a function that Python runs?"""
+    return code.primitive is not None and code.primitive.effect
+
+
+def _same_function(machine: Evaluator, a: Value, b: Value) -> Value:
+    a, b = look(a), look(b)
+    for one in (a, b):
+        if not is_procedure(one):
+            raise invalid("same-function?", "a procedure", one)
+    found = _is_one_function(machine.ids_in_python, a[0], b[0], len(a) == len(b) == 1, same(a, b))
+    if found is None:
+        raise import_safely("vlad.data.raised").refusal("TypeError", _NO_IDENTITY)
+    return boolean(found)
+
+
+def _abstract_same_function(w: AbstractMachine, a: Any, b: Any) -> Any:
+    def of_two(a: Any, b: Any) -> Any:
+        if not a.type.kind == b.type.kind == "closure":
+            return w.invalid("same-function?")
+        one, other = a.type.of, b.type.of
+        if one is other and a.type.parts:
+            return _abstract_same(w, a, b)
+        found = _is_one_function(w.machine.ids_in_python, one, other, one is other, False)
+        return w.unsupported(_NO_IDENTITY) if found is None else w.truth(found)
 
     return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
 
@@ -393,6 +446,8 @@ ROWS: list[Primitive] = [
         "Equal part by part?\n(equal? '(1 (2 3)) '(1 (2 3)))  ⇒ #t",
         lambda a, b: boolean(equal(a, b)), "any any -> boolean",
                   abstract=_equal_types),
+    constant_row("same-function?", "a b", "== of functions of Python.", _same_function, "procedure procedure -> boolean",
+                  abstract=_abstract_same_function, needs_machine=True, effect=True, hidden=True),
     constant_row("same?", "a b", "eq? of reals.", lambda a, b: boolean(same(a, b)), "real real -> boolean",
                   c="({a} == {b} || ({a} != {a} && {b} != {b}))", hidden=True),
     constant_row("same-boolean?", "a b", "eq? of booleans.", lambda a, b: boolean(a is b), "boolean boolean -> boolean",

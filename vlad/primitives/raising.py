@@ -159,8 +159,16 @@ def _code(e: Value) -> Value:
 
 
 def _is_python_exception(e: Value, kind: Value) -> Value:
-    is_one = type(e) is Opaque and isinstance(e.object, getattr(builtins, kind.text, ()))
+    is_one = (
+        type(e) is Opaque
+        and isinstance(e.object, getattr(builtins, kind.text, ()))
+        and _is_refusal(e) is FALSE
+    )
     return TRUE if is_one else FALSE
+
+
+def _is_refusal(e: Value) -> Value:
+    return TRUE if type(e) is Opaque and getattr(e.object, "is_refusal", False) else FALSE
 
 
 def _message(e: Value) -> Value:
@@ -230,6 +238,10 @@ ROWS: list[Primitive] = [
         "python-exception?", "e kind", "Is e an exception of a class of Python, given by its name, that `guard` caught?",
         _is_python_exception, "any string -> boolean", hidden=True,
         abstract=lambda w, x, kind: w.each(x, lambda x: w.truth(False)),
+    ),
+    _row(
+        "python-refusal?", "e", "Is e what a translated function does not do as Python does?", _is_refusal, "any -> boolean",
+        hidden=True, abstract=lambda w, x: w.each(x, lambda x: w.truth(False)),
     ),
     _row(
         "error-message", "e", "The message of an error.\n(guard (e (#t (error-message e))) (error \"negative:\" -3))  "

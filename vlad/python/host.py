@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -61,6 +62,10 @@ class Host:
             row, shown = function_row(function, self.apply), shown_parameters(function)
             made = procedure_of(self.machine, row, name_of(function), shown)
             code = self.functions[id(function)] = made[0]
+            own: object = id(function)
+            if isinstance(function, MethodType):  # made anew where it is read
+                own = id(function.__self__), id(function.__func__)
+            self.machine.ids_in_python[code] = own
         return code.closed
 
     def registered(self, primitive: HostPrimitive[..., Any]) -> tuple[Primitive, Value]:

@@ -298,9 +298,12 @@ class Functions:
         machine = self.top_level.machine
         made = machine.top_level(lambda_)
         if not translated.captured:
+            machine.ids_in_python[made[0]] = id(linked.python)
             return made
         closure: Mapping[str, CellType] = dict(
             zip(linked.python.__code__.co_freevars, linked.python.__closure__ or (), strict=True)
         )
         values = [from_python(closure[one].cell_contents, linked.apply) for one in translated.captured]
-        return machine.apply(made, tuple_of(values))
+        closed = machine.apply(made, tuple_of(values))
+        machine.ids_in_python[closed[0]] = id(linked.python)
+        return closed

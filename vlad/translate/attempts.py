@@ -11,13 +11,12 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 from vlad.data.raised import RAISED
-from vlad.data.values import TRUE
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.changes import Rest
 from vlad.translate.expressions import NONE, Scope
 from vlad.translate.nodes import Again, Attempted, Caught, Outcome
 from vlad.translate.packing import Packing
-from vlad.translate.syntax import form, literal, name, quoted, string
+from vlad.translate.syntax import form, name, quoted, string
 
 _ANY = (Exception, BaseException)
 
@@ -48,7 +47,7 @@ class Attempts(Packing):
         for one in node.kinds:
             kind = self.object_of(one, scope)
             if kind in _ANY:
-                return literal(TRUE, span)
+                return form(span, "not", form(span, "%python-refusal?", raised))
             is_known = isinstance(kind, type) and (
                 (kind.__name__ in RAISED and kind.__module__ == "builtins") or kind.__name__ == "LinAlgError"
             )

@@ -300,7 +300,7 @@ class Calls(Derivatives):
                 found = row_call(self, call, row, scope, receiver)
         except VladError as error:  # no call of an array's, so one of a record's
             message = string(error.message, self.span(node))
-            return form(self.span(node), "%py-fails", string("TypeError", self.span(node)), message)
+            return form(self.span(node), "%python-refuse", string("TypeError", self.span(node)), message)
         assert found is not None
         return found
 

@@ -450,8 +450,6 @@ class Expressions(ABC):
         if len(outside_) == 2 and MISSING not in outside_:
             is_same = (outside_[0] is outside_[1]) == isinstance(node.ops[0], ast.Is)
             return literal(TRUE if is_same else FALSE, span)
-        for operator, left, right in zip(node.ops, nodes, nodes[1:], strict=False):
-            self._expect_comparable(operator, left, right, scope)
         values: list[Syntax] = []
         bindings: list[tuple[Syntax, Syntax]] = []
         for number, one in enumerate(nodes):
@@ -483,22 +481,6 @@ class Expressions(ABC):
         for binding in reversed(bindings):
             result = self.let([binding], result, span)
         return result
-
-    def _expect_comparable(self, operator: ast.cmpop, left: ast.expr, right: ast.expr, scope: Scope) -> None:
-        """Raise VladError if a function that the text names is compared with a value that may be the same function as Python
-        gives it: an argument that is not translated.
-        """
-        if not isinstance(operator, ast.Eq | ast.NotEq | ast.In | ast.NotIn):
-            return
-        is_in = isinstance(operator, ast.In | ast.NotIn) and isinstance(right, ast.Tuple | ast.List | ast.Set)
-        sides = [left, *right.elts] if is_in else [left, right]  # type: ignore[attr-defined]  # of these
-        found = [self.object_of(one, scope) for one in sides]
-        named = next((one for one, value in zip(sides, found, strict=True) if _is_bare(value)), None)
-        if named is not None and MISSING in found:
-            hint = f"decorate {ast.unparse(named)} by vlad.function: it is the same as an argument then"
-            if not isinstance(self.object_of(named, scope), types.FunctionType):
-                hint = "compare names or numbers that stand for functions"
-            raise self.refuse(f"a comparison with {ast.unparse(named)}, a function of Python", named, hint)
 
     def compared(self, node: ast.expr, scope: Scope) -> Syntax:
         """An operand of a comparison by value."""
@@ -638,12 +620,6 @@ class Expressions(ABC):
                     return OTHER
                 return REAL if found.is_real else ARRAY
         return OTHER
-
-
-def _is_bare(value: Any) -> bool:
-    """Is it a function that is not decorated by `vlad.function`?"""
-    is_function = isinstance(value, types.FunctionType | types.BuiltinFunctionType)
-    return value is not MISSING and not isinstance(value, type) and (is_function or known(value) is not None)
 
 
 def _small_power(node: ast.AST) -> str | None:

@@ -20,7 +20,18 @@ from typing import Any
 
 from vlad.data.errors import VladError
 from vlad.translate.names import bound_in, changed_by, falls, is_pop, jumps, read_in
-from vlad.translate.nodes import Again, Attempted, Caught, Computed, Outcome, Parts, Tested, at, name_at
+from vlad.translate.nodes import (
+    Again,
+    Attempted,
+    Caught,
+    Computed,
+    Given,
+    Outcome,
+    Parts,
+    Tested,
+    at,
+    name_at,
+)
 from vlad.translate.trees import nodes_in, walk
 
 MOST_STATEMENTS = 200  # of the replacement, in which handlers are repeated for each statement of the body
@@ -194,10 +205,8 @@ class Handlers:
             if handler.name is not None:
                 error = at(Computed("cadr", [name_at(own, handler)]), handler)
                 body.insert(0, at(ast.Assign([name_at(handler.name, handler, ast.Store())], error), handler))
-            if handler.type is None:
-                found = body
-                continue
-            kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+            kind = handler.type or at(Given(Exception), handler)
+            kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
             test = at(Caught(name_at(own, handler), copy.deepcopy(kinds)), handler)
             found = [at(ast.If(test, body, found), handler)]
         return found

@@ -138,7 +138,7 @@ class Records(Sets):
             if not is_one_of_many:
                 raise
         message = string(f"in a translated function {attribute} is no value: call it at once", span)
-        return form(span, "%py-fails", string("TypeError", span), message)
+        return form(span, "%python-refuse", string("TypeError", span), message)
 
     def field(self, record: Record, attribute: str, x: Syntax, span: Span) -> Syntax:
         """A field of a value that is surely of this class."""
@@ -217,7 +217,7 @@ class Records(Sets):
             if not is_one_of_many:
                 raise refused(what, span, "make it a function, or return a list")
             message = string(f"a translated function cannot have {what}", span)
-            return form(span, "%py-fails", string("TypeError", span), message)
+            return form(span, "%python-refuse", string("TypeError", span), message)
         return form(span, self.outside.cell(function, key, span, is_one_of_many), *operands)
 
     def negated(self, x: Syntax, span: Span) -> Syntax:
@@ -255,7 +255,7 @@ class Records(Sets):
             "in a translated function the arguments of a value that is called are given by place", span
         )
         otherwise = (
-            form(span, "%py-fails", string("TypeError", span), message)
+            form(span, "%python-refuse", string("TypeError", span), message)
             if named
             else form(span, x, *kept[1:count])
         )
@@ -360,7 +360,7 @@ class Records(Sets):
             message = string(
                 f"in a translated function there is no method {method} of {record.kind.__name__}", span
             )
-            return form(span, "%py-fails", string("TypeError", span), message)
+            return form(span, "%python-refuse", string("TypeError", span), message)
         arguments = given if function is not found else ([x, *given[0]], given[1])
         try:
             operands = self.in_order(node, signature, arguments)
@@ -368,7 +368,7 @@ class Records(Sets):
             if not is_one_of_many:
                 raise
             return form(
-                span, "%py-fails", string("TypeError", span), string(error.hint or error.message, span)
+                span, "%python-refuse", string("TypeError", span), string(error.hint or error.message, span)
             )
         return self._method_call(function, method, operands, span, is_one_of_many)
 

@@ -103,5 +103,5 @@ def raising(
     place = "" if error.span is None else f", at line {error.span.line}"
     names = Form(tuple([name(one + ".", span) for one in parameters(node)[of is not None :]]), None, span)
     message = string(f"{function.__qualname__}: {error.message}{place}", span)
-    body = form(span, "%py-fails", string("TypeError", span), message)
+    body = form(span, "%python-refuse", string("TypeError", span), message)
     return Translation(form(span, "lambda", names, body), (), (), span)

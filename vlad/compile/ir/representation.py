@@ -123,7 +123,9 @@ class Representation:
         while changed:
             changed = False
             for cell in heights:
-                height = 1 + min([self._height(member, heights) for member in cell.members.values()], default=0)
+                height = 1 + min(
+                    [self._height(member, heights) for member in cell.members.values()], default=0
+                )
                 if height < heights[cell]:
                     heights[cell], changed = height, True
         return heights
