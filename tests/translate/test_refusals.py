@@ -107,7 +107,7 @@ REFUSED = [
         "after the `try`",
     ),
     (
-        "def f(x, xs):\n    t = 0\n    try:\n        for y in xs: t += y\n    except KeyError:\n        return t\n    return x",
+        "def f(x, xs):\n    t = 0\n    try:\n        for y in xs: t /= y\n    except KeyError:\n        return t\n    return x",
         "return t",
         "a read of t, which the loop within",
         "into a function",

@@ -53,7 +53,7 @@ class _Desugaring:
             if isinstance(statement, ast.Match):
                 found += self.match(statement)
             elif isinstance(statement, ast.Try):
-                found += Handlers(statement, self.refuse, self.fresh).replacement()
+                found += Handlers(statement, self.refuse, self.fresh, self.function).replacement()
             elif isinstance(statement, ast.While) and _assigns(statement.test):
                 found += self.repeated(statement)
             else:

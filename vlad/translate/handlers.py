@@ -3,7 +3,8 @@
 In: a `try` statement.  Out: statements without it. Each statement of its body is divided at what may raise: an attempt to
 evaluate that, and, if it led to a value, the rest of the statement and of the body; otherwise a test for each handler. So a
 handler sees the variables as they were when the exception was raised, and nothing but the body is guarded: what a `return`
-computes is attempted, and returned outside of it.
+computes is attempted, and returned outside of it. A loop is attempted as a whole, unless what it has assigned until the exception
+may be read afterwards: then its turns are divided like the rest.
 
     try: x = 1 / y                     tried = attempt (1 / y)
     except ZeroDivisionError: x = 0    if tried worked: x = its value
@@ -14,12 +15,25 @@ computes is attempted, and returned outside of it.
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.data.errors import VladError
-from vlad.translate.names import bound_in, changed_by, falls, is_pop, jumps, read_in
+from vlad.translate.names import (
+    NOTHING,
+    Function,
+    Liveness,
+    Names,
+    bound_in,
+    changed_by,
+    falls,
+    is_pop,
+    jumps,
+    read_in,
+)
 from vlad.translate.nodes import (
     Again,
     Attempted,
@@ -37,19 +51,28 @@ from vlad.translate.trees import nodes_in, walk
 MOST_STATEMENTS = 200  # of the replacement, in which handlers are repeated for each statement of the body
 # Operators that work for numbers whatever they are; the others are evaluated in the attempt.
 _NEVER_RAISE = (ast.Add, ast.Sub, ast.Mult)
+# Functions of what can be gone through, which raise nothing but TypeErrors.
+_CERTAIN = frozenset(("range", "enumerate", "zip", "reversed", "len", "list", "tuple", "sorted"))
 # In what is made of a `try` within another one.
 _NEVER_RAISED = (Attempted, Outcome, Tested, Caught, ast.Constant)
 
 
 class Handlers:
-    """The replacement of a `try`. `fresh` makes names."""
+    """The replacement of a `try`. `fresh` makes names; `function` has the `try`, `is_nested`: and another one around it."""
 
     def __init__(
-        self, node: ast.Try, refuse: Callable[[str, ast.AST, str], VladError], fresh: Callable[[], str]
+        self,
+        node: ast.Try,
+        refuse: Callable[[str, ast.AST, str], VladError],
+        fresh: Callable[[], str],
+        function: Function,
+        is_nested: bool = False,
     ) -> None:
         self.node = node
         self.refuse = refuse
         self.fresh = fresh
+        self.function = function
+        self.is_nested = is_nested
         self.count = 0
 
     def replacement(self) -> list[ast.stmt]:
@@ -62,7 +85,7 @@ class Handlers:
         if node.handlers:
             inner = at(ast.Try(node.body, node.handlers, node.orelse, []), node)
             outer = at(ast.Try([inner], [], [], node.finalbody), node)
-            return Handlers(outer, self.refuse, self.fresh).replacement()
+            return Handlers(outer, self.refuse, self.fresh, self.function, self.is_nested).replacement()
         return self.body(node.body, node.finalbody)
 
     def finally_(self) -> list[ast.stmt]:
@@ -94,7 +117,7 @@ class Handlers:
 
                 return self.attempted(test, chosen)
             case ast.Try():
-                inner = Handlers(first, self.refuse, self.fresh).replacement()
+                inner = Handlers(first, self.refuse, self.fresh, self.function, True).replacement()
                 return self.body([*inner, *others], after)
             case ast.For() | ast.While() if hasattr(first, "attempted_as"):  # by a `try` within this one
                 self.expect_end(first)
@@ -149,9 +172,14 @@ class Handlers:
         return [begun, at(ast.If(worked, yes, self.handlers(own, value)), value)]
 
     def attempted_loop(self, loop: ast.For | ast.While, rest: Callable[[], list[ast.stmt]]) -> list[ast.stmt]:
-        """The attempt to run a loop. If it raises, what it has assigned until then is not known."""
+        """The attempt to run a loop. If it raises, what it has assigned until then is not known; so it is divided, if it can be
+        and that may be read.
+        """
         self.expect_end(loop)
         changed = set(bound_in([loop]))
+        if changed & self.read_after(loop):
+            with contextlib.suppress(VladError):
+                return self.divided_loop(loop, rest)
         handled = [*[one for handler in self.node.handlers for one in handler.body], *self.node.finalbody]
         lost = next((one for one in handled if read_in(one) & changed), None)
         if lost is not None:
@@ -166,6 +194,82 @@ class Handlers:
         worked = at(Tested("car", [name_at(own, loop)]), loop)
         yes = rest() or [at(ast.Pass(), loop)]
         return [begun, turns, at(ast.If(worked, yes, self.handlers(own, loop)), loop)]
+
+    def read_after(self, loop: ast.For | ast.While) -> Names:
+        """The names whose values may be read when a loop has raised an exception."""
+        counts: Counter[str] = Counter()
+        for sign, tree in ((1, self.function), (-1, loop)):
+            for one in walk(tree):
+                read = one.target if isinstance(one, ast.AugAssign) else one
+                if isinstance(read, ast.Name) and (read is not one or not isinstance(read.ctx, ast.Store)):
+                    counts[read.id] += sign
+        outside = frozenset([one for one, count in counts.items() if count > 0])
+        bodies = [*[one.body for one in self.node.handlers], *filter(None, [self.node.finalbody])]
+        if self.is_nested:
+            return outside
+        found: Names = NOTHING
+        for body in bodies:
+            nodes = list(nodes_in(body))
+            leaves = any(isinstance(one, ast.Break | ast.Continue) for one in nodes)
+            goes_on = bool(self.node.handlers) and (leaves or falls(body))
+            after = outside if goes_on else NOTHING
+            if any(isinstance(one, ast.Try | ast.Match) for one in nodes):
+                found |= NOTHING.union(*[read_in(one) for one in body]) | after
+            else:
+                found |= Liveness(()).block(body, after)
+        return found
+
+    def divided_loop(self, loop: ast.For | ast.While, rest: Callable[[], list[ast.stmt]]) -> list[ast.stmt]:
+        """A loop whose statements are divided: an exception ends it, and then the handlers follow."""
+        failed = self.fresh()
+        within, after = [_InLoop(self, failed, ends_turn) for ends_turn in (True, False)]
+        begun = at(ast.Assign([name_at(failed, loop, ast.Store())], at(ast.Constant(None), loop)), loop)
+        test = at(Tested("pair?", [name_at(failed, loop)]), loop)
+
+        def whole(turns: ast.For | ast.While) -> list[ast.stmt]:
+            yes = rest() or [at(ast.Pass(), loop)]
+            return [begun, turns, at(ast.If(test, self.handlers(failed, loop), yes), loop)]
+
+        if isinstance(loop, ast.For):
+            target, before = copy.deepcopy(loop.target), list[ast.stmt]()
+            if not isinstance(target, ast.Name) and isinstance(loop.iter, ast.Name):  # to unpack it may raise
+                own = self.fresh()
+                before = [at(ast.Assign([target], name_at(own, target)), target)]
+                target = name_at(own, target, ast.Store())
+            body, otherwise = within.body([*before, *loop.body], ()), after.body(loop.orelse, ())
+            self.expect_certain(loop.iter)
+            iterable = copy.deepcopy(loop.iter)
+            return whole(at(ast.For(target, iterable, body or [at(ast.Pass(), loop)], otherwise), loop))
+
+        def turn(value: ast.expr) -> list[ast.stmt]:
+            ended = [*within.body(loop.orelse, ()), at(ast.Break(), loop)]
+            return [at(ast.If(value, within.body(loop.body, ()) or [at(ast.Pass(), loop)], ended), loop)]
+
+        turns = within.attempted(loop.test, turn)
+        return whole(at(ast.While(at(ast.Constant(True), loop.test), turns, []), loop))
+
+    def expect_certain(self, iterable: ast.expr) -> None:
+        """Raise VladError if to evaluate what a loop goes through, or to go on in it, may raise an exception."""
+        match iterable:
+            case ast.Name() | ast.Constant() | ast.UnaryOp(operand=ast.Constant()):
+                return
+            case ast.BinOp(left=left, right=right, op=ast.Add() | ast.Sub() | ast.Mult()):
+                return self.expect_all_certain(left, right)
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                return self.expect_all_certain(
+                    *[one.value if isinstance(one, ast.Starred) else one for one in parts]
+                )
+            case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]) if function in _CERTAIN:
+                return self.expect_all_certain(*arguments)
+            case ast.Call(func=ast.Attribute(value=ast.Name(), attr="items" | "keys" | "values"), args=[]):
+                return
+            case ast.Subscript(value=ast.Name(), slice=ast.Slice()):
+                return
+        raise self.refuse("this iterable within `try`", iterable, "give it a name before the `try`")
+
+    def expect_all_certain(self, *parts: ast.expr) -> None:
+        for one in parts:
+            self.expect_certain(one)
 
     def expect_end(self, loop: ast.For | ast.While) -> None:
         """Raise VladError if a loop leaves the `try`, but by what its attempt tells."""
@@ -240,6 +344,24 @@ class Handlers:
                 or (isinstance(one, ast.Call) and is_pop(one))
             ):
                 raise self.refuse("an assignment or a change within this", one, "make it before the `try`")
+
+
+class _InLoop(Handlers):
+    """The division of a loop within a `try`: an exception is kept, and ends the turn, or what follows the last one."""
+
+    def __init__(self, around: Handlers, failed: str, ends_turn: bool) -> None:
+        super().__init__(around.node, around.refuse, around.fresh, around.function, around.is_nested)
+        self.around = around
+        self.failed = failed
+        self.ends_turn = ends_turn
+
+    def finally_(self) -> list[ast.stmt]:
+        """None: only the end of the loop leaves the `try`."""
+        return []
+
+    def handlers(self, own: str, place: ast.AST) -> list[ast.stmt]:
+        kept = at(ast.Assign([name_at(self.failed, place, ast.Store())], name_at(own, place)), place)
+        return [kept, at(ast.Break(), place)] if self.ends_turn else [kept]
 
 
 def is_unpacked(statement: ast.Assign) -> bool:

@@ -416,6 +416,138 @@ def unpacked_by_any_handler(x: float = 3.0) -> float:
         found += 1
     return found
 
+# What a loop within `try` has assigned until the exception is read afterwards.
+
+
+def sum_until_it_fails(xs: list[float] = [1.0, 2.0, 0.0, 5.0], x: float = 3.0) -> float:
+    total = 0.0
+    try:
+        for y in xs:
+            total += x / y
+    except ZeroDivisionError:
+        pass
+    return total
+
+
+def seen_by_a_handler(xs: list[float] = [1.0, 2.0, 0.0, 5.0]) -> Any:
+    total, n = 0.0, 0
+    try:
+        for i, x in enumerate(xs):
+            n = i
+            y = 1 / x
+            total += y
+        total += 100
+    except Exception:
+        return total, n
+    return -total
+
+
+def a_test_that_fails(x: float = 8.0) -> Any:
+    n = 0
+    try:
+        while 10 / (x - n) > 0:
+            n += 1
+    except ZeroDivisionError:
+        return n * x
+    return -n
+
+
+def _of_table(rows: list[list[float]]) -> Any:
+    done: list[float] = []
+    last, k = None, 0
+    for row in rows:
+        try:
+            for x in row:
+                last = x
+                done.append(1 / x)
+            else:
+                k += 10
+        except ZeroDivisionError:
+            done.append(-1.0)
+            continue
+        k += 1
+    return done, last, k
+
+
+def inner_loops_that_fail(x: float = 2.0) -> Any:
+    rows = [[1.0, x], [4.0, 0.0, 3.0], [5.0]]
+    done, last = [], None
+    try:
+        for row in rows:
+            for y in row:
+                last = y
+                done.append(1 / y)
+    except ZeroDivisionError:
+        done.append(-1.0)
+    return done, last, _of_table(rows)
+
+
+def unpacked_until_it_fails(x: float = 2.0) -> float:
+    s, pairs = 0.0, [(1.0, x), (3.0, x), (5.0,), (6.0, 7.0)]
+    try:
+        for p, q in pairs:
+            s += p * q
+    except ValueError:
+        return s
+    return -s
+
+
+def _found(xs: list[float]) -> Any:
+    found = None
+    try:
+        for x in xs:
+            if x < 0:
+                raise ValueError("negative")
+            assert x != 4, "four"
+            found = x
+            if x > 6:
+                break
+        else:
+            found = 77
+    except (ValueError, AssertionError) as error:
+        return found, str(error)
+    return found
+
+
+def found_until_it_fails(x: float = 2.0) -> Any:
+    return [_found(xs) for xs in ([x, -1.0], [x, 4.0], [x, 7.0, -1.0], [x])]
+
+
+def through_two_attempts(x: float = 4.0) -> float:
+    n = 0
+    try:
+        for y in [x, 9.0, -1.0]:
+            try:
+                n += math.sqrt(y)
+            except ZeroDivisionError:
+                n -= 1
+            n += 1
+    except ValueError:
+        n *= 10
+    finally:
+        n += 0.5
+    return n
+
+
+def returned_until_it_fails(x: float = 2.0) -> Any:
+    found = []
+    for xs in ([x], [0.0, x], [x - 5.0, 0.0]):
+        found.append(_returned(xs))
+    return found
+
+
+def _returned(xs: list[float]) -> float:
+    m = 5.0
+    try:
+        while True:
+            for x in xs:
+                m = m + 1
+                if 1 / x > 0:
+                    return m
+    except ZeroDivisionError:
+        m = -m
+    return m
+
 
 NOTHING, OFF = None, False
 
