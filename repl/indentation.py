@@ -1,21 +1,13 @@
-"""Indentation of lines, by the usual rules for Scheme.
+"""Indentation of lines that are being typed.
 
-In: an `Outline`, and a row.  Out: columns. A body is indented by two; elements of a list are aligned;
-operands are aligned with the first operand, or with the operator if that is alone on its line.
+In: an `Outline`, and a row.  Out: columns, by the rules of `vlad format` (vlad/tools/indentation.py).
 """
 
 from __future__ import annotations
 
-from .structure import Outline, Place, is_closing, is_opening, significant
+from vlad.tools.indentation import Opening, before_body, column_inside
 
-# Number of elements of a form before its body. Those are indented by four if they begin a line.
-BEFORE_BODY = {
-    "begin": 0, "case": 1, "cons-stream": 1, "define": 1, "define-syntax": 1, "delay": 0, "do": 2, "guard": 1, "lambda": 1,
-    "let": 1, "let*": 1, "let-syntax": 1, "letrec": 1, "letrec*": 1, "letrec-syntax": 1, "reset": 0, "shift": 1,
-    "syntax-rules": 1, "unless": 1, "when": 1, "with-cleanup": 1,
-}  # fmt: skip
-BODY, DISTINGUISHED = 2, 4
-FARTHEST = 60  # columns: deeper nests are not indented further
+from .structure import Outline, Place, is_closing, is_opening, significant
 
 
 def indentation(outline: Outline, row: int) -> int | None:
@@ -23,7 +15,7 @@ def indentation(outline: Outline, row: int) -> int | None:
     if outline.states[row] if row < len(outline.lines) else outline.state:
         return None
     opening = _opening(outline, row)
-    return 0 if opening is None else min(_inside(outline, opening, row), FARTHEST)
+    return 0 if opening is None else _inside(outline, opening, row)
 
 
 def _opening(outline: Outline, row: int) -> Place | None:
@@ -32,25 +24,24 @@ def _opening(outline: Outline, row: int) -> Place | None:
     return outline.opening(row - 1, len(outline.lines[row - 1].text))
 
 
-def _inside(outline: Outline, opening: Place, row: int) -> int:
+def _inside(outline: Outline, place: Place, row: int) -> int:
     """The column of a line inside the list opened at a place."""
-    line = outline.lines[opening.row]
-    behind = [token for token in significant(line) if token.start > opening.column]
-    column = opening.column + 1
-    if line.text[opening.column] == "[" or not behind or behind[0].kind not in ("atom", "symbol"):
-        return column
-    if _is_quoted(outline, opening):
-        return column
-    head = line.text[behind[0].start : behind[0].end]
-    before = BEFORE_BODY.get(head, 1 if head.startswith(("def", "let-")) else None)
-    if before is not None:
-        if head == "let" and len(behind) > 1 and behind[1].kind in ("atom", "symbol"):
-            before = 2  # a named let
-        return opening.column + (
-            BODY if _elements(outline, opening, row, before) >= before else DISTINGUISHED
-        )
-    is_call = len(behind) > 1 and not head[0].isdigit()
-    return behind[1].start if is_call else column
+    opening = _opening_at(outline, place)
+    before = before_body(opening)
+    return column_inside(opening, 0 if before is None else _elements(outline, place, row, before))
+
+
+def _opening_at(outline: Outline, place: Place) -> Opening:
+    line = outline.lines[place.row]
+    behind = [token for token in significant(line) if token.start > place.column][:2]
+    is_word = [token.kind in ("atom", "symbol") for token in behind]
+    return Opening(
+        place.column,
+        line.text[place.column] == "[" or _is_quoted(outline, place),
+        line.text[behind[0].start : behind[0].end] if behind and is_word[0] else None,
+        behind[1].start if len(behind) > 1 else None,
+        len(behind) > 1 and is_word[1],
+    )
 
 
 def _is_quoted(outline: Outline, opening: Place) -> bool:
@@ -69,11 +60,11 @@ def _elements(outline: Outline, opening: Place, row: int, enough: int) -> int:
             if is_closing(token, line.text):
                 depth -= 1
                 continue
-            if depth == 0 and not quoted:
+            if depth == 0 and not quoted and token.kind != "datumcomment":
                 count += 1
                 if count >= enough:
                     return count
-            quoted = depth == 0 and token.kind == "quote"
+            quoted = depth == 0 and token.kind in ("quote", "datumcomment")
             if is_opening(token, line.text):
                 depth += 1
     return count

@@ -100,6 +100,7 @@ ROOMS = (
         "building compiling",
     ),
     ("vlad.manual", "public help"),
+    ("vlad.tools", "indentation layout formatting"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),
     (

@@ -54,6 +54,9 @@ vlad: a language in which differentiation is an operator like any other
   vlad build FILE --lib [--export PROCEDURE ...] [--export-value PROCEDURE ...] [-o NAME]
                                         make a shared library and its C header: procedures with
                                         their derivatives, or their values only
+  vlad format FILE ... [--check]        lay out programs: indentation, and lines of at most 100
+                                        characters; folders stand for the programs in them, - for
+                                        standard input; --check only names the files to change
   vlad debug [--break PLACE ...] FILE [ARG ...]
                                         run a program step by step, or up to a place in it
   vlad                                  at a terminal: the prompt; so does `vlad repl`, anywhere
@@ -85,7 +88,7 @@ INFORMATION = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
 
 SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, BROKEN_PIPE = 0, 1, 2, 70, 141
 
-COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl")
+COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl", "format")
 CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
     "--stage": ("core", "reverse", "forward", "control", "stepping", "types", "first-order", "loops", "c"),
@@ -101,6 +104,7 @@ FLAGS = {
     "--find-nan": "find_nan",
     "--no-init": "no_init",
     "--raw": "raw",
+    "--check": "check",
 }
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 OPTIONS_OF = {
@@ -108,6 +112,7 @@ OPTIONS_OF = {
     "show": ("--stage", "--after", "--raw", "--name", "--with"),
     "check": ("--name", "--with"),
     "build": ("-o", "--lib", "--export", "--export-value", "--native"),
+    "format": ("--check",),
 }  # options of this command only
 VALUED = (
     "-I",
@@ -126,6 +131,7 @@ VALUED = (
     "--workers",
 )
 OPTIONS = (*INFORMATION, *FLAGS, *VALUED)
+INPUT = "<standard input>"
 LARGEST = 2_000_000_000  # Python's recursion limit is a C int
 
 
@@ -142,7 +148,7 @@ class CommandLine:
         self.expressions: list[str] = []
         self.path: list[str] = []
         self.interactive = self.metered = self.fast_math = self.library = self.native = self.find_nan = False
-        self.no_init = self.raw = False
+        self.no_init = self.raw = self.check = False
         self.traced: list[str] = []
         self.breakpoints: list[str] = []
         self.output: str | None = None
@@ -316,6 +322,8 @@ def execute(line: CommandLine) -> int:
         return _cache(clear=bool(line.words))
     if line.command == "doc":
         return _doc(*line.words)
+    if line.command == "format":
+        return _format(line)
     program = not line.expressions
     if program and not line.command and line.words and not line.path:
         _refuse_misspelt(line.words[0])
@@ -535,14 +543,43 @@ def _doc(name: str | None = None) -> int:
 
 def _standard_input(session: Session) -> int:
     """Run the program on standard input."""
+    session.run_text(_input_text(), INPUT)
+    return SUCCESS
+
+
+def _input_text() -> str:
+    """What is on standard input."""
     if sys.stdin is None:
         raise UsageError("no file, and no standard input")
     try:
-        text = sys.stdin.buffer.read().decode("utf-8-sig")
+        return sys.stdin.buffer.read().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise not_read(error) from None
-    session.run_text(text, "<standard input>")
-    return SUCCESS
+
+
+def _format(line: CommandLine) -> int:
+    """Lay out files; a wrong one is reported, and the others are laid out."""
+    from vlad.tools.formatting import formatted, formatted_text, programs  # not needed by programs
+
+    status = SUCCESS
+    for path in programs(line.words):
+        try:
+            if path == "-":
+                text = _input_text()
+                laid_out = formatted_text(text, INPUT)
+                is_changed = text != laid_out
+                sys.stdout.write("" if line.check else laid_out)
+            else:
+                is_changed = formatted(path, line.check)
+        except VladError as error:
+            _report(str(error))
+            status = PROGRAM_ERROR
+            continue
+        if is_changed and (line.check or path != "-"):
+            print(INPUT if path == "-" else path)
+        if is_changed and line.check:
+            status = PROGRAM_ERROR
+    return status
 
 
 def _report(message: str) -> None:

@@ -78,6 +78,14 @@ def test_comments_are_skipped() -> None:
     assert [datum(s) for s in read(Source("test", text))] == [1.0, 2.0, 3.0, 4.0]
 
 
+def test_the_systems_line_of_a_script_is_skipped() -> None:
+    for text in ("#!/usr/bin/env vlad\n1", "#! /bin/vlad -\n1"):
+        assert read_one(text) == 1
+    for text in ("1 #!/bin/vlad", "#!eof 1"):
+        with pytest.raises(VladError, match="Unknown syntax: #!"):
+            read_one(text)
+
+
 def test_every_datum_has_its_extent() -> None:
     source = Source("file.vlad", "(define x\n  '(1 2))\n")
     (form,) = read(source)

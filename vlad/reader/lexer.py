@@ -37,6 +37,7 @@ _TOKEN = re.compile(
       | (?P<bracket>[\[\]])
       | (?P<datumcomment>\#;)
       | (?P<blockcomment>\#\|)
+      | (?P<shebang>\A\#![ \t]*/[^\n]*)
       | (?P<keyword>\#:[^\s()\[\]"';`,|]*)
       | (?P<symbol>\|(?:[^|\\]++|\\(?s:.))*+\|)
       | (?P<hash>\#(?:\\.)?[^\s()\[\]"';`,]*)
@@ -60,6 +61,8 @@ def tokens(text: str, start: int = 0) -> Iterator[Token]:
             stop = stop if stop >= 0 else end
         elif kind == "openstring":
             kind, stop = "open-string", end
+        elif kind == "shebang":  # the system's line at the start of a script
+            kind = "comment"
         yield Token(kind, at, stop)
         at = stop
 

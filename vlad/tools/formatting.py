@@ -1,0 +1,70 @@
+"""`vlad format`: the files of programs, laid out in place.
+
+In: paths.  Out: files with a new layout, or, if only that is asked for, whether they would get one. A file gets its text in one
+step, so that an interrupt leaves the old or the new one, and keeps its mode.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from vlad.data.errors import VladError
+from vlad.data.source import Source
+from vlad.session.files import load
+from vlad.tools.layout import laid_out
+
+ENDING = ".vlad"
+
+
+def programs(paths: Iterable[str], ending: str = ENDING) -> Iterator[str]:
+    """The files among some paths, and those with an ending in the folders among them, in order; hidden folders are left out."""
+    for path in paths:
+        if not os.path.isdir(path):
+            yield path
+            continue
+        for folder, inner, files in os.walk(path):
+            inner[:] = sorted([name for name in inner if not name.startswith(".")])
+            yield from [os.path.join(folder, name) for name in sorted(files) if name.endswith(ending)]
+
+
+def formatted_text(text: str, name: str) -> str:
+    """A text, laid out. Raises VladError."""
+    return laid_out(Source(name, text))
+
+
+def formatted(path: str, check: bool) -> bool:
+    """Lay out a file, or only look whether that would change it; returns whether it does. Raises VladError."""
+    source = load(path)
+    text = laid_out(source)
+    if text == source.text:
+        return False
+    if not check:
+        try:
+            _replace(os.path.realpath(path), text)
+        except OSError as error:
+            raise VladError("cannot-write", f"Cannot write: {path}", hint=error.strerror or "") from None
+    return True
+
+
+def _replace(path: str, text: str) -> None:
+    """Replace the text of a file by a file beside it."""
+    with open(path, "rb") as file:
+        mark = codecs.BOM_UTF8 if file.read(3) == codecs.BOM_UTF8 else b""
+        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+    descriptor, beside = tempfile.mkstemp(".tmp", f".{os.path.basename(path)}-", os.path.dirname(path))
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(mark + text.encode())
+            os.fchmod(descriptor, mode)
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(beside, path)
+    except BaseException:  # including Ctrl-C
+        with suppress(OSError):
+            os.unlink(beside)
+        raise
