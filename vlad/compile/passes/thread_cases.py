@@ -5,26 +5,28 @@ In: a Program.  Out: the same, changed in place. Called by order.py.
 Scalar replacement leaves a branch whose arms yield the number of a union's member, and a switch on that number right behind it:
 a sensitivity is zero in one arm and a real in the other, and what is done with it tests which. The case that an arm chooses then
 stands in the arm. So what the arm makes, such as zeros with one entry, and what the case does with it, such as adding it to
-another array, are in one block, where other passes see both.
+another array, are in one block, where other passes see both. A backpropagator whose sensitivity may be zero becomes two: one for
+zero, which does nothing, and one for the rest, without tests. What is computed between the two choices then comes before both.
 """
 
 from __future__ import annotations
-
-from collections import Counter
 
 from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import (
     Block,
     Branch,
+    Compute,
+    Each,
     End,
+    Fail,
     Immediate,
     Leaf,
     Program,
     Statement,
     Switch,
+    Unreachable,
     Yield,
     inner_blocks,
-    leaves_read,
 )
 from vlad.compile.ir.rewriting import substitute
 
@@ -44,12 +46,8 @@ def thread_cases(program: Program, outlines: Outlines | None = None) -> bool:
         if not pairs:
             outline.unchanged_by[__name__] = True
             continue
-        reads: Counter[Leaf] = Counter()
-        for block in found:
-            for node in (*block.statements, block.end):
-                reads.update(leaves_read(node))
         # inner ones first: their statements may move out of them
-        threaded = [_thread(block, reads) for block in reversed(pairs)]
+        threaded = [_thread(block) for block in reversed(pairs)]
         if any(threaded):
             changed = True
             outlines.changed(function)
@@ -59,37 +57,59 @@ def thread_cases(program: Program, outlines: Outlines | None = None) -> bool:
 
 
 def _has_pair(block: Block) -> bool:
-    return any(
-        (type(first) is Branch or type(first) is Switch) and _tested(second) in first.slots
-        for first, second in zip(block.statements, block.statements[1:], strict=False)
-    )
+    return any(_second(block, at) is not None for at in range(len(block.statements) - 1))
+
+
+def _second(block: Block, at: int) -> int | None:
+    """Where the choice is that tests what the one at that place yields, if only computations on other operands are between."""
+    first = block.statements[at]
+    if type(first) is not Branch and type(first) is not Switch:
+        return None
+    for place in range(at + 1, len(block.statements)):
+        statement = block.statements[place]
+        if type(statement) is Branch or type(statement) is Switch:
+            return place if _tested(statement) in first.slots else None
+        if type(statement) is not Compute and type(statement) is not Each:
+            return None
+        if any(leaf in first.slots for leaf in statement.operands) or not _goes_on(first):
+            return None
+    return None
+
+
+def _goes_on(choice: Choice) -> bool:
+    """Are the statements behind a choice run, unless there is an error?"""
+    return all(type(arm.end) in (Yield, Fail, Unreachable) for arm in inner_blocks(choice))
 
 
 def _tested(choice: Statement) -> Leaf | None:
     return choice.test if type(choice) is Branch else choice.pointer if type(choice) is Switch else None
 
 
-def _thread(block: Block, reads: Counter[Leaf]) -> bool:
-    before = len(block.statements)
+def _thread(block: Block) -> bool:
+    changed = False
     at = 0
     while at + 1 < len(block.statements):
-        first, second = block.statements[at : at + 2]
-        if isinstance(first, Branch | Switch) and isinstance(second, Branch | Switch):
-            chosen = _chosen(first, second, reads)
+        place = _second(block, at)
+        if place is not None:
+            first, *between, second = block.statements[at : place + 1]
+            assert isinstance(first, Branch | Switch) and isinstance(second, Branch | Switch)
+            chosen = _chosen(first, second)
             if chosen is not None:
                 _join(first, second, chosen)
-                del block.statements[at + 1]
+                block.statements[at : place + 1] = [*between, first]
+                at += len(between)
+                changed = True
                 continue  # the next one may depend on this one
         at += 1
-    return len(block.statements) < before
+    return changed
 
 
-def _chosen(first: Choice, second: Choice, reads: Counter[Leaf]) -> list[Block | None] | None:
+def _chosen(first: Choice, second: Choice) -> list[Block | None] | None:
     """The case of the second that each arm of the first chooses, None for an arm that yields nothing. None if some arm does not
     decide it, or if a case would have to be copied.
     """
     tested = _tested(second)
-    if tested is None or tested not in first.slots or reads[tested] != 1:
+    if tested is None or tested not in first.slots:
         return None
     place = [slot is tested for slot in first.slots].index(True)
     found: list[Block | None] = []
