@@ -118,6 +118,7 @@ class FunctionText:
             if slot in makers:
                 self._lead_back(slot, makers)
         self.rows: RowLoop | None = None
+        self.nested: int | None = None  # the number of a loop that a recursion runs, if it collects
 
     def _lead_back(self, slot: Slot, makers: Mapping[Slot, tuple[Each, int]]) -> None:
         """If a loop writes a result over an operand, that operand has to be stored at the place of the result, and so does what
@@ -153,7 +154,10 @@ class FunctionText:
             self.line("char *const mark = vlad_top;")
         if self.gathers:
             self.unit.collects = True
-            self.line(f"long limit = {'VLAD_SOON' if self.nests else 'VLAD_NURSERY'};")
+            if self.nests:
+                self.nested = self.unit.nested
+                self.unit.nested += 1
+            self.line(f"long limit = {self.first_limit()};")
         if self.packs:
             self.unit.collects = self.unit.packs = True
         if any(f in facts.recursive for f in members):
@@ -164,6 +168,10 @@ class FunctionText:
         if self.rows is not None:
             return f"{rows}\n{self._after_rows(self.rows)}"
         return self._one() if len(members) == 1 else self._several()
+
+    def first_limit(self) -> str:
+        """The bytes that a loop allocates before its first collection, or may leave behind."""
+        return "VLAD_NURSERY" if self.nested is None else f"vlad_first_limit({self.nested})"
 
     def _rows(self, loop: RowLoop) -> str:
         """The turns of a loop over rows, from one value of the counter to before another. They leave nothing behind."""
@@ -405,12 +413,15 @@ class FunctionText:
         if not pointers:
             self.line("vlad_top = mark;")
             return texts
-        least = "4096" if self.drops else "VLAD_SOON"
+        least = "4096" if self.drops else self.first_limit()
         self.line(f"if (__builtin_expect(vlad_is_sparse(mark, {least}), 0)) {{")
         self.line(f"  void *roots[] = {{{', '.join([texts[at] for at in pointers])}}};")
         of_pointers = number_list([self.unit.cell_number(numbers[at]) for at in pointers])
         self.line(f"  static const short cells[] = {{{of_pointers}}};")
-        self.line(f"  vlad_pack(mark, {len(pointers)}, roots, cells);")
+        if self.drops:
+            self.line(f"  vlad_pack(mark, {len(pointers)}, roots, cells);")
+        else:
+            self.line(f"  vlad_collect_nested({self.nested}, mark, {len(pointers)}, roots, cells);")
         for number, at in enumerate(pointers):
             self.line(f"  {texts[at]} = roots[{number}];")
         self.line("}")
@@ -476,12 +487,11 @@ class FunctionText:
             self.line("if (__builtin_expect(vlad_top - mark > limit, 0)) {")
             self.line(f"  void *roots[] = {{{', '.join(names)}}};")
             self.line(f"  static const short cells[] = {{{number_list(numbers)}}};")
-            collected = f"vlad_collect(mark, {len(names)}, roots, cells);"
-            if self.nests:
-                self.line(f"  {collected}")
-                self.line("  limit = vlad_move.filled > VLAD_SOON / 2 ? 2 * vlad_move.filled : VLAD_SOON;")
+            given = f"mark, {len(names)}, roots, cells"
+            if self.nested is None:
+                self.line(f"  limit = vlad_collect({given});")
             else:
-                self.line(f"  limit = {collected}")
+                self.line(f"  limit = vlad_collect_nested({self.nested}, {given});")
             for index, name in enumerate(names):
                 self.line(f"  {name} = roots[{index}];")
             self.line("}")

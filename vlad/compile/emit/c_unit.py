@@ -185,8 +185,10 @@ class CUnit(Definitions):
             tables = self._tables()
             fixed = "" if self.measured else "const"  # the sizes of arrays may be known only in a call
             found.append(f"#define VLAD_FIXED {fixed}\n{of['collect']}{tables}")
-        if self.packs:
+        if self.packs or self.nested:
             found.append(of["pack"])
+        if self.nested:
+            found.append(f"#define VLAD_NESTED {self.nested}\n{of['nested']}")
         if self.shared.remembering:
             if not facts.allocates:
                 found.append("@own char *vlad_base, *vlad_top;\n")
@@ -440,6 +442,8 @@ static int vlad_begin_once(void) {
         for at, index in enumerate(words.places, start=words.targets):
             lines.append(f"  {place_of_result(index)} = vlad_in[{at}].p;")
         lines += [f"  {length} = 0;" for length in self.late]
+        if self.nested:
+            lines.append("  memset(vlad_later, 0, sizeof vlad_later);")
         if words.counts:
             lines.append(f"  vlad_fuel = vlad_in[{words.fuel}].i;")
         if len(entry.results) == 0:

@@ -761,6 +761,20 @@ static void vlad_pack(char *mark, int count, void **roots, const short *cells) {
   vlad_packed = mark, vlad_packed_end = vlad_top;
 }
 
+/* section: nested
+   Loops that recursions run collect early, as each of their calls has so much. If a collection frees little, the loop keeps what it makes,
+   as one that writes a tape does: the next one, in the same call from outside, waits until about VLAD_SOON bytes can be freed. */
+@own long vlad_later[VLAD_NESTED];
+static inline long vlad_first_limit(int loop) { return VLAD_SOON + vlad_later[loop]; }
+static long vlad_collect_nested(int loop, char *mark, int count, void **roots, const short *cells) {
+  unsigned long used = vlad_top - mark, most = VLAD_NURSERY / VLAD_SOON;
+  vlad_pack(mark, count, roots, cells);
+  unsigned long freed = used - vlad_move.filled;
+  vlad_later[loop] = ((freed > used / most ? used / freed : most) - 1) * VLAD_SOON;
+  long first = vlad_first_limit(loop), next = 2 * (long)vlad_move.filled;
+  return next > first ? next : first;
+}
+
 /* section: sharing
    What zero, plus and the like have visited, by the number of the function and the addresses of one or two parts, so that a part to
    which there are many paths is visited once. Most structures are trees: an operation first only marks what it visits, beside the
