@@ -212,6 +212,20 @@ def test_random_programs(loops: bool) -> None:
     assert ends["compiled"] > COUNT / 2
 
 
+@pytest.mark.parametrize(
+    "operator", ["gradient-F", "jacobian-F", "hessian", "hessian-F", "laplacian", "laplacian-F"]
+)
+def test_each_number_of_a_list_of_any_length_has_a_direction(operator: str) -> None:
+    """A direction has the type of the list: `hessian` of such a list had types without bound."""
+    other = "(if (> n 2) 'a (list n 'a))"
+    agree(
+        f"""(lambda (n) {TURNS} {OF_REALS}
+          (let ((s (turns n (lambda (n) (if (> n 1) {other} n)))))
+            (({operator} (lambda (q) (square (of-reals q)))) s)))""",
+        4.0,
+    )
+
+
 def test_the_zero_of_a_union_of_which_it_is_part_ends() -> None:
     """The sensitivity of a list that may be empty was a pair of a number and of another such sensitivity."""
     text, calls = mixed_structures.program(5056, False)
