@@ -84,6 +84,8 @@ QUICK = (
     "test_quick.py",
     "test_session.py",
     "test_spelling.py",
+    "tools/test_format.py::test_layouts",
+    "tools/test_testing.py::test_what_passes",
     "translate/test_checking.py",
     "translate/test_python_structures.py::test_values_go_in_and_come_out",
     "translate/test_refusals.py",

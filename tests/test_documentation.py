@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import math
 import os
 import re
 import shlex
@@ -33,6 +32,7 @@ from vlad.repl.structure import is_complete
 from vlad.repl.terminal import Terminal
 
 from vlad import Session, VladError
+from vlad.tools.testing import same_text
 
 sys.path.insert(0, str(Path(__file__).parent))
 from python_texts import name_of, run
@@ -46,7 +46,6 @@ PAGES = [
     *sorted((ROOT / "docs").glob("**/*.md")),
 ]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-NUMBER = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![\w.])")
 SHOWN = re.compile(r";\s*=>\s*(.*)$", re.MULTILINE)
 STATUS = '; echo "status $?"'
 # A line of `vlad` with words in single quotes, or in double quotes without what a shell replaces there.
@@ -78,15 +77,6 @@ def blocks(page: Path) -> list[Block]:
     return result
 
 
-def same(printed: str, expected: str) -> bool:
-    """Equal texts except for the last digits of numbers."""
-    ours, theirs = NUMBER.split(printed.strip()), NUMBER.split(expected.strip())
-    if len(ours) != len(theirs) or ours[::2] != theirs[::2]:
-        return False
-    pairs = zip(ours[1::2], theirs[1::2], strict=True)
-    return all(math.isclose(float(a), float(b), rel_tol=1e-9, abs_tol=1e-12) for a, b in pairs)
-
-
 def hidden_names(session: Session) -> list[str]:
     """Standard names that a program has redefined. The prompt reports them each time; the pages omit that."""
     return [name for name in session.module.defined if session.library.lookup(name) is not None]
@@ -94,7 +84,7 @@ def hidden_names(session: Session) -> list[str]:
 
 def check(block: Block, printed: str, expected: str) -> None:
     place = f"{block.page.relative_to(ROOT)}, line {block.line}"
-    assert same(printed, expected), f"{place}\n--- printed\n{printed}\n--- expected\n{expected}"
+    assert same_text(printed, expected), f"{place}\n--- printed\n{printed}\n--- expected\n{expected}"
 
 
 class Page:
@@ -243,9 +233,9 @@ def test_the_commands_of_the_readme_are_those_of_the_checks() -> None:
 
 
 def test_the_comparison_itself() -> None:
-    assert same("(1 2.0000000000001 x1)", "(1 2 x1)")
-    assert same("1e-13", "0")
-    assert not same("(1 2)", "(1 3)")
-    assert not same("(1 2 x1)", "(1 2 x2)")
-    assert not same("(1 2)", "(1 2 3)")
-    assert not same("#t", "#f")
+    assert same_text("(1 2.0000000000001 x1)", "(1 2 x1)")
+    assert same_text("1e-13", "0")
+    assert not same_text("(1 2)", "(1 3)")
+    assert not same_text("(1 2 x1)", "(1 2 x2)")
+    assert not same_text("(1 2)", "(1 2 3)")
+    assert not same_text("#t", "#f")

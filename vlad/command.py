@@ -57,6 +57,9 @@ vlad: a language in which differentiation is an operator like any other
   vlad format FILE ... [--check]        lay out programs: indentation, and lines of at most 100
                                         characters; folders stand for the programs in them, - for
                                         standard input; --check only names the files to change
+  vlad test [PATH ...] [-k WORDS] [--junit FILE]
+                                        run the tests in programs; in folders, those in files whose
+                                        names end in -test.vlad; -k: those whose names contain WORDS
   vlad debug [--break PLACE ...] FILE [ARG ...]
                                         run a program step by step, or up to a place in it
   vlad                                  at a terminal: the prompt; so does `vlad repl`, anywhere
@@ -88,7 +91,7 @@ INFORMATION = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
 
 SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, BROKEN_PIPE = 0, 1, 2, 70, 141
 
-COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl", "format")
+COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl", "format", "test")
 CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
     "--stage": ("core", "reverse", "forward", "control", "stepping", "types", "first-order", "loops", "c"),
@@ -113,6 +116,7 @@ OPTIONS_OF = {
     "check": ("--name", "--with"),
     "build": ("-o", "--lib", "--export", "--export-value", "--native"),
     "format": ("--check",),
+    "test": ("-k", "--junit"),
 }  # options of this command only
 VALUED = (
     "-I",
@@ -129,6 +133,8 @@ VALUED = (
     "--break",
     "--threads",
     "--workers",
+    "-k",
+    "--junit",
 )
 OPTIONS = (*INFORMATION, *FLAGS, *VALUED)
 INPUT = "<standard input>"
@@ -152,6 +158,8 @@ class CommandLine:
         self.traced: list[str] = []
         self.breakpoints: list[str] = []
         self.output: str | None = None
+        self.junit: str | None = None
+        self.pattern = ""
         self.exports: dict[str, bool] = {}  # whether with derivatives
         self.information: str | None = None  # for --help and --version, which do nothing else
         self.choices = {name: allowed[0] for name, allowed in CHOICES.items()}
@@ -248,6 +256,10 @@ def _set(line: CommandLine, name: str, value: str) -> None:
         line.traced.append(value)
     elif name == "--break":
         line.breakpoints.append(value)
+    elif name == "-k":
+        line.pattern = value
+    elif name == "--junit":
+        line.junit = value
     elif name == "-o":
         line.output = value
     elif name == "--threads":
@@ -297,6 +309,10 @@ def _check(line: CommandLine) -> None:
         if line.words not in ([], ["clear"]):
             raise UsageError(f"`vlad cache` takes `clear` or nothing; not {' '.join(line.words)}")
         return
+    if line.command == "test":
+        if line.traced or line.find_nan:
+            raise UsageError("--trace and --find-nan go with programs that run, not with `vlad test`")
+        return
     if line.command == "doc":
         if line.words[1:]:
             raise UsageError(f"`vlad doc` takes one name; too many: {' '.join(line.words[1:])}")
@@ -324,6 +340,8 @@ def execute(line: CommandLine) -> int:
         return _doc(*line.words)
     if line.command == "format":
         return _format(line)
+    if line.command == "test":
+        return _test(line)
     program = not line.expressions
     if program and not line.command and line.words and not line.path:
         _refuse_misspelt(line.words[0])
@@ -362,7 +380,7 @@ def _watchers(line: CommandLine) -> list[str]:
 def _session(line: CommandLine, write: Callable[[str], object] | None = None) -> Session:
     session = Session(
         line.path,
-        arguments=line.words if line.expressions else line.words[1:],
+        arguments=line.words if line.expressions else [] if line.command == "test" else line.words[1:],
         limits=Limits(**line.limits),
         metered=line.metered,
         tier=_tier(line),
@@ -580,6 +598,23 @@ def _format(line: CommandLine) -> int:
         if is_changed and line.check:
             status = PROGRAM_ERROR
     return status
+
+
+def _test(line: CommandLine) -> int:
+    """Execute the tests of files, each in a session of its own."""
+    from vlad.tools.formatting import programs, written_out  # not needed by programs
+    from vlad.tools.testing import ENDING, junit, outcomes, summary
+
+    found = []
+    for path in programs(line.words or ["."], ENDING):
+        for outcome in outcomes(path, lambda write: _session(line, write), line.pattern):
+            found.append(outcome)
+            if outcome.failure:
+                print(outcome)
+    print(summary(found) if found else f"no tests; in folders they are in files named NAME{ENDING}")
+    if line.junit is not None:
+        written_out(line.junit, junit(found))
+    return PROGRAM_ERROR if not found or any(outcome.failure for outcome in found) else SUCCESS
 
 
 def _report(message: str) -> None:

@@ -188,7 +188,7 @@ class TestCommand:
         assert (done.returncode, done.stdout, done.stderr) == (1, "a.vlad\nlink.vlad\n", "")
         assert (tmp_path / "a.vlad").read_text() == "( f)"
         done = command("format", ".", cwd=tmp_path)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "./a.vlad\n./link.vlad\n", "")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "a.vlad\nlink.vlad\n", "")
         assert (tmp_path / "a.vlad").read_text() == "(f)\n"
         assert stat.S_IMODE(os.stat(tmp_path / "a.vlad").st_mode) == 0o751
         assert (tmp_path / "link.vlad").is_symlink() and (tmp_path / "d").read_text() == "(g)\n"

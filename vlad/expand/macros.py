@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from vlad.data.errors import VladError
-from vlad.data.source import Span
+from vlad.data.source import Span, in_library
 from vlad.data.values import String, Value
 from vlad.expand.scope import Key, Mark, Scope, key_of
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral
@@ -44,6 +44,11 @@ class ExpandedSpan(Span):
         self.source, self.start, self.end = template.source, template.start, template.end
         self.use = use
         self.depth: int = use.depth + 1 if type(use) is ExpandedSpan else 1  # enclosing expansions
+
+
+def expanded_span(template: Span, use: Span) -> Span:
+    """The extent of a part of a template in an expansion: that of the use, for a macro of the library."""
+    return use if in_library(template) else ExpandedSpan(template, use)
 
 
 def user_span(span: Span) -> Span:
@@ -443,7 +448,7 @@ class _Builder:
         if type(template) is _Rebuilt:
             return self.rebuilt(template, found)
         if type(template) is Name:
-            span = ExpandedSpan(template.span, self.use)
+            span = expanded_span(template.span, self.use)
             return Name(template.symbol, span, (*template.marks, self.mark))
         assert not isinstance(template, _Rebuilt | _Variable)
         return template
@@ -462,7 +467,7 @@ class _Builder:
         while isinstance(tail, Form):
             out += tail.items
             tail = tail.tail
-        return Form(tuple(out), tail, ExpandedSpan(template.span, self.use))
+        return Form(tuple(out), tail, expanded_span(template.span, self.use))
 
     def too_large(self) -> VladError:
         return VladError(

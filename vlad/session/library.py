@@ -29,6 +29,7 @@ class Library:
         beside = os.path.join(os.path.dirname(parent), "stdlib")
         inside = os.path.join(parent, "stdlib")
         self.folder = os.path.realpath(inside if os.path.isdir(inside) else beside)
+        self.modules = os.path.join(self.folder, "modules")  # those that programs import
 
     def index(self) -> dict[str, Place]:
         """For each name: its file, and the extent of its definition there."""

@@ -21,7 +21,7 @@ from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, Call, GlobalReference, Lambda, Letrec, Variable
 from vlad.data.devices import CURRENT
 from vlad.data.errors import VladError, unbound_variable
-from vlad.data.source import Source, Span, is_internal
+from vlad.data.source import Origin, Source, Span, is_internal
 from vlad.data.values import NIL, UNSPECIFIED, Global, Value, symbol
 from vlad.data.write import written
 from vlad.evaluate.limits import Interrupted, deep_recursion
@@ -346,7 +346,10 @@ class TopLevel:
         imported = Module(item.path, self.library)
         imported.on_redefine = self._redefined
         with self.within(path):
-            self.run(load(path, item.span), imported, None)
+            source = load(path, item.span)
+            if os.path.dirname(path) == self._stdlib.modules:
+                source = Source(f"stdlib/modules/{os.path.basename(path)}", source.text, Origin.LIBRARY)
+            self.run(source, imported, None)
         self._files[path] = imported
         return imported
 
@@ -355,7 +358,7 @@ class TopLevel:
         # before searching: the existence of files is protected, too
         if own not in os.listdir(self._stdlib.folder):
             self.permit("imports", f"import files ({item.path})", item.span)
-        folders = [*self._folders(item.span), self._stdlib.folder]
+        folders = [*self._folders(item.span), self._stdlib.folder, self._stdlib.modules]
         return os.path.realpath(find(item.path, folders, item.span))
 
     def _folders(self, span: Span) -> list[str]:

@@ -11,7 +11,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from vlad.data.errors import VladError
 from vlad.data.source import Source
@@ -29,7 +29,11 @@ def programs(paths: Iterable[str], ending: str = ENDING) -> Iterator[str]:
             continue
         for folder, inner, files in os.walk(path):
             inner[:] = sorted([name for name in inner if not name.startswith(".")])
-            yield from [os.path.join(folder, name) for name in sorted(files) if name.endswith(ending)]
+            yield from [
+                os.path.normpath(os.path.join(folder, name))
+                for name in sorted(files)
+                if name.endswith(ending)
+            ]
 
 
 def formatted_text(text: str, name: str) -> str:
@@ -44,11 +48,24 @@ def formatted(path: str, check: bool) -> bool:
     if text == source.text:
         return False
     if not check:
-        try:
+        with _writing(path):
             _replace(os.path.realpath(path), text)
-        except OSError as error:
-            raise VladError("cannot-write", f"Cannot write: {path}", hint=error.strerror or "") from None
     return True
+
+
+def written_out(path: str, text: str) -> None:
+    """Write a file. Raises VladError."""
+    with _writing(path), open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+@contextmanager
+def _writing(path: str) -> Iterator[None]:
+    """A context in which failures to write a file are errors of the language."""
+    try:
+        yield
+    except OSError as error:
+        raise VladError("cannot-write", f"Cannot write: {path}", hint=error.strerror or "") from None
 
 
 def _replace(path: str, text: str) -> None:

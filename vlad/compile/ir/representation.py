@@ -118,7 +118,7 @@ class Representation:
 
     def _zero_heights(self, union: Cell) -> dict[Cell, float]:
         """For this union and those within it, how many boxes the smallest zero nests: the least fixed point."""
-        heights = {cell: inf for cell in [union, *self._reached(list(union.members.values()))]}
+        heights = dict.fromkeys([union, *self._reached(list(union.members.values()))], inf)
         changed = True
         while changed:
             changed = False

@@ -1,0 +1,188 @@
+"""`vlad test`: the tests in programs.
+
+In: a file, and a session of its own.  Out: an `Outcome` for each test, in order. A test is a form at top level: a call of
+`test`, `test-error` or `check-gradient` (stdlib/modules/test.vlad), or an expression followed by comments, `; => VALUE` for each
+line of its output, or `; error: WORDS` for a part of its error. Each form is executed by itself, so an error ends a form, not
+the file.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+from xml.etree import ElementTree
+
+from vlad.data.errors import VladError
+from vlad.data.source import Source
+from vlad.reader.lexer import tokens
+from vlad.reader.parser import Form, Literal, Name, Syntax, read
+from vlad.session.files import load
+from vlad.session.parts import run_part
+from vlad.session.session import Session
+
+ENDING = "-test.vlad"
+PROCEDURES = ("test", "test-error", "check-gradient")
+LONGEST_NAME = 60
+NUMBER = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![\w.])")
+_NOTE = re.compile(r";\s*(=>|error:)\s?(.*)")
+Start: TypeAlias = Callable[[Callable[[str], object]], Session]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a test. `failure` is "" if it passed, None if it was not executed."""
+
+    file: str
+    place: str
+    name: str
+    failure: str | None
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.name}: {(self.failure or '').removeprefix(f'{self.name}: ')}"
+
+
+def outcomes(path: str, start: Start, pattern: str = "") -> Iterator[Outcome]:
+    """Execute the tests of a file that have a pattern in their name or in the file's, and all that is no test. A definition or
+    an import that fails is reported as a test.
+    """
+    try:
+        source = load(path)
+        data = read(source)
+    except VladError as error:
+        yield Outcome(path, str(error.span or path), "reading", error.message)
+        return
+    output: list[str] = []
+    with start(output.append) as session:
+        for syntax, following in zip(data, [*data[1:], None], strict=True):
+            end = len(source.text) if following is None else following.span.start
+            notes = _notes(source.text[syntax.span.end : end])
+            name = _name(syntax)
+            is_test = bool(notes) or _head(syntax) in PROCEDURES
+            place = str(syntax.span)
+            if is_test and not _matches(pattern, name, path):
+                yield Outcome(path, place, name, None)
+                continue
+            began = time.perf_counter()
+            output.clear()
+            failure = _failure(session, source, syntax, notes, output)
+            if is_test or failure:
+                yield Outcome(path, place, name, failure, time.perf_counter() - began)
+
+
+def _matches(pattern: str, *names: str) -> bool:
+    return any(pattern.lower() in name.lower() for name in names)
+
+
+def _head(syntax: Syntax) -> str:
+    head = syntax.items[0] if isinstance(syntax, Form) and syntax.items else None
+    return head.symbol.name if isinstance(head, Name) else ""
+
+
+def _name(syntax: Syntax) -> str:
+    """The name that a test states, or its text."""
+    if isinstance(syntax, Form) and _head(syntax) in ("test", "test-error") and len(syntax.items) > 1:
+        stated = syntax.items[1]
+        text = stated.value.text if isinstance(stated, Literal) else stated.span.text.lstrip("'")
+    else:
+        text = syntax.span.text
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+
+
+def _notes(text: str) -> list[tuple[str, str]]:
+    """The kinds and words of the comments after a form."""
+    lines = [text[token.start : token.end] for token in tokens(text) if token.kind == "comment"]
+    found = [_NOTE.match(line) for line in lines]
+    return [(match[1], match[2].rstrip()) for match in found if match is not None]
+
+
+def _failure(
+    session: Session, source: Source, syntax: Syntax, notes: list[tuple[str, str]], output: list[str]
+) -> str:
+    """Execute a form; what is wrong with its outcome."""
+    line, column = source.position(syntax.span.start)
+    text = "\n" * (line - 1) + " " * (column - 1) + syntax.span.text
+    values = [words for kind, words in notes if kind == "=>"]
+    errors = [words for kind, words in notes if kind == "error:"]
+    try:
+        run_part(session, Source(source.name, text))
+    except VladError as error:
+        if not errors:
+            return _of_error(error, str(syntax.span), values)
+        missing = [words for words in errors if words not in str(error)]
+        return f"expected an error with: {missing[0]}; found: {error.message}" if missing else ""
+    lines = "".join(output).splitlines()
+    if errors:
+        return f"expected an error with: {errors[0]}; found: {_joined(lines)}"
+    if values and not (len(lines) == len(values) and all(map(same_text, lines, values))):
+        return f"expected: {_joined(values)}; found: {_joined(lines)}"
+    return ""
+
+
+def _of_error(error: VladError, place: str, values: list[str]) -> str:
+    """The message of an error, and its place if that is another."""
+    expected = f"expected: {_joined(values)}; found the error: " if values else ""
+    where = f" (at {error.span})" if error.span is not None and str(error.span) != place else ""
+    return f"{expected}{error.message}{where}"
+
+
+def _joined(lines: list[str]) -> str:
+    return " ⏎ ".join(lines) or "nothing"
+
+
+def same_text(found: str, expected: str) -> bool:
+    """Whether texts are equal, numbers up to their last digits, which vary with the machine."""
+    ours, theirs = NUMBER.split(found.strip()), NUMBER.split(expected.strip())
+    if len(ours) != len(theirs) or ours[::2] != theirs[::2]:
+        return False
+    pairs = zip(ours[1::2], theirs[1::2], strict=True)
+    return all(math.isclose(float(a), float(b), rel_tol=1e-9, abs_tol=1e-12) for a, b in pairs)
+
+
+def summary(found: Iterable[Outcome]) -> str:
+    """How many tests passed, failed and were not executed."""
+    counts = {"passed": 0, "failed": 0, "not selected": 0}
+    for outcome in found:
+        counts["not selected" if outcome.failure is None else "failed" if outcome.failure else "passed"] += 1
+    return ", ".join([f"{count} {word}" for word, count in counts.items() if count or word == "passed"])
+
+
+def junit(found: Iterable[Outcome]) -> str:
+    """The outcomes in the XML of JUnit, a suite for each file."""
+    root = ElementTree.Element("testsuites")
+    suites: dict[str, ElementTree.Element] = {}
+    for outcome in found:
+        if outcome.file not in suites:
+            suites[outcome.file] = ElementTree.SubElement(
+                root, "testsuite", name=outcome.file, tests="0", failures="0", skipped="0"
+            )
+        suite = suites[outcome.file]
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            name=_of_xml(outcome.name),
+            classname=outcome.file,
+            time=f"{outcome.seconds:.6f}",
+        )
+        kinds = ["tests"]
+        if outcome.failure is None:
+            ElementTree.SubElement(case, "skipped")
+            kinds.append("skipped")
+        elif outcome.failure:
+            failed = ElementTree.SubElement(case, "failure", message=_of_xml(outcome.failure))
+            failed.text = _of_xml(str(outcome))
+            kinds.append("failures")
+        for kind in kinds:
+            suite.set(kind, str(int(suite.get(kind, "0")) + 1))
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _of_xml(text: str) -> str:
+    """A text without characters that XML excludes."""
+    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "�", text)
