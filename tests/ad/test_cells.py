@@ -92,6 +92,48 @@ def test_reverse_by_a_sensitivity_with_cells_is_refused(session: vlad.Session) -
     assert caught.value.code == "cells-in-sensitivity"
 
 
+STATED = """
+(define-record-type holder (make-holder n c) holder? (n holder-n) (c holder-c)
+  #:tangent (lambda (n c dn dc) dc) #:fields (lambda (n c t) (list 0 t)))
+(define-record-type added (make-added c) added? (c added-c) #:plus (lambda (a b) a))
+(define (changed x)
+  (let ((h (make-holder 2 (ref x)))) (set-ref! (holder-c h) (* x (deref (holder-c h)))) (* (holder-n h) (deref (holder-c h)))))
+(define (captured x)
+  (let ((h (make-holder 2 (ref x))))
+    ((derivative (lambda (y) (set-ref! (holder-c h) (* y (deref (holder-c h)))) (* y (deref (holder-c h))))) x)))
+(define (looped x)
+  (let ((h (make-holder 2 (ref x))))
+    (let loop ((i 0)) (when (< i 3) (set-ref! (holder-c h) (* x (sin (deref (holder-c h))))) (loop (+ i 1))))
+    (deref (holder-c h))))
+(define (as-variables x) (let loop ((i 0) (c x)) (if (= i 3) c (loop (+ i 1) (* x (sin c))))))
+"""  # fmt: skip
+
+
+def test_cells_in_records_that_state_their_tangents() -> None:
+    """Inside of a procedure they are cells like others; what they get is in no tangent of a record."""
+    session = vlad.Session(tier="evaluate")
+    session.run_text(STATED, "stated.vlad")
+    known = {"changed": (2.8, 4.0), "captured": (2.8, 4.0)}
+    looped = [session.eval(f"({'(derivative-F ' * n}as-variables{')' * n} 0.7)") for n in (1, 2)]
+    for name, (first, second) in {**known, "looped": tuple(looped)}.items():
+        for mode in ("F", "R"):
+            assert session.eval(f"((derivative-{mode} {name}) 0.7)") == pytest.approx(first), (name, mode)
+            for outer in ("F", "R"):
+                text = f"((derivative-{outer} (derivative-{mode} {name})) 0.7)"
+                assert session.eval(text) == pytest.approx(second), text
+    for text in (
+        "((gradient (lambda (h) (deref (holder-c h)))) (make-holder 2 (ref 3)))",
+        "((gradient-F (lambda (h) (deref (holder-c h)))) (make-holder 2 (ref 3)))",
+        "((gradient (lambda (l) (deref (added-c (car l))))) (list (make-added (ref 3))))",
+        "(jvp (lambda (h) (deref (holder-c h))) (make-holder 2 (ref 3)) (ref 1))",
+        "(jvp (lambda (x) (list (make-holder 2 (ref x)))) 3 1)",
+        "((cdr (vjp (lambda (x) (make-holder 2 (ref x))) 3)) (ref 1))",
+    ):
+        with pytest.raises(vlad.VladError) as caught:
+            session.eval(text)
+        assert caught.value.code == "cells-in-record", text
+
+
 THROUGH_THE_LIBRARY = """
 (define (total l) (let ((c (ref 0))) (for-each (lambda (x) (set-ref! c (+ (deref c) x))) l) (deref c)))
 (define (counted l) (let ((c (ref 0))) (map (lambda (x) (update-ref! c (lambda (n) (+ n 1))) (* x (deref c))) l)))

@@ -358,6 +358,28 @@ def cells_of(*values: Value) -> Iterator[Reference]:
                 work += parts_of(look(x))
 
 
+def refuse_stated(value: Value, tangent: Value = None) -> None:
+    """Raise if a record in a value states its tangents, and holds cells, which have theirs only after the record's is made.
+    `tangent`: that of the value, if what is zero in it is harmless.
+    """
+    work, seen = [(value, tangent)], set()
+    while work:
+        x, t = work.pop()
+        if type(x) is Reference:
+            x, t = x.content, t.content if type(t) is Reference else None
+        if t is ZERO or not is_structure(x) or (id(x), id(t)) in seen:
+            continue
+        seen.add((id(x), id(t)))
+        p, q = look(x), look(t)
+        if space_of(p) is not None and any(True for _ in cells_of(p)):
+            raise VladError(
+                "cells-in-record", "The derivative of a record that states its tangents, and holds cells, is not supported",
+                hint="hold what is in the cells, or let the type state nothing", irritants=(p,), name=p[0].name,
+            )  # fmt: skip
+        fits = t is not None and is_structure(t) and alike(p, q)
+        work += pairs_of(p, q) if fits else [(part, None) for part in parts_of(p)]
+
+
 def contents(*values: Value) -> Contents:
     """What the cells of values hold now."""
     return {cell: cell.content for cell in cells_of(*values)}

@@ -9,7 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vlad.ad.stated_tangents import space_of
-from vlad.ad.vector_space import Shadows, cells_of, complete, contents, nonconforming, note_shadows
+from vlad.ad.vector_space import (
+    Shadows,
+    cells_of,
+    complete,
+    contents,
+    nonconforming,
+    note_shadows,
+    refuse_stated,
+)
 from vlad.core.types import is_tensor
 from vlad.data.errors import VladError
 from vlad.data.tensors import Tensor
@@ -50,6 +58,7 @@ def _strip_forward(machine: Evaluator, x: Value, v: Value, dv: Value) -> Value:
         shadows = Shadows()
         note_shadows(shadows, v, dv)
         if stripped is not ZERO:
+            refuse_stated(stripped[1], stripped[2])
             note_shadows(shadows, stripped[1], stripped[2])
         machine.shadows = shadows, machine.shadows
     return stripped
@@ -57,7 +66,10 @@ def _strip_forward(machine: Evaluator, x: Value, v: Value, dv: Value) -> Value:
 
 def _forward_result(machine: Evaluator, y: Value, dy: Value) -> Value:
     shadows = _ended_level(machine)
-    return (machine.codes["forward"], y, _completed(y, dy, shadows) if shadows else dy)
+    if shadows:
+        refuse_stated(y)
+        dy = _completed(y, dy, shadows)
+    return (machine.codes["forward"], y, dy)
 
 
 def _ended_level(machine: Evaluator) -> Shadows | None:
@@ -112,6 +124,7 @@ def _check_sensitivity(machine: Evaluator, y: Value, s: Value, held: Value) -> V
     if machine.uses_cells:
         before, after = ({}, {}) if held is ZERO else held.object
         shadows = Shadows(before)
+        refuse_stated(y, s)
         note_shadows(shadows, y, s, after, copied_in=(machine.shadows,))
         machine.shadows = shadows, machine.shadows
     if space_of(y) is not None or type(y) is Tensor or type(s) is Tensor:
@@ -126,7 +139,10 @@ def _target_sensitivity(machine: Evaluator, v: Value, s: Value) -> Value:
 
 
 def _argument_sensitivity(machine: Evaluator, x: Value, s: Value) -> Value:
-    return _completed(x, s, _ended_level(machine))
+    shadows = _ended_level(machine)
+    if shadows:
+        refuse_stated(x)
+    return _completed(x, s, shadows)
 
 
 def _completed(x: Value, s: Value, shadows: Shadows | None) -> Value:
