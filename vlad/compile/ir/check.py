@@ -12,6 +12,7 @@ from vlad.compile.ir.program import (
     Compute,
     Each,
     End,
+    Fail,
     Function,
     Invoke,
     Program,
@@ -21,17 +22,26 @@ from vlad.compile.ir.program import (
     Switch,
     TailInvoke,
     Unbox,
+    Unreachable,
     Yield,
+    blocks,
     inner_blocks,
     leaves_read,
     slots_bound,
+    statements,
 )
 
 
 def check(program: Program, after: str = "") -> None:
-    """Raises AssertionError if a leaf is read that is not bound, a count is wrong, or a path has an invalid end."""
+    """Raises AssertionError if a leaf is read that is not bound, a count is wrong, a path has an invalid end, or a statement or
+    an end with leaves occurs twice: passes rewrite them in place.
+    """
     for function in program.functions:
         _check_block(function, function.body, set(function.parameters), None, after)
+        ends = [block.end for block in blocks(function.body)]
+        nodes = [*statements(function.body), *[end for end in ends if type(end) not in (Fail, Unreachable)]]
+        if len(nodes) > len(set(nodes)):
+            raise AssertionError(f"a statement or end occurs twice in {_where(function, after)}")
 
 
 def _check_block(function: Function, block: Block, bound: set[Slot], yields: int | None, after: str) -> None:

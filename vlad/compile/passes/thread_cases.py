@@ -11,13 +11,14 @@ zero, which does nothing, and one for the rest, without tests. What is computed 
 
 from __future__ import annotations
 
+from copy import copy
+
 from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import (
     Block,
     Branch,
     Compute,
     Each,
-    End,
     Fail,
     Immediate,
     Leaf,
@@ -136,7 +137,8 @@ def _join(first: Choice, second: Choice, chosen: list[Block | None]) -> None:
         if case is None or type(arm.end) is not Yield:
             continue
         given = dict(zip(first.slots, arm.end.leaves, strict=True))
-        inside = Block(case.statements, _copied(case))
+        # each arm has an end of its own, in which it puts its leaves
+        inside = Block(case.statements, copy(case.end))
         substitute(inside, given)
         arm.statements += inside.statements
         if type(inside.end) is Yield:
@@ -144,8 +146,3 @@ def _join(first: Choice, second: Choice, chosen: list[Block | None]) -> None:
         else:
             arm.end = inside.end
     first.slots = (*first.slots, *second.slots)
-
-
-def _copied(case: Block) -> End:
-    """The end of a case, of which each arm that chooses it has its own."""
-    return Yield(case.end.leaves) if type(case.end) is Yield else case.end
