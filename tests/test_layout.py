@@ -100,7 +100,7 @@ ROOMS = (
         "building compiling",
     ),
     ("vlad.manual", "public help"),
-    ("vlad.tools", "indentation layout formatting testing"),
+    ("vlad.tools", "indentation layout formatting testing doctor"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),
     (

@@ -166,6 +166,7 @@ print(vlad.Session().eval("(fold + 0 '(1 2 3))"))
 def test_no_other_package_was_needed(installed: Path, tmp_path: Path) -> None:
     script = "import importlib.metadata as m; print(*sorted(d.name for d in m.distributions()))"
     assert run(installed / "python", "-c", script, folder=tmp_path) == "vlad-lang\n"
+    assert "it needs the package cffi\n" in run(installed / "vlad", "doctor", folder=tmp_path)
 
 
 def test_removing_it_leaves_nothing(wheel: Path, tmp_path: Path) -> None:

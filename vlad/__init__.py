@@ -109,7 +109,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """The public names only: what a package imports for itself is no part of it."""
+    return sorted(__all__)
 
 
 def _hide_room() -> None:

@@ -60,6 +60,8 @@ vlad: a language in which differentiation is an operator like any other
   vlad test [PATH ...] [-k WORDS] [--junit FILE]
                                         run the tests in programs; in folders, those in files whose
                                         names end in -test.vlad; -k: those whose names contain WORDS
+  vlad doctor [--json]                  what was found on this machine: compiler, libraries, GPU,
+                                        packages, and what each is for
   vlad debug [--break PLACE ...] FILE [ARG ...]
                                         run a program step by step, or up to a place in it
   vlad                                  at a terminal: the prompt; so does `vlad repl`, anywhere
@@ -91,7 +93,21 @@ INFORMATION = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
 
 SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, BROKEN_PIPE = 0, 1, 2, 70, 141
 
-COMMANDS = ("run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl", "format", "test")
+COMMANDS = (
+    "run",
+    "debug",
+    "expand",
+    "show",
+    "check",
+    "build",
+    "cache",
+    "doc",
+    "repl",
+    "format",
+    "test",
+    "doctor",
+)
+WITHOUT_FILE = ("repl", "cache", "doctor", "doc", "test")
 CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
     "--stage": ("core", "reverse", "forward", "control", "stepping", "types", "first-order", "loops", "c"),
@@ -108,6 +124,7 @@ FLAGS = {
     "--no-init": "no_init",
     "--raw": "raw",
     "--check": "check",
+    "--json": "json",
 }
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 OPTIONS_OF = {
@@ -117,6 +134,7 @@ OPTIONS_OF = {
     "build": ("-o", "--lib", "--export", "--export-value", "--native"),
     "format": ("--check",),
     "test": ("-k", "--junit"),
+    "doctor": ("--json",),
 }  # options of this command only
 VALUED = (
     "-I",
@@ -154,7 +172,7 @@ class CommandLine:
         self.expressions: list[str] = []
         self.path: list[str] = []
         self.interactive = self.metered = self.fast_math = self.library = self.native = self.find_nan = False
-        self.no_init = self.raw = self.check = False
+        self.no_init = self.raw = self.check = self.json = False
         self.traced: list[str] = []
         self.breakpoints: list[str] = []
         self.output: str | None = None
@@ -301,21 +319,8 @@ def _check(line: CommandLine) -> None:
         )
     if line.no_init and not (line.interactive or line.command == "repl" or line.is_bare):
         raise UsageError("--no-init goes with the prompt")
-    if line.command == "repl":
-        if line.words:
-            raise UsageError("`vlad repl` takes no file; `vlad -i FILE` runs one and stays")
-        return
-    if line.command == "cache":
-        if line.words not in ([], ["clear"]):
-            raise UsageError(f"`vlad cache` takes `clear` or nothing; not {' '.join(line.words)}")
-        return
-    if line.command == "test":
-        if line.traced or line.find_nan:
-            raise UsageError("--trace and --find-nan go with programs that run, not with `vlad test`")
-        return
-    if line.command == "doc":
-        if line.words[1:]:
-            raise UsageError(f"`vlad doc` takes one name; too many: {' '.join(line.words[1:])}")
+    if line.command in WITHOUT_FILE:
+        _check_words(line)
         return
     if line.command and not line.words:
         raise UsageError(f"`vlad {line.command}` needs a file")
@@ -327,6 +332,20 @@ def _check(line: CommandLine) -> None:
         raise UsageError("--lib needs the procedures to export: --export PROCEDURE")
     if line.command in ("expand", "show", "check", "build") and len(line.words) > 1:
         raise UsageError(f"`vlad {line.command}` takes one file; too many: {' '.join(line.words[1:])}")
+
+
+def _check_words(line: CommandLine) -> None:
+    """Check the words of a command that needs none."""
+    if line.command == "repl" and line.words:
+        raise UsageError("`vlad repl` takes no file; `vlad -i FILE` runs one and stays")
+    if line.command == "doctor" and line.words:
+        raise UsageError(f"`vlad doctor` takes no file; not {' '.join(line.words)}")
+    if line.command == "cache" and line.words not in ([], ["clear"]):
+        raise UsageError(f"`vlad cache` takes `clear` or nothing; not {' '.join(line.words)}")
+    if line.command == "test" and (line.traced or line.find_nan):
+        raise UsageError("--trace and --find-nan go with programs that run, not with `vlad test`")
+    if line.command == "doc" and line.words[1:]:
+        raise UsageError(f"`vlad doc` takes one name; too many: {' '.join(line.words[1:])}")
 
 
 def execute(line: CommandLine) -> int:
@@ -342,6 +361,8 @@ def execute(line: CommandLine) -> int:
         return _format(line)
     if line.command == "test":
         return _test(line)
+    if line.command == "doctor":
+        return _doctor(line)
     program = not line.expressions
     if program and not line.command and line.words and not line.path:
         _refuse_misspelt(line.words[0])
@@ -615,6 +636,14 @@ def _test(line: CommandLine) -> int:
     if line.junit is not None:
         written_out(line.junit, junit(found))
     return PROGRAM_ERROR if not found or any(outcome.failure for outcome in found) else SUCCESS
+
+
+def _doctor(line: CommandLine) -> int:
+    from vlad.tools.doctor import as_json, findings, report  # not needed by programs
+
+    found = list(findings())
+    print(as_json(found) if line.json else report(found))
+    return SUCCESS
 
 
 def _report(message: str) -> None:

@@ -32,7 +32,7 @@ def border() -> Any:
     parts, kept, turn, measure, sizes, lengths)` calls machine code, whose parts are (kind, constant or dtype, shape, target), and
     `method(class, like, quicks, guards, places, reshapes, fields, copied, tensor)` makes classes of procedures call this way.
     """
-    folders = _headers()
+    folders = headers()
     if folders is None:
         return None
     try:
@@ -48,7 +48,7 @@ def border() -> Any:
     return module
 
 
-def _headers() -> list[str] | None:
+def headers() -> list[str] | None:
     """The folders of Python's headers and NumPy's; None if one is missing, if machine code is loaded in another way, or
     if there is no global lock, which protects the words.
     """
