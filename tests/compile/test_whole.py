@@ -215,6 +215,9 @@ LIBRARY = """
 (define (positive x) (> x 0))
 (define (of-list l) (car l))
 (define (switch x) x)
+(define-record-type point (make-point x y) point? (x point-x) (y point-y))
+(define (recorded x) (list x (make-point x x)))
+(define (tabled x) (table 'x x))
 (write "not printed")
 """
 
@@ -357,6 +360,8 @@ int main(void) {
         [
             ("list-of", "its result is a structure whose size is not known"),
             ("positive", "its result is a boolean"),
+            ("recorded", "its result is a record of type point: return a list of its fields"),
+            ("tabled", "its result is a table: return a list of its values"),
             ("of-list", "it never returns when it is given reals"),
             ("nobody", "No procedure of that name: nobody"),
             ("scale", "No procedure of that name: scale"),

@@ -681,6 +681,10 @@ def test_mutated_texts(text: str) -> None:
 def test_what_cannot_be_saved(session: vlad.Session) -> None:
     with pytest.raises(vlad.VladError, match="A Python builtin_function_or_method has no counterpart"):
         vlad.dumps([session["cube"], print])
+    for value in ({1.0}, [frozenset()], {"seen": {"a"}}):
+        with pytest.raises(vlad.VladError, match=r"Cannot be saved: A Python (frozen)?set") as caught:
+            vlad.dumps(value)
+        assert "such as `sorted(s)`" in (caught.value.hint or "")
     with pytest.raises(vlad.VladError, match="A saved value is a text; this is a Python bytes"):
         vlad.loads(b"(vlad-saved 1 1)", session)  # type: ignore[arg-type]
     with pytest.raises(vlad.VladError, match="Cannot be saved: a Python dict_keys"):

@@ -154,6 +154,7 @@ def test_an_error_of_the_function_is_a_status(names: dict[str, Any], tmp_path: P
     [
         ("lambda x: x > 2", (1.0,), "not-exported", "its result is a boolean"),
         ("lambda x: (lambda y: x)", (1.0,), "not-exported", "its result is a procedure"),
+        ("lambda x: {x, 2.0}", (1.0,), "not-exported", "its result is a set: return a list"),
         ("lambda a: a[0]", (np.ones(3),), "not-exported", "its argument a is an array"),
         ("lambda x: x", (True,), "not-exported", "there is no number in the example"),
         ("lambda xs: xs[0]", ([1.0] * 65,), "not-exported", "more than 64 numbers"),

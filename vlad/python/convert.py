@@ -527,6 +527,9 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
         return _kept(value, apply)
     if callable(value) and apply is not None:
         return apply.procedure(value)
+    if kind is set or kind is frozenset:
+        hint = "pass a list, such as `sorted(s)`; functions of `vlad.function` take sets; `vlad.Opaque(…)` hands it over as it is"
+        raise _no_counterpart(f"A Python {kind.__name__}", hint)
     raise _no_counterpart(
         f"A Python {kind.__name__}",
         "numbers, booleans, strings, lists, tuples, dicts, dataclasses, arrays and procedures have; `vlad.Opaque(…)` hands "

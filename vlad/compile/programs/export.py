@@ -18,10 +18,10 @@ from vlad.compile.emit.c_text import comment, identifier
 from vlad.compile.ir.acting import returning_functions
 from vlad.compile.programs.build import error_text, standalone
 from vlad.compile.programs.whole import Steps, Whole, settled
-from vlad.core.types import Type
+from vlad.core.types import Type, is_table
 from vlad.data.errors import VladError
 from vlad.data.source import Span
-from vlad.data.values import Value
+from vlad.data.values import Role, Value
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
@@ -176,12 +176,24 @@ class _Shape:
             return f"s{self.count}"
         if type_.kind == "constant":
             return f"(zero {path})"
-        what = "a procedure" if type_.kind == "closure" else "a structure whose size is not known"
+        what = (
+            _kind_of(type_, self.wanted) if type_.kind == "closure" else "a structure whose size is not known"
+        )
         if type_.kind == "boolean":
             what = "a boolean"
         elif type_.kind == "union" and all(member.kind != "pair" for member in self.types.members(type_)):
             what = "now of one kind, now of another"
         raise _no_export(self.wanted, f"its result is {what}")
+
+
+def _kind_of(closure: Type, wanted: Wanted) -> str:
+    """What a closure is to the user."""
+    if is_table(closure):
+        of_python = wanted.parameters is not None
+        return "a set: return a list" if of_python else "a table: return a list of its values"
+    if closure.of.role is Role.RECORD:
+        return f"a record of type {closure.of.name}: return a list of its fields"
+    return "a procedure"
 
 
 OF_REALS = (
