@@ -753,7 +753,10 @@ class TestStartUp:
         assert loaded.isdisjoint({"typing", "dataclasses", "re", "inspect", "pathlib"})
 
     def test_public_names_are_available_on_access(self) -> None:
-        script = "import vlad; print([getattr(vlad, name) is not None for name in vlad.__all__], dir(vlad) == sorted(vlad.__all__))"
+        script = (
+            "import vlad; names = vlad.__all__; "
+            "print([getattr(vlad, name) is not None for name in names], dir(vlad) == sorted(names))"
+        )
         done = subprocess.run(
             [sys.executable, "-c", script],
             capture_output=True,

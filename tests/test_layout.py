@@ -95,12 +95,12 @@ ROOMS = (
     ),
     (
         "vlad.session",
-        "library session_lock lifecycle asynchronous files calls suggestions repeated top_level examples programs showing "
-        "namespace functions session parts default executors parallel differentiating random own_derivatives checking "
+        "library installed session_lock lifecycle asynchronous files calls suggestions repeated top_level examples programs "
+        "showing namespace functions session parts default executors parallel differentiating random own_derivatives checking "
         "building compiling",
     ),
     ("vlad.manual", "public help"),
-    ("vlad.tools", "indentation layout formatting testing doctor"),
+    ("vlad.tools", "indentation layout formatting testing doctor new"),
     ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),
     ("vlad.bridges", "arrays torch jax modules magic"),
     (

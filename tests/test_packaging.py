@@ -169,6 +169,22 @@ def test_no_other_package_was_needed(installed: Path, tmp_path: Path) -> None:
     assert "it needs the package cffi\n" in run(installed / "vlad", "doctor", folder=tmp_path)
 
 
+def test_a_module_of_the_language_is_installed_by_pip(installed: Path, tmp_path: Path) -> None:
+    """That of `vlad new`, as it is made."""
+    run(installed / "vlad", "new", "two-fold", folder=tmp_path)
+    wheel = build("wheel", tmp_path / "two-fold", tmp_path / "built")
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    words = ["-e", '(import "two-fold")', "-e", "(twice 4)"]
+    missing = subprocess.run([installed / "vlad", *words], cwd=folder, capture_output=True, text=True)
+    assert "Cannot find: two-fold" in missing.stderr
+    install(installed, wheel)
+    try:
+        assert run(installed / "vlad", *words, folder=folder) == "8\n"
+    finally:
+        pip(installed, "uninstall", "--yes", "two-fold")
+
+
 def test_removing_it_leaves_nothing(wheel: Path, tmp_path: Path) -> None:
     binaries = empty_environment(tmp_path / "environment")
     install(binaries, wheel)

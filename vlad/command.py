@@ -60,6 +60,8 @@ vlad: a language in which differentiation is an operator like any other
   vlad test [PATH ...] [-k WORDS] [--junit FILE]
                                         run the tests in programs; in folders, those in files whose
                                         names end in -test.vlad; -k: those whose names contain WORDS
+  vlad new NAME                         make a folder with a module, its test, and a pyproject.toml
+                                        by which pip installs it and (import "NAME") finds it
   vlad doctor [--json]                  what was found on this machine: compiler, libraries, GPU,
                                         packages, and what each is for
   vlad debug [--break PLACE ...] FILE [ARG ...]
@@ -94,19 +96,8 @@ INFORMATION = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
 SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, BROKEN_PIPE = 0, 1, 2, 70, 141
 
 COMMANDS = (
-    "run",
-    "debug",
-    "expand",
-    "show",
-    "check",
-    "build",
-    "cache",
-    "doc",
-    "repl",
-    "format",
-    "test",
-    "doctor",
-)
+    "run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl", "format", "test", "doctor", "new",
+)  # fmt: skip
 WITHOUT_FILE = ("repl", "cache", "doctor", "doc", "test")
 CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
@@ -323,13 +314,15 @@ def _check(line: CommandLine) -> None:
         _check_words(line)
         return
     if line.command and not line.words:
-        raise UsageError(f"`vlad {line.command}` needs a file")
+        raise UsageError(f"`vlad {line.command}` needs a {'name' if line.command == 'new' else 'file'}")
     if line.command in ("expand", "show", "check", "build") and (line.traced or line.find_nan):
         raise UsageError(f"--trace and --find-nan go with programs that run, not with `vlad {line.command}`")
     if line.exports and not line.library:
         raise UsageError("--export and --export-value go with --lib")
     if line.library and not line.exports:
         raise UsageError("--lib needs the procedures to export: --export PROCEDURE")
+    if line.command == "new" and len(line.words) > 1:
+        raise UsageError(f"`vlad new` takes one name; too many: {' '.join(line.words[1:])}")
     if line.command in ("expand", "show", "check", "build") and len(line.words) > 1:
         raise UsageError(f"`vlad {line.command}` takes one file; too many: {' '.join(line.words[1:])}")
 
@@ -363,6 +356,8 @@ def execute(line: CommandLine) -> int:
         return _test(line)
     if line.command == "doctor":
         return _doctor(line)
+    if line.command == "new":
+        return _new(line.words[0])
     program = not line.expressions
     if program and not line.command and line.words and not line.path:
         _refuse_misspelt(line.words[0])
@@ -636,6 +631,13 @@ def _test(line: CommandLine) -> int:
     if line.junit is not None:
         written_out(line.junit, junit(found))
     return PROGRAM_ERROR if not found or any(outcome.failure for outcome in found) else SUCCESS
+
+
+def _new(name: str) -> int:
+    from vlad.tools.new import new  # not needed by programs
+
+    _print_all(new(name))
+    return SUCCESS
 
 
 def _doctor(line: CommandLine) -> int:

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from vlad.compile.calling.policy import Tiers
 from vlad.control.frame_stack import with_room
+from vlad.control.surroundings import setting
 from vlad.core.names import make_lambda
 from vlad.core.nodes import Body, Call, GlobalReference, Lambda, Letrec, Variable
 from vlad.data.devices import CURRENT
@@ -33,6 +34,7 @@ from vlad.expand.scope import Module
 from vlad.primitives.table import CODES, PROCEDURES, TABLE
 from vlad.reader.parser import Form, Name, Syntax, read
 from vlad.session.files import Path, find, found, load
+from vlad.session.installed import installed_module
 from vlad.session.library import Library
 from vlad.session.repeated import RepeatedTexts
 from vlad.session.suggestions import Suggestions
@@ -359,11 +361,18 @@ class TopLevel:
         if own not in os.listdir(self._stdlib.folder):
             self.permit("imports", f"import files ({item.path})", item.span)
         folders = [*self._folders(item.span), self._stdlib.folder, self._stdlib.modules]
-        return os.path.realpath(find(item.path, folders, item.span))
+        try:
+            return os.path.realpath(find(item.path, folders, item.span))
+        except VladError:
+            path = installed_module(item.path)
+            if path is None:
+                raise
+            return os.path.realpath(path)
 
     def _folders(self, span: Span) -> list[str]:
-        """The folders to search for a file named in a text: the text's own folder, the working folder, `-I`."""
-        return [os.path.dirname(span.source.name), "", *self.path()]
+        """The folders to search for a file named in a text: the text's own folder, the working folder, `-I`, $VLAD_PATH."""
+        named = [folder for folder in (setting("VLAD_PATH") or "").split(os.pathsep) if folder]
+        return [os.path.dirname(span.source.name), "", *self.path(), *named]
 
     def find_data(self, name: str) -> str:
         """The path of a file that a running program names: in the working folder, where it writes; beside itself; in those of

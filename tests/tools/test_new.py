@@ -1,0 +1,44 @@
+"""`vlad new`, and where modules are found."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from commands import command
+
+
+def test_a_new_module(tmp_path: Path) -> None:
+    done = command("new", "two-fold", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "two-fold/two_fold/two-fold.vlad" in done.stdout.splitlines()
+    assert command("format", "--check", ".", cwd=tmp_path).returncode == 0
+    done = command("test", cwd=tmp_path / "two-fold")
+    assert (done.returncode, done.stdout) == (0, "3 passed\n")
+
+
+def test_the_path(tmp_path: Path) -> None:
+    for folder, value in (("first", 1), ("second", 2)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "m.vlad").write_text(f"(define m {value})")
+    paths = {**os.environ, "VLAD_PATH": os.pathsep.join(["", str(tmp_path / "first")])}
+    words = ["-e", '(import "m")', "-e", "m"]
+    assert command(*words, environment=paths).stdout == "1\n"
+    assert command("-I", str(tmp_path / "second"), *words, environment=paths).stdout == "2\n"
+    assert "Cannot find: m" in command(*words).stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Two", "Not a name for a module: Two"), ("../x", "Not a name for a module: ../x"), ("taken", "Cannot write: taken"),
+        ("lists", "The library has a module lists"), ("test", "The library has a module test"),
+    ],
+)  # fmt: skip
+def test_wrong_names(name: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    done = command("new", name, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert message in done.stderr
+    assert os.listdir(tmp_path) == ["taken"] and os.listdir(tmp_path / "taken") == []
