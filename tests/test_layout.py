@@ -52,7 +52,7 @@ ROOMS = (
     ),
     (
         "vlad.compile.analysis",
-        "strategy static_operands trees sizes abstract_interpreter fixpoint specialize",
+        "strategy static_operands trees sizes table_types abstract_interpreter fixpoint specialize",
     ),
     (
         "vlad.compile.passes",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from vlad.compile.analysis.sizes import Sizes
 from vlad.compile.analysis.static_operands import Fixed
+from vlad.compile.analysis.table_types import type_of_table
 from vlad.compile.analysis.trees import MOST_LEVELS, Tree, is_deep, keys_of_chain, nodes
 from vlad.compile.ir.program import Failure
 from vlad.compile.ir.refusals import NOT_COMPILED, UNKNOWN_LENGTH, Unbounded, Unsettled
@@ -50,7 +51,7 @@ from vlad.core.types import (
 from vlad.data.devices import COMPILED, name_of
 from vlad.data.errors import VladError, unbound_message
 from vlad.data.source import Span, in_library
-from vlad.data.tables import BRANCH_CODE, KEY, LEAF_CODE, TABLE_CODE, VALUE, Table, form_of, is_few
+from vlad.data.tables import Table
 from vlad.data.tensors import Tensor, is_on_host, kind_name, shape_text
 from vlad.data.values import (
     FALSE,
@@ -424,52 +425,10 @@ class AbstractInterpreter:
         if type(value) is Reference:
             self.left_out("cells that come from outside are", hint=LOCAL)
         if type(value) is Table:
-            return self._type_of_table(value, general)
+            return type_of_table(value, general, self.types, self.machine.codes, self._type_of)
         if type(value) is Opaque:
             self.left_out("host objects are", hint="calls without them are compiled")
         return self.types.constant(value)
-
-    def _type_of_table(self, table: Table, general: bool) -> Type:
-        """The type of a table has its keys if they are few symbols, or few and part of the program; otherwise it is that of all
-        tables with such keys and values."""
-        types, codes = self.types, self.machine.codes
-        if is_few(table, general):
-            _, trie, next, size = form_of(table, codes)
-            return types.closure(
-                codes[TABLE_CODE],
-                (self._type_of_trie(trie, general), types.constant(next), types.constant(size)),
-            )
-        chain, trie_type = types.union(types.nil), types.union(types.nil)
-        for leaf in table.leaves():
-            key, held = self._type_of(leaf[KEY], general), self._type_of(leaf[VALUE], general)
-            leaf_type = types.closure(
-                codes[LEAF_CODE], tuple(map(types.canonical, (types.general(key), types.real, held, chain)))
-            )
-            for union in (chain, trie_type):
-                types.join_both(union, types.canonical(leaf_type))
-            trie_type = types.canonical(trie_type)
-            types.join_both(trie_type, types.closure(codes[BRANCH_CODE], (trie_type, trie_type)))
-        return types.closure(codes[TABLE_CODE], (types.canonical(trie_type), types.real, types.real))
-
-    def _type_of_trie(self, trie: Value, general: bool) -> Type:
-        """The type of a part of a table, in which keys and their order are known."""
-        types = self.types
-        if not trie:
-            return types.nil
-        if trie[0] is self.machine.codes[BRANCH_CODE]:
-            return types.closure(
-                trie[0], (self._type_of_trie(trie[1], general), self._type_of_trie(trie[2], general))
-            )
-        _, key, place, held, more = trie
-        return types.closure(
-            trie[0],
-            (
-                self._type_of(key, False),
-                types.constant(place),
-                self._type_of(held, general),
-                self._type_of_trie(more, general),
-            ),
-        )
 
     def _type_of_tensor(self, value: Tensor, shapes: Mapping[int, tuple[AnExtent, ...]]) -> Type:
         kind, where = kind_name(value.like.dtype), name_of(value.like)
