@@ -134,6 +134,20 @@ def test_what_never_ends_is_stopped(count: int, sessions: dict[int, vlad.Session
     assert session["checked"](W, XS, VS).shape == (COUNT,)
 
 
+def test_loops_that_recursions_run_in_rows() -> None:
+    """Each thread knows which of them keep what they make."""
+    text = """(define (run x) (let loop ((x x) (n 0)) (if (= n 2000) x (loop (+ x (* 0.001 (sin (* 3 x)))) (+ n 1)))))
+        (define slopes (vmap (gradient (checkpointed run))))"""
+    found = []
+    for count in (1, 3):
+        session = vlad.Session(tier="compile", threads=count)
+        session.run_text(text, "rows.vlad")
+        found.append(session["slopes"](np.linspace(0.1, 1, 48)))
+        assert {entry.reason for entry in session.tiers.entries.values()} == {None}
+    assert found[0].tobytes() == found[1].tobytes()
+    assert found[0][0] == pytest.approx(session.eval("((derivative-F run) 0.1)"), rel=1e-9)
+
+
 def test_memory_is_limited_as_a_whole() -> None:
     """26 megabytes a row: one row at a time has room in 60, eight have not: what has none is done again by the caller."""
     found = []

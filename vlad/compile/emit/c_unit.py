@@ -188,7 +188,7 @@ class CUnit(Definitions):
         if self.packs or self.nested:
             found.append(of["pack"])
         if self.nested:
-            found.append(f"#define VLAD_NESTED {self.nested}\n{of['nested']}")
+            found.append(of["nested"])
         if self.shared.remembering:
             if not facts.allocates:
                 found.append("@own char *vlad_base, *vlad_top;\n")
@@ -212,6 +212,8 @@ class CUnit(Definitions):
         }  # fmt: skip
         if self.alone:
             values["VLAD_ALONE"] = 1
+        if self.nested:
+            values["VLAD_NESTED"] = self.nested  # here, as the state of a thread has an array of so many
         if self.needs.threads:
             flags = {
                 "ALLOCATES": self.facts.allocates,
