@@ -42,6 +42,79 @@ def failing(x):
 """
 
 
+GUARDED = """
+import math
+
+def _checked(x):
+    if x < 0:
+        raise ValueError(f"negative: {x:.1f}")
+    return math.sqrt(x)
+
+def root(x, y):
+    try:
+        return _checked(x) / y
+    except ValueError:
+        return x * x * y
+    except ZeroDivisionError:
+        return 7.0 * x
+
+def total(x, y):
+    s, d = 0.0, {"a": x}
+    for i in range(9):
+        try:
+            s += _checked(y if i % 3 else -x)
+            s += d["b"] if i == 7 else [x, y][i - 3]
+        except (ValueError, KeyError):
+            s += x * i
+        except LookupError:
+            s += y
+    return s
+
+def until(x, y):
+    n = s = 0.0
+    try:
+        while True:
+            s += x / (y - n)
+            n += 1
+    except ArithmeticError:
+        s += n
+    finally:
+        s *= 2
+    return s
+
+def passed_on(x, y):
+    try:
+        try:
+            assert x > y, "less"
+            return x
+        except AssertionError as error:
+            raise RuntimeError("not more: " + str(error)) from None
+    except Exception:
+        return x * y
+"""
+
+
+def test_caught_exceptions_are_compiled_and_built(tmp_path: Path) -> None:
+    names: dict[str, Any] = {"__name__": "guarded"}
+    run(GUARDED, "guarded.py", names)
+    compiled, notices = vlad.Session(tier="compile"), list[Any]()
+    compiled.tiers.notify = notices.append
+    points = ((4.0, 2.0), (-3.0, 2.0), (4.0, 0.0), (5.0, 3.0))
+    for name in ("root", "total", "until", "passed_on"):
+        f, written = compiled.function(names[name]), names[name]
+        for x, y in points:
+            assert f(x, y) == pytest.approx(written(x, y), rel=1e-15)
+            slope = (written(x + 1e-6, y) - written(x - 1e-6, y)) / 2e-6
+            assert vlad.grad(f, 0)(x, y) == pytest.approx(slope, rel=1e-5, abs=1e-7)
+    assert notices == [] and compiled.tiers.disagreements == 0
+    total, by_x = compiled.function(names["total"]), vlad.grad(compiled.function(names["root"]), 0)
+    files = vlad.build(total, 1.0, 2.0, path=tmp_path / "total.so")
+    of_gradient = vlad.build(by_x, 1.0, 2.0, path=tmp_path / "slope.so")
+    for x, y in points:
+        assert called(files, "total", [x, y], 1) == [total(x, y)]
+        assert called(of_gradient, "root_gradient", [x, y], 1) == [by_x(x, y)]
+
+
 @pytest.fixture
 def names() -> dict[str, Any]:
     found: dict[str, Any] = {"__name__": "building"}

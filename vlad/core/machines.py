@@ -296,8 +296,8 @@ class AbstractMachine(Protocol):
     def unsupported(self, what: str) -> Known | None:
         """A case that only tier 0 handles, for some values."""
 
-    def raised(self) -> Known | None:
-        """The program's own error."""
+    def raised(self, passes_guards: bool = False) -> Known | None:
+        """The program's own error. `passes_guards`: none takes it."""
 
     def refused(self, error: VladError) -> Known | None:
         """An error that a rule raised."""

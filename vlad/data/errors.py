@@ -145,9 +145,18 @@ class Incomplete(VladError):
     """The text ends inside a form: the prompt reads another line, a file is invalid."""
 
 
-class RaisedValue(VladError):
-    """A value that a program raised, and no `guard` took. `value` is its counterpart in Python. Most are caught, so the
-    message is made when it is read, and the place of a caught one is found by `find_place`, when it is raised again.
+class Thrown(VladError):
+    """A program raised `held`, and no `guard` took it. Most are caught: the place of a caught one is found by `find_place`, when
+    it is raised again.
+    """
+
+    held: Value = None
+    find_place: Callable[[VladError], object] | None = None
+
+
+class RaisedValue(Thrown):
+    """A value that a program raised, and no `guard` took. `value` is its counterpart in Python. The message is made when it is
+    read.
     """
 
     WORDS = "Raised: "
@@ -156,7 +165,6 @@ class RaisedValue(VladError):
         super().__init__(code, "")
         self.held = held
         self._outward = outward
-        self.find_place: Callable[[VladError], object] | None = None
 
     @property
     def message(self) -> str:

@@ -6,13 +6,20 @@ do here what Python does; so no handler of a translated function takes it.
 
 from __future__ import annotations
 
-from vlad.data.errors import VladError
+from typing import Any
+
+from vlad.data.errors import Thrown
 
 
-class Raised(VladError):
+class Raised(Thrown):
     """An exception that a translated Python function raises; its subclasses are also the classes of Python."""
 
     is_refusal = False
+
+    def __reduce__(self) -> Any:
+        """Without what only handlers in the session use."""
+        state = {name: value for name, value in vars(self).items() if name not in ("held", "find_place")}
+        return type(self), (self.code, self.message), state
 
 
 def _raised(kind: type[Exception]) -> type[Raised]:

@@ -12,8 +12,9 @@ from typing import Any
 
 from vlad.data.values import RECORDS, Symbol, symbol
 
-# In translated Python functions: None; the end of a tuple; the beginning of a dict, of a set, of a frozenset.
-NONE, TUPLE, DICT = symbol("%none"), symbol("%tuple"), symbol("%dict")
+# In translated Python functions: None; the end of a tuple; the beginning of a dict, of a set, of a frozenset, of an exception,
+# (%exception KIND . message), where the symbol KIND names a class of Python's, and the message is a string or makes one.
+NONE, TUPLE, DICT, EXCEPTION = symbol("%none"), symbol("%tuple"), symbol("%dict"), symbol("%exception")
 SET, FROZENSET = HEADS_OF_SETS = symbol("%set"), symbol("%frozenset")
 # The keys in `InUse` of all records, of those that define operators, and of sets.
 EVERY, OPERATED, OF_SETS = "", "+", "{}"

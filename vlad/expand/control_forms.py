@@ -35,7 +35,7 @@ def _called(x: Expander, name: str, procedure: Lambda, form: Form, out: Out) -> 
 
 
 def guard(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    """(let ((r (%attempt (lambda () BODY ...)))) (if (car r) (cdr r) …)), where (cdr r) is (NAME . error)."""
+    """(let ((r (%attempt (lambda () BODY ...)))) (if (failed? r) … (cdr r))), where the field of r is (NAME . error)."""
     shape = "(guard (NAME CLAUSE ...) BODY ...), with clauses as those of cond"
     if len(form.items) < 3 or not isinstance(form.items[1], Form):
         raise invalid(form, shape)
@@ -44,7 +44,7 @@ def guard(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
         raise invalid(form, shape)
     result = _attempted(x, form, form.items[2:], scope, out)
     own: Out = []
-    both = _part(x, "cdr", result, form.span, own)
+    both = _part(x, "failed-field-1", result, form.span, own)
     raised = Variable(WrittenName(chosen.items[0].symbol.name))
     own.append(Binding(raised, x.apply("car", (both,), form.span)))
     error = _part(x, "cdr", both, form.span, own)
@@ -62,7 +62,7 @@ def with_cleanup(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> 
     result = _attempted(x, form, form.items[2:], scope, out)
     for_effect(x.expression(form.items[1], scope, out), out)
     own: Out = []
-    both = _part(x, "cdr", result, form.span, own)
+    both = _part(x, "failed-field-1", result, form.span, own)
     raised = _part(x, "car", both, form.span, own)
     error = _part(x, "cdr", both, form.span, own)
     again = Call(x.top_reference("%raise-again", form.span), (raised, error), form.span)
@@ -70,7 +70,7 @@ def with_cleanup(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> 
 
 
 def _attempted(x: Expander, form: Form, body: tuple[Syntax, ...], scope: Scope, out: Out) -> Variable:
-    """The result of the body: (#t . value), or (#f . (raised . error))."""
+    """The result of the body: (#t . value), or that it failed with (raised . error)."""
     result = Variable("attempt")
     procedure = x.procedure(Form((), None, form.span), body, scope, "", form)
     out.append(Binding(result, _called(x, "%attempt", procedure, form, out)))
@@ -80,7 +80,7 @@ def _attempted(x: Expander, form: Form, body: tuple[Syntax, ...], scope: Scope, 
 def _returned(x: Expander, result: Variable, otherwise: Body, span: Span, out: Out) -> If:
     own: Out = []
     value = _part(x, "cdr", result, span, own)
-    return If(_part(x, "car", result, span, out), Body(tuple(own), value), otherwise, span)
+    return If(_part(x, "failed?", result, span, out), otherwise, Body(tuple(own), value), span)
 
 
 def _part(x: Expander, row: str, pair: Variable, span: Span, out: Out) -> Variable:

@@ -37,16 +37,12 @@ def _error(message: Value) -> Value:
     raise VladError("user-error", " ".join(words))
 
 
-def _python_raise(kind: Value, message: Value) -> Value:
-    raise import_safely("vlad.data.raised").python_exception(kind.text, message.text)
-
-
 def _python_refuse(kind: Value, message: Value) -> Value:
     raise import_safely("vlad.data.raised").refusal(kind.text, message.text)
 
 
-def _abstract_python_raise(w: AbstractMachine, kind: Any, message: Any) -> Any:
-    return _abstract_error(w, message)
+def _abstract_python_refuse(w: AbstractMachine, kind: Any, message: Any) -> Any:
+    return abstract_error(w, message, passes_guards=True)
 
 
 def _word(value: Value) -> str:
@@ -290,10 +286,10 @@ def abstract_on_nothing(
     return lambda w, x: w.each(x, lambda x: of_one(w, x))
 
 
-def _abstract_error(w: AbstractMachine, message: Any) -> Any:
+def abstract_error(w: AbstractMachine, message: Any, passes_guards: bool = False) -> Any:
     """Compiled code has the message only if it stands alone: otherwise tier 0 runs a failed call again, and raises the error."""
     if not w.is_standalone or _message(w, message, True):
-        w.raised()
+        w.raised(passes_guards)
     return None
 
 
@@ -338,19 +334,14 @@ ROWS: list[Primitive] = [
         "error", "message",
         "Ends the program with a message and the values after it.\n"
         "(error \"negative:\" -3)  ⇒ Error: negative: -3", value=_error,
-        type="some -> any", forward="zero", reverse={}, effect=True, abstract=_abstract_error,
-    ),
-    Primitive(
-        "python-raise", "kind message",
-        "Ends the program with a Python exception of a class, given by its name, for translated functions.",
-        value=_python_raise, type="string string -> any", forward="zero", reverse={}, effect=True, hidden=True,
-        abstract=_abstract_python_raise,
+        type="some -> any", forward="zero", reverse={}, effect=True, abstract=abstract_error,
     ),
     Primitive(
         "python-refuse", "kind message",
-        "The same, of what translated functions do not do as Python does: none of their handlers takes it.",
+        "Ends the program with a Python exception of a class, given by its name: what translated functions do not do as Python "
+        "does. None of their handlers takes it.",
         value=_python_refuse, type="string string -> any", forward="zero", reverse={}, effect=True, hidden=True,
-        abstract=_abstract_python_raise,
+        abstract=_abstract_python_refuse,
     ),
     Primitive(
         "write", "x",

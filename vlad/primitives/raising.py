@@ -1,8 +1,8 @@
 """Errors that programs raise and catch: the rows and codes of `guard` and `raise`.
 
-`guard` runs its body as `%attempt` does, which returns (#t . value), or (#f . (v . error)): v was raised, and error is the
-exception with its place, or #f. An error of the system is raised as an object that holds the exception. Limits and interrupts
-are no errors, and pass.
+`guard` runs its body as `%attempt` does, which returns (#t . value), or the value `failed` with the field (v . error): v was
+raised, and error is the exception with its place, or #f. So types tell the two apart. An error of the system is raised as an
+object that holds the exception. Limits and interrupts are no errors, and pass.
 
 A procedure runs as it is, and `raise` is an exception of Python. In derivatives, and inside `reset`, a guard runs the control
 entry of its body instead (ad/control.py): there `raise` returns what it raises to the guard, as `shift` returns a request
@@ -11,10 +11,11 @@ entry of its body instead (ad/control.py): there `raise` returns what it raises 
 
 from __future__ import annotations
 
-import builtins
 from typing import TYPE_CHECKING, Any
 
-from vlad.data.errors import RaisedValue, VladError
+from vlad.control.safe_import import import_safely
+from vlad.data.errors import RaisedValue, Thrown, VladError
+from vlad.data.records import EXCEPTION
 from vlad.data.tables import Table
 from vlad.data.tensors import Tensor
 from vlad.data.values import (
@@ -28,10 +29,11 @@ from vlad.data.values import (
     String,
     SystemCode,
     Value,
+    is_procedure,
     look,
     symbol,
 )
-from vlad.primitives.control import WRITTEN
+from vlad.primitives.control import WRITTEN, abstract_error
 from vlad.primitives.numbers import invalid
 from vlad.primitives.transforms import abstract_test, abstract_wrap, machine_row, record_fields, tag_test
 
@@ -43,24 +45,26 @@ _RULES: dict[str, str] = {
     "attempt-by-control": """(lambda (f)
         (settle-guard (run-guarded f)))""",
     "run-guarded": "(lambda (f) (catch-errors (lambda (nothing) ((control-entry f) guard-end (quote ())))))",
+    # (cons #t y) is r, of whose type y is known to be nothing that was raised.
     "settle-guard": """(lambda (r)
         (if (car r)
             (let ((y (cdr r)))
-              (if (raised? y) (cons #f (raised-field-1 y)) (if (shift-request? y) (no-reset y) r)))
-            r))""",
+              (if (raised? y) (make-failed (raised-field-1 y)) (if (shift-request? y) (no-reset y) (cons #t y))))
+            (make-failed (cdr r))))""",
+    "settle-caught": "(lambda (r) (if (car r) r (make-failed (cdr r))))",
     # A shift in the body goes to the reset around the guard. Where its continuation is called, the guard stands around that.
     "finish-guard": """(lambda (k r)
         (if (car r)
             (let ((y (cdr r)))
               (if (raised? y)
-                  (k (cons #f (raised-field-1 y)))
+                  (k (make-failed (raised-field-1 y)))
                   (if (shift-request? y)
                       (let ((j (shift-request-field-1 y)))
                         (make-shift-request
                           (lambda (v) (finish-guard k (catch-errors (lambda (nothing) (j v)))))
                           (shift-request-field-2 y)))
-                      (k r))))
-            (k r)))""",
+                      (k (cons #t y)))))
+            (k (make-failed (cdr r)))))""",
 }
 
 CODES: dict[str, SystemCode] = {
@@ -68,7 +72,7 @@ CODES: dict[str, SystemCode] = {
         Role.PROCEDURE,
         "",
         {
-            "": "(lambda (f) (if (runs-compiled? f) (attempt-by-control f) (catch f)))",
+            "": "(lambda (f) (if (runs-compiled? f) (attempt-by-control f) (settle-caught (catch f))))",
             "control": "(lambda (k f) (finish-guard k (run-guarded f)))",
             "stepping": "(lambda (k n f) (k n (%attempt f)))",
             "tail": "(lambda (k f) ((tail-entry attempt-by-control) k f))",
@@ -100,6 +104,8 @@ CODES: dict[str, SystemCode] = {
     "guard-end": (Role.RULE, "", {"": "(lambda (x) x)"}),
     # What `raise` returns to its guard. It is never applied.
     "raised": (Role.PROCEDURE, "v", {"": "(lambda (x) x)"}),
+    # What %attempt returns of what was raised. It is never applied.
+    "failed": (Role.PROCEDURE, "v", {"": "(lambda (x) x)"}),
     "%raise": (
         Role.PROCEDURE,
         "",
@@ -125,24 +131,43 @@ def _catch(machine: Evaluator, f: Value) -> Value:
     value, error = machine.attempt(f)
     if error is None:
         return (TRUE, value)
-    if isinstance(error, RaisedValue):
+    if isinstance(error, Thrown) and error.held is not None:
         return (FALSE, (error.held, Opaque(error)))
     return (FALSE, (Opaque(error), Opaque(error)))
+
+
+def _python_exception(machine: Evaluator, v: Value, parts: Value) -> VladError:
+    """The exception that a translated Python function raises."""
+    kind, message = parts
+    words, error = look(message), None
+    if is_procedure(words):
+        words, error = machine.attempt(words)
+    if error is not None:
+        return error
+    made: Thrown = import_safely("vlad.data.raised").python_exception(look(kind).name, look(words).text)
+    made.held = v
+    return made
 
 
 def _throw(machine: Evaluator, v: Value, error: Value) -> Value:
     raised = error if type(error) is Opaque else v
     if type(raised) is Opaque and isinstance(raised.object, VladError):
         found = raised.object
-        if isinstance(found, RaisedValue) and found.find_place is not None:
+        if isinstance(found, Thrown) and found.find_place is not None:
             found.find_place(found)
             found.find_place = None
         raise found
+    raised = look(v)
+    if type(raised) is tuple and len(raised) == 2 and look(raised[0]) is EXCEPTION:
+        raise _python_exception(machine, v, look(raised[1]))
     raise RaisedValue("raised", v, machine.outward)
 
 
 def _abstract_throw(w: AbstractMachine, v: Any, error: Any) -> Any:
     """As the row `error` in compiled code."""
+    if v.type.kind == "pair" and w.types.canonical(v.type.parts[0]).of is EXCEPTION:
+        kind, message = [w.part(w.part(v, 1), place) for place in (0, 1)]
+        return abstract_error(w, message if message.type.head == "string" else kind)
     if not w.is_standalone or (w.effect("text", text=RaisedValue.WORDS) and w.recursive(WRITTEN, v)):
         w.raised()
     return None
@@ -156,15 +181,6 @@ def _error_of(name: str, x: Value) -> VladError:
 
 def _code(e: Value) -> Value:
     return symbol(_error_of("error-code", e).code)
-
-
-def _is_python_exception(e: Value, kind: Value) -> Value:
-    is_one = (
-        type(e) is Opaque
-        and isinstance(e.object, getattr(builtins, kind.text, ()))
-        and _is_refusal(e) is FALSE
-    )
-    return TRUE if is_one else FALSE
 
 
 def _is_refusal(e: Value) -> Value:
@@ -235,11 +251,6 @@ ROWS: list[Primitive] = [
         abstract=lambda w, x: w.each(x, lambda x: w.truth(False)),
     ),
     _row(
-        "python-exception?", "e kind", "Is e an exception of a class of Python, given by its name, that `guard` caught?",
-        _is_python_exception, "any string -> boolean", hidden=True,
-        abstract=lambda w, x, kind: w.each(x, lambda x: w.truth(False)),
-    ),
-    _row(
         "python-refusal?", "e", "Is e what a translated function does not do as Python does?", _is_refusal, "any -> boolean",
         hidden=True, abstract=lambda w, x: w.each(x, lambda x: w.truth(False)),
     ),
@@ -279,6 +290,16 @@ ROWS: list[Primitive] = [
         abstract=abstract_wrap("raised"),
     ),
     *record_fields("raised", 1),
+    _row(
+        "failed?", "x", "Did what led to x, the result of `%attempt`, raise?", tag_test("failed"), "any -> boolean", hidden=True,
+        needs_machine=True, abstract=abstract_test("failed"),
+    ),
+    machine_row(
+        "make-failed", "v", "The result of `%attempt` of what raised.", lambda machine, v: (machine.codes["failed"], v, None),
+        type="any -> any", hidden=True, forward="(make-failed dv)", reverse={"v": "(failed-field-1 s)"},
+        abstract=abstract_wrap("failed"),
+    ),
+    *record_fields("failed", 1),
     _row(
         "no-derivative", "raised s", "Zero, if s is or what was raised has none.", _no_derivative, "any any -> any", hidden=True,
         effect=True,

@@ -36,8 +36,9 @@ from types import CellType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from vlad.compile.calling.variants import Options
+from vlad.control.safe_import import import_safely
 from vlad.data.errors import NoCounterpart, VladError
-from vlad.data.records import DICT, FROZENSET, HEADS_OF_SETS, NONE, SET, SETS, TUPLE
+from vlad.data.records import DICT, EXCEPTION, FROZENSET, HEADS_OF_SETS, NONE, SET, SETS, TUPLE
 from vlad.data.source import Span
 from vlad.data.tables import KEY, VALUE, table_of
 from vlad.data.tables import Table as TableValue
@@ -879,10 +880,14 @@ def headed(head: Symbol, keys: Sequence[Any], parts: Sequence[Any]) -> Any:
     return made._make(parts) if record.is_tuple else made(**dict(zip(record.fields, parts, strict=True)))
 
 
-_HEADS = (DICT, *HEADS_OF_SETS)
+_HEADS = (DICT, EXCEPTION, *HEADS_OF_SETS)
 
 
 def _headed_to_python(head: Symbol, rest: Value, apply: Apply) -> Any:
+    if head is EXCEPTION:
+        kind, message = rest
+        words = look(apply(message, ()) if is_procedure(message) else message)
+        return import_safely("vlad.data.raised").python_exception(look(kind).name, words.text)
     if head in HEADS_OF_SETS:
         elements = [_to_python(leaf[VALUE], apply) for leaf in look(rest).leaves()]
         return set(elements) if head is SET else frozenset(elements)

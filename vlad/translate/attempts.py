@@ -1,12 +1,13 @@
 """Attempts, which handlers.py makes of `try` → syntax.
 
 In: the nodes for what is attempted, and for the value or exception it leads to.  Out: `%attempt` of the language, whose result
-is (#t . value) or (#f . (raised . error)).
+is (#t . value), or that it failed with (raised . error).
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 from abc import abstractmethod
 from collections.abc import Sequence
 
@@ -16,9 +17,15 @@ from vlad.translate.changes import Rest
 from vlad.translate.expressions import NONE, Scope
 from vlad.translate.nodes import Again, Attempted, Caught, Outcome
 from vlad.translate.packing import Packing
-from vlad.translate.syntax import form, name, quoted, string
+from vlad.translate.syntax import form, name, quoted
 
 _ANY = (Exception, BaseException)
+
+
+def _classes_of(kind: type) -> dict[str, None]:
+    """The names of the classes that a handler of one takes; NumPy's LinAlgError is a ValueError."""
+    found = {name: None for name in RAISED if issubclass(getattr(builtins, name), kind)}
+    return found | ({"LinAlgError": None} if issubclass(ValueError, kind) else {})
 
 
 class Attempts(Packing):
@@ -42,22 +49,25 @@ class Attempts(Packing):
 
     def _caught(self, node: Caught, scope: Scope) -> Syntax:
         span = self.span(node)
-        raised = form(span, "cadr", self.expression(node.attempt, scope))
-        tests = []
+        raised = form(span, "%py-raised", self.expression(node.attempt, scope))
+        names: dict[str, None] = {}
         for one in node.kinds:
             kind = self.object_of(one, scope)
             if kind in _ANY:
                 return form(span, "not", form(span, "%python-refusal?", raised))
-            is_known = isinstance(kind, type) and (
-                (kind.__name__ in RAISED and kind.__module__ == "builtins") or kind.__name__ == "LinAlgError"
-            )
-            if not is_known:
+            if isinstance(kind, type) and kind.__name__ == "LinAlgError":
+                names["LinAlgError"] = None
+            elif isinstance(kind, type) and kind.__name__ in RAISED and kind.__module__ == "builtins":
+                names.update(_classes_of(kind))
+            else:
                 hint = f"there are {', '.join(sorted(RAISED))}, and NumPy's LinAlgError"
                 raise self.refuse(f"a handler of {ast.unparse(one)}", one, hint)
-            tests.append(form(span, "%py-caught?", raised, string(kind.__name__, self.span(one))))
-        return tests[0] if len(tests) == 1 else form(span, "or", *tests)
+        found = name(self.fresh("class"), span)
+        tests = [form(span, "eq?", found, quoted(one, span)) for one in names]
+        return self.let([(found, form(span, "%py-class-of-raised", raised))], form(span, "or", *tests), span)
 
     def raised_again(self, node: Again, scope: Scope) -> Syntax:
         span = self.span(node)
         attempt = self.expression(node.attempt, scope)
-        return form(span, "%raise-again", form(span, "cadr", attempt), form(span, "cddr", attempt))
+        both = form(span, "%failed-field-1", attempt)
+        return form(span, "%raise-again", form(span, "car", both), form(span, "cdr", both))

@@ -165,11 +165,11 @@ class Handlers:
             raise self.refuse("so many ways through a `try`", self.node, "put a part of it into a function")
         own, value = self.fresh(), copy.deepcopy(value)
         given = value if isinstance(value, ast.expr) else at(ast.Constant(None), value)
-        worked = at(Tested("car", [name_at(own, value)]), value)
+        failed = at(Tested("%failed?", [name_at(own, value)]), value)
         received = at(Outcome(name_at(own, value), given), value)
         begun = at(ast.Assign([name_at(own, value, ast.Store())], at(Attempted(value), value)), value)
         yes = then(received) or [at(ast.Pass(), value)]
-        return [begun, at(ast.If(worked, yes, self.handlers(own, value)), value)]
+        return [begun, at(ast.If(failed, self.handlers(own, value), yes), value)]
 
     def attempted_loop(self, loop: ast.For | ast.While, rest: Callable[[], list[ast.stmt]]) -> list[ast.stmt]:
         """The attempt to run a loop. If it raises, what it has assigned until then is not known; so it is divided, if it can be
@@ -191,9 +191,9 @@ class Handlers:
         own, turns = self.fresh(), copy.deepcopy(loop)
         begun = at(ast.Assign([name_at(own, loop, ast.Store())], at(ast.Constant(None), loop)), loop)
         turns.attempted_as = own  # type: ignore[union-attr]  # of loops within `try`
-        worked = at(Tested("car", [name_at(own, loop)]), loop)
+        failed = at(Tested("%failed?", [name_at(own, loop)]), loop)
         yes = rest() or [at(ast.Pass(), loop)]
-        return [begun, turns, at(ast.If(worked, yes, self.handlers(own, loop)), loop)]
+        return [begun, turns, at(ast.If(failed, self.handlers(own, loop), yes), loop)]
 
     def read_after(self, loop: ast.For | ast.While) -> Names:
         """The names whose values may be read when a loop has raised an exception."""
@@ -224,7 +224,7 @@ class Handlers:
         failed = self.fresh()
         within, after = [_InLoop(self, failed, ends_turn) for ends_turn in (True, False)]
         begun = at(ast.Assign([name_at(failed, loop, ast.Store())], at(ast.Constant(None), loop)), loop)
-        test = at(Tested("pair?", [name_at(failed, loop)]), loop)
+        test = at(Tested("%failed?", [name_at(failed, loop)]), loop)
 
         def whole(turns: ast.For | ast.While) -> list[ast.stmt]:
             yes = rest() or [at(ast.Pass(), loop)]
@@ -307,7 +307,7 @@ class Handlers:
         for handler in reversed(self.node.handlers):
             body = [_Raising(own, handler.name).visit(one) for one in self.copied(handler.body)]
             if handler.name is not None:
-                error = at(Computed("cadr", [name_at(own, handler)]), handler)
+                error = at(Computed("%py-raised", [name_at(own, handler)]), handler)
                 body.insert(0, at(ast.Assign([name_at(handler.name, handler, ast.Store())], error), handler))
             kind = handler.type or at(Given(Exception), handler)
             kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]

@@ -392,7 +392,7 @@ class Records(Sets):
         unknown = [one for one in given[1] if one not in record.fields]
         if given[0] or unknown:
             message = string(f"unexpected fields: {', '.join(unknown)}", span)
-            return form(span, "%py-fails", string("TypeError", span), message)
+            return form(span, "%py-fails", quoted("TypeError", span), message)
         parts = [given[1].get(one) or self.field(record, one, x, span) for one in record.fields]
         return self.made(record, parts, span)
 
@@ -420,7 +420,7 @@ class Records(Sets):
             for one in found
         ]
         otherwise = form(
-            span, "%py-fails", string("TypeError", span), string("no record of such fields", span)
+            span, "%py-fails", quoted("TypeError", span), string("no record of such fields", span)
         )
         bindings = [(own, value) for own, value in zip(kept, values, strict=True) if own is not value]
         return self.bound(bindings, self._by_class(kept[0], arms, otherwise, span), span)

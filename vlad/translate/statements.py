@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FunctionType
 
+from vlad.data.raised import RAISED
 from vlad.data.source import Span
 from vlad.data.tensors import is_array
 from vlad.reader.parser import Form, Syntax
@@ -236,7 +237,7 @@ class Statements(Generators):
         message = (
             string("", span) if node.msg is None else form(span, "%py-text", self.expression(node.msg, scope))
         )
-        failure = form(span, "%python-raise", string("AssertionError", span), message)
+        failure = self._raising("AssertionError", message, span)
         return form(span, "if", self.test(node.test, scope), rest.emit(scope), failure)
 
     def _do_raise(self, node: ast.Raise, scope: Scope, rest: Rest) -> Syntax:
@@ -252,7 +253,15 @@ class Statements(Generators):
             raise self.refuse("an exception of several values", node, "raise it with one text")
         shown = "%py-written" if issubclass(kind, KeyError) else "%py-text"  # as str(error) does
         message = form(span, shown, self.expression(arguments[0], scope)) if arguments else string("", span)
-        return form(span, "%python-raise", string(kind.__name__, span), message)
+        counterpart = next(one.__name__ for one in kind.__mro__ if one.__name__ in RAISED)
+        if counterpart != kind.__name__:
+            words = f"{kind.__name__}: " if arguments else kind.__name__
+            message = form(span, "string-append", string(words, span), message)
+        return self._raising(counterpart, message, span)
+
+    def _raising(self, kind: str, message: Syntax, span: Span) -> Syntax:
+        """The raising of an exception. It is no tail call, so that the place is known exactly."""
+        return form(span, "begin", form(span, "%py-fails", quoted(kind, span), message), quoted(NONE, span))
 
     def _do_delete(self, node: ast.Delete, scope: Scope, rest: Rest) -> Syntax:
         first, *others = node.targets
@@ -568,7 +577,8 @@ class Statements(Generators):
         self._attempts -= 1
         unused = Form((name(self.fresh("unused"), span),), None, span)
         tried = name(self.own_name(attempt), span)
-        worked, result = form(span, "car", tried), form(span, "cdr", tried)
+        worked = form(span, "not", form(span, "%failed?", tried))
+        result = form(span, "cdr", tried)
         left: Syntax = form(span, "cdr", result)
         bindings: list[tuple[Syntax, Syntax]] = []
         scope = scope.bind(attempt, self.own_name(attempt))

@@ -237,9 +237,9 @@ class AbstractInterpreter:
         """As `fail`: only tier 0 does this, for some values."""
         return self.fail(what, Failure.UNSUPPORTED)
 
-    def raised(self) -> Result:
-        """As `fail`: the program's own error."""
-        return self.fail("error", Failure.RAISED)
+    def raised(self, passes_guards: bool = False) -> Result:
+        """As `fail`: the program's own error. `passes_guards`: none takes it."""
+        return self.fail("error", Failure.REFUSED if passes_guards else Failure.RAISED)
 
     def refused(self, error: VladError) -> Result:
         """As `fail`: the row's own rule raised this."""

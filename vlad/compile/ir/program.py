@@ -255,6 +255,7 @@ class Failure(Enum):
     MISFIT = "an operand is of another kind or shape than the operation takes"
     UNLIKE = "two operands that must have one shape do not conform"
     RAISED = "the program itself raises it, by `error`"
+    REFUSED = "vlad does not do what the program means, which no handler takes"
     VALUE = "a value that is known only when the program runs is not one that the operation takes"
     INPUT = "what is read is no number"
     UNDEFINED = "a variable is used before its definition has been evaluated"

@@ -45,7 +45,7 @@ def standalone(whole: Whole, *others: Instance) -> Program:
 
 def error_text(fail: Fail) -> str:
     """An error message of the program, in which character 1 stands for texts known only at run time."""
-    if fail.about is Failure.RAISED:
+    if fail.about in (Failure.RAISED, Failure.REFUSED):
         return str(VladError("user-error", "\1", fail.span))
     hint = "read-real takes a number" if fail.about is Failure.INPUT else None
     return str(VladError("failed", fail.what, fail.span, hint=hint))

@@ -55,9 +55,10 @@ from vlad.primitives.files import OF_FILES, Files
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
+RAISED = (Failure.RAISED, Failure.REFUSED)
 # Failures that are no type errors: raised by the program itself, or dependent on a value.
 CHECKED = frozenset(
-    [Failure.RAISED, Failure.VALUE, Failure.UNDEFINED, Failure.UNSUPPORTED, Failure.UNFIT, Failure.LENGTH]
+    [*RAISED, Failure.VALUE, Failure.UNDEFINED, Failure.UNSUPPORTED, Failure.UNFIT, Failure.LENGTH]
 )
 
 UNKNOWN = "…"  # in an error's message: text that is known at run time only
@@ -481,7 +482,7 @@ def endings(function: Function) -> tuple[Function | None, list[_Failure]]:
     for one, block in ends:
         fail = block.end
         if type(fail) is Fail:
-            words = _words(block) if fail.about is Failure.RAISED else fail.what
+            words = _words(block) if fail.about in RAISED else fail.what
             failures.append(_Failure(fail, words, _own(one, fail.span, callers)))
     # type errors come first: an index, for example, may be out of range only if shapes match
     return endless, failures if endless else sorted(failures, key=lambda one: one.fail.about in CHECKED)
@@ -532,7 +533,7 @@ def certain(failures: list[_Failure]) -> Iterator[VladError]:
         about, hint = one.fail.about, _where(one.fail, one.span, is_one_of_several)
         if about is Failure.UNDEFINED or (about in CHECKED) != (failures[0].fail.about in CHECKED):
             continue
-        if about is Failure.RAISED:
+        if about in RAISED:
             yield VladError("user-error", one.words, one.span, hint=hint)
         else:
             yield VladError("type-error", one.fail.what, one.span, hint=hint)
@@ -544,7 +545,7 @@ def why_never(endless: Function | None, failures: list[_Failure]) -> str:
     for failure in failures[:1]:
         span = failure.span
         place = f", at {span.line}:{span.column}" if span is not None and not in_library(span) else ""
-        raises = "it raises an error: " if failure.fail.about is Failure.RAISED else ""
+        raises = "it raises an error: " if failure.fail.about in RAISED else ""
         reasons.append(f"{raises}{failure.words}{place}")
     return ": " * bool(reasons) + ", or ".join(reasons)
 

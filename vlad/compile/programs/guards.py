@@ -6,7 +6,7 @@ In: functions.  Out: which of them run the bodies of guards; refusals. Called by
 from __future__ import annotations
 
 from vlad.compile.analysis.abstract_interpreter import locate
-from vlad.compile.ir.program import Fail, Function, Program, blocks
+from vlad.compile.ir.program import Fail, Failure, Function, Program, blocks
 from vlad.compile.ir.refusals import NOT_COMPILED, Unbounded
 from vlad.compile.ir.rewriting import callees
 from vlad.data.values import Code
@@ -36,7 +36,8 @@ def refuse_caught_failures(program: Program) -> None:
     for guard in filter(is_guard, program.functions):
         reached = [guard]
         for one in reached:  # grows during the loop
-            if any(type(block.end) is Fail for block in blocks(one.body)):
+            ends = [block.end for block in blocks(one.body)]
+            if any(type(end) is Fail and end.about is not Failure.REFUSED for end in ends):
                 raise _refusal(guard)
             reached += [other for other in callees(one) if other not in reached]
 

@@ -14,7 +14,7 @@ from vlad.control import debug
 from vlad.control.budget import NoRoom, NoTime
 from vlad.core.nodes import Apply, Binding, Body, If, Variable
 from vlad.data.devices import is_failure
-from vlad.data.errors import RaisedValue, VladError
+from vlad.data.errors import Thrown, VladError
 from vlad.data.source import Span, in_library, is_internal, is_ours
 from vlad.data.tensors import NoCondition
 from vlad.data.values import Backtrace, Code, Role
@@ -67,7 +67,7 @@ def caught(machine: CodeMachine, error: Exception, beginning: Beginning) -> Vlad
     """As `explained`, of an error that a guard takes. For the place of what the program raised, which is rarely asked for, the
     frames are copied: as such they would hold the guard's, and so this error, in a cycle.
     """
-    if type(error) is not RaisedValue:
+    if not isinstance(error, Thrown) or error.held is None:
         return explained(machine, error, beginning)
     copies: Frames = [(FrameCopy(frame), line) for frame, line in emitted_frames(error.__traceback__)]
     error.__traceback__ = None
