@@ -86,7 +86,7 @@ ROOMS = (
         "trees syntax source refusals reads nodes names versions decorators nonlocals exchanges signatures handlers desugar "
         "numpy_table arrays known iterations fresh inside expressions formats turns array_calls subscripts module_calls ordering "
         "sequence_methods dicts sets records arguments partials derivatives calls checks effects conditions changes packing "
-        "attempts handing generators statements translation",
+        "attempts handing generators assignments branches loops statements translation",
     ),
     (
         "vlad.python",

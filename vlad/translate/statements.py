@@ -9,9 +9,8 @@ follows stands in tail position inside of it, so that `return`, `break` and `con
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FunctionType
 
 from vlad.data.raised import RAISED
@@ -20,48 +19,23 @@ from vlad.data.tensors import is_array
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.changes import Rest
 from vlad.translate.decorators import is_cache
-from vlad.translate.expressions import NONE, OTHER, REAL, Emit, Outside, Scope
+from vlad.translate.expressions import NONE, OTHER, REAL, Outside, Scope
 from vlad.translate.fresh import Fresh
-from vlad.translate.generators import Generators
-from vlad.translate.inside import Inside, handed_back
-from vlad.translate.iterations import listed
+from vlad.translate.inside import Inside
+from vlad.translate.loops import Exits, Loops
 from vlad.translate.names import (
     Function,
-    appended_by,
     arguments_of,
-    bound_at_end,
-    bound_by,
-    bound_in,
-    captured_in,
     changed_by,
-    falls,
     free_in,
-    is_pop,
-    jumps,
-    leaves_often,
     parameters,
-    reads_otherwise,
 )
 from vlad.translate.nodes import Again, Handed, at, name_at
 from vlad.translate.refusals import outside
 from vlad.translate.signatures import own_signature
 from vlad.translate.source import Text
 from vlad.translate.syntax import form, name, quoted, string
-from vlad.translate.trees import nodes_in
 from vlad.translate.versions import is_lazy
-
-
-@dataclass(frozen=True, slots=True)
-class Exits:
-    """Of the innermost loop: the next turn, and what follows the loop."""
-
-    next: Emit
-    end: Emit
-
-
-def given_as(call: ast.Call, own: str) -> ast.expr | None:
-    """The argument that a call is given for a variable of that name (nonlocals.py), the first such."""
-    return next((one for one in call.args if isinstance(one, ast.Name) and one.id == own), None)
 
 
 def _changeable_defaults(function: FunctionType) -> frozenset[str]:
@@ -73,7 +47,7 @@ def _changeable_defaults(function: FunctionType) -> frozenset[str]:
     )
 
 
-class Statements(Generators):
+class Statements(Loops):
     """The translation of one Python function: `procedure`."""
 
     def __init__(self, function: FunctionType, text: Text, outside_: Outside) -> None:
@@ -209,16 +183,6 @@ class Statements(Generators):
         value = quoted(NONE, self.span(node)) if node.value is None else self.expression(node.value, scope)
         return self._returned(value, self.span(node))
 
-    def _returned(self, value: Syntax, span: Span) -> Syntax:
-        """What a `return` ends with, which a loop within `try` tells from its own end."""
-        return form(span, "list", quoted("%returned", span), value) if self._attempts else value
-
-    def _do_break(self, node: ast.Break, scope: Scope, rest: Rest) -> Syntax:
-        return self._exits[-1].end(scope)
-
-    def _do_continue(self, node: ast.Continue, scope: Scope, rest: Rest) -> Syntax:
-        return self._exits[-1].next(scope)
-
     def _do_expr(self, node: ast.Expr, scope: Scope, rest: Rest) -> Syntax:
         if isinstance(node.value, ast.Constant):  # a comment, such as a docstring
             return rest.emit(scope)
@@ -269,167 +233,7 @@ class Statements(Generators):
             raise self.refuse("several targets of `del`", node, "delete one after the other")
         return self.delete(first, scope, rest, node)
 
-    # Assignments.
-
-    def _do_assign(self, node: ast.Assign, scope: Scope, rest: Rest) -> Syntax:
-        span = self.span(node)
-        (first, *others), value = node.targets, node.value
-        if handed_back(node):
-            self._expect_handed_back(node)
-        if isinstance(value, Handed):
-            return self.handed(node.targets, value, scope, rest, node)
-        if is_pop(value) and isinstance(value, ast.Call):
-            return self.pop(node.targets, value, scope, rest, node)
-        if others and not all(isinstance(one, ast.Name) for one in node.targets):
-            return self._set_each(node, scope, rest)
-        if isinstance(first, ast.Subscript):
-            return self.set_item(first, self.expression(value, scope), scope, rest, node)
-        if (
-            not others
-            and isinstance(first, ast.Tuple)
-            and isinstance(value, ast.Tuple)
-            and len(first.elts) == len(value.elts)
-        ):
-            names = [one for one in first.elts if isinstance(one, ast.Name)]
-            if len({one.id for one in names}) == len(first.elts) and not any(
-                isinstance(one, ast.Starred) for one in value.elts
-            ):
-                values = self.operands(value.elts, scope)
-                parallel: list[tuple[Syntax, Syntax]] = []
-                for one, part in zip(names, values, strict=True):
-                    parallel.append((name(self.own_name(one.id), self.span(one)), part))
-                    scope = scope.bind(one.id, self.own_name(one.id))
-                return self.let(parallel, rest.emit(scope), span)
-        if (
-            not others
-            and isinstance(first, ast.Tuple)
-            and any(isinstance(one, ast.Subscript) for one in first.elts)
-        ):
-            return self._set_several(first, value, scope, rest, node)
-        if isinstance(first, ast.Name) and isinstance(value, ast.Lambda):
-            self.expect_not_kept(first.id, value)
-        if (
-            isinstance(first, ast.Name)
-            and isinstance(value, ast.Lambda)
-            and first.id in free_in(value)
-            and not others
-        ):
-            own = self.own_name(first.id)  # it calls itself
-            scope = scope.bind(first.id, own).knowing(first.id, value)
-            pair = Form((name(own, span), self.procedure(value, scope)), None, span)
-            return form(span, "letrec", Form((pair,), None, span), rest.emit(scope))
-        consumes = isinstance(first, ast.Tuple | ast.List)
-        given_ = self.argument(value, scope) if consumes else self.expression(value, scope)
-        bindings, within = self.turn_bindings(first, given_, scope)
-        for other in others:
-            given = bindings[0][0]
-            more, within = self.turn_bindings(other, given, within)
-            bindings += more
-        if isinstance(first, ast.Name) and isinstance(value, ast.Lambda):
-            within = within.knowing(first.id, value)
-        return self.bound(bindings, rest.emit(within), span)
-
-    def _expect_handed_back(self, node: ast.Assign) -> None:
-        """Raise VladError if something else may see the values that a function inside changes in place."""
-        assert isinstance(node.value, ast.Call)
-        call, function = node.value, self._function_inside(node.value.func)
-        given = [*call.args, *[one.value for one in call.keywords]]
-        for own in handed_back(node):
-            others = [one for one in given if one is not given_as(call, own)]
-            is_kept = function is None or own in self._effect_inside(function).kept
-            if is_kept or any(self._may_have(one, own) for one in others):
-                what = f"a call of {ast.unparse(call.func)} here, which changes {own}"
-                raise self.refuse(
-                    what, call, f"something else may have the value of {own}: return the new value"
-                )
-
-    def _set_each(self, node: ast.Assign, scope: Scope, rest: Rest) -> Syntax:
-        """Several targets that get one value: `xs[i] = y = e`."""
-        span = self.span(node)
-        value, given = name(self.fresh("value"), span), self.expression(node.value, scope)
-        return self.let(
-            [(value, given)],
-            self.assigned(node.targets, [value] * len(node.targets), scope, rest, node),
-            span,
-        )
-
-    def assigned(
-        self,
-        targets: Sequence[ast.expr],
-        values: Sequence[Syntax],
-        scope: Scope,
-        rest: Rest,
-        node: ast.stmt,
-    ) -> Syntax:
-        """Names and items that get values, one after the other."""
-        if not targets:
-            return rest.emit(scope)
-        (first, *others), (value, *more) = targets, values
-        following = Rest(lambda scope: self.assigned(others, more, scope, rest, node))
-        if isinstance(first, ast.Subscript):
-            return self.set_item(first, value, scope, following, node)
-        bindings, within = self.turn_bindings(first, value, scope)
-        return self.bound(bindings, following.emit(within), self.span(node))
-
-    def _set_several(
-        self, target: ast.Tuple, value: ast.expr, scope: Scope, rest: Rest, node: ast.Assign
-    ) -> Syntax:
-        """Items and names that get values at once: `xs[i], xs[j] = xs[j], xs[i]`."""
-        span = self.span(node)
-        if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
-            raise self.refuse("several targets with an index", node, "assign one after the other")
-        values = [name(self.fresh("value"), span) for _ in target.elts]
-        pairs: list[tuple[Syntax, Syntax]] = list(zip(values, self.operands(value.elts, scope), strict=True))
-        return self.let(pairs, self.assigned(target.elts, values, scope, rest, node), span)
-
-    def _do_annassign(self, node: ast.AnnAssign, scope: Scope, rest: Rest) -> Syntax:
-        if node.value is None:
-            return rest.emit(scope)
-        if not isinstance(node.target, ast.Name):
-            raise self.refuse("this target", node, "annotate names")
-        bindings, within = self.turn_bindings(node.target, self.expression(node.value, scope), scope)
-        return self.bound(bindings, rest.emit(within), self.span(node))
-
-    def _do_augassign(self, node: ast.AugAssign, scope: Scope, rest: Rest) -> Syntax:
-        span = self.span(node)
-        if isinstance(node.target, ast.Subscript):
-            return self.set_increased(node, scope, rest)
-        if not isinstance(node.target, ast.Name):
-            raise self.refuse("this target", node, "assign to names")
-        reads = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
-        kinds = self.kind(reads), self.kind(node.value)
-        left, right = self.variable(reads, scope), self.operand(node.value, node.op, scope)
-        if kinds[0] != REAL and node.target.id in self.inside.names:
-            self.expect_no_default(node.target.id, node)
-        is_shared = node.target.id not in self.inside.names
-        if kinds[0] != REAL and not is_shared:
-            shared = self.inside.sharing(node.target.id, self.keeps_nothing_of)
-            is_shared = any(self.is_before(one, node, node.target.id) for one in shared)
-            if is_shared:
-                left = form(span, "%py-own", left)
-            if self.is_gone_through(node.target.id, node):
-                is_shared = True
-                if not isinstance(node.op, ast.Add):
-                    left = form(span, "%py-steady", left)
-        if isinstance(node.op, ast.Add) and max(kinds) == OTHER:
-            value: Syntax = self.operated(
-                node.op,
-                left,
-                right,
-                kinds,
-                node,
-                lambda left, right: form(
-                    span, "%py-increased" if is_shared else "%py-extended-or-added", left, right
-                ),
-            )
-        else:
-            if isinstance(node.op, ast.Mult) and kinds[0] == OTHER:
-                left = form(span, "%py-unchanged-by-repetition", left)
-            value = self.binary(node.op, left, right, kinds, node)
-        if kinds[0] != REAL:
-            value = form(span, "%py-in-place", self.variable(reads, scope), value)
-        bindings, within = self.turn_bindings(node.target, value, scope)
-        return self.bound(bindings, rest.emit(within), span)
+    # Definitions.
 
     def _definitions(self, group: Sequence[ast.FunctionDef], scope: Scope, rest: Rest) -> Syntax:
         for node in group:
@@ -475,264 +279,3 @@ class Statements(Generators):
         made = self.expression(value, inner)
         body = self.let([(name(own, span), made)], rest.emit(scope.bind(node.name, own)), span)
         return self.let([(name(own_bare, span), self.procedure(node, scope))], body, span)
-
-    # Branches.
-
-    def _do_if(self, node: ast.If, scope: Scope, rest: Rest) -> Syntax:
-        span = self.span(node)
-        both, outer = (node.body, node.orelse), scope
-
-        def branches(after: Rest) -> Syntax:
-            yes, no = [lambda scope, arm=arm: self.block(arm, scope, after) for arm in both]
-            return self.chosen(node.test, outer, yes, no, span)
-
-        for one in captured_in(node.test):  # it may be assigned when an arm begins
-            if one not in scope.names:
-                scope = scope.bind(one, self.own_name(one))
-                scope = Scope(scope.names, scope.maybe | {one}, scope.known)
-
-        falling = [falls(arm) for arm in both]
-        if rest.is_small or not all(falling):
-            return branches(rest)
-        changed = self._changed_names(node)
-        if not any(jumps(arm) for arm in both):
-            values, within = self._merged(
-                node, changed, [self._scope_after(arm, scope) for arm in both], scope
-            )
-            return self._received(values, branches, rest.emit(within), span)
-        after = self.fresh("after")
-        ends = [self._scope_after(arm, scope) for arm in both]
-        parameters_, within = self._merged(node, changed, ends, scope)
-        call = Rest(lambda scope: form(span, after, *self.values(parameters_, scope, span)), is_small=True)
-        pairs = Form(tuple([name(within.names[one], span) for one in parameters_]), None, span)
-        procedure = form(span, "lambda", pairs, rest.emit(within))
-        return self.let([(name(after, span), procedure)], branches(call), span)
-
-    def _changed_names(self, node: ast.stmt) -> list[str]:
-        """The names that a statement binds, and that are read after it."""
-        live = self.inside.liveness.after[node]
-        return [one for one in bound_in([node]) if one in live]
-
-    def _scope_after(self, statements: Sequence[ast.stmt], scope: Scope) -> Scope:
-        """The scope at the end of statements, as far as the names go that they bind."""
-        certain, maybe = bound_at_end(statements)
-        for one in certain | maybe:
-            known = one in scope.names and one not in scope.maybe
-            scope = scope.bind(one, scope.names.get(one, self.own_name(one)))
-            if one not in certain and not known:
-                scope = Scope(scope.names, scope.maybe | {one}, scope.known)
-        return scope
-
-    def _merged(
-        self, node: ast.stmt, changed: list[str], ends: Sequence[Scope], scope: Scope
-    ) -> tuple[list[str], Scope]:
-        """The names whose values leave a statement, and the scope after it."""
-        for one in changed:
-            own = self.own_name(one)
-            is_certain = all(one in end.names and one not in end.maybe for end in ends)
-            scope = scope.bind(one, own)
-            if not is_certain:
-                scope = Scope(scope.names, scope.maybe | {one}, scope.known)
-        return changed, scope
-
-    def _received(
-        self, names: Sequence[str], statement: Callable[[Rest], Syntax], following: Syntax, span: Span
-    ) -> Syntax:
-        """A statement that returns the values of names, which are bound around what follows."""
-
-        def values(scope: Scope) -> Syntax:
-            found = self.values(names, scope, span)
-            if not found:
-                return quoted(NONE, span)
-            return found[0] if len(found) == 1 else form(span, "cons*", *found)
-
-        value = statement(Rest(values, is_small=True))
-        if not names:
-            return form(span, "begin", value, following)
-        own = [name(self.own_name(one), span) for one in names]
-        return self.let([(own[0] if len(own) == 1 else form(span, "cons*", *own), value)], following, span)
-
-    # Loops.
-
-    def _do_while(self, node: ast.While, scope: Scope, rest: Rest) -> Syntax:
-        return self._attempted_or_not(node, scope, rest, lambda scope, rest: self._while(node, scope, rest))
-
-    def _do_for(self, node: ast.For, scope: Scope, rest: Rest) -> Syntax:
-        return self._attempted_or_not(node, scope, rest, lambda scope, rest: self._for(node, scope, rest))
-
-    def _attempted_or_not(
-        self, node: ast.For | ast.While, scope: Scope, rest: Rest, emit: Callable[[Scope, Rest], Syntax]
-    ) -> Syntax:
-        """A loop; within `try`, the attempt to run it, whose result is that, and the values of the names that it has changed."""
-        attempt: str | None = getattr(node, "attempted_as", None)
-        if attempt is None:
-            return self.packed_loop(node, scope, rest, emit)
-        span, leaving = self.span(node), self._changed_names(node)
-
-        def values(scope: Scope) -> Syntax:
-            return form(span, "list", quoted("%ended", span), *self.values(leaving, scope, span))
-
-        self._attempts += 1
-        turns = self.packed_loop(node, scope, Rest(values, is_small=True), emit)
-        self._attempts -= 1
-        unused = Form((name(self.fresh("unused"), span),), None, span)
-        tried = name(self.own_name(attempt), span)
-        worked = form(span, "not", form(span, "%failed?", tried))
-        result = form(span, "cdr", tried)
-        left: Syntax = form(span, "cdr", result)
-        bindings: list[tuple[Syntax, Syntax]] = []
-        scope = scope.bind(attempt, self.own_name(attempt))
-        for one in leaving:
-            value = form(span, "if", worked, form(span, "car", left), quoted("%lost", span))
-            bindings.append((name(self.own_name(one), span), value))
-            left = form(span, "cdr", left)
-            scope = scope.bind(one, self.own_name(one))
-            scope = Scope(scope.names, scope.maybe | {one}, scope.known)
-        following = self.bound(bindings, rest.emit(scope), span)
-        if any(isinstance(one, ast.Return) for one in nodes_in([node])):
-            is_returned = form(span, "eq?", form(span, "car", result), quoted("%returned", span))
-            returned = self._returned(form(span, "car", form(span, "cdr", result)), span)
-            following = form(span, "if", form(span, "and", worked, is_returned), returned, following)
-        return self.let(
-            [(tried, form(span, "%attempt", form(span, "lambda", unused, turns)))], following, span
-        )
-
-    def _while(self, node: ast.While, scope: Scope, rest: Rest) -> Syntax:
-        def turns(within: Scope, end: Emit, again: Emit) -> Syntax:
-            turn = self.block(node.body, within, Rest(again, is_small=True))
-            if isinstance(node.test, ast.Constant) and node.test.value:
-                return turn
-            return form(
-                self.span(node), "if", self.test(node.test, within), turn, self._otherwise(node, within, end)
-            )
-
-        return self._looped(node, scope, rest, [], turns, lambda steps: [])
-
-    def _for(self, node: ast.For, scope: Scope, rest: Rest) -> Syntax:
-        span = self.span(node)
-        if self.expect_steady(node):
-            keys = form(span, "%py-items", form(span, "%py-changing", self.expression(node.iter, scope)))
-            iteration = listed(keys, span, self.fresh)
-        else:
-            iteration = self.iteration(node.iter, scope)
-
-        def turns(within: Scope, end: Emit, again: Emit) -> Syntax:
-            bindings, inner = self.turn_bindings(node.target, iteration.value, within)
-            turn = self.bound(bindings, self.block(node.body, inner, Rest(again, is_small=True)), span)
-            tests = iteration.tests
-            test = tests[0] if len(tests) == 1 else form(span, "and", *tests)
-            return form(span, "if", test, turn, self._otherwise(node, within, end))
-
-        looped = self._looped(node, scope, rest, iteration.starts, turns, lambda _: list(iteration.steps))
-        for own, value in reversed(iteration.around):
-            looped = self.let([(name(own, span), value)], looped, span)
-        return looped
-
-    def _otherwise(self, node: ast.For | ast.While, within: Scope, end: Emit) -> Syntax:
-        """The end of a loop whose test fails."""
-        own, self._exits = self._exits, self._exits[:-1]  # a `break` there leaves the loop around
-        ended = self.block(node.orelse, within, Rest(end, is_small=True))
-        self._exits = own
-        return ended
-
-    def _looped(
-        self,
-        node: ast.For | ast.While,
-        scope: Scope,
-        rest: Rest,
-        starts: Sequence[tuple[str, Syntax]],
-        turns: Callable[[Scope, Emit, Emit], Syntax],
-        steps: Callable[[None], list[Syntax]],
-    ) -> Syntax:
-        """A loop: its variables are those of an iteration, and the names that it binds and that are live at its head."""
-        span = self.span(node)
-        live = self.inside.liveness.head[node]
-        carried = [one for one in bound_in([node]) if one in live]
-        collected = self._collected(node, carried, scope)
-        inner = scope
-        variables: list[tuple[str, Syntax]] = list(starts)
-        for one in carried:
-            own = collected.get(one) or self.own_name(one)
-            if one in collected:
-                value: Syntax = form(span, "quote", Form((), None, span))
-            elif one in scope.names:
-                value = name(scope.names[one], span)
-            else:
-                value = quoted("%unassigned", span)
-            variables.append((own, value))
-            was_maybe = one not in scope.names or one in scope.maybe
-            inner = inner.bind(one, own)
-            if was_maybe:
-                inner = Scope(inner.names, inner.maybe | {one}, inner.known)
-        loop = self.fresh("loop")
-
-        def again(scope: Scope) -> Syntax:
-            values = self.values(carried, scope, span)
-            for place, one in enumerate(carried):  # what a loop within `try` has lost
-                if one in scope.maybe and one not in inner.maybe:
-                    values[place] = form(span, "%py-assigned", values[place], string(one, span))
-            return form(span, loop, *steps(None), *values)
-
-        # what is not live at the head, and is after the loop, is bound on every way out of it
-        leaving = self._changed_names(node)
-        before, exits = self._appending, self._exits
-
-        def leave(emit: Emit) -> Emit:
-            def ended(scope: Scope) -> Syntax:
-                """Lists that were collected are put behind what they were before the loop."""
-                inside = self._appending, self._exits
-                self._appending, self._exits = before, exits
-                bindings: list[tuple[Syntax, Syntax]] = []
-                for one in leaving:
-                    if one in collected:
-                        whole = form(
-                            span, "%py-extended", name(outer[one], span), name(scope.names[one], span)
-                        )
-                        bindings.append((name(self.own_name(one), span), whole))
-                        scope = scope.bind(one, self.own_name(one))
-                found = self.bound(bindings, emit(scope), span)
-                self._appending, self._exits = inside
-                return found
-
-            return ended
-
-        outer = {one: scope.names[one] for one in collected}
-
-        def made(after: Rest) -> Syntax:
-            end = leave(after.emit)
-            self._exits = [*exits, Exits(again, end)]
-            self._appending = {**before, **collected}
-            body = turns(inner, end, again)
-            self._appending, self._exits = before, exits
-            pairs = [Form((name(own, span), value), None, span) for own, value in variables]
-            return form(span, "let", loop, Form(tuple(pairs), None, span), body)
-
-        within = scope
-        for one in leaving:
-            is_certain = one not in carried or (one in scope.names and one not in scope.maybe)
-            within = within.bind(one, self.own_name(one))
-            if not is_certain:
-                within = Scope(within.names, within.maybe | {one}, within.known)
-        if not jumps(node.body, True) and not jumps(node.orelse):
-            return self._received(leaving, made, rest.emit(within), span)
-        if rest.is_small or not leaves_often(node):
-            return made(rest)
-        after = self.fresh("after")
-        parameters_ = Form(tuple([name(within.names[one], span) for one in leaving]), None, span)
-        procedure = form(span, "lambda", parameters_, rest.emit(within))
-        call = Rest(lambda scope: form(span, after, *self.values(leaving, scope, span)), is_small=True)
-        return self.let([(name(after, span), procedure)], made(call), span)
-
-    def _collected(self, node: ast.For | ast.While, carried: Sequence[str], scope: Scope) -> dict[str, str]:
-        """The lists to which a loop only appends: it collects the items in reverse, so that a turn takes constant time."""
-        found = {}
-        for one in carried if not jumps(node.orelse) else ():
-            if one in self._appending or one in self._packing:
-                continue
-            if one not in scope.names or one in scope.maybe:
-                continue
-            places = [place for place in nodes_in([node]) if one in bound_by(place)]
-            only_appends = all(appended_by(place) is not None for place in places)
-            if only_appends and not reads_otherwise([node], one):
-                found[one] = self.fresh(one)
-        return found
