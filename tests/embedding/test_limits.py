@@ -6,6 +6,7 @@ import copy
 import pickle
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -201,6 +202,18 @@ def test_a_confined_session_reaches_nothing(text: str, tier: str) -> None:
         session.eval(text)
     assert caught.value.code == "not-permitted"
     assert session.eval('(import "data" as d) (+ 1 2)') == 3
+
+
+def test_a_confined_session_imports_the_library_and_not_a_file_of_the_same_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("lists", "test"):
+        (tmp_path / f"{name}.vlad").write_text("(define secret 42)")
+        assert vlad.Session().eval(f'(import "{name}") secret') == 42
+        with vlad.Session.confined() as session:
+            session.eval(f'(import "{name}")')
+            assert "secret" not in session
 
 
 def test_what_is_given_to_a_confined_session_is_given() -> None:

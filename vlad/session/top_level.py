@@ -357,10 +357,16 @@ class TopLevel:
 
     def _find_module(self, item: Import) -> str:
         own = item.path.removesuffix(".vlad") + ".vlad"
+        folders = [self._stdlib.folder, self._stdlib.modules]
+        is_shipped = any(own in os.listdir(folder) for folder in folders)
         # before searching: the existence of files is protected, too
-        if own not in os.listdir(self._stdlib.folder):
+        try:
             self.permit("imports", f"import files ({item.path})", item.span)
-        folders = [*self._folders(item.span), self._stdlib.folder, self._stdlib.modules]
+        except VladError:
+            if not is_shipped:
+                raise
+        else:  # a file of one's own goes before one of the library
+            folders = [*self._folders(item.span), *folders]
         try:
             return os.path.realpath(find(item.path, folders, item.span))
         except VladError:
