@@ -11,7 +11,7 @@ from amounts import THOROUGH
 from commands import command
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import program
+from random_programs import program
 from vlad.repl.indentation import indentation
 from vlad.repl.structure import Outline
 
