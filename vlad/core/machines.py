@@ -53,7 +53,7 @@ class Evaluator(Protocol):
 
     @property
     def ids_in_python(self) -> MutableMapping[Code, object]:
-        """What tells the functions of Python apart that codes are given or translated from."""
+        """Identities of the functions of Python that codes are given or translated from."""
 
     shadows: tuple[Any, Any] | None
     """The shadows of cells of the innermost level of differentiation, and the levels around it."""

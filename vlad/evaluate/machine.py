@@ -173,7 +173,7 @@ class Machine:
         # the marks of those that were saved, by which a text that comes back has the same types, and the codes by mark
         self.record_marks: WeakKeyDictionary[Code, str] = WeakKeyDictionary()
         self.marked: WeakValueDictionary[str, Code] = WeakValueDictionary()
-        # what tells the functions of Python apart that codes are given or translated from
+        # identities of the functions of Python that codes are given or translated from
         self.ids_in_python: WeakKeyDictionary[Code, object] = WeakKeyDictionary()
         self.instrument: Any = None  # debugging/instrumented.py's, while an evaluation is observed
         # called with errors, their frames, and the procedure and argument of the evaluation

@@ -244,6 +244,20 @@ def _row(name: str, operands: str, doc: str, value: Any, type: str, **columns: A
     return Primitive(name, operands, doc, value=value, type=type, **columns)
 
 
+def _tagged(tag: str, test: str, making: str) -> list[Primitive]:
+    """The test, the constructor and the field of values with a tag that hold one value. `test`, `making`: what they do."""
+    return [
+        _row(
+            f"{tag}?", "x", test, tag_test(tag), "any -> boolean", hidden=True, needs_machine=True, abstract=abstract_test(tag)
+        ),
+        machine_row(
+            f"make-{tag}", "v", making, lambda machine, v: (machine.codes[tag], v, None), type="any -> any", hidden=True,
+            forward=f"(make-{tag} dv)", reverse={"v": f"({tag}-field-1 s)"}, abstract=abstract_wrap(tag),
+        ),
+        *record_fields(tag, 1),
+    ]  # fmt: skip
+
+
 ROWS: list[Primitive] = [
     _row(
         "error?", "x", "Is x an error that `error` or the system raised, and `guard` caught?\n"
@@ -280,26 +294,8 @@ ROWS: list[Primitive] = [
         "throw", "v error", "Raises the error, or v if it is #f.", _throw, "any any -> any", effect=True, hidden=True,
         needs_machine=True, abstract=_abstract_throw,
     ),
-    _row(
-        "raised?", "x", "Does `raise` return x to its guard?", tag_test("raised"), "any -> boolean", hidden=True,
-        needs_machine=True, abstract=abstract_test("raised"),
-    ),
-    machine_row(
-        "make-raised", "v", "What `raise` returns to its guard.", lambda machine, v: (machine.codes["raised"], v, None),
-        type="any -> any", hidden=True, forward="(make-raised dv)", reverse={"v": "(raised-field-1 s)"},
-        abstract=abstract_wrap("raised"),
-    ),
-    *record_fields("raised", 1),
-    _row(
-        "failed?", "x", "Did what led to x, the result of `%attempt`, raise?", tag_test("failed"), "any -> boolean", hidden=True,
-        needs_machine=True, abstract=abstract_test("failed"),
-    ),
-    machine_row(
-        "make-failed", "v", "The result of `%attempt` of what raised.", lambda machine, v: (machine.codes["failed"], v, None),
-        type="any -> any", hidden=True, forward="(make-failed dv)", reverse={"v": "(failed-field-1 s)"},
-        abstract=abstract_wrap("failed"),
-    ),
-    *record_fields("failed", 1),
+    *_tagged("raised", "Does `raise` return x to its guard?", "What `raise` returns to its guard."),
+    *_tagged("failed", "Did what led to x, the result of `%attempt`, raise?", "The result of `%attempt` of what raised."),
     _row(
         "no-derivative", "raised s", "Zero, if s is or what was raised has none.", _no_derivative, "any any -> any", hidden=True,
         effect=True,

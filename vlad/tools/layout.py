@@ -115,9 +115,8 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.source_text = text
         self.outside = Item("list", "", 0)
-        self.open: list[
-            tuple[Item, int]
-        ] = []  # lists, quotations and datum comments that have not ended, with their start
+        # lists, quotations and datum comments that have not ended, with their start
+        self.open: list[tuple[Item, int]] = []
         self.breaks = 0  # since the last token
         self.gap = 0
 
