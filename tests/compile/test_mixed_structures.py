@@ -17,6 +17,9 @@ from test_several_shapes import monitored, over_batches
 
 import vlad
 from vlad.compile.analysis import fixpoint
+from vlad.compile.ir.refusals import Unbounded
+from vlad.compile.ir.representation import Representation
+from vlad.core.types import Types
 
 pytestmark = pytest.mark.any_compiler
 
@@ -230,6 +233,15 @@ def test_the_zero_of_a_union_of_which_it_is_part_ends() -> None:
     """The sensitivity of a list that may be empty was a pair of a number and of another such sensitivity."""
     text, calls = mixed_structures.program(5056, False)
     assert mixed_structures.Pair().compared(text, calls[:1]) == ("compiled", None)
+
+
+def test_the_zero_of_a_union_without_end_is_refused() -> None:
+    """No value is of such a type."""
+    types = Types()
+    union = types.union()
+    types.join_both(union, types.pair(types.real, union))
+    with pytest.raises(Unbounded, match="no end"):
+        Representation(types).member_for(types.canonical(union), types.zero)
 
 
 def test_the_comparison_of_programs_finds_differences() -> None:

@@ -272,7 +272,7 @@ class Handlers:
             self.expect_certain(one)
 
     def expect_end(self, loop: ast.For | ast.While) -> None:
-        """Raise VladError if a loop leaves the `try`, but by what its attempt tells."""
+        """Raise VladError if a loop leaves the `try` in a way that its attempt does not return."""
         returns = any(isinstance(one, ast.Return) for one in nodes_in([loop]))
         leaves = jumps([one for one in loop.orelse if not isinstance(one, ast.Return)])
         if leaves or (returns and self.node.finalbody):

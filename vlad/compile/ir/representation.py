@@ -11,6 +11,7 @@ from __future__ import annotations
 from math import inf
 
 from vlad.compile.ir.program import Leaf, Member
+from vlad.compile.ir.refusals import Unbounded
 from vlad.core.extents import Extent
 from vlad.core.loop_nests import words
 from vlad.core.types import Cell, Known, Layout, Type, Types, cells_of, found
@@ -94,6 +95,7 @@ class Representation:
     def _index_for_zero(self, cell: Cell) -> int:
         """Which member of a union a known zero becomes: the first that has numbers, if its own parts need no zero of the same
         union, or else the member in which zeros end soonest: the zero of a list of unknown length is the empty list.
+        Raises Unbounded if they end in none.
         """
         index = self._for_zero.get(cell)
         if index is None:
@@ -102,6 +104,8 @@ class Representation:
             if cell in self._reached([members[index]]):
                 heights = self._zero_heights(cell)
                 index = min(range(len(members)), key=lambda i: self._height(members[i], heights))
+                if self._height(members[index], heights) == inf:
+                    raise Unbounded("a value of one of its types would have no end")
             self._for_zero[cell] = index
         return index
 
