@@ -104,6 +104,7 @@ def test_a_decorated_function_is_the_same_as_an_argument(session: vlad.Session) 
 
 COMPARED = """
 import math
+import pickle
 def square(x): return x * x
 def cube(x): return x**3
 class Scale:
@@ -371,3 +372,28 @@ def test_a_loop_takes_constant_time_a_turn() -> None:
         assert f(n) == n
         counts.append(session.steps - before)
     assert counts[2] - counts[1] < 2.2 * (counts[1] - counts[0])
+
+
+def test_an_exception_of_ones_own_leaves_as_that_class() -> None:
+    names = names_of(
+        "class Off(Exception):\n    def __init__(self, code, *, name='none'):\n        self.code = code\n"
+        "        self.name = name\n\n\ndef f(x): raise Off(2 * x, name='f')\n\n\ndef g(x): return [Off(x), KeyError('k')]"
+    )
+    for tier in ("evaluate", "compile"):
+        session = vlad.Session(tier=tier)
+        with pytest.raises(names["Off"]) as caught:
+            session.function(names["f"])(1.5)
+        error = caught.value
+        assert (error.code, error.name, error.args) == (3.0, "f", (3.0,))
+        assert isinstance(error, vlad.VladError) and error.span is not None and "raise Off" in str(error)
+        off, lacks = session.function(names["g"])(1.5)
+        assert (
+            type(off).__name__ == "Off"
+            and off.code == 1.5
+            and isinstance(lacks, KeyError)
+            and lacks.args == ("k",)
+        )
+    with pytest.raises(ZeroDivisionError) as divided:
+        session.function(names_of("def f(x): return 1 / x")["f"])(0.0)
+    again = pickle.loads(pickle.dumps(divided.value))
+    assert type(again) is type(divided.value) and str(again) == str(divided.value)

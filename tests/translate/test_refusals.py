@@ -126,8 +126,9 @@ REFUSED = [
             hint,
         )
         for text, kind, marked, message, hint in (
-            ("x = same(x)", "OSError", "OSError", "a handler of OSError", "ZeroDivisionError"),
-            ("x = same(x)", "xs", "xs", "a handler of xs", "Exception"),
+            ("raise OSError(x, xs)", "OSError", "OSError(x, xs)", "several arguments", "one text"),
+            ("x = same(x)", "KeyboardInterrupt", "KeyboardInterrupt", "the class", "from Exception"),
+            ("x = same(x)", "xs", "xs", "a handler of xs", "classes of exceptions"),
             ("xs[0] = x", "ValueError", "xs[0]", "this target within", "to a name"),
             ("x /= 2", "ValueError", "x /= 2", "this assignment within", "on the right"),
             ("x = xs.pop()", "ValueError", "xs.pop()", "a change within", "before the `try`"),
@@ -351,7 +352,24 @@ REFUSED = [
     ("def f(x, xs):\n    def g(y=x):\n        return y\n    return g()", "x", "default", "constants"),
     ("def f(x, xs):\n    def g(y):\n        return y\n    return g()", "g()", "this call of g", "takes y"),
     ("def f(x, xs):\n    raise RuntimeError", "", "RuntimeError", ""),
-    ("def f(x, xs):\n    raise Exception(x, xs)", "raise Exception(x, xs)", "several values", "one text"),
+    ("def f(x, xs):\n    raise RuntimeError(x, xs)", "", "RuntimeError", ""),
+    ("def f(x, xs):\n    raise ValueError(why=x)", "why=x", "by name of an exception", "by place"),
+    ("def f(x, xs):\n    raise math", "raise math", "this `raise`", "an exception"),
+    *[
+        (
+            f"class E(Exception):\n    def __init__(self, a):\n        {text}\n\ndef f(x, xs):\n    raise E(x)",
+            marked,
+            message,
+            hint,
+        )
+        for text, marked, message, hint in (
+            ("self.b = a; self.b += self.c", "self.c", "self.c in a constructor", "has assigned"),
+            ("self.span = a", "self.span", "an attribute span", "another name"),
+            ("super().__init__(self)", "self", "self as a value", "only its attributes"),
+            ("if a: return", "return", "`return` in a constructor", "`else`"),
+            ("a.append(1)", "a.append(1)", "a change in a constructor", "before"),
+        )
+    ],
     ("def f(x, xs):\n    return helper(x)", "helper(x)", "this call of helper", "missing"),
     ("def f(x, xs):\n    return open(x)", "open", "a call of open", "Python"),
     ("def f(x, xs):\n    a = b = [x]\n    a.append(x)\n    return b", "a.append(x)", "shares", ".copy()"),

@@ -74,7 +74,7 @@ class VladError(Exception):
         *,
         name: str | None = None,
     ) -> None:
-        super().__init__(message)
+        Exception.__init__(self, message)  # a class of Python's beside it may take other arguments
         self.name = name
         self.wording: str | None = None
         self.names_itself = False

@@ -1,8 +1,8 @@
 """Records: the classes of Python's whose instances translated functions take apart, and the symbols that stand for them.
 
-In: classes.  Out: `Record`s, for named tuples and frozen dataclasses. An instance is the chain of its fields behind the class's
-symbol (stdlib/python-structures.vlad). Translations decide by the records in use in their session what an attribute means; so
-`InUse` is what calls compare (translate/reads.py).
+In: classes.  Out: `Record`s, for named tuples and frozen dataclasses, whose instances are the chain of their fields behind the
+class's symbol (stdlib/python-structures.vlad), and for classes of exceptions. Translations decide by the records in use in their
+session what an attribute means; so `InUse` is what calls compare (translate/reads.py).
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from vlad.data.values import RECORDS, Symbol, symbol
+from vlad.data.values import RECORDS, String, Symbol, Value, is_procedure, look, symbol
 
 # In translated Python functions: None; the end of a tuple; the beginning of a dict, of a set, of a frozenset, of an exception,
-# (%exception KIND . message), where the symbol KIND names a class of Python's, and the message is a string or makes one.
+# (%exception CLASS message arguments field ... . %tuple). The symbol CLASS is a key of `EXCEPTIONS`, or the name of a class of
+# Python's (data/raised.py). The message is a string, or a procedure that makes it; the arguments are a tuple.
 NONE, TUPLE, DICT, EXCEPTION = symbol("%none"), symbol("%tuple"), symbol("%dict"), symbol("%exception")
 SET, FROZENSET = HEADS_OF_SETS = symbol("%set"), symbol("%frozenset")
-# The keys in `InUse` of all records, of those that define operators, and of sets.
-EVERY, OPERATED, OF_SETS = "", "+", "{}"
+# The keys in `InUse` of all records, of those that define operators, of sets, and of classes of exceptions.
+EVERY, OPERATED, OF_SETS, RAISED = "", "+", "{}", "!"
 
 
 class Record:
@@ -27,7 +28,7 @@ class Record:
     symbol    which stands for it
     fields    their names, in order
     is_tuple  is it a named tuple?
-    keys      its attributes, `EVERY`, and `OPERATED` if it defines operators
+    keys      its attributes, `EVERY`, and `OPERATED` if it defines operators; or, of exceptions, its attributes and `RAISED`
     """
 
     __slots__ = ("fields", "is_tuple", "keys", "kind", "symbol")
@@ -52,9 +53,9 @@ _REPLACED = (
 # What it may define: the methods of operators, and of calls.
 _BINARY = "add sub mul truediv floordiv mod pow matmul"
 OPERATORS = ("__call__", "__neg__", *[f"__{side}{name}__" for name in _BINARY.split() for side in ("", "r")])
-_BASES = (object, tuple)
 SETS = Record(set, SET, (), False, (OF_SETS,))  # that sets are in use
 InUse = dict[str, tuple[Record, ...]]  # for each key: the records in use in a session that have it
+EXCEPTIONS: dict[Symbol, Record] = {}  # those of classes of exceptions, by their symbols
 _known: weakref.WeakKeyDictionary[type, Record] = weakref.WeakKeyDictionary()
 
 
@@ -81,6 +82,30 @@ def record_of(kind: type) -> Record:
     return found
 
 
+def exception_record(kind: type, fields: tuple[str, ...]) -> Record:
+    """What is known of a class of exceptions, whose constructor gives its instances these attributes."""
+    found = _known.get(kind)
+    if found is None:
+        own = _own_symbol(kind)
+        names = {*fields, *_names_in(kind)}
+        found = EXCEPTIONS[own] = _known[kind] = Record(kind, own, fields, False, (*sorted(names), RAISED))
+    return found
+
+
+def _own_symbol(kind: type) -> Symbol:
+    base, number = f"%{kind.__module__}.{kind.__qualname__}", 1
+    own = symbol(base)
+    while own in RECORDS or own in EXCEPTIONS:
+        number += 1
+        own = symbol(f"{base}.{number}")
+    return own
+
+
+def _names_in(kind: type) -> list[str]:
+    """The names that a class and its bases define, as far as they are no classes of Python's own."""
+    return [name for one in kind.__mro__ if one.__module__ != "builtins" for name in vars(one)]
+
+
 def _registered(kind: type) -> Record:
     import inspect  # 10 ms, already imported where functions are translated
 
@@ -91,12 +116,8 @@ def _registered(kind: type) -> Record:
             raise NoRecord(
                 f"{kind.__name__}, which defines {name},", "instances are their fields, and no more"
             )
-    base, number = f"%{kind.__module__}.{kind.__qualname__}", 1
-    own = symbol(base)
-    while own in RECORDS:
-        number += 1
-        own = symbol(f"{base}.{number}")
-    names = {*fields, *[name for one in kind.__mro__ if one not in _BASES for name in vars(one)]}
+    own = _own_symbol(kind)
+    names = {*fields, *_names_in(kind)}
     defines = any(is_written(inspect.getattr_static(kind, name, None)) for name in OPERATORS)
     keys = (*sorted(names), EVERY, *[OPERATED] * defines)
     found = RECORDS[own] = Record(kind, own, fields, is_tuple, keys)
@@ -149,3 +170,25 @@ def is_written(value: Any) -> bool:
     return isinstance(value, FunctionType) and bool(
         linecache.getlines(value.__code__.co_filename, value.__globals__)
     )
+
+
+def exception_parts(value: Value) -> tuple[Value, ...] | None:
+    """Class, message, arguments and fields of an exception of a translated function; None if a value is none."""
+    chain: list[Value] = []
+    while len(chain) < 4 and type(value) is tuple and len(value) == 2:
+        chain.append(look(value[0]))
+        value = look(value[1])
+    if len(chain) < 4 or chain[0] is not EXCEPTION or type(chain[1]) is not Symbol:
+        return None
+    if not (type(chain[2]) is String or is_procedure(chain[2])) or not (
+        _is_tuple(chain[3]) and _is_tuple(value)
+    ):
+        return None
+    return (*chain[1:], value)
+
+
+def _is_tuple(value: Value) -> bool:
+    """Is it a tuple of a translated function?"""
+    while type(value) is tuple and len(value) == 2:
+        value = look(value[1])
+    return value is TUPLE

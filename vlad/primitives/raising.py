@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.control.safe_import import import_safely
 from vlad.data.errors import RaisedValue, Thrown, VladError
-from vlad.data.records import EXCEPTION
+from vlad.data.records import EXCEPTION, exception_parts
 from vlad.data.tables import Table
 from vlad.data.tensors import Tensor
 from vlad.data.values import (
@@ -136,15 +136,16 @@ def _catch(machine: Evaluator, f: Value) -> Value:
     return (FALSE, (Opaque(error), Opaque(error)))
 
 
-def _python_exception(machine: Evaluator, v: Value, parts: Value) -> VladError:
+def _python_exception(machine: Evaluator, v: Value, parts: tuple[Value, ...]) -> VladError:
     """The exception that a translated Python function raises."""
-    kind, message = parts
-    words, error = look(message), None
+    own, message, arguments, fields = parts
+    words, error = message, None
     if is_procedure(words):
         words, error = machine.attempt(words)
     if error is not None:
         return error
-    made: Thrown = import_safely("vlad.data.raised").python_exception(look(kind).name, look(words).text)
+    given = [machine.outward(one) for one in (arguments, fields)]
+    made: Thrown = import_safely("vlad.data.raised").python_exception(own.name, look(words).text, *given)
     made.held = v
     return made
 
@@ -157,17 +158,16 @@ def _throw(machine: Evaluator, v: Value, error: Value) -> Value:
             found.find_place(found)
             found.find_place = None
         raise found
-    raised = look(v)
-    if type(raised) is tuple and len(raised) == 2 and look(raised[0]) is EXCEPTION:
-        raise _python_exception(machine, v, look(raised[1]))
+    parts = exception_parts(look(v))
+    if parts is not None:
+        raise _python_exception(machine, v, parts)
     raise RaisedValue("raised", v, machine.outward)
 
 
 def _abstract_throw(w: AbstractMachine, v: Any, error: Any) -> Any:
     """As the row `error` in compiled code."""
     if v.type.kind == "pair" and w.types.canonical(v.type.parts[0]).of is EXCEPTION:
-        kind, message = [w.part(w.part(v, 1), place) for place in (0, 1)]
-        return abstract_error(w, message if message.type.head == "string" else kind)
+        return abstract_error(w, _told(w, w.part(v, 1)))
     if not w.is_standalone or (w.effect("text", text=RaisedValue.WORDS) and w.recursive(WRITTEN, v)):
         w.raised()
     return None
@@ -177,6 +177,20 @@ def _error_of(name: str, x: Value) -> VladError:
     if type(x) is Opaque and isinstance(x.object, VladError):
         return x.object
     raise invalid(name, "an error, as `guard` catches it", x)
+
+
+def _told(w: AbstractMachine, v: Any) -> Any:
+    """What a program that stands alone tells of an exception: its message, its first argument, or else its class."""
+    own, rest = w.part(v, 0), w.part(v, 1)
+    if rest.type.kind != "pair":
+        return own
+    message, given = w.part(rest, 0), w.part(rest, 1)
+    if message.type.head == "string":
+        return message
+    if given.type.kind == "pair" and w.part(given, 0).type.kind == "pair":
+        first = w.part(w.part(given, 0), 0)
+        return first if first.type.head == "string" else own
+    return own
 
 
 def _code(e: Value) -> Value:

@@ -38,7 +38,17 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from vlad.compile.calling.variants import Options
 from vlad.control.safe_import import import_safely
 from vlad.data.errors import NoCounterpart, VladError
-from vlad.data.records import DICT, EXCEPTION, FROZENSET, HEADS_OF_SETS, NONE, SET, SETS, TUPLE
+from vlad.data.records import (
+    DICT,
+    EXCEPTION,
+    FROZENSET,
+    HEADS_OF_SETS,
+    NONE,
+    SET,
+    SETS,
+    TUPLE,
+    exception_parts,
+)
 from vlad.data.source import Span
 from vlad.data.tables import KEY, VALUE, table_of
 from vlad.data.tables import Table as TableValue
@@ -809,7 +819,10 @@ def _to_python(value: Value, apply: Apply) -> Any:
         return []
     if type(value) is tuple and len(value) == 2:
         head = head_of(value)
-        if head is not None:
+        parts = exception_parts(value) if head is EXCEPTION else None
+        if parts is not None:
+            return _exception_to_python(parts, apply)
+        if head is not None and head is not EXCEPTION:
             return _headed_to_python(head, look(value[1]), apply)
         return _pairs_to_python(value, apply)
     if is_procedure(value):
@@ -883,11 +896,14 @@ def headed(head: Symbol, keys: Sequence[Any], parts: Sequence[Any]) -> Any:
 _HEADS = (DICT, EXCEPTION, *HEADS_OF_SETS)
 
 
+def _exception_to_python(parts: tuple[Value, ...], apply: Apply) -> Any:
+    own, message, arguments, fields = parts
+    words = look(apply(message, ()) if is_procedure(message) else message)
+    given = [_to_python(one, apply) for one in (arguments, fields)]
+    return import_safely("vlad.data.raised").python_exception(own.name, words.text, *given)
+
+
 def _headed_to_python(head: Symbol, rest: Value, apply: Apply) -> Any:
-    if head is EXCEPTION:
-        kind, message = rest
-        words = look(apply(message, ()) if is_procedure(message) else message)
-        return import_safely("vlad.data.raised").python_exception(look(kind).name, words.text)
     if head in HEADS_OF_SETS:
         elements = [_to_python(leaf[VALUE], apply) for leaf in look(rest).leaves()]
         return set(elements) if head is SET else frozenset(elements)

@@ -40,7 +40,7 @@ from vlad.core.nodes import (
 )
 from vlad.data.devices import CURRENT, current
 from vlad.data.errors import NoCounterpart, VladError
-from vlad.data.records import is_record, record_of
+from vlad.data.records import EXCEPTIONS, is_record, record_of
 from vlad.data.source import Source, Span
 from vlad.data.tables import table_of
 from vlad.data.tensors import load_numpy, made
@@ -155,7 +155,7 @@ def _head(syntax: Syntax) -> str:
 def _expect_class(own: Symbol, syntax: Syntax) -> None:
     """Raise VladError if a symbol is that of a class that is not imported: its instances could not be taken apart."""
     module, _, path = own.name.removeprefix("%").rpartition(".")
-    if not own.name.startswith("%") or not module or own in RECORDS:
+    if not own.name.startswith("%") or not module or own in RECORDS or own in EXCEPTIONS:
         return
     names = [path]
     while module and module not in sys.modules:
@@ -164,7 +164,15 @@ def _expect_class(own: Symbol, syntax: Syntax) -> None:
     kind: Any = sys.modules.get(module)
     for one in names:
         kind = getattr(kind, one, None)
-    if not isinstance(kind, type) or not is_record(kind) or record_of(kind).symbol is not own:
+    found: Any = None
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        from vlad.translate.constructors import record_of_exception  # few saved functions raise exceptions
+        from vlad.translate.source import lines_of
+
+        found = record_of_exception(kind, lines_of)
+    elif isinstance(kind, type) and is_record(kind):
+        found = record_of(kind)
+    if found is None or found.symbol is not own:
         why = f"the class {own.name.removeprefix('%')} of Python's is not known here"
         raise _wrong(why, syntax, "import its module before")
 

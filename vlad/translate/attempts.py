@@ -7,25 +7,17 @@ is (#t . value), or that it failed with (raised . error).
 from __future__ import annotations
 
 import ast
-import builtins
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from vlad.data.raised import RAISED
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.changes import Rest
+from vlad.translate.exceptions import is_exception
 from vlad.translate.expressions import NONE, Scope
 from vlad.translate.nodes import Again, Attempted, Caught, Outcome
 from vlad.translate.packing import Packing
 from vlad.translate.syntax import form, name, quoted
-
-_ANY = (Exception, BaseException)
-
-
-def _classes_of(kind: type) -> dict[str, None]:
-    """The names of the classes that a handler of one takes; NumPy's LinAlgError is a ValueError."""
-    found = {name: None for name in RAISED if issubclass(getattr(builtins, name), kind)}
-    return found | ({"LinAlgError": None} if issubclass(ValueError, kind) else {})
 
 
 class Attempts(Packing):
@@ -50,21 +42,20 @@ class Attempts(Packing):
     def _caught(self, node: Caught, scope: Scope) -> Syntax:
         span = self.span(node)
         raised = form(span, "%py-raised", self.expression(node.attempt, scope))
-        names: dict[str, None] = {}
-        for one in node.kinds:
-            kind = self.object_of(one, scope)
-            if kind in _ANY:
-                return form(span, "not", form(span, "%python-refusal?", raised))
-            if isinstance(kind, type) and kind.__name__ == "LinAlgError":
-                names["LinAlgError"] = None
-            elif isinstance(kind, type) and kind.__name__ in RAISED and kind.__module__ == "builtins":
-                names.update(_classes_of(kind))
-            else:
-                hint = f"there are {', '.join(sorted(RAISED))}, and NumPy's LinAlgError"
-                raise self.refuse(f"a handler of {ast.unparse(one)}", one, hint)
-        found = name(self.fresh("class"), span)
-        tests = [form(span, "eq?", found, quoted(one, span)) for one in names]
-        return self.let([(found, form(span, "%py-class-of-raised", raised))], form(span, "or", *tests), span)
+        names: dict[str, None] | None = {}
+        for one, kind in self._kinds_of(node.kinds, scope):
+            if not is_exception(kind):
+                raise self.refuse(f"a handler of {ast.unparse(one)}", one, "it takes classes of exceptions")
+            found = self.classes_of(kind, one)
+            names = None if found is None or names is None else names | dict.fromkeys(found)
+        return self.is_of_classes(raised, None if names is None else list(names), span)
+
+    def _kinds_of(self, nodes: Sequence[ast.expr], scope: Scope) -> Iterator[tuple[ast.expr, Any]]:
+        """The classes of a handler; a name may have a tuple of them."""
+        for one in nodes:
+            found = self.object_of(one, scope)
+            for kind in found if isinstance(found, tuple) else [found]:
+                yield one, kind
 
     def raised_again(self, node: Again, scope: Scope) -> Syntax:
         span = self.span(node)

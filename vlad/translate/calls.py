@@ -32,6 +32,7 @@ from vlad.translate.array_calls import (
 from vlad.translate.arrays import is_array_type, is_of_numpy, methods, numpy_syntax, package_of
 from vlad.translate.derivatives import MAKERS, Derivatives
 from vlad.translate.dicts import DICT_METHODS
+from vlad.translate.exceptions import is_exception
 from vlad.translate.expressions import NONE, OTHER, REAL, TYPES, Scope
 from vlad.translate.formats import joined
 from vlad.translate.known import FOLDED, NAMED, STARTS, Known, instead_of, known, public_name
@@ -124,6 +125,8 @@ class Calls(Derivatives):
         span = self.span(node)
         if isinstance(value, functools.partial):
             return self.partial_call(node, value, scope)
+        if is_exception(value):
+            return self.exception(value, node, scope)
         is_known_python = signature_of(value) is not None or (isinstance(value, type) and is_record(value))
         if not is_known_python and value not in (zip, min, max):
             spread = self._spread_known(node, value, scope)
@@ -343,6 +346,9 @@ def _isinstance(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
     tests: list[Syntax] = []
     for one in given:
         kind = x.object_of(one, scope)
+        if is_exception(kind):
+            tests.append(x.is_instance_raised(kept, kind, one))
+            continue
         of_records = x.is_of(kind, kept, one) if isinstance(kind, type) and kind is not tuple else []
         predicate = TYPES.get(kind) if isinstance(kind, type) else None
         if predicate is None and is_array_type(kind):

@@ -63,6 +63,7 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, str, str]] = {
     ast.Eq: ("=", "%py-equal", "%py-equal?"), ast.NotEq: ("", "%py-unequal", "%py-unequal?"),
 }  # fmt: skip
 OTHER, ARRAY, REAL = 0, 1, 2  # what an expression surely is: anything, a real or an array of numbers, a real
+ATTRIBUTES_OF_VALUES = {**ATTRIBUTES, "args": "%py-exception-arguments"}
 TYPES = {
     float: "real?",
     int: "%py-int?",
@@ -547,7 +548,7 @@ class Expressions(ABC):
             return self.constant_of(value, node.attr, node)
         if isinstance(self.object_of(node.value, scope), types.ModuleType):
             raise self.refuse(f"`{ast.unparse(node)}`", node, "the module has nothing of that name")
-        procedure = ATTRIBUTES.get(node.attr)
+        procedure = ATTRIBUTES_OF_VALUES.get(node.attr)
         if procedure is None:
             raise self.refuse(f"the attribute {node.attr}", node, f"an array has {', '.join(ATTRIBUTES)}")
         return form(self.span(node), procedure, self.expression(node.value, scope))

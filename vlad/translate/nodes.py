@@ -128,6 +128,25 @@ class Caught(Added):
         self.kinds = kinds
 
 
+class Constructed(Added):
+    """What the constructor of a class of exceptions makes: its arguments and attributes, a tuple.
+
+    call    the call of it
+    kind    the class
+    after   it is the next constructor of the class behind this one
+    before  the arguments that the exception has until then
+    """
+
+    _fields = ("call", "before")
+
+    def __init__(self, call: ast.Call, kind: type, after: FunctionType | None, before: ast.expr) -> None:
+        super().__init__()
+        self.call = call
+        self.kind = kind
+        self.after = after
+        self.before = before
+
+
 class Again(Added):
     """The exception that an attempt led to, to be raised again."""
 

@@ -11,7 +11,8 @@ import inspect
 from typing import Any
 
 from vlad.reader.parser import Form, Syntax
-from vlad.translate.arguments import POSITIONAL, Arguments, signature_in_text
+from vlad.translate.arguments import POSITIONAL, signature_in_text
+from vlad.translate.exceptions import Exceptions
 from vlad.translate.expressions import Scope
 from vlad.translate.module_calls import partial_of_known
 from vlad.translate.records import Given
@@ -19,7 +20,7 @@ from vlad.translate.signatures import signature_of
 from vlad.translate.syntax import form, is_atom, name
 
 
-class Partials(Arguments):
+class Partials(Exceptions):
     """The part of a translation that is about partial functions."""
 
     def partial_call(self, node: ast.Call, value: functools.partial[Any], scope: Scope) -> Syntax:

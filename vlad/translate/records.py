@@ -19,9 +19,11 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from vlad.data.errors import VladError
+from vlad.data.raised import RAISED as RAISED_BY_PYTHON
 from vlad.data.records import (
     EVERY,
     OPERATED,
+    RAISED,
     SETS,
     NoRecord,
     Record,
@@ -31,10 +33,10 @@ from vlad.data.records import (
 )
 from vlad.data.source import Span
 from vlad.reader.parser import Syntax
+from vlad.translate.constructors import record_of_exception
 from vlad.translate.dicts import DICT, is_view
-from vlad.translate.expressions import END, OTHER, Outside, Scope
+from vlad.translate.expressions import ATTRIBUTES_OF_VALUES, END, OTHER, Outside, Scope
 from vlad.translate.iterations import Iteration
-from vlad.translate.numpy_table import ATTRIBUTES
 from vlad.translate.reads import MISSING
 from vlad.translate.refusals import refused
 from vlad.translate.sets import Sets
@@ -90,7 +92,7 @@ class Records(Sets):
                 if is_static:
                     raise
                 return self.put_off(error, node, node, scope)
-        procedure = ATTRIBUTES.get(node.attr)
+        procedure = ATTRIBUTES_OF_VALUES.get(node.attr)
 
         def of(x: Syntax) -> Syntax:
             otherwise = (
@@ -116,8 +118,9 @@ class Records(Sets):
         self, x: Syntax, arms: Sequence[tuple[Record, Syntax]], otherwise: Syntax, span: Span
     ) -> Syntax:
         for record, arm in reversed(arms):
-            test = form(span, "%py-of?", x, quoted(record.symbol.name, span))
-            otherwise = form(span, "if", test, arm, otherwise)
+            test = "%py-exception-of?" if record.keys[-1] == RAISED else "%py-of?"
+            is_own = form(span, test, x, quoted(record.symbol.name, span))
+            otherwise = form(span, "if", is_own, arm, otherwise)
         return otherwise
 
     def _part(self, record: Record, attribute: str, x: Syntax, node: ast.AST, is_one_of_many: bool) -> Syntax:
@@ -142,8 +145,8 @@ class Records(Sets):
 
     def field(self, record: Record, attribute: str, x: Syntax, span: Span) -> Syntax:
         """A field of a value that is surely of this class."""
-        rest = form(span, "cdr", x)
-        for _ in range(record.fields.index(attribute)):
+        rest = x
+        for _ in range(record.fields.index(attribute) + (4 if record.keys[-1] == RAISED else 1)):
             rest = form(span, "cdr", rest)
         return form(span, "car", rest)
 
@@ -443,7 +446,14 @@ def note_records(function: FunctionType, outside: Outside) -> None:
     work: list[Any] = [function.__globals__.get(one) for one in names_]
     while work:
         kind = work.pop()
-        if isinstance(kind, type) and kind not in seen and is_record(kind):
+        if (
+            isinstance(kind, type)
+            and issubclass(kind, Exception)
+            and RAISED_BY_PYTHON.get(kind.__name__) is not kind
+        ):
+            with contextlib.suppress(VladError):
+                outside.use(record_of_exception(kind, outside.lines_of))
+        elif isinstance(kind, type) and kind not in seen and is_record(kind):
             seen.add(kind)
             with contextlib.suppress(NoRecord):
                 outside.use(record_of(kind))

@@ -13,8 +13,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FunctionType
 
-from vlad.data.raised import RAISED
-from vlad.data.source import Span
 from vlad.data.tensors import is_array
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.changes import Rest
@@ -34,7 +32,7 @@ from vlad.translate.nodes import Again, Handed, at, name_at
 from vlad.translate.refusals import outside
 from vlad.translate.signatures import own_signature
 from vlad.translate.source import Text
-from vlad.translate.syntax import form, name, quoted, string
+from vlad.translate.syntax import form, name, quoted
 from vlad.translate.versions import is_lazy
 
 
@@ -197,35 +195,13 @@ class Statements(Loops):
         return form(span, "begin", self.expression(node.value, scope), rest.emit(scope))
 
     def _do_assert(self, node: ast.Assert, scope: Scope, rest: Rest) -> Syntax:
-        span = self.span(node)
-        message = (
-            string("", span) if node.msg is None else form(span, "%py-text", self.expression(node.msg, scope))
-        )
-        failure = self._raising("AssertionError", message, span)
-        return form(span, "if", self.test(node.test, scope), rest.emit(scope), failure)
+        failure = self.assertion_failed(node, scope)
+        return form(self.span(node), "if", self.test(node.test, scope), rest.emit(scope), failure)
 
     def _do_raise(self, node: ast.Raise, scope: Scope, rest: Rest) -> Syntax:
         if isinstance(node.exc, Again):
             return self.raised_again(node.exc, scope)
-        span = self.span(node)
-        given = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-        kind = None if given is None else self.object_of(given, scope)
-        if not (isinstance(kind, type) and issubclass(kind, Exception)) or kind.__module__ != "builtins":
-            raise self.refuse("this `raise`", node, "raise one of Python's own exceptions, with a text")
-        arguments = node.exc.args if isinstance(node.exc, ast.Call) else []
-        if len(arguments) > 1:
-            raise self.refuse("an exception of several values", node, "raise it with one text")
-        shown = "%py-written" if issubclass(kind, KeyError) else "%py-text"  # as str(error) does
-        message = form(span, shown, self.expression(arguments[0], scope)) if arguments else string("", span)
-        counterpart = next(one.__name__ for one in kind.__mro__ if one.__name__ in RAISED)
-        if counterpart != kind.__name__:
-            words = f"{kind.__name__}: " if arguments else kind.__name__
-            message = form(span, "string-append", string(words, span), message)
-        return self._raising(counterpart, message, span)
-
-    def _raising(self, kind: str, message: Syntax, span: Span) -> Syntax:
-        """The raising of an exception. It is no tail call, so that the place is known exactly."""
-        return form(span, "begin", form(span, "%py-fails", quoted(kind, span), message), quoted(NONE, span))
+        return self.raised(node, scope)
 
     def _do_delete(self, node: ast.Delete, scope: Scope, rest: Rest) -> Syntax:
         first, *others = node.targets

@@ -13,6 +13,7 @@ from typing import Any
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
+from vlad.translate.constructors import CONSTRUCTING, constructing
 from vlad.translate.desugar import desugared
 from vlad.translate.expressions import Outside, Scope
 from vlad.translate.handing import handing_back
@@ -61,16 +62,20 @@ def translation(
     of: type | None = None,
     handing: str | None = None,
 ) -> Translation:
-    """Translate a Python function in a file of these lines. `of`: the class, if it is a class method. `handing`: the parameter
-    whose value it returns, too, or `LAZILY`. Raises VladError if it is outside the language, or its text is not to be found.
+    """Translate a Python function in a file of these lines. `of`: the class, if it is a class method, or a constructor.
+    `handing`: the parameter whose value it returns, too, or `LAZILY`, or `CONSTRUCTING`. Raises VladError if it is outside the
+    language, or its text is not to be found.
     """
     node, text = node_of(function, lines)
-    if handing is not None and handing != LAZILY:
+    span = text.span(node)
+    if handing == CONSTRUCTING:
+        assert of is not None
+        node = constructing(node, function, of, outside.lines_of, text.span)
+    elif handing is not None and handing != LAZILY:
         node = handing_back(node, handing)
     note_records(function, outside)
     whole = Statements(function, text, outside)
-    span = text.span(node)
-    if of is not None:
+    if of is not None and handing != CONSTRUCTING:
         by_place = node.args.posonlyargs or node.args.args
         whole.fixed[by_place.pop(0).arg] = of
     for variable, cell in whole.cells.items():
