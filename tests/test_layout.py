@@ -109,7 +109,7 @@ ROOMS = (
         "profile graph curves drawing pictures window plot sessions command asking measuring looking watching "
         "keeping settings commands startup completion plain prompt loop",
     ),
-    ("vlad", "command __main__"),
+    ("vlad", "command_line command __main__"),
 )
 ORDER = [f"{room}.{file}" for room, names in ROOMS for file in names.split()]
 
