@@ -34,9 +34,11 @@ def _count(shell: Shell, argument: str) -> None:
     shell.remark(f"{sum(counts.values())} in all")
 
 
-@THEME.command("profile", "EXPRESSION", "evaluate, and show the procedures in which the time is spent")
+@THEME.command("profile", "EXPRESSION", "evaluate, and show where the time is spent")
 def _profile(shell: Shell, argument: str) -> None:
-    from .profile import profiled
+    from vlad.debugging.profile import profile, table
+    from vlad.debugging.sampling import sampled
 
-    report = profiled(shell.session, lambda: shell.run(argument, "<command>", shell.show))
-    shell.terminal.line("\n".join(report))
+    with sampled(shell.session) as samples:
+        shell.run(argument, "<command>", shell.show)
+    shell.terminal.line(table(profile(samples, shell.session.machine)))

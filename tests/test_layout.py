@@ -71,7 +71,7 @@ ROOMS = (
     (
         "vlad.compile.emit",
         "needs c_numbers c_names c_text loop_text c_rules blas_calls c_loops "
-        "lapack_calls facts row_loops row_threads results sharing definitions c_function c_unit cuda_loops "
+        "lapack_calls facts row_loops row_threads results sharing definitions c_function places c_unit cuda_loops "
         "cuda_functions row_launches cuda_unit",
     ),
     (
@@ -101,12 +101,15 @@ ROOMS = (
     ),
     ("vlad.manual", "public help"),
     ("vlad.tools", "indentation layout formatting testing doctor new"),
-    ("vlad.debugging", "origins frames instrumented retracing tracing stepping finite debugger commands"),
+    (
+        "vlad.debugging",
+        "origins frames instrumented retracing tracing stepping finite debugger commands sampling naming profile",
+    ),
     ("vlad.bridges", "arrays torch jax modules magic"),
     (
         "vlad.repl",
         "words files lexer structure indentation editing display terminal interrupts knowledge shell history "
-        "profile graph curves drawing pictures window plot sessions command asking measuring looking watching "
+        "graph curves drawing pictures window plot sessions command asking measuring looking watching "
         "keeping settings commands startup completion plain prompt loop",
     ),
     ("vlad", "command_line command __main__"),

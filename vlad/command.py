@@ -26,6 +26,7 @@ from vlad.session.showing import OF_OPERANDS, OF_PASSES, TRANSFORMED
 
 if TYPE_CHECKING:
     from vlad.debugging.commands import Commands
+    from vlad.debugging.sampling import Sample
 
 SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, BROKEN_PIPE = 0, 1, 2, 70, 141
 
@@ -68,6 +69,8 @@ def execute(line: CommandLine) -> int:
         return _check_file(session, line)
     elif line.command == "build":
         _build(session, line)
+    elif line.command == "profile":
+        _profile(session, line)
     else:
         commands = _watching(session, line, _report) if line.traced or line.find_nan else None
         with _noting_tail_calls(session) if commands is None else nullcontext():
@@ -322,6 +325,28 @@ def _test(line: CommandLine) -> int:
     if line.junit is not None:
         written_out(line.junit, junit(found))
     return PROGRAM_ERROR if not found or any(outcome.failure for outcome in found) else SUCCESS
+
+
+def _profile(session: Session, line: CommandLine) -> None:
+    """Run a program, and print where its time went, also if an error ended it."""
+    from vlad.debugging.profile import folded, profile, speedscope, table  # not needed by programs
+    from vlad.debugging.sampling import sampled
+    from vlad.tools.formatting import written_out
+
+    for path in (line.speedscope, line.folded):
+        if path is not None:
+            written_out(path, "")  # what cannot be written is an error now, not after the program
+    samples: list[Sample] = []
+    try:
+        with sampled(session) as samples:
+            session.run(line.words[0])
+    finally:
+        found = profile(samples, session.machine)
+        _report(table(found))
+        if line.speedscope is not None:
+            written_out(line.speedscope, speedscope(found, line.words[0]))
+        if line.folded is not None:
+            written_out(line.folded, folded(found))
 
 
 def _new(name: str) -> int:

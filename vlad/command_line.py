@@ -42,6 +42,9 @@ vlad: a language in which differentiation is an operator like any other
   vlad test [PATH ...] [-k WORDS] [--junit FILE]
                                         run the tests in programs; in folders, those in files whose
                                         names end in -test.vlad; -k: those whose names contain WORDS
+  vlad profile [--speedscope FILE] [--folded FILE] FILE [ARG ...]
+                                        run a program, and show the procedures and lines in which
+                                        it spends its time; for speedscope and flame graphs, too
   vlad new NAME                         make a folder with a module, its test, and a pyproject.toml
                                         by which pip installs it and (import "NAME") finds it
   vlad doctor [--json]                  what was found on this machine: compiler, libraries, GPU,
@@ -76,7 +79,7 @@ Exit status: 0; 1 for an error in the program; 2 for wrong usage; 130 for an int
 INFORMATION = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
 
 COMMANDS = (
-    "run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl", "format", "test", "doctor", "new",
+    "run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl", "format", "test", "doctor", "new", "profile",
 )  # fmt: skip
 WITHOUT_FILE = ("repl", "cache", "doctor", "doc", "test")
 CHOICES = {
@@ -106,6 +109,7 @@ OPTIONS_OF = {
     "format": ("--check",),
     "test": ("-k", "--junit"),
     "doctor": ("--json",),
+    "profile": ("--speedscope", "--folded"),
 }  # options of this command only
 VALUED = (
     "-I",
@@ -124,6 +128,8 @@ VALUED = (
     "--workers",
     "-k",
     "--junit",
+    "--speedscope",
+    "--folded",
 )
 OPTIONS = (*INFORMATION, *FLAGS, *VALUED)
 LARGEST = 2_000_000_000  # Python's recursion limit is a C int
@@ -147,6 +153,8 @@ class CommandLine:
         self.breakpoints: list[str] = []
         self.output: str | None = None
         self.junit: str | None = None
+        self.speedscope: str | None = None
+        self.folded: str | None = None
         self.pattern = ""
         self.exports: dict[str, bool] = {}  # whether with derivatives
         self.information: str | None = None  # for --help and --version, which do nothing else
@@ -180,7 +188,7 @@ def parse(words: list[str]) -> CommandLine:
             line.command = word
         else:
             line.words.append(word)
-            if line.command in ("", "run", "debug"):  # the rest belongs to the program
+            if line.command in ("", "run", "debug", "profile"):  # the rest belongs to the program
                 line.words += reversed(rest)
                 break
     _check(line)
@@ -246,8 +254,8 @@ def _set(line: CommandLine, name: str, value: str) -> None:
         line.breakpoints.append(value)
     elif name == "-k":
         line.pattern = value
-    elif name == "--junit":
-        line.junit = value
+    elif name in ("--junit", "--speedscope", "--folded"):
+        setattr(line, name[2:], value)
     elif name == "-o":
         line.output = value
     elif name == "--threads":
@@ -294,7 +302,7 @@ def _check(line: CommandLine) -> None:
         return
     if line.command and not line.words:
         raise UsageError(f"`vlad {line.command}` needs a {'name' if line.command == 'new' else 'file'}")
-    if line.command in ("expand", "show", "check", "build") and (line.traced or line.find_nan):
+    if line.command in ("expand", "show", "check", "build", "profile") and (line.traced or line.find_nan):
         raise UsageError(f"--trace and --find-nan go with programs that run, not with `vlad {line.command}`")
     if line.exports and not line.library:
         raise UsageError("--export and --export-value go with --lib")

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from vlad.data.values import Code, Value
-from vlad.evaluate.emit_python import emit, marked
+from vlad.evaluate.emit_python import marked
 
 NOTHING = (None,) * 7
 
@@ -140,7 +140,7 @@ def compile_code(code: Code) -> None:
     machine = code.machine
     machine.core_of(code)
     instrument = machine.instrument
-    install(code, emit(code) if instrument is None else instrument.emit(code))
+    install(code, machine.emit(code) if instrument is None else instrument.emit(code))
     if code.primitive is not None and code.primitive.variadic and instrument is None:
         rule = machine.counted(code.primitive) if machine.metered else machine.rule(code.primitive)
         _add_fast_entry(code, machine.stepping(rule, 2) if machine.counting else rule)

@@ -51,7 +51,7 @@ from vlad.data.values import (
     list_of,
     look,
 )
-from vlad.evaluate.emit_python import Family
+from vlad.evaluate.emit_python import Family, emit
 from vlad.evaluate.entries import NOTHING, Register, await_first_call, emptied, make_bounce
 from vlad.evaluate.errors.explain import caught, explained, located
 from vlad.evaluate.errors.replay import Beginning, Frames, emitted_frames, not_a_procedure
@@ -175,6 +175,10 @@ class Machine:
         self.marked: WeakValueDictionary[str, Code] = WeakValueDictionary()
         # identities of the functions of Python that codes are given or translated from
         self.ids_in_python: WeakKeyDictionary[Code, object] = WeakKeyDictionary()
+        self.emit: Callable[[Code], Callable[..., Value]] = (
+            emit  # a code's function, while there is no instrument
+        )
+        self.placed = False  # does compiled code say where it is?
         self.instrument: Any = None  # debugging/instrumented.py's, while an evaluation is observed
         # called with errors, their frames, and the procedure and argument of the evaluation
         self.failed: Callable[[VladError, Frames, Beginning | None], object] | None = None
@@ -591,6 +595,10 @@ class Machine:
         """Switch to code that counts its steps."""
         self.counting = True
         self.emit_again()
+
+    def made(self) -> list[Code]:
+        """All codes so far."""
+        return list(self._made)
 
     def emit_again(self) -> None:
         """Discard emitted code; it is emitted again on the next call."""

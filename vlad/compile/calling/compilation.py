@@ -194,7 +194,7 @@ def _compile(
     early: bool,
 ) -> Compiled | Launched:
     call: Identity | None = None
-    if cache.is_used():
+    if cache.is_used() and not machine.placed:  # the cache is independent of places
         with contextlib.suppress(Nameless):
             more = (
                 str(optimize),
@@ -238,6 +238,7 @@ def _compile(
     is_long = unit.is_plain and len(unit.text) >= LONG_TEXT and optimize > 0 and not fast_math
     options: dict[str, Any] = {"optimize": optimize, "fast_math": fast_math, "repeatable": is_long}
     key, digest = toolchain.address(unit.text, **options)
+    early = early and not machine.placed
     library = quickly_built(unit.text, key, digest) if early and is_long else None
     later = None
     if library is not None:
@@ -252,6 +253,7 @@ def _compile(
     if call is not None:
         store_call(call, unit, key, digest, later)
     compiled = Compiled(machine, unit.interface, unit.cells, library, unit.given)
+    compiled.sites = unit.sites
     if later is not None:
         compiled.improve(later)
     return compiled

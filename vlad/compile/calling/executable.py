@@ -50,11 +50,13 @@ from vlad.data.values import Global, Value
 from vlad.evaluate.limits import out_of_fuel, out_of_memory, too_deep
 
 if TYPE_CHECKING:
+    from vlad.compile.emit.definitions import Site
     from vlad.evaluate.machine import Machine
 
 UNLIMITED = 1 << 60  # steps
 LEAST_ROOM = 24 << 20  # bytes, the minimum for collecting a loop
 BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack, for a limit of depth
+MOST_PLACES = 1024  # that code keeps (MOST_CALLS in emit/places.py)
 # bytes of the stack for a frame of each function, not optimised: more than a text of 20 MB has
 FRAMES = 1 << 26
 
@@ -84,6 +86,7 @@ class Compiled(Crossing):
         self.is_quick = False  # is there to be better code?
         self.replacement: Compiled | None = None  # that code, once it is made
         self.cells = cells  # the globals whose values the code relies on
+        self.sites: Sequence[Site] | None = None  # of code that says where it is
         self.outside = outside_of(machine) if interface.acts else None
         self.busy: list[
             object
@@ -144,6 +147,17 @@ class Compiled(Crossing):
             self.entry = ffi.gc(pointer, lambda _: handle)
         # from reals to a real: without loops, and without a separate stack
         self.is_free = self.entry is not None and not any(map(is_tensor, arguments or ()))
+
+    def places(self) -> list[Site]:
+        """From another thread during a call: where the code is, the innermost place last; of a deep stack the innermost ones.
+        Empty if the code does not say, or if no call is in progress."""
+        if not self.sites or not self.busy:
+            return []
+        words = ffi.cast("int **", ffi.addressof(self.handle, "vlad_places"))[0]
+        depth = words[1]
+        first = max(0, depth - MOST_PLACES)
+        numbers = [words[2 + at % MOST_PLACES] for at in range(first, depth)]
+        return [self.sites[number] for number in (*numbers, words[0])]
 
     def improve(self, later: Later) -> None:
         """There is to be better code. Frames of this are large, and all of those between two that check the stack lie beyond the

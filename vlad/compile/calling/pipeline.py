@@ -181,8 +181,10 @@ class Unit:
                 emitted = c_unit.Emitted(self.cuda.text, CallWords(kinds, entry.results))
             else:
                 extents = extents_of(sizes, analysis.types, crossing)
-                emitted = c_unit.emit(self.program, extents, len(sizes.sizes), sizes.late)
+                placed = analysis.machine.placed
+                emitted = c_unit.emit(self.program, extents, len(sizes.sizes), sizes.late, placed)
             self.text, self.given, self.is_plain = emitted.text, emitted.given, emitted.is_plain
+            self.sites = emitted.sites
             self.interface = Interface(
                 specializer.layout,
                 root.operands[: len(operands)],

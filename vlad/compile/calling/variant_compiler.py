@@ -194,8 +194,8 @@ class VariantCompiler(EntryTable):
         `compile_call` raises.
         """
         machine, limit = self.machine, budget()
-        # a GPU's programs are not in the cache, and the memory of another process is not that of the evaluation
-        if self.write_value is None or machine.device != "cpu" or limit.most < math.inf:
+        # neither a GPU's programs nor places are in the cache, and another process's memory is not that of the evaluation
+        if self.write_value is None or machine.device != "cpu" or machine.placed or limit.most < math.inf:
             return {}
         if debug.is_on(debug.TIMINGS) or debug.is_on(debug.TEXTS):  # its passes are to be seen
             return {}

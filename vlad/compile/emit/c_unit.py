@@ -23,8 +23,9 @@ from vlad.compile.emit.c_text import (
     number_list,
     place_of_result,
 )
-from vlad.compile.emit.definitions import Definitions
+from vlad.compile.emit.definitions import Definitions, Site
 from vlad.compile.emit.needs import WORD
+from vlad.compile.emit.places import DEFINITIONS, PlacedText
 from vlad.compile.ir.program import (
     Fail,
     Function,
@@ -64,7 +65,7 @@ WORDS = {"d": "d", "b": "i", "p": "p"}
 class Emitted:
     """A unit's text; the layout of the words of a call; its failures by status - FIRST_FAILURE; the tensors whose entries are
     passed with each call; the flags of calling/interface.Interface; and whether the code is plain: of scalars, without effects.
-    Then its results do not depend on how far the C compiler optimises it."""
+    Then its results do not depend on how far the C compiler optimises it. `sites`: as of Definitions."""
 
     text: str
     words: CallWords
@@ -75,18 +76,23 @@ class Emitted:
     direct: bool = False
     largest: int = 0
     is_plain: bool = False
+    sites: Sequence[Site] | None = None
 
 
 def emit(
-    program: Program, extents: Sequence[Extent] = (), sizes: int = 0, late: Sequence[Extent] = ()
+    program: Program,
+    extents: Sequence[Extent] = (),
+    sizes: int = 0,
+    late: Sequence[Extent] = (),
+    placed: bool = False,
 ) -> Emitted:
     """A program as a unit of a session. `extents`, `sizes`: as of calling/interface.Interface; `late`: the sizes that are
-    determined within a call."""
-    unit = CUnit(program, extents=extents, sizes=sizes, late=late)
+    determined within a call; `placed`: the code says where it is (places.py)."""
+    unit = CUnit(program, extents=extents, sizes=sizes, late=late, placed=placed)
     text, needs, (entry,) = unit.text(unit.exports), unit.needs, program.entries
     return Emitted(
         text, unit.words(entry), unit.failures, unit.given, bool(unit.facts.acts), needs.stops or bool(needs.turns),
-        unit.is_direct, needs.largest, unit.is_plain,
+        unit.is_direct, needs.largest, unit.is_plain, unit.sites,
     )  # fmt: skip
 
 
@@ -125,7 +131,8 @@ def printing() -> str:
 class CUnit(Definitions):
     def text(self, exports: Callable[[], str]) -> str:
         functions = self.program.functions
-        bodies = [FunctionText(self, members).text() for members in self.facts.together]
+        function_text = FunctionText if self.sites is None else PlacedText
+        bodies = [function_text(self, members).text() for members in self.facts.together]
         prototypes = [
             f"static {self.result_type(f.results)} {c_name(f)}({self.parameters(f)});" for f in functions
         ]
@@ -134,6 +141,8 @@ class CUnit(Definitions):
         of = sections()
         own = [*map(str, self.sizes), *map(str, self.late)]
         parts = [f"static long {', '.join(own)};"] if own else []
+        if self.sites is not None:
+            parts.append(DEFINITIONS)
         if self.late:
             parts.append("static int vlad_admits(void);")
         if fails:
@@ -492,6 +501,8 @@ static int vlad_begin_once(void) {
             lines.append("  vlad_trim_arena();")
         if facts.acts or self.alone:
             lines.append("  vlad_filled = 0;")
+        if self.sites is not None:
+            lines.append("  vlad_at[0] = vlad_at[1] = 0;")
         lines.append("  vlad_in = in; vlad_out = out;")
         if facts.recursive:
             lines.append("  if (!vlad_stack) vlad_open_stack();")

@@ -8,7 +8,7 @@ in the unit (c_unit.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vlad.compile.analysis.static_operands import MOST_WRITTEN
 from vlad.compile.emit.c_numbers import number_text
@@ -30,6 +30,7 @@ from vlad.compile.native.abi import FIRST_FAILURE
 from vlad.compile.passes.uniqueness import owning
 from vlad.core.extents import Extent
 from vlad.core.types import Cell
+from vlad.data.source import Span
 from vlad.data.tensors import Tensor, kind_name
 from vlad.data.values import Global
 
@@ -41,8 +42,16 @@ class Structure(NamedTuple):
     text: str
 
 
+class Site(NamedTuple):
+    """Where code is, for profiles: the procedure of its function of C, its own place, and the last one in the user's own text."""
+
+    callee: Any
+    span: Span
+    near: Span | None
+
+
 class Definitions:
-    """The definitions of one unit."""
+    """The definitions of one unit. `sites`: of code that says where it is (places.py), by number."""
 
     def __init__(
         self,
@@ -51,8 +60,11 @@ class Definitions:
         extents: Sequence[Extent] = (),
         sizes: int = 0,
         late: Sequence[Extent] = (),
+        placed: bool = False,
     ) -> None:
         self.program = program
+        self.sites: list[Site] | None = [] if placed else None
+        self._numbers: dict[tuple[Any, ...], int] = {}
         self.alone = alone
         self.extents, self.sizes, self.late = extents, extents[:sizes], late
         self.measured: list[
@@ -77,6 +89,21 @@ class Definitions:
         )  # the results' numbers
         self.static_lines += [f"static void *{place_of_result(index)};" for index in self.places.values()]
         self._data: dict[Data, str] = {}
+
+    def site(self, site: Site) -> int:
+        """The number of a site; those on one line of a procedure are one."""
+        assert self.sites is not None
+        key = (
+            site.callee,
+            site.span.source,
+            site.span.line,
+            None if site.near is None else (site.near.source, site.near.line),
+        )
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.sites)
+            self.sites.append(site)
+        return number
 
     def variable_names(self, cell: Global) -> list[str]:
         number = list(self.program.variables).index(cell)

@@ -6,6 +6,7 @@
     int vlad_call(union vlad_word const *, union vlad_word *);
     extern char vlad_direct[];
     extern char vlad_border[];
+    extern char vlad_places[]; /* the address of its numbers is there */
     extern int volatile vlad_stop;
     extern long vlad_deepest;
     extern long vlad_most;
@@ -45,6 +46,7 @@ ffi = _cffi_backend.FFI(
         b"\x00\x00\x11\x23vlad_lengths", 0,
         b"\x00\x00\x07\x23vlad_measure", 0,
         b"\x00\x00\x02\x21vlad_most", 0,
+        b"\x00\x00\x15\x21vlad_places", 0,
         b"\x00\x00\x1a\x21vlad_reserve", 0,
         b"\x00\x00\x0f\x23vlad_rest", 0,
         b"\x00\x00\x19\x21vlad_stop", 0,
