@@ -190,3 +190,17 @@ def test_what_types_have_in_common() -> None:
     assert types.common(types.pair(types.real, two), types.pair(one, two)) is types.pair(types.real, two)
     tensor = types.tensor((2, 3))
     assert types.common(types.pair(tensor, one), types.pair(tensor, one)) is types.pair(tensor, one)
+
+
+@pytest.mark.parametrize("text", [
+    "(let ((y (* (- n 1) (tensor-ref t 3)))) (if (= 2 y) (sum t) y))",
+    "(let ((y (* 0.5 n (- n 1)))) (if (or (= n y) (= n (+ y n)) (< (+ y 1) (- y n))) 1 (sum t)))",
+    "(let ((y (- (* n 0.5) (* n 0.5)))) (if (< y n) (+ (* n y) (sum t)) 1))",
+])  # fmt: skip
+def test_lines_of_lengths(text: str) -> None:
+    """A length times a real that is not known: the factor is an extent, and the offset a whole number."""
+    same(
+        *compiled(
+            f"(define (f t) (let ((n (size t))) {text}))", *[(np.arange(float(n)),) for n in (30, 50, 80)]
+        )
+    )

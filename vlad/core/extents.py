@@ -363,7 +363,7 @@ def estimate(extent: AnExtent) -> int:
     return extent
 
 
-def real_of(extent: AnExtent) -> float | Extent:
+def real_of(extent: AnExtent | float) -> float | Extent:
     """The extent as a number of the language."""
     return extent if type(extent) is Extent else float(extent)
 

@@ -155,9 +155,9 @@ def drawn(row: Primitive, operands: Sequence[Any]) -> tuple[Any, float, float] |
     match row.name, lines:
         case "+" | "-", [(a, f, p), (b, g, q)] if a is b or a is None or b is None:
             sign = 1.0 if row.name == "+" else -1.0
-            return (b if a is None else a), f + sign * g, p + sign * q
+            return (b if a is None else a), real_of(f + sign * g), real_of(p + sign * q)
         case "*", [(None, _, c), (base, factor, offset)] | [(base, factor, offset), (None, _, c)]:
-            return base, c * factor, c * offset
+            return base, real_of(c * factor), real_of(c * offset)
         case "negate", [(base, factor, offset)]:
             return base, -factor, -offset
     return None
