@@ -132,12 +132,12 @@ def g(x):|    y = [1.]|    y[0] = x|    return y:: x = [1.]; y = g(x); x.append(
 def g(x):|    x[0] += 1.|    return x:: x = y = np.zeros(2); x = g(x); return y
 def g(x, y):|    x[0] += 1.|    return y:: x = np.zeros(2); y = np.ones(2); x = g(x, y); x[1] = 7.; return y
 def keep(x):|    ys = []|    ys.append(x)|    return ys:: x = [1.]; y = keep(x); x.append(2.); return y
-:: xs = [1.]|try:|    for x in [1., 0.]: xs[0] = 1. / x|except Exception:|    pass|return xs
-:: n = 0.|try:|    try:|        for x in [1., 0.]: n /= x|    except KeyError:|        pass|except Exception:|    n += 1.|return n
 :: try:|    r = (-8.) ** 0.5|except Exception:|    r = 5.|return r
 :: xs = ys = [1.]|try:|    xs += ys|except:|    xs = [5.]|return xs, ys
 """
 SAME = """
+:: xs = [1.]|try:|    for x in [1., 0.]: xs[0] = 1. / x|except Exception:|    pass|return xs
+:: n = 0.|try:|    try:|        for x in [1., 0.]: n /= x|    except KeyError:|        pass|except Exception:|    n += 1.|return n
 def fill(x): x[0] = 1.:: x = np.zeros(3); fill(x); return x
 def fill(x): x[0] = 1.|def fill2(y): fill(y):: x = np.zeros(3); fill2(x); return x
 def fill(x): x[0] = 1.:: x = np.zeros(3); fill(x=x); return x

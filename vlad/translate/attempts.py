@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.changes import Rest
 from vlad.translate.exceptions import is_exception
-from vlad.translate.expressions import NONE, Scope
+from vlad.translate.expressions import END, NONE, Scope
+from vlad.translate.names import bound_in
 from vlad.translate.nodes import Again, Attempted, Caught, Outcome
 from vlad.translate.packing import Packing
 from vlad.translate.syntax import form, name, quoted
@@ -35,6 +36,33 @@ class Attempts(Packing):
             body = self.expression(node.value, scope)
         unused = Form((name(self.fresh("unused"), span),), None, span)
         return form(span, "%attempt", form(span, "lambda", unused, body))
+
+    def attempted_change(
+        self, node: ast.stmt, scope: Scope, rest: Rest, emit: Callable[[Scope, Rest], Syntax]
+    ) -> Syntax:
+        """The attempt to change values in place within `try`; the names keep the values that they had if it raises."""
+        span, own = self.span(node), node.attempted_as  # type: ignore[attr-defined]  # of what is attempted
+        changed, tried = bound_in([node]), name(self.own_name(own), span)
+
+        def values(scope: Scope) -> Syntax:
+            return form(span, "cons*", *[name(scope.names[one], span) for one in changed], quoted(END, span))
+
+        unused = Form((name(self.fresh("unused"), span),), None, span)
+        body = form(span, "lambda", unused, emit(scope, Rest(values, is_small=True)))
+        left: Syntax = form(span, "cdr", tried)
+        bindings = [(tried, form(span, "%attempt", body))]
+        for one in changed:
+            before = name(scope.names[one], span) if one in scope.names else quoted(NONE, span)
+            value = form(span, "if", form(span, "%failed?", tried), before, form(span, "car", left))
+            bindings.append((name(self.own_name(one), span), value))
+            left = form(span, "cdr", left)
+        scope = scope.bind(own, self.own_name(own))
+        for one in changed:
+            is_certain = one in scope.names and one not in scope.maybe
+            scope = scope.bind(one, self.own_name(one))
+            if not is_certain:
+                scope = Scope(scope.names, scope.maybe | {one}, scope.known)
+        return self.bound(bindings, rest.emit(scope), span)
 
     def _outcome(self, node: Outcome, scope: Scope) -> Syntax:
         return form(self.span(node), "cdr", self.expression(node.attempt, scope))

@@ -172,6 +172,8 @@ class Checks(Calls):
         """May a node run before a change, on the value that is changed? In one loop it may, wherever they stand, unless each turn
         makes a new value first. Otherwise a new value may be made between them.
         """
+        if self.inside.is_last(one):
+            return False
         if self._is_made_between(self.inside.start(one), self.inside.start(change), changed, depth):
             return False
         common = [

@@ -44,15 +44,18 @@ class _Desugaring:
         self.function = function
         self.serial = 0
 
-    def block(self, statements: list[ast.stmt]) -> None:
-        """Replace statements by those that express them."""
+    def block(self, statements: list[ast.stmt], is_guarded: bool = False) -> None:
+        """Replace statements by those that express them. `is_guarded`: within `try`, which is replaced afterwards."""
         found: list[ast.stmt] = []
         for statement in statements:
             found += self.settled(statement)
             self.name_pops(statement)
             if isinstance(statement, ast.Match):
                 found += self.match(statement)
+            elif isinstance(statement, ast.Try) and is_guarded:
+                found.append(statement)
             elif isinstance(statement, ast.Try):
+                self.block(statement.body, True)
                 found += Handlers(statement, self.refuse, self.fresh, self.function).replacement()
             elif isinstance(statement, ast.While) and _assigns(statement.test):
                 found += self.repeated(statement)
@@ -62,10 +65,13 @@ class _Desugaring:
         statements[:] = found
         for statement in found:
             if isinstance(statement, ast.FunctionDef):
-                _Desugaring(self.refuse, statement).block(statement.body)
+                if not is_guarded:
+                    _Desugaring(self.refuse, statement).block(statement.body)
                 continue
-            for field in ("body", "orelse"):
-                self.block(getattr(statement, field, []))
+            for field in ("body", "orelse", "finalbody"):
+                self.block(getattr(statement, field, []), is_guarded)
+            for handler in getattr(statement, "handlers", []):
+                self.block(handler.body, is_guarded)
 
     def before(self, statement: ast.stmt) -> list[ast.stmt]:
         """The assignments within a statement that are evaluated in any case, which then stand before it."""

@@ -130,6 +130,15 @@ class Inside:
             for node in walk(statement)
         )
 
+    def is_last(self, node: ast.AST) -> bool:
+        """Is a node in a `return`, after which the function does nothing?"""
+        around: ast.AST | None = self.statements.get(node)
+        if not isinstance(around, ast.Return):
+            return False
+        while around is not None and not isinstance(around, ast.FunctionDef):
+            around = self.around.get(around)
+        return around is None
+
     def sharing(self, shared: str, keeps_nothing: Keeps) -> list[ast.AST]:
         """The nodes at which the value of a name may become that of something else, or is that of something else."""
         known = self._sharing.get(shared)

@@ -171,6 +171,10 @@ class Statements(Loops):
         method = getattr(self, f"_do_{type(statement).__name__.lower()}", None)
         if method is None:
             raise outside(statement, self.span(statement))
+        if hasattr(statement, "attempted_as") and not isinstance(statement, ast.For | ast.While):
+            return self.attempted_change(
+                statement, scope, following, lambda scope, rest: method(statement, scope, rest)
+            )
         found: Syntax = method(statement, scope, following)
         return found
 

@@ -555,3 +555,127 @@ NOTHING, OFF = None, False
 def identities(x: Any = None) -> list[bool]:
     y = 1.0 if x is NOTHING else 2.0
     return [x is NOTHING, x is not OFF, y is None, int is int, ValueError is KeyError, NOTHING is not None, y is OFF]
+
+
+# Changes within `try`: what was changed before the exception is kept.
+
+
+def _items(i: int, e: float) -> Any:
+    x = [1.0, 2.0, 3.0]
+    try:
+        x[0] = e
+        x[i] = 2 * e
+        x[0] += e
+        x[i - 1] /= e
+        x[1] *= 7.0 / i
+        del x[i], x[i]
+    except (IndexError, ZeroDivisionError) as error:
+        x.append(9.0)
+        x.append(isinstance(error, IndexError))
+    return x
+
+
+def _keys(i: Any, e: float) -> Any:
+    t: dict[Any, float] = {"a": 1.0, 2: e}
+    try:
+        t["b"] = e
+        t[i] += 1
+        del t[i]
+        t["c"] = 8 / e
+        t.update({"f": 1})
+    except KeyError as error:
+        t["k"] = error.args[0]
+    except ZeroDivisionError:
+        t["z"] = 0
+    return t
+
+
+def _popped(n: int, e: float) -> Any:
+    xs, y = [e, 2.0, 3.0], 5.0
+    try:
+        for _ in range(int(n)):
+            y = xs.pop() / e
+            z = 1 + xs.pop(0)
+            y += z
+    except IndexError:
+        return "empty", y, xs
+    except ZeroDivisionError:
+        return "zero", y, xs
+    return y, xs
+
+
+def _exchanged(i: int, e: float) -> Any:
+    xs = [e, 2.0, 3.0]
+    try:
+        xs[0], xs[i] = xs[i], xs[0]
+        a = xs[1] = e / (i - 2)
+        (b, xs[0]), xs[2 * i] = (4 * a, 5), 6
+        xs.insert(0, b)
+    except (IndexError, ZeroDivisionError):
+        xs.append(7)
+    return xs
+
+
+def _assigned(i: int, e: float) -> Any:
+    y, x = 3.0, e
+    try:
+        z = (y := e) / i
+        x /= i
+        x //= i - 1
+        x %= i - 2
+        if (w := x / (i - 3)) > 0:
+            return w
+    except ZeroDivisionError:
+        return x, y
+    return z, y
+
+
+def _sorted(i: int, e: float) -> Any:
+    xs: list[Any] = [3.0, e, ["a", 2.0][i > 0]]
+    try:
+        xs.sort()
+        xs.remove(i)
+        xs.extend([1.0, *xs[: i - 1]])
+        xs.insert(0, xs[4])
+    except TypeError:
+        return "type"
+    except (ValueError, IndexError):
+        return "none", xs
+    return xs
+
+
+def _rows(i: int, e: float) -> Any:
+    t = [[1.0, e], [e, 2.0]]
+    try:
+        try:
+            t[0][1] = 5.0
+            t[1][i] += e
+        finally:
+            t[i - 1].append(3.0)
+        t[0][0] = e / (i - 1)
+        t.sort()
+    except (IndexError, ZeroDivisionError):
+        return t
+    return t
+
+
+def changed_within(e: float = 2.5) -> list[Any]:
+    found: list[Any] = []
+    for i in range(4):
+        found.append([_items(i, e), _items(i, 0 * e), _keys(i, e), _keys("b", e - 2.5 * i), _popped(i, e), _popped(i, 0 * e)])
+        found.append([_exchanged(i, e), _assigned(i, e), _sorted(i, e), _rows(i, e)])
+    return found
+
+
+def changed_in_a_loop(x: float = 1.3) -> float:
+    found, failed = np.zeros(3), [0.0, 0.0]
+    for i in range(5):
+        try:
+            found[i] = x * i
+            found[i] /= i + 1
+            failed[int(found[i])] += x * x / (i - 1)
+        except IndexError:
+            failed[0] += x
+        except ZeroDivisionError:
+            found[1] += x * x
+    return float(found.sum()) + failed[0] + 2 * failed[1]
