@@ -104,7 +104,6 @@ def test_a_decorated_function_is_the_same_as_an_argument(session: vlad.Session) 
 
 COMPARED = """
 import math
-import pickle
 def square(x): return x * x
 def cube(x): return x**3
 class Scale:
@@ -397,3 +396,64 @@ def test_an_exception_of_ones_own_leaves_as_that_class() -> None:
         session.function(names_of("def f(x): return 1 / x")["f"])(0.0)
     again = pickle.loads(pickle.dumps(divided.value))
     assert type(again) is type(divided.value) and str(again) == str(divided.value)
+
+
+COUNTED = """
+import functools
+
+@functools.lru_cache
+def outside(n):
+    print(n)
+    return 1.0 if n < 2 else outside(n - 1) + outside(n - 2) * 0.5
+
+def inside(n, x):
+    @functools.cache
+    def g(k):
+        print(k)
+        return x if k < 2 else g(k - 1) + g(k - 2) * x
+    return g(n)
+
+def both(n, x): return outside(n) * x + inside(n, x)
+
+def real(n, x):
+    @functools.cache
+    def g(y): return 1.0 if y < 1 else g(y - 1) * x
+    return g(x)
+
+@functools.cache
+def first(n): return 1.0 if n < 1 else second(n - 1)
+def second(n): return first(n - 1)
+def by_another(n, x): return first(n) * x
+
+def changing(n, x):
+    s = 0.0
+    @functools.cache
+    def g(k):
+        nonlocal s
+        s += 1
+        return 1.0 if k < 1 else g(k - 1) + g(k - 2)
+    return g(n) + s
+"""
+
+
+def test_a_function_with_a_cache_computes_each_result_once(capsys: pytest.CaptureFixture[str]) -> None:
+    names = names_of(COUNTED)
+    for tier in ("evaluate", "compile"):
+        session = vlad.Session(tier=tier)
+        both, outside = session.function(names["both"]), session.function(names["outside"])
+        value = both(30, 0.5)
+        assert len(capsys.readouterr().out.splitlines()) == 2 * 31
+        slope = (both(30, 0.5 + 1e-6) - both(30, 0.5 - 1e-6)) / 2e-6
+        assert vlad.grad(both, argnums=1)(30, 0.5) == pytest.approx(slope, rel=1e-5)
+        capsys.readouterr()
+        assert outside(30) == session.function(names["outside"].__wrapped__)(30)
+        assert len(capsys.readouterr().out.splitlines()) == 2 * 31
+        assert value == names["both"](30, 0.5)
+        with pytest.raises(vlad.VladError, match="derivative"):
+            vlad.grad(outside)(30)
+    session = vlad.Session(tier="evaluate")
+    for name, words in (
+        ("real", "whole numbers, texts"), ("by_another", "the cache of first"), ("changing", "a variable which changes"),
+    ):  # fmt: skip
+        with pytest.raises(vlad.VladError, match=words):
+            session.function(names[name])(3, 1.5)

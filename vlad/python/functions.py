@@ -18,6 +18,7 @@ from vlad.data.errors import NoCounterpart, VladError, WrongOption
 from vlad.data.values import Value
 from vlad.expand.arity import Signature
 from vlad.python.convert import Apply, Places, Procedure
+from vlad.translate.decorators import CACHED, bare, with_caches
 from vlad.translate.source import Node, Text
 
 Parameters = ParamSpec("Parameters")
@@ -190,6 +191,9 @@ def _places(signature: inspect.Signature) -> Places | None:
 
 def python_function(f: Any) -> FunctionType:
     """The argument, if it is a function that is written in Python. Raises WrongOption otherwise."""
+    if type(f) is CACHED and isinstance(bare(f), FunctionType):
+        with_caches.add(bare(f))
+        f = bare(f)
     if isinstance(f, FunctionType):
         if inspect.isgeneratorfunction(f):
             hint = "call it in a translated function, `list(…)` of it; it needs no decorator"

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.desugar import lifted
-from vlad.translate.effects import Effects
 from vlad.translate.expressions import TYPES, Emit, Scope
+from vlad.translate.memos import Memos
 from vlad.translate.names import captured_in
 from vlad.translate.nodes import Capture, Positional
 from vlad.translate.syntax import form, name, quoted
 
 
-class Conditions(Effects):
+class Conditions(Memos):
     """The part of a translation that is about such conditions."""
 
     def values(self, names: Sequence[str], scope: Scope, span: Span) -> list[Syntax]:

@@ -1,12 +1,14 @@
 """Decorators that a translation leaves out: `vlad.function`, `functools.wraps`, and caches of results.
 
 In: what decorates a function, and functions with a cache.  Out: the functions, which have the same results. One that calls itself
-may take exponential time without its cache, so it keeps it.
+may take exponential time without its cache: it keeps its results during a call (memos.py), and one that does so by others is
+refused.
 """
 
 from __future__ import annotations
 
 import functools
+import weakref
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -29,35 +31,58 @@ def changes_nothing(decorator: Any) -> bool:
 
 
 def uncached(value: Any) -> Any:
-    """The function that is cached, unless it calls itself; other values are themselves."""
-    if type(value) is not CACHED or not isinstance(_bare(value), FunctionType):
+    """The function that is cached, unless it calls itself by others; other values are themselves."""
+    if type(value) is not CACHED or not isinstance(bare(value), FunctionType):
         return value
-    seen: list[Any] = []
-    work = _called_by(_bare(value))
+    own: FunctionType = bare(value)
+    seen: list[Any] = [own]
+    work = [one for one in _called_by(own).values() if bare(one) is not own]
     for one in work:  # grows during the loop
-        if one is value or one is _bare(value):
+        if bare(one) is own:
             return value
-        bare = _bare(one)
-        if isinstance(bare, FunctionType) and not any(bare is other for other in seen):
-            seen.append(bare)
-            work += _called_by(bare)
-    return _bare(value)
+        if isinstance(bare(one), FunctionType) and not any(bare(one) is other for other in seen):
+            seen.append(bare(one))
+            work += _called_by(bare(one)).values()
+    return own
 
 
-def _bare(value: Any) -> Any:
-    value = getattr(value, "python", value)
-    return value.__wrapped__ if type(value) is CACHED else value
+def own_cache(function: FunctionType) -> str | None:
+    """The name by which a function calls the cache of itself; None if it does not."""
+    for name, value in _called_by(function).items():
+        if bare(value) is function and (_is_cached(value) or function in with_caches):
+            return name
+    return None
 
 
-def _called_by(function: FunctionType) -> list[Any]:
+with_caches: weakref.WeakSet[FunctionType] = (
+    weakref.WeakSet()
+)  # functions that were given to vlad.function with a cache
+
+
+def _is_cached(value: Any) -> bool:
+    value = value if type(value) is CACHED else getattr(value, "python", value)
+    return type(value) is CACHED
+
+
+def bare(value: Any) -> Any:
+    """A function without its cache, and without what vlad.function makes of it."""
+    while True:
+        inner = value.__wrapped__ if type(value) is CACHED else getattr(value, "python", value)
+        if inner is value:
+            return value
+        value = inner
+
+
+def _called_by(function: FunctionType) -> dict[str, Any]:
     """The values of the names outside that a function reads."""
-    found, codes = [], [function.__code__]
+    found: dict[str, Any] = {}
+    codes = [function.__code__]
     for code in codes:  # grows during the loop
-        found += [function.__globals__[name] for name in code.co_names if name in function.__globals__]
+        found.update({one: function.__globals__[one] for one in code.co_names if one in function.__globals__})
         codes += [one for one in code.co_consts if isinstance(one, CodeType)]
-    for cell in function.__closure__ or ():
+    for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
-            found.append(cell.cell_contents)
+            found[variable] = cell.cell_contents
         except ValueError:  # not assigned yet
             continue
     return found

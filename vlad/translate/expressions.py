@@ -228,7 +228,7 @@ class Expressions(ABC):
         if instead is not None:
             raise self.refuse(f"`{ast.unparse(node)}`", node, instead)
         if isinstance(value, CACHED):
-            hint = "it calls itself, so that each result would be computed anew many times: fill a table"
+            hint = "it calls itself by another function, so that each result would be computed anew many times: fill a table"
             raise self.refuse(f"the cache of {ast.unparse(node)}", node, hint)
         if isinstance(value, types.ModuleType):
             raise self.refuse(f"the module {key} as a value", node, "name what is in it")

@@ -159,6 +159,7 @@ def _calls(node: ast.AST, name: str) -> bool:
 
 def _take(function: ast.FunctionDef, changed: list[str], names: list[str]) -> None:
     """Give a function the variables as parameters, and return those that it changes."""
+    function.is_passed = True  # type: ignore[attr-defined]  # of functions that take variables
     place = function.args.posonlyargs or function.args.args
     place[:0] = [ast.copy_location(ast.arg(one), function) for one in names]
     body = [one for one in function.body if not isinstance(one, ast.Nonlocal)]

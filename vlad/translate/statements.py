@@ -16,7 +16,6 @@ from types import FunctionType
 from vlad.data.tensors import is_array
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.changes import Rest
-from vlad.translate.decorators import is_cache
 from vlad.translate.expressions import NONE, OTHER, REAL, Outside, Scope
 from vlad.translate.fresh import Fresh
 from vlad.translate.inside import Inside
@@ -93,8 +92,8 @@ class Statements(Loops):
             self._inside.pop()
             self._locals.pop()
 
-    def procedure(self, node: Function, scope: Scope) -> Syntax:
-        """A function as a lambda, in the scope around it."""
+    def procedure(self, node: Function, scope: Scope, memo: str | None = None) -> Syntax:
+        """A function as a lambda, in the scope around it. `memo`: the cell of its results, if it keeps them."""
         arguments, span = node.args, self.span(node)
         if self._inside:
             self.expect_settled(node)
@@ -119,6 +118,8 @@ class Statements(Loops):
         if isinstance(node, ast.FunctionDef) and self._yielding:
             body = self.generating(node, body)
         self.kinds, self._exits, self._appending, self._packing, self._yielding, self._attempts = before
+        if memo is not None:
+            body = self.kept(node, body, memo, span)
         return form(span, "lambda", Form(tuple(names), None, span), body)
 
     def _kinds(self, own: Inside) -> dict[str, int]:
@@ -216,8 +217,6 @@ class Statements(Loops):
     # Definitions.
 
     def _definitions(self, group: Sequence[ast.FunctionDef], scope: Scope, rest: Rest) -> Syntax:
-        for node in group:
-            self._expect_no_cache(node, group, scope)
         place = next((at for at, node in enumerate(group) if self.decorators(node, scope)), None)
         if place is not None:
             decorated, others = group[place], group[place + 1 :]
@@ -227,21 +226,15 @@ class Statements(Loops):
         for node in group:
             self.expect_not_kept(node.name, node)
             scope = scope.bind(node.name, self.own_name(node.name)).knowing(node.name, node)
-        pairs = []
+        pairs, memos = [], []
         for node in group:
-            own = name(self.own_name(node.name), self.span(node))
-            pairs.append(Form((own, self.procedure(node, scope)), None, self.span(node)))
+            own, memo = name(self.own_name(node.name), self.span(node)), self.memo_of(node, group, scope)
+            memos += [memo] if memo is not None else []
+            pairs.append(Form((own, self.procedure(node, scope, memo)), None, self.span(node)))
         span = self.span(group[0])
-        return form(span, "letrec", Form(tuple(pairs), None, span), rest.emit(scope))
-
-    def _expect_no_cache(self, node: ast.FunctionDef, group: Sequence[ast.FunctionDef], scope: Scope) -> None:
-        """Raise VladError if a function inside has a cache of its results, and may call itself."""
-        for one in node.decorator_list:
-            if is_cache(self.object_of(one.func if isinstance(one, ast.Call) else one, scope)):
-                called = [other for other in group if other.name in free_in(node)]
-                if any(node.name in free_in(other) for other in (node, *called)):
-                    hint = "the function calls itself, so that each result would be computed anew many times: fill a table"
-                    raise self.refuse("a cache here", one, hint)
+        return self.with_memos(
+            form(span, "letrec", Form(tuple(pairs), None, span), rest.emit(scope)), memos, span
+        )
 
     def _decorated(self, node: ast.FunctionDef, scope: Scope, rest: Rest) -> Syntax:
         """The definition of a function inside that decorators make another one of."""

@@ -14,12 +14,15 @@ from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.constructors import CONSTRUCTING, constructing
+from vlad.translate.decorators import own_cache
 from vlad.translate.desugar import desugared
 from vlad.translate.expressions import Outside, Scope
 from vlad.translate.handing import handing_back
+from vlad.translate.memos import keeping
 from vlad.translate.names import counters, parameters
 from vlad.translate.reads import Read
 from vlad.translate.records import note_records
+from vlad.translate.refusals import refused
 from vlad.translate.source import node_of
 from vlad.translate.statements import Statements
 from vlad.translate.syntax import form, name, string, text_of
@@ -33,7 +36,7 @@ class Translation:
     reads     the names outside whose values it depends on
     span      the place of the function
     refusals  errors, if no class has come into use that has an attribute
-    counters  the parameters that are given to `range`
+    counters  the parameters that are given to `range`, or that are keys of a cache
     """
 
     syntax: Syntax
@@ -67,10 +70,17 @@ def translation(
     language, or its text is not to be found.
     """
     node, text = node_of(function, lines)
-    span = text.span(node)
+    span, counted = text.span(node), list[str]()
     if handing == CONSTRUCTING:
         assert of is not None
         node = constructing(node, function, of, outside.lines_of, text.span)
+    elif (own := own_cache(function)) is not None:
+        if handing is not None:
+            raise refused(
+                "a cache of a function that changes an argument, or yields", span, "make the value inside"
+            )
+        counted = parameters(node)
+        node = keeping(node, own)
     elif handing is not None and handing != LAZILY:
         node = handing_back(node, handing)
     note_records(function, outside)
@@ -94,7 +104,7 @@ def translation(
         tuple(whole.captured),
         tuple(whole.reads.values()),
         span,
-        frozenset(counters(node, lambda one: whole.object_of(one, Scope({})))),
+        frozenset(counters(node, lambda one: whole.object_of(one, Scope({})))) | frozenset(counted),
         tuple(whole.refusals),
     )
 
