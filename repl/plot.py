@@ -61,6 +61,9 @@ def configured() -> str:
 
 def show(shell: Shell, curves: list[Curve], where: str) -> None:
     """Draw at the requested place, or else at the best one. Raises VladError."""
+    if shell.picture is not None and where in ("", "inline"):
+        shell.picture(as_svg(curves))
+        return
     able = shell.terminal.live and pictures.is_installed()
     inline = pictures.protocol(os.environ)
     if where == "inline" or (not where and able and inline):

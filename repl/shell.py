@@ -53,6 +53,9 @@ class Shell:
         self.attended = False  # is it interactive, with additional messages?
         self.read: Callable[[], str] = read_line
         self.begun: Callable[[], object] = lambda: None  # called when a session has begun
+        self.picture: Callable[[str], object] | None = (
+            None  # shows an SVG, where there is more than a terminal
+        )
         self.windows: list[Closed] = []  # of plots, which the prompt closes at its end
         self.keys = os.environ.get("VLAD_KEYS", "emacs")
         self.recall: Callable[[str], list[str]] = (
@@ -121,7 +124,7 @@ class Shell:
             self.retrace(error)
         except KeyboardInterrupt:
             self.interrupts.close()
-            self.terminal.line(self.terminal.paint("Interrupted", "error"))
+            self.interrupted()
         except Leave:
             raise
         except BrokenPipeError:
@@ -192,7 +195,15 @@ class Shell:
         except KeyboardInterrupt:
             self.interrupts.close()
         if self.way:
-            self.terminal.line(self.way)
+            self.show_way()
+
+    def show_way(self) -> None:
+        """Show the tail calls that led to the last error."""
+        self.terminal.line(self.way)
+
+    def interrupted(self) -> None:
+        """Show that the user ended an evaluation."""
+        self.terminal.line(self.terminal.paint("Interrupted", "error"))
 
     def keep(self, number: int, value: Value) -> None:
         """Give a result its names. The oldest ones are deleted."""

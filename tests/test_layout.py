@@ -111,7 +111,7 @@ ROOMS = (
         "vlad.repl",
         "words files lexer structure indentation editing display terminal interrupts knowledge shell history "
         "graph curves drawing pictures window plot sessions command asking measuring looking watching "
-        "keeping settings commands startup completion plain prompt loop",
+        "keeping settings commands startup completion plain prompt loop html notebook kernel kernel_files",
     ),
     ("vlad", "command_line command __main__"),
 )
@@ -138,6 +138,8 @@ FOREIGN = {
     "cffi": ("vlad.compile.",),
     "_cffi_backend": ("vlad.compile.",),
     "platformdirs": ("vlad.compile.", "vlad.repl."),
+    "ipykernel": ("vlad.repl.kernel",),
+    "jupyter_client": ("vlad.repl.kernel_files",),
     "pygments": ("vlad.repl.",),
     "prompt_toolkit": ("vlad.repl.",),
     "matplotlib": ("vlad.repl.pictures", "vlad.repl.window"),

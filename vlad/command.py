@@ -38,18 +38,8 @@ def execute(line: CommandLine) -> int:
     if line.information is not None:
         sys.stdout.write(line.information)
         return SUCCESS
-    if line.command == "cache":
-        return _cache(clear=bool(line.words))
-    if line.command == "doc":
-        return _doc(*line.words)
-    if line.command == "format":
-        return _format(line)
-    if line.command == "test":
-        return _test(line)
-    if line.command == "doctor":
-        return _doctor(line)
-    if line.command == "new":
-        return _new(line.words[0])
+    if line.command in WITHOUT_SESSION:
+        return WITHOUT_SESSION[line.command](line)
     program = not line.expressions
     if program and not line.command and line.words and not line.path:
         refuse_misspelt(line.words[0])
@@ -249,10 +239,10 @@ def _build(session: Session, line: CommandLine) -> None:
     session.build(line.words[0], output, exports=line.exports, library=line.library, native=line.native)
 
 
-def _cache(clear: bool) -> int:
+def _cache(line: CommandLine) -> int:
     from vlad.compile.native import cache
 
-    if clear:
+    if line.words:
         print(f"removed: {cache.clear()}")
         return SUCCESS
     entries = cache.entries()
@@ -262,10 +252,10 @@ def _cache(clear: bool) -> int:
     return SUCCESS
 
 
-def _doc(name: str | None = None) -> int:
+def _doc(line: CommandLine) -> int:
     from vlad.manual.help import documentation, listing  # not needed by programs
 
-    print(listing() if name is None else documentation(name))
+    print(documentation(*line.words) if line.words else listing())
     return SUCCESS
 
 
@@ -349,10 +339,20 @@ def _profile(session: Session, line: CommandLine) -> None:
             written_out(line.folded, folded(found))
 
 
-def _new(name: str) -> int:
+def _new(line: CommandLine) -> int:
     from vlad.tools.new import new  # not needed by programs
 
-    _print_all(new(name))
+    _print_all(new(line.words[0]))
+    return SUCCESS
+
+
+def _kernel(line: CommandLine) -> int:
+    from vlad.repl.kernel_files import install, uninstall  # not needed by programs
+
+    if line.words == ["install"]:
+        print(f"installed: {install(line.prefix)}")
+    else:
+        print(f"removed: {uninstall()}")
     return SUCCESS
 
 
@@ -362,6 +362,17 @@ def _doctor(line: CommandLine) -> int:
     found = list(findings())
     print(as_json(found) if line.json else report(found))
     return SUCCESS
+
+
+WITHOUT_SESSION = {
+    "cache": _cache,
+    "doc": _doc,
+    "doctor": _doctor,
+    "format": _format,
+    "kernel": _kernel,
+    "new": _new,
+    "test": _test,
+}  # or with sessions of their own
 
 
 def _report(message: str) -> None:

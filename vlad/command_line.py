@@ -47,6 +47,8 @@ vlad: a language in which differentiation is an operator like any other
                                         it spends its time; for speedscope and flame graphs, too
   vlad new NAME                         make a folder with a module, its test, and a pyproject.toml
                                         by which pip installs it and (import "NAME") finds it
+  vlad kernel install [--prefix FOLDER], vlad kernel uninstall
+                                        notebooks in vlad: tell Jupyter how to start its kernel
   vlad doctor [--json]                  what was found on this machine: compiler, libraries, GPU,
                                         packages, and what each is for
   vlad debug [--break PLACE ...] FILE [ARG ...]
@@ -80,8 +82,9 @@ INFORMATION = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
 
 COMMANDS = (
     "run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl", "format", "test", "doctor", "new", "profile",
+    "kernel",
 )  # fmt: skip
-WITHOUT_FILE = ("repl", "cache", "doctor", "doc", "test")
+WITHOUT_FILE = ("repl", "cache", "doctor", "doc", "test", "kernel")
 CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
     "--stage": ("core", "reverse", "forward", "control", "stepping", "types", "first-order", "loops", "c"),
@@ -110,6 +113,7 @@ OPTIONS_OF = {
     "test": ("-k", "--junit"),
     "doctor": ("--json",),
     "profile": ("--speedscope", "--folded"),
+    "kernel": ("--prefix",),
 }  # options of this command only
 VALUED = (
     "-I",
@@ -130,6 +134,7 @@ VALUED = (
     "--junit",
     "--speedscope",
     "--folded",
+    "--prefix",
 )
 OPTIONS = (*INFORMATION, *FLAGS, *VALUED)
 LARGEST = 2_000_000_000  # Python's recursion limit is a C int
@@ -155,6 +160,7 @@ class CommandLine:
         self.junit: str | None = None
         self.speedscope: str | None = None
         self.folded: str | None = None
+        self.prefix: str | None = None  # of the folder in which Jupyter is to find the kernel
         self.pattern = ""
         self.exports: dict[str, bool] = {}  # whether with derivatives
         self.information: str | None = None  # for --help and --version, which do nothing else
@@ -254,7 +260,7 @@ def _set(line: CommandLine, name: str, value: str) -> None:
         line.breakpoints.append(value)
     elif name == "-k":
         line.pattern = value
-    elif name in ("--junit", "--speedscope", "--folded"):
+    elif name in ("--junit", "--speedscope", "--folded", "--prefix"):
         setattr(line, name[2:], value)
     elif name == "-o":
         line.output = value
@@ -318,6 +324,11 @@ def _check_words(line: CommandLine) -> None:
     """Check the words of a command that needs none."""
     if line.command == "repl" and line.words:
         raise UsageError("`vlad repl` takes no file; `vlad -i FILE` runs one and stays")
+    if line.command == "kernel" and line.words not in (["install"], ["uninstall"]):
+        given = f"; not {' '.join(line.words)}" if line.words else ""
+        raise UsageError(f"`vlad kernel` takes `install` or `uninstall`{given}")
+    if line.prefix is not None and line.words == ["uninstall"]:
+        raise UsageError("--prefix belongs to `vlad kernel install`")
     if line.command == "doctor" and line.words:
         raise UsageError(f"`vlad doctor` takes no file; not {' '.join(line.words)}")
     if line.command == "cache" and line.words not in ([], ["clear"]):
