@@ -204,3 +204,31 @@ def test_lines_of_lengths(text: str) -> None:
             f"(define (f t) (let ((n (size t))) {text}))", *[(np.arange(float(n)),) for n in (30, 50, 80)]
         )
     )
+
+
+@pytest.mark.system_compiler  # vectors are those of GCC
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+def test_reductions_of_functions(kind: str) -> None:
+    """What the lanes of a sum leave over is a loop that does not begin at 0."""
+    forms = ["(sum {})", "(sum {} #:axis 0)", "(sum {} #:axis -1)", "(maximum {})", "(sum (* 2 {} t))"]
+    functions = ("exp", "tanh", "sin", "log1p")
+    reductions = [form.format(f"({name} t)") for form in forms for name in functions]
+    shapes = [
+        (5, 10),
+        (5, 32),
+        (50, 10),
+        (50, 32),
+        (7, 11),
+        (2, 3, 40),
+        (5, 30, 4),
+        (9, 8, 8),
+        (40,),
+        (90,),
+        (700,),
+    ]
+    text = f"(define (f t) (list {' '.join(reductions)} ((gradient (lambda (t) (sum (exp t)))) t)))"
+    calls = [(np.random.default_rng(1).random(shape).astype(kind),) for shape in shapes]
+    found, expected = compiled(text, *calls)
+    for one, other in zip(found, expected, strict=True):
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9 if kind == "float64" else 2e-5)

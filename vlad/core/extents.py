@@ -358,9 +358,16 @@ def now(extent: AnExtent) -> int:
 def estimate(extent: AnExtent) -> int:
     """A likely value, for decisions that do not affect correctness."""
     if type(extent) is Extent:
-        return _evaluated(extent.terms, lambda size: max(size.now, TYPICAL))
+        return _evaluated(extent.terms, _estimated)
     assert type(extent) is int
     return extent
+
+
+def _estimated(size: Size) -> int:
+    if size.quotient is None:
+        return max(size.now, TYPICAL)
+    above, below = size.quotient
+    return estimate(above) // max(estimate(below), 1)
 
 
 def real_of(extent: AnExtent | float) -> float | Extent:

@@ -233,6 +233,11 @@ class For:
         """The number of turns of a loop with known ends."""
         return self.end.value - self.begin.value  # type: ignore[no-any-return]  # values of constants
 
+    @property
+    def begins_at_zero(self) -> bool:
+        """Does it begin at 0? A loop over what another one has left over does not."""
+        return type(self.begin) is Number and type(self.begin.value) is int and self.begin.value == 0
+
 
 @final
 @dataclass(frozen=True, slots=True)

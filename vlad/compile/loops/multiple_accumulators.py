@@ -95,6 +95,7 @@ def is_search(nest: Nest, loop: For) -> bool:
     """Does an innermost loop only compute maxima and minima of long rows?"""
     return (
         is_innermost(loop)
+        and loop.begins_at_zero
         and estimate(loop.extent) >= PARTS * FEWEST_IN_PART
         and nest.steps <= MOST_STEPS_IN_PART
         and all(
@@ -110,6 +111,7 @@ def is_short_row(nest: Nest, loop: For) -> bool:
     gathers = [one for one in _writes(loop.body) if type(one) is Accumulate and type(one.target) is Name]
     return (
         is_innermost(loop)
+        and loop.begins_at_zero
         and not at_most(nest.turns, SHORT)
         and (is_symbolic(loop.extent) or FEWEST_SIMD <= loop.extent < MOST_IN_LANES)
         and loop.simd is not None

@@ -198,6 +198,7 @@ def _fits(nest: Nest, loop: For, outer: Sequence[Let], division: Division = NO_D
 
     return (
         kind in VECTORS
+        and loop.begins_at_zero
         and (not division.quotients or (division.kind == kind and not calls))
         and estimate(words(loop.extent, kind)) >= FEWEST_WIDE
         and all(let.kind == kind for let in inner.values())
