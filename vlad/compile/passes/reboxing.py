@@ -8,6 +8,8 @@ In: an optimised Program.  Out: the same, changed in place. Called by order.py a
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -21,7 +23,9 @@ from vlad.compile.ir.program import (
     Unbox,
     blocks,
 )
-from vlad.compile.ir.rewriting import substitute
+from vlad.compile.ir.rewriting import same_operands, substitute
+
+Call: TypeAlias = "tuple[Function, Block, Invoke | TailInvoke]"  # within a block of a function
 
 FEWEST = 3  # fields that a loop must carry before it takes the box instead
 
@@ -30,7 +34,7 @@ def keep_boxed(program: Program) -> None:
     """A procedure that calls itself with fields it has just unboxed takes the box instead, as loops of
     backpropagators do: otherwise the values of one iteration are carried through the parameters of the next one.
     """
-    sites: dict[Function, list[tuple[Function, Block, Invoke | TailInvoke]]] = {}
+    sites: dict[Function, list[Call]] = {}
     origins: dict[Slot, tuple[Unbox, int]] = {}
     for function in program.functions:
         for block in blocks(function.body):
@@ -43,7 +47,8 @@ def keep_boxed(program: Program) -> None:
         own = [call for caller, _, call in calls if caller is function]
         found = _carried(function, own, origins) if own and function not in program.entries else None
         if found is not None:
-            _leave_boxed(function, found[0], found[1], calls, origins)
+            member, places = found
+            _leave_boxed(function, member, _one_for_each_field(places, calls), calls, origins)
 
 
 def _carried(
@@ -64,6 +69,20 @@ def _carried(
     return None
 
 
+def _one_for_each_field(places: dict[int, int], calls: list[Call]) -> dict[int, int]:
+    """The places without those that take the same field as an earlier one, but another operand in some call: these remain
+    parameters.
+    """
+    first: dict[int, int] = {}
+    found: dict[int, int] = {}
+    for at, index in places.items():
+        one = first.setdefault(index, at)
+        pairs = [(call.operands[one], call.operands[at]) for _, _, call in calls]
+        if all(same_operands((a,)) == same_operands((b,)) for a, b in pairs):
+            found[at] = index
+    return found
+
+
 def _pointer_behind(
     call: Invoke | TailInvoke, member: Member, places: dict[int, int], origins: dict[Slot, tuple[Unbox, int]]
 ) -> Leaf | None:
@@ -82,7 +101,7 @@ def _leave_boxed(
     function: Function,
     member: Member,
     places: dict[int, int],
-    calls: list[tuple[Function, Block, Invoke | TailInvoke]],
+    calls: list[Call],
     origins: dict[Slot, tuple[Unbox, int]],
 ) -> None:
     stay = [at for at in range(len(function.parameters)) if at not in places]
