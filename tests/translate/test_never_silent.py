@@ -134,8 +134,17 @@ def g(x, y):|    x[0] += 1.|    return y:: x = np.zeros(2); y = np.ones(2); x = 
 def keep(x):|    ys = []|    ys.append(x)|    return ys:: x = [1.]; y = keep(x); x.append(2.); return y
 :: try:|    r = (-8.) ** 0.5|except Exception:|    r = 5.|return r
 :: xs = ys = [1.]|try:|    xs += ys|except:|    xs = [5.]|return xs, ys
+def grow(rows):|    rows.append([2.])|    return rows[0]:: rows = [[1.], [3.]]; a = grow(rows); a.append(3.); return rows
+def grow(rows):|    rows.append([2.])|    return rows[0]:: rows = [[1.], [3.]]; return len(grow(rows)) + len(rows)
+def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; n = (pick(xs) if xs else 0) + 1; return n, xs
+def pick(xs):|    xs.append(1.)|    return xs:: xs = [1.]; n = len(pick(xs)) + len(xs); return n, xs
+def keep(xs, ys=[]):|    ys.append(xs)|    return len(ys):: return keep([1.]) + keep([2.])
+def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; n = [xs, pick(xs), xs]; m = [len(xs), pick(xs), len(xs)]; return m
+def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; d = {}; d[pick(xs)] = pick(xs); return d, xs
+def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; ys = [0.] * 9; ys[pick(xs)] += pick(xs); return ys, xs
 """
 SAME = """
+def pick(xs):|    xs.append(1.)|    return xs[0]:: xs = [1.]; n = xs[0] * 2. + pick(xs) + len(xs) + pick(xs); return n, xs
 :: xs = [1.]|try:|    for x in [1., 0.]: xs[0] = 1. / x|except Exception:|    pass|return xs
 :: n = 0.|try:|    try:|        for x in [1., 0.]: n /= x|    except KeyError:|        pass|except Exception:|    n += 1.|return n
 def fill(x): x[0] = 1.:: x = np.zeros(3); fill(x); return x

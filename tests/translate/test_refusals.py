@@ -232,7 +232,7 @@ REFUSED = [
     ("def f(x, xs):\n    return f'{x:{x!r}.2f}'", "f'{x:{x!r}.2f}'", "format that is computed", "width"),
     ("def f(x, xs):\n    return x + (x := 2)", "x := 2", "`:=`", "statement"),
     ("def f(x, xs):\n    return same(lambda *a: a)(x)", "lambda *a: a", "any number", "its parameters"),
-    ("def f(x, xs):\n    return print(x, end='')", "end=''", "by name", "join"),
+    ("def f(x, xs):\n    return print(x, file=xs)", "file=xs", "by name", "sep and end"),
     ("def f(x, xs):\n    return x.imag", "x.imag", "attribute imag", "shape"),
     ("def f(x, xs):\n    return xs.item(1, 2)", "xs.item(1, 2)", "item with 2 arguments", "it takes"),
     ("def f(x, xs):\n    return math.nothing(x)", "math.nothing", "`math.nothing`", "nothing of that name"),

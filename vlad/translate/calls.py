@@ -330,10 +330,18 @@ def _by_place(call: ast.Call, names: Sequence[str]) -> ast.Call:
 
 
 def _print(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
-    if node.keywords:
-        raise x.refuse("print with arguments by name", node.keywords[0], "join the texts")
-    span = x.span(node)
-    return form(span, "%py-print", form(span, "list", *x.operands(node.args, scope)))
+    span, named = x.span(node), {one.arg: one for one in node.keywords}
+    other = next((one for own, one in named.items() if own not in ("sep", "end")), None)
+    if other is not None:
+        raise x.refuse(f"print with the argument {other.arg} by name", other, "there are sep and end")
+    items = form(span, "list", *x.operands(node.args, scope))
+    if not named:
+        return form(span, "%py-print", items)
+    given = [
+        x.expression(named[own].value, scope) if own in named else quoted(NONE, span)
+        for own in ("sep", "end")
+    ]
+    return form(span, "%py-print-with", items, *given)
 
 
 def _isinstance(x: Calls, node: ast.Call, scope: Scope) -> Syntax:

@@ -157,8 +157,12 @@ class Checks(Calls):
             -1, self.inside.start(node), root.id, depth
         )
 
-    def keeps_nothing_of(self, call: ast.Call, argument: ast.expr | None = None) -> bool:
-        """Does a call return nothing of its arguments, or of one of them, but their items at most?"""
+    def keeps_nothing_of(
+        self, call: ast.Call, argument: ast.expr | None = None, is_consumed: bool = False
+    ) -> bool:
+        """Does a call return nothing of its arguments, or of one of them, but their items at most? `is_consumed`: its result is
+        kept by nothing.
+        """
         if isinstance(call.func, ast.Call):  # of a derivative, which makes a structure of its own
             operator = self.object_of(call.func.func, Scope({}))
             return public_name(operator) in OPERATORS

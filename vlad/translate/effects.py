@@ -299,6 +299,10 @@ class Effects(Checks):
                 return frozenset()
             case ast.Name(id=variable) if variable in own.names:
                 return self._shared_by_name(variable, own, given)
+            case ast.Subscript(value=ast.Name(id=variable), slice=index) if (
+                variable in given and not isinstance(index, ast.Slice)
+            ):
+                return self._shared_by_name(variable, own, given)
             case ast.Call(func=function):
                 if own.fresh.makes_array(value) or self._is_number(value):
                     return frozenset()
@@ -428,7 +432,9 @@ class Effects(Checks):
                 return self._is_made_by_operator(yes) and self._is_made_by_operator(no)
         return isinstance(value, ast.BinOp | ast.Constant | ast.UnaryOp | ast.Compare | None)
 
-    def keeps_nothing_of(self, call: ast.Call, argument: ast.expr | None = None) -> bool:
+    def keeps_nothing_of(
+        self, call: ast.Call, argument: ast.expr | None = None, is_consumed: bool = False
+    ) -> bool:
         if super().keeps_nothing_of(call, argument):
             return True
         effects = [] if self._is_method(call) else self.effects_of(call)
@@ -437,9 +443,9 @@ class Effects(Checks):
                 not one.kept and one.returned == frozenset() for one, _, _ in effects
             )
         return bool(effects) and all(
-            effect.returned is not None
+            (effect.returned is not None or is_consumed)
             and all(
-                own not in effect.kept and own not in effect.returned
+                own not in effect.kept and (is_consumed or own not in (effect.returned or ()))
                 for own, given in bound_arguments(call, signature, before)
                 if given is argument
             )

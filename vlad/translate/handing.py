@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from types import FunctionType
 
 from vlad.reader.parser import Syntax
+from vlad.translate.apart import set_apart
 from vlad.translate.arguments import signature_in_text
 from vlad.translate.attempts import Attempts
 from vlad.translate.changes import Rest
@@ -33,19 +34,50 @@ RESULT = "result of"  # no name of Python's
 def handing_back(node: Function, own: str) -> Function:
     """The tree of a function, changed so that it returns the tuple of its result and the value of a parameter."""
     assert isinstance(node, ast.FunctionDef)
-    _hand_back(node.body, own)
+    start = _start_of(node, own)
+    _hand_back(node.body, own, start is not None)
     if falls(node.body):
         last = node.body[-1]
-        node.body.append(at(ast.Return(_both(at(ast.Constant(None), last), own)), last))
+        both = _both(at(ast.Constant(None), last), own, start is not None)
+        node.body.append(at(ast.Return(both), last))
+    if start is not None:
+        node.body.insert(
+            0, at(ast.Assign([name_at(_WAS_NONE, start, ast.Store())], copy.deepcopy(start.test)), start)
+        )
     return node
 
 
-def _both(value: ast.expr, own: str) -> ast.expr:
-    both: ast.expr = at(ast.Tuple([value, name_at(own, value)], ast.Load()), value)
+_WAS_NONE = "was None"  # no name of Python's
+
+
+def _start_of(node: ast.FunctionDef, own: str) -> ast.If | None:
+    """The statement `if own is None: own = {}`, with which a function begins."""
+    for one in node.body:
+        match one:
+            case ast.If(
+                test=ast.Compare(
+                    left=ast.Name(id=tested), ops=[ast.Is()], comparators=[ast.Constant(value=None)]
+                ),
+                body=[ast.Assign(targets=[ast.Name(id=bound)])],
+                orelse=[],
+            ) if tested == bound == own:
+                return one
+            case ast.Expr(value=ast.Constant()):
+                continue
+        return None
+    return None
+
+
+def _both(value: ast.expr, own: str, may_be_none: bool) -> ast.expr:
+    """A result, and the changed value; None, if the caller gave that."""
+    after: ast.expr = name_at(own, value)
+    if may_be_none:
+        after = at(ast.IfExp(name_at(_WAS_NONE, value), at(ast.Constant(None), value), after), value)
+    both: ast.expr = at(ast.Tuple([value, after], ast.Load()), value)
     return both
 
 
-def _hand_back(statements: list[ast.stmt], own: str) -> None:
+def _hand_back(statements: list[ast.stmt], own: str, may_be_none: bool) -> None:
     found: list[ast.stmt] = []
     for one in statements:
         if isinstance(one, ast.Return):
@@ -53,13 +85,13 @@ def _hand_back(statements: list[ast.stmt], own: str) -> None:
             if not isinstance(value, ast.Constant | ast.Name):
                 found.append(at(ast.Assign([name_at(RESULT, value, ast.Store())], value), value))
                 value = name_at(RESULT, value)
-            found.append(at(ast.Return(_both(value, own)), one))
+            found.append(at(ast.Return(_both(value, own, may_be_none)), one))
             continue
         if not isinstance(one, SCOPES):
             for field in ("body", "orelse", "finalbody"):
-                _hand_back(getattr(one, field, []), own)
+                _hand_back(getattr(one, field, []), own, may_be_none)
             for inner in [*getattr(one, "handlers", []), *getattr(one, "cases", [])]:
-                _hand_back(inner.body, own)
+                _hand_back(inner.body, own, may_be_none)
         found.append(one)
     statements[:] = found
 
@@ -85,6 +117,20 @@ def _define(
                 _define([getattr(one, field, []) for field in ("body", "orelse")], wanted)
 
 
+def _wholes(value: ast.expr) -> list[ast.expr]:
+    """The expressions one of whose values an expression may be, or have as a part."""
+    match value:
+        case ast.IfExp(body=yes, orelse=no):
+            return [*_wholes(yes), *_wholes(no)]
+        case ast.BoolOp(values=parts) | ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Dict(values=parts):
+            return [one for part in parts for one in _wholes(part)]
+        case ast.Subscript(slice=index) if not isinstance(index, ast.Slice):
+            return []
+        case ast.BinOp() | ast.Compare() | ast.Constant() | ast.UnaryOp():
+            return []
+    return [one for one in walk(value) if isinstance(one, ast.Name)]
+
+
 class Handing(Attempts):
     """The part of a translation that is about changed arguments."""
 
@@ -94,6 +140,7 @@ class Handing(Attempts):
         """Mark the calls in a function whose changes its own statements see."""
         if isinstance(node, ast.Lambda) or not self._calls_written(node):
             return
+        self._set_apart(node)
         with self.entered(node) as own:
             calls = [one for one in nodes_in(own.body) if isinstance(one, ast.Call)]
             changed = {
@@ -120,6 +167,32 @@ class Handing(Attempts):
             assert isinstance(statement, ast.Expr | ast.Assign)
             statement.value = handed
         _define([node.body], wanted)
+
+    def _set_apart(self, node: ast.FunctionDef) -> None:
+        """Give names to the results of calls within expressions whose changes are seen."""
+        with self.entered(node) as own:
+            calls = [one for one in nodes_in(own.body) if isinstance(one, ast.Call)]
+            within = [
+                one
+                for one in calls
+                if not (
+                    isinstance(around := own.around.get(one), ast.Expr | ast.Assign) and around.value is one
+                )
+            ]
+            chosen = {
+                id(one)
+                for one in within
+                if any(True for _ in self._changed_arguments(one)) and self._handed(one)
+            }
+            if chosen:
+                chosen |= {
+                    id(one)
+                    for one in calls
+                    if any(True for _ in self._changed_arguments(one)) and self._handed(one)
+                }
+        if chosen:
+            set_apart(node.body, lambda call: id(call) in chosen, lambda: self.fresh("result apart"))
+            forget(node)
 
     def _calls_written(self, node: ast.FunctionDef) -> bool:
         """Does a function call others that are written in Python? Most do not, and what is known of them is found once."""
@@ -183,7 +256,9 @@ class Handing(Attempts):
         is_result_used = not isinstance(self.inside.around.get(call), ast.Expr)
         is_shared = is_result_used and (effect.returned is None or own in effect.returned)
         others = [argument for _, argument in given if argument is not changed]
-        if not isinstance(changed, ast.Name) or changed.id not in self.inside.names or is_shared:
+        if not isinstance(changed, ast.Name) or changed.id not in self.inside.names:
+            return None
+        if is_shared and self._is_returned_whole(function, own):
             return None
         if own in effect.kept or self._is_bound_again(function, own):
             return None
@@ -193,10 +268,26 @@ class Handing(Attempts):
         kept = [
             argument
             for one, argument in given
-            if self.kind(argument) != REAL and (one in effect.kept or (is_result_used and one in returned))
+            if argument is not changed  # no part of it is: that is tested when it runs
+            and self.kind(argument) != REAL
+            and (one in effect.kept or (is_result_used and one in returned))
         ]
         call = self.guarded(call, {id(argument) for _, argument in seen if argument is not changed})
-        return at(Handed(call, changed, kept, function, own), call)  # type: ignore[no-any-return]  # as it is given
+        return at(Handed(call, changed, kept, function, own, is_shared), call)  # type: ignore[no-any-return]  # as it is given
+
+    def _is_returned_whole(self, function: FunctionType | ast.FunctionDef, own: str) -> bool:
+        """May a function return the value of a parameter itself, and not an item of it at most?"""
+        node: Function | None = function if isinstance(function, ast.FunctionDef) else None
+        if not isinstance(function, ast.FunctionDef) and (other := self.another(function)) is not None:
+            node = other[1]
+        if not isinstance(node, ast.FunctionDef):
+            return True
+        returned = [
+            one.value for one in nodes_in(node.body) if isinstance(one, ast.Return) and one.value is not None
+        ]
+        return any(
+            isinstance(one, ast.Name) and one.id == own for value in returned for one in _wholes(value)
+        )
 
     def _is_bound_again(self, function: FunctionType | ast.FunctionDef, own: str) -> bool:
         """May a parameter have another value at the end, which the caller does not see?"""
@@ -207,8 +298,15 @@ class Handing(Attempts):
             one.arg for one in [*node.args.posonlyargs, *node.args.args]
         ]:
             return True
+        start = _start_of(node, own)
+        begun = set() if start is None else {id(one) for one in walk(start)}
         return any(
-            (isinstance(one, ast.Name) and one.id == own and not isinstance(one.ctx, ast.Load))
+            (
+                isinstance(one, ast.Name)
+                and id(one) not in begun
+                and one.id == own
+                and not isinstance(one.ctx, ast.Load)
+            )
             or isinstance(one, ast.Yield | ast.YieldFrom | ast.Nonlocal)
             or (isinstance(one, ast.FunctionDef | ast.Lambda) and one is not node and own in ast.unparse(one))
             for one in walk(node)
@@ -255,8 +353,10 @@ class Handing(Attempts):
             )
         result, after, end = [name(self.fresh(one), span) for one in ("result", "changed", "end")]
 
+        value = form(span, "%py-no-part", result) if node.is_shared else result
+
         def assigned(scope: Scope) -> Syntax:
-            return self.assigned(targets, [result] * len(targets), scope, rest, statement)
+            return self.assigned(targets, [value] * len(targets), scope, rest, statement)
 
         body = self._renamed(node.changed, after, scope, Rest(assigned), span)
         return self.let([(form(span, "cons", result, form(span, "cons", after, end)), both)], body, span)

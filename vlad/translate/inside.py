@@ -452,11 +452,14 @@ class Inside:
                 if isinstance(handed, Handed):
                     return function is not node and node not in handed.kept
                 is_back = handed is not None and node.id in handed_back(handed)
+                is_consumed = isinstance(
+                    handed, ast.BinOp | ast.UnaryOp | ast.Compare | ast.AugAssign | ast.Return
+                )
                 if (
                     function is node
                     or is_back
                     or at_function(around) is not None
-                    or keeps_nothing(around, node)
+                    or keeps_nothing(around, node, is_consumed)
                 ):
                     return function is not node
                 match self.around.get(around):

@@ -12,6 +12,7 @@ import functools
 import itertools
 import math
 import operator
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,6 +129,10 @@ _REFUSED: dict[Any, dict[str, str]] = {
         "values have no identity: operator.eq": "is_ is_not",
         "assign to the entry: `x[i] = …`": "setitem delitem",
         "`len`": "length_hint",
+    },
+    re: {
+        "`find`, `split`, `replace`, `startswith` and the other methods of texts": "compile findall finditer fullmatch match"
+        " search split sub subn escape template",
     },
     bisect: {"`xs.insert(bisect.bisect(xs, x), x)`": "insort insort_left insort_right"},
     functools: {

@@ -49,6 +49,7 @@ class Handed(Added):
     changed   the argument
     kept      the arguments that something else may have afterwards
     function  what is called, outside or in the tree; its parameter is `own`
+    is_shared  may the result be an item of the argument? Then it must be a number or the like
     """
 
     _fields = ("call",)
@@ -60,6 +61,7 @@ class Handed(Added):
         kept: list[ast.expr],
         function: FunctionType | ast.FunctionDef,
         own: str,
+        is_shared: bool = False,
     ) -> None:
         super().__init__()
         self.call = call
@@ -67,6 +69,7 @@ class Handed(Added):
         self.kept = kept
         self.function = function
         self.own = own
+        self.is_shared = is_shared
 
 
 class Positional(Added):

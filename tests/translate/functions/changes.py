@@ -353,3 +353,55 @@ def changed_by_functions_inside(x: float = 0.5) -> list[float]:
     count = put(xs)
     put(xs, y=7.0)
     return [*xs, count]
+
+
+# Calls within expressions that change an argument.
+
+
+def _picked(xs: list[float], x: float) -> int:
+    xs.append(x)
+    return len(xs)
+
+
+def changed_by_calls_within(x: float = 1.5) -> tuple[Any, ...]:
+    xs = [1.0]
+    a = xs[0] + _picked(xs, 25) * 10 + len(xs) * 100 + _picked(xs, x)
+    b = [len(xs), _picked(xs, 2.0), xs[-1], _picked(xs, 3.0)]
+    if _picked(xs, 5) > 4 and len(xs) > 1:
+        a += 1
+    t = 1
+    t += _picked(xs, x)
+    for i in range(_picked(xs, 1)):
+        t = t * 2 + _picked(xs, i)
+    return a, b, t, xs, [_picked(xs, 4), *xs]
+
+
+def _visited(graph: list[list[int]], v: int, seen: list[int]) -> int:
+    if v in seen:
+        return 0
+    seen.append(v)
+    total = 1
+    for w in graph[v]:
+        total += _visited(graph, w, seen)
+    return total
+
+
+def changed_by_a_search(x: float = 1.5) -> tuple[float, list[int]]:
+    seen: list[int] = []
+    return _visited([[1, 2], [2], [0, 3], []], 0, seen) * x, seen
+
+
+def _island(m: list[list[int]], i: int, j: int, seen: Any) -> int:
+    if 0 <= i < len(m) and 0 <= j < len(m[0]) and (i, j) not in seen and m[i][j] == 1:
+        seen.add((i, j))
+        return 1 + _island(m, i + 1, j, seen) + _island(m, i - 1, j, seen) + _island(m, i, j + 1, seen)
+    return 0
+
+
+def changed_set_by_a_search(x: float = 1.5) -> tuple[float, int]:
+    m, best, seen = [[1, 1, 0], [0, 1, 0], [1, 0, 1]], 0, set()  # type: ignore[var-annotated]
+    for i in range(3):
+        for j in range(3):
+            if (i, j) not in seen:
+                best = max(best, _island(m, i, j, seen))
+    return best * x, len(seen)

@@ -87,3 +87,55 @@ def raising_with_a_cache(x: float = 1.5) -> list[Any]:
         except ValueError as error:
             found.append(str(error))
     return found
+
+
+# A dict or a list of results that calls pass on.
+
+
+def _passed_on(n: int, x: float, memo: dict[int, float]) -> float:
+    if n in memo:
+        return memo[n]
+    if n < 2:
+        return x * n
+    memo[n] = _passed_on(n - 1, x, memo) + _passed_on(n - 2, x, memo)
+    return memo[n]
+
+
+def passed_on(x: float = 1.5) -> tuple[float, int, dict[int, float]]:
+    memo: dict[int, float] = {}
+    value = _passed_on(60, x, memo)
+    return value, len(memo), memo
+
+
+def _made_at_first(n: int, x: float, memo: Any = None) -> float:
+    """The memo is made by the outermost call."""
+    if memo is None:
+        memo = {}
+    if n in memo:
+        return memo[n]
+    found = x
+    if n >= 2:
+        found = _made_at_first(n - 1, x, memo) * x + _made_at_first(n - 2, x, memo) / 2
+    memo[n] = found
+    return found
+
+
+def made_at_first(x: float = 0.75) -> float:
+    memo = None
+    total = _made_at_first(30, x, memo)
+    return total + (0.0 if memo is None else 1.0)
+
+
+def _table_filled(n: int, x: float, table: list[float]) -> float:
+    if table[n] >= 0:
+        return table[n]
+    best = x
+    if n >= 2:
+        best = max(_table_filled(n - 1, x, table) * 0.5, _table_filled(n - 2, x, table) + 1)
+    table[n] = best
+    return best
+
+
+def table_filled(x: float = 1.5) -> tuple[float, list[float]]:
+    table = [-1.0] * 31
+    return _table_filled(30, x, table) + len(table), table

@@ -1,0 +1,138 @@
+"""Calls within expressions → statements before them.
+
+In: a block, and which calls are to stand apart, as they change what follows.  Out: the block, in which each of them that is
+evaluated in any case is the value of a name; so is what is evaluated before, unless it is a name itself, whose value is looked at
+afterwards in Python, too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from vlad.translate.nodes import Attempted, at, name_at
+from vlad.translate.trees import COMPREHENSIONS, SCOPES, children
+
+Chosen = Callable[[ast.Call], bool]
+# Expressions whose parts are evaluated in the order of their fields.
+_IN_ORDER = (
+    ast.BinOp,
+    ast.Call,
+    ast.Compare,
+    ast.List,
+    ast.Starred,
+    ast.Subscript,
+    ast.Tuple,
+    ast.UnaryOp,
+    ast.keyword,
+)
+
+
+def set_apart(block: list[ast.stmt], chosen: Chosen, fresh: Callable[[], str]) -> None:
+    """Change a block, and those in it."""
+    found: list[ast.stmt] = []
+    for statement in block:
+        field = _field(statement)
+        if field is not None:
+            apart = _Apart(chosen, fresh)
+            setattr(statement, field, apart.of(getattr(statement, field), is_whole=_takes_calls(statement)))
+            found += apart.found
+        found.append(statement)
+        if not isinstance(statement, SCOPES):
+            for inner in ("body", "orelse"):
+                set_apart(getattr(statement, inner, []), chosen, fresh)
+    block[:] = found
+
+
+def _field(statement: ast.stmt) -> str | None:
+    """The field of a statement with the expression that is evaluated before anything else in it."""
+    match statement:
+        case _ if hasattr(statement, "attempted_as"):
+            return None
+        case ast.Assign() | ast.Return(value=ast.expr()) | ast.Expr() | ast.AnnAssign(value=ast.expr()):
+            return "value"
+        case ast.AugAssign(target=ast.Name()):
+            return "value"
+        case ast.If():
+            return "test"
+        case ast.For():
+            return "iter"
+    return None
+
+
+def _takes_calls(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign | ast.Expr)
+
+
+class _Apart:
+    def __init__(self, chosen: Chosen, fresh: Callable[[], str]) -> None:
+        self.chosen = chosen
+        self.fresh = fresh
+        self.found: list[ast.stmt] = []
+
+    def has(self, node: ast.AST) -> bool:
+        """Has an expression a chosen call?"""
+        if isinstance(node, (Attempted, ast.Lambda, *COMPREHENSIONS)):
+            return False
+        return (isinstance(node, ast.Call) and self.chosen(node)) or any(
+            self.has(one) for one in children(node)
+        )
+
+    def of(self, node: ast.expr, is_whole: bool = False) -> ast.expr:
+        """An expression without chosen calls, as far as they are evaluated in any case."""
+        if not self.has(node):
+            return node
+        match node:
+            case ast.BoolOp():
+                node.values[0] = self.of(node.values[0])
+            case ast.IfExp():
+                node.test = self.of(node.test)
+            case (
+                ast.Call()
+                | ast.BinOp()
+                | ast.Compare()
+                | ast.List()
+                | ast.Subscript()
+                | ast.Tuple()
+                | ast.UnaryOp()
+            ):
+                is_own = isinstance(node, ast.Call) and self.chosen(node)
+                self.parts(node)
+                return self.named(node) if is_own and not is_whole else node
+        return node
+
+    def parts(self, node: ast.AST) -> None:
+        """Set the parts of an expression apart as far as the last that has a chosen call."""
+        places: list[tuple[ast.AST, str, int | None]] = []
+        self._collect(node, places)
+        last = max((at for at, place in enumerate(places) if self.has(_get(*place))), default=-1)
+        for at_, place in enumerate(places[: last + 1]):
+            part = self.of(_get(*place))
+            is_kept = at_ == last or isinstance(part, ast.Name | ast.Constant | ast.Attribute | ast.Lambda)
+            _set(*place, part if is_kept else self.named(part))
+
+    def _collect(self, node: ast.AST, places: list[tuple[ast.AST, str, int | None]]) -> None:
+        for field, value in ast.iter_fields(node):
+            for place, part in enumerate(value) if isinstance(value, list) else [(None, value)]:
+                if isinstance(part, ast.keyword | ast.Starred):
+                    self._collect(part, places)
+                elif isinstance(part, ast.expr):
+                    places.append((node, field, place))
+
+    def named(self, value: ast.expr) -> ast.Name:
+        own = self.fresh()
+        self.found.append(at(ast.Assign([name_at(own, value, ast.Store())], value), value))
+        return name_at(own, value)
+
+
+def _get(node: ast.AST, field: str, place: int | None) -> ast.expr:
+    found = getattr(node, field)
+    value: ast.expr = found if place is None else found[place]
+    return value
+
+
+def _set(node: ast.AST, field: str, place: int | None, value: ast.expr) -> None:
+    if place is None:
+        setattr(node, field, value)
+    else:
+        getattr(node, field)[place] = value
