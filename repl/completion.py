@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from vlad.reader.lexer import tokens
+from vlad.session.session import Session
 
 from .command import COMMAND_NAMES, FILES, MODULES, WORDS
 from .commands import COMMANDS
@@ -46,14 +47,14 @@ def candidates(shell: Shell, before: str) -> list[Candidate]:
         return _matching(partial.group(1), ((name, COMMANDS[name].doc) for name in COMMANDS))
     question = _QUESTION.match(before)
     if question is not None:
-        return _names(shell, question.group(1))
+        return _names(shell.session, question.group(1))
     full = _COMMAND_AND_ARGUMENT.match(before)
     if full is not None:
         found = [each for name, each in COMMANDS.items() if name.startswith(full.group(1))]
         takes = found[0].takes if len(found) == 1 or (found and found[0].name == full.group(1)) else ""
         special = _argument(shell, takes, found[0].words, full.group(2)) if takes else []
-        return special if special is not None else _code(shell, full.group(2))
-    return _code(shell, before)
+        return special if special is not None else in_program(shell.session, full.group(2))
+    return in_program(shell.session, before)
 
 
 def _argument(shell: Shell, takes: str, words: tuple[str, ...], text: str) -> list[Candidate] | None:
@@ -63,7 +64,7 @@ def _argument(shell: Shell, takes: str, words: tuple[str, ...], text: str) -> li
     if takes == COMMAND_NAMES:
         return _matching(text.removeprefix(","), ((name, each.doc) for name, each in COMMANDS.items()))
     if takes == MODULES:
-        return _matching(text.strip('"'), modules(shell))
+        return _matching(text.strip('"'), modules(shell.session))
     return _files(text.strip('"')) if takes == FILES else None
 
 
@@ -76,7 +77,8 @@ def _matching(prefix: str, offered: Iterable[tuple[str, str]]) -> list[Candidate
 # Programs.
 
 
-def _code(shell: Shell, before: str) -> list[Candidate]:
+def in_program(session: Session, before: str) -> list[Candidate]:
+    """The completions of the text of a program before the cursor."""
     lines = before.split("\n")
     outline = Outline(lines)
     form = "\n".join(lines[outline.from_form(len(lines) - 1) :])
@@ -86,7 +88,7 @@ def _code(shell: Shell, before: str) -> list[Candidate]:
     if last is not None and last.kind == "open-string":
         inside = form[last.start + 1 :]
         if _MODULE_FORM.search(form):
-            return [*_matching(inside, modules(shell)), *_files(inside, ".vlad")]
+            return [*_matching(inside, modules(session)), *_files(inside, ".vlad")]
         return _files(inside)
     if last is not None and (
         last.kind == "open-comment" or (last.kind == "comment" and "\n" not in form[last.start :])
@@ -94,7 +96,7 @@ def _code(shell: Shell, before: str) -> list[Candidate]:
         return []
     word = _WORD.search(before)
     prefix = "" if word is None else word.group()
-    return [*_locals(form, prefix), *_names(shell, prefix)][:MOST]
+    return [*_locals(form, prefix), *_names(session, prefix)][:MOST]
 
 
 def _locals(form: str, prefix: str) -> list[Candidate]:
@@ -102,34 +104,36 @@ def _locals(form: str, prefix: str) -> list[Candidate]:
     return [Candidate(name, len(prefix), "local") for name in own]
 
 
-def _names(shell: Shell, prefix: str) -> list[Candidate]:
-    every = [name for name in names(shell.session) if not name.startswith("%")]
+def _names(session: Session, prefix: str) -> list[Candidate]:
+    every = [name for name in names(session) if not name.startswith("%")]
     found = [name for name in every if name.startswith(prefix)]
     if not found and len(prefix) > 1:
         found = [name for name in every if prefix in name]
-    return [Candidate(name, len(prefix), beside(shell.session, name)) for name in found[:MOST]]
+    return [Candidate(name, len(prefix), beside(session, name)) for name in found[:MOST]]
 
 
 def locals_of(form: str) -> list[str]:
     """The names that the forms around the end of a text bind, the innermost first."""
-    found: dict[str, None] = {}
-    node: Node | None = around(tree(form), len(form))
+    return list(dict.fromkeys([_text(form, node) for node in binders(form, len(form))]))
+
+
+def binders(form: str, at: int) -> Iterator[Node]:
+    """Where the forms around a position bind names, the innermost first."""
+    node: Node | None = around(tree(form), at)
     while node is not None:
-        for name in _bound(form, node):
-            found.setdefault(name)
+        yield from _bound(form, node)
         node = node.above
-    return list(found)
 
 
-def _bound(text: str, node: Node) -> Iterator[str]:
-    """The names that an unfinished form binds."""
+def _bound(text: str, node: Node) -> Iterator[Node]:
+    """The names that a form, which may be unfinished, binds."""
     children = node.children
     head = _text(text, children[0]) if children else ""
     if head in ("lambda", "define") and len(children) > 1:
         yield from _atoms(text, children[1])
     elif head in BINDING_LISTS and len(children) > 1:
         if children[1].inside < 0:
-            yield _text(text, children[1])
+            yield children[1]
             children = children[1:]
         for binding in children[1].children if len(children) > 1 else ():
             if binding.children:
@@ -143,7 +147,7 @@ def _text(text: str, node: Node) -> str:
     return text[node.start : node.end]
 
 
-def _atoms(text: str, node: Node) -> Iterator[str]:
+def _atoms(text: str, node: Node) -> Iterator[Node]:
     """The names in a parameter list or pattern."""
     work = [node]
     while work:
@@ -151,21 +155,21 @@ def _atoms(text: str, node: Node) -> Iterator[str]:
         if item.inside < 0:
             name = _text(text, item)
             if name not in PATTERN_WORDS and not name[:1].isdigit() and name[:1] not in "\"#'":
-                yield name
+                yield item
         work += reversed(item.children)
 
 
 # Files.
 
 
-def modules(shell: Shell) -> list[tuple[str, str]]:
+def modules(session: Session) -> list[tuple[str, str]]:
     """The modules that can be imported by name, with their folders."""
     found: dict[str, str] = {}
-    for folder in ("", *shell.session.path, shell.session._library.folder):
+    for folder in ("", *session.path, session._library.folder):
         for name in sorted(_listed(folder or ".")):
             if name.endswith(".vlad"):
                 found.setdefault(name.removesuffix(".vlad"), folder or "here")
-    library = shell.session._library.folder
+    library = session._library.folder
     return [(name, "library" if folder == library else folder) for name, folder in found.items()]
 
 

@@ -6,11 +6,13 @@ text is treated as if its open lists were closed at its end.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from vlad.reader.lexer import tokens
 
 Edit = tuple[str, int]
+BEFORE, BEHIND = re.compile(r"[^\s()\[\]\"';`,]*$"), re.compile(r"[^\s()\[\]\"';`,]*")  # the parts of a word
 
 
 class Node:
@@ -68,6 +70,14 @@ def around(root: Node, at: int) -> Node:
                 break
         else:
             return node
+
+
+def word_at(text: str, at: int) -> tuple[str, int]:
+    """The word around a position, "" for none, and where it begins."""
+    line = text.rfind("\n", 0, at) + 1
+    begun, rest = BEFORE.search(text[line:at]), BEHIND.match(text, at)
+    assert begun is not None and rest is not None  # both may be empty
+    return begun.group() + rest.group(), at - len(begun.group())
 
 
 def element_at(root: Node, at: int) -> Node | None:

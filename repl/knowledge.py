@@ -10,7 +10,7 @@ from vlad.data.source import Span
 from vlad.data.values import Value, is_procedure
 from vlad.expand.arity import signature
 from vlad.expand.forms import KEYWORDS
-from vlad.manual.help import Entry, entry_of, text_and_examples
+from vlad.manual.help import Entry, documentation, entry_of, is_elsewhere, lines_of, text_and_examples
 from vlad.session.session import Session
 
 
@@ -24,6 +24,14 @@ def known(session: Session, name: str) -> Entry | None:
         return Entry(name, "macro", "", name, (), ())
     entry = entry_of(name)
     return None if entry is None or entry.hidden else entry
+
+
+def about(session: Session, name: str) -> str | None:
+    """All documentation of a name, or of the code of an error; None if there is none."""
+    entry = known(session, name)
+    if entry is not None:
+        return "\n".join(lines_of(entry))
+    return documentation(name) if is_elsewhere(name) else None
 
 
 def names(session: Session) -> list[str]:

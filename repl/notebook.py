@@ -6,30 +6,27 @@ kernel.py connects it to Jupyter. Cells are the inputs of the prompt: forms, or 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from vlad.data.errors import Incomplete, Notice, VladError
 from vlad.data.source import Source
 from vlad.data.values import UNSPECIFIED, Value
-from vlad.manual.help import documentation, is_elsewhere, lines_of
 from vlad.reader.parser import read
 from vlad.session.session import Session
 
 from .commands import enter
 from .completion import Candidate, candidates
 from .display import shown
-from .editing import around, tree
+from .editing import around, tree, word_at
 from .html import as_html
 from .indentation import indentation
 from .interrupts import Interrupts
-from .knowledge import known
+from .knowledge import about
 from .shell import Shell
 from .structure import Outline
 from .terminal import Terminal
 
 WIDTH = 100  # columns of a cell
-BEFORE, BEHIND = re.compile(r"[^\s()\[\]\"';`,]*$"), re.compile(r"[^\s()\[\]\"';`,]*")
 Bundle = dict[str, str]  # a value, by media type
 
 
@@ -109,22 +106,14 @@ class Notebook(Shell):
 
     def explained(self, text: str, at: int) -> str | None:
         """The documentation of the name at a position, or else of the procedure whose operands are there."""
-        begun, rest = BEFORE.search(text[:at]), BEHIND.match(text, at)
-        assert begun is not None and rest is not None  # both may be empty
-        name = begun.group() + rest.group()
-        if not name or not self._about(name):
+        name, _ = word_at(text, at)
+        if not name or not about(self.session, name):
             node = around(tree(text), at)
             while node.above is not None and not node.children:  # a list that begins here
                 node = node.above
             is_call = node.above is not None
             name = text[node.children[0].start : node.children[0].end] if is_call else ""
-        return self._about(name) if name else None
-
-    def _about(self, name: str) -> str | None:
-        entry = known(self.session, name)
-        if entry is not None:
-            return "\n".join(lines_of(entry))
-        return documentation(name) if is_elsewhere(name) else None
+        return about(self.session, name) if name else None
 
 
 def state_of(text: str) -> tuple[str, str]:

@@ -98,7 +98,7 @@ ROOMS = (
         "vlad.session",
         "library installed session_lock lifecycle asynchronous files calls suggestions repeated top_level examples programs "
         "showing namespace functions session parts default executors parallel differentiating random own_derivatives checking "
-        "building compiling",
+        "building compiling survey",
     ),
     ("vlad.manual", "public help"),
     ("vlad.tools", "indentation layout formatting testing doctor new"),
@@ -111,7 +111,8 @@ ROOMS = (
         "vlad.repl",
         "words files lexer structure indentation editing display terminal interrupts knowledge shell history "
         "graph curves drawing pictures window plot sessions command asking measuring looking watching "
-        "keeping settings commands startup completion plain prompt loop html notebook kernel kernel_files",
+        "keeping settings commands startup completion plain prompt loop html notebook kernel kernel_files analysis "
+        "language_server",
     ),
     ("vlad", "command_line command __main__"),
 )
@@ -138,6 +139,8 @@ FOREIGN = {
     "cffi": ("vlad.compile.",),
     "_cffi_backend": ("vlad.compile.",),
     "platformdirs": ("vlad.compile.", "vlad.repl."),
+    "pygls": ("vlad.repl.language_server",),
+    "lsprotocol": ("vlad.repl.language_server",),
     "ipykernel": ("vlad.repl.kernel",),
     "jupyter_client": ("vlad.repl.kernel_files",),
     "pygments": ("vlad.repl.",),

@@ -339,6 +339,19 @@ def _profile(session: Session, line: CommandLine) -> None:
             written_out(line.folded, folded(found))
 
 
+def _lsp(line: CommandLine) -> int:
+    try:
+        from vlad.repl.language_server import main  # not needed by programs
+    except ModuleNotFoundError as missing:
+        raise VladError(
+            "no-program",
+            f"The language server needs the package {missing.name}, which is not installed",
+            hint="`pip install 'vlad-lang[lsp]'`",
+        ) from None
+    main()
+    return SUCCESS
+
+
 def _new(line: CommandLine) -> int:
     from vlad.tools.new import new  # not needed by programs
 
@@ -370,6 +383,7 @@ WITHOUT_SESSION = {
     "doctor": _doctor,
     "format": _format,
     "kernel": _kernel,
+    "lsp": _lsp,
     "new": _new,
     "test": _test,
 }  # or with sessions of their own

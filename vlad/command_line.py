@@ -49,6 +49,7 @@ vlad: a language in which differentiation is an operator like any other
                                         by which pip installs it and (import "NAME") finds it
   vlad kernel install [--prefix FOLDER], vlad kernel uninstall
                                         notebooks in vlad: tell Jupyter how to start its kernel
+  vlad lsp                              the language server, which editors start
   vlad doctor [--json]                  what was found on this machine: compiler, libraries, GPU,
                                         packages, and what each is for
   vlad debug [--break PLACE ...] FILE [ARG ...]
@@ -82,9 +83,9 @@ INFORMATION = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
 
 COMMANDS = (
     "run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl", "format", "test", "doctor", "new", "profile",
-    "kernel",
+    "kernel", "lsp",
 )  # fmt: skip
-WITHOUT_FILE = ("repl", "cache", "doctor", "doc", "test", "kernel")
+WITHOUT_FILE = ("repl", "cache", "doctor", "doc", "test", "kernel", "lsp")
 CHOICES = {
     "--tier": ("auto", "compile", "evaluate"),
     "--stage": ("core", "reverse", "forward", "control", "stepping", "types", "first-order", "loops", "c"),
@@ -329,8 +330,8 @@ def _check_words(line: CommandLine) -> None:
         raise UsageError(f"`vlad kernel` takes `install` or `uninstall`{given}")
     if line.prefix is not None and line.words == ["uninstall"]:
         raise UsageError("--prefix belongs to `vlad kernel install`")
-    if line.command == "doctor" and line.words:
-        raise UsageError(f"`vlad doctor` takes no file; not {' '.join(line.words)}")
+    if line.command in ("doctor", "lsp") and line.words:
+        raise UsageError(f"`vlad {line.command}` takes no file; not {' '.join(line.words)}")
     if line.command == "cache" and line.words not in ([], ["clear"]):
         raise UsageError(f"`vlad cache` takes `clear` or nothing; not {' '.join(line.words)}")
     if line.command == "test" and (line.traced or line.find_nan):

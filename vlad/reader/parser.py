@@ -109,6 +109,15 @@ def read(source: Source) -> list[Syntax]:
     return _Parser(source).data()
 
 
+def read_so_far(source: Source) -> tuple[list[Syntax], VladError | None]:
+    """The data of a text that are complete before its first error, and that error: for texts that are being written."""
+    parser = _Parser(source)
+    try:
+        return parser.data(), None
+    except VladError as error:
+        return parser.found, error
+
+
 class _Parser:
     def __init__(self, source: Source) -> None:
         self.source = source

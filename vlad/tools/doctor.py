@@ -34,6 +34,7 @@ PACKAGES = (
     ("mkl", "mkl", "faster products of matrices on Intel's processors"),
     ("matplotlib", "plot", "curves as pictures, and in windows"),
     ("distributed", "cluster", "parallel-map and vlad.map over machines"),
+    ("pygls", "lsp", "editors, with `vlad lsp`"),
     ("ipykernel", "jupyter", "notebooks in vlad, with `vlad kernel install`"),
     ("torch", "", "vlad.to_torch"),
     ("jax", "", "vlad.to_jax"),
