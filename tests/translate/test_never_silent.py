@@ -139,6 +139,7 @@ def grow(rows):|    rows.append([2.])|    return rows[0]:: rows = [[1.], [3.]]; 
 def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; n = (pick(xs) if xs else 0) + 1; return n, xs
 def pick(xs):|    xs.append(1.)|    return xs:: xs = [1.]; n = len(pick(xs)) + len(xs); return n, xs
 def keep(xs, ys=[]):|    ys.append(xs)|    return len(ys):: return keep([1.]) + keep([2.])
+import copy:: xs = [[1.], [2.]]; ys = copy.copy(xs); ys[0][0] = 7.; return xs, ys
 def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; n = [xs, pick(xs), xs]; m = [len(xs), pick(xs), len(xs)]; return m
 def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; d = {}; d[pick(xs)] = pick(xs); return d, xs
 def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; ys = [0.] * 9; ys[pick(xs)] += pick(xs); return ys, xs

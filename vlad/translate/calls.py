@@ -58,6 +58,9 @@ class Calls(Derivatives):
         return joined(self, node, scope)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Syntax:
+        of = self.class_of(node.value, scope) if node.attr in ("__name__", "__qualname__") else None
+        if of is not None:
+            return self.class_name(of, scope)
         found = static_number(self, node, scope)
         return super()._attribute(node, scope) if found is None else literal(found, self.span(node))
 

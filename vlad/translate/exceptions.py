@@ -13,8 +13,8 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from vlad.data.raised import RAISED
+from vlad.data.records import EVERY, Record, is_record, is_written
 from vlad.data.records import RAISED as OF_EXCEPTIONS
-from vlad.data.records import Record, is_record, is_written
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.arguments import Arguments
@@ -142,6 +142,34 @@ class Exceptions(Arguments):
         )
         called = form(span, self.outside.cell(text, "__str__", span), own)
         return form(span, "lambda", Form((), None, span), form(span, "%py-text", called))
+
+    def class_of(self, node: ast.expr, scope: Scope) -> ast.expr | None:
+        """The value of whose class an expression is: `x` of `type(x)` and `x.__class__`; None if it is of none."""
+        match node:
+            case ast.Call(func=function, args=[value], keywords=[]) if (
+                self.object_of(function, scope) is type
+            ):
+                return value
+            case ast.Attribute(attr="__class__", value=value):
+                return value
+        return None
+
+    def class_name(self, value: ast.expr, scope: Scope, is_whole: bool = False) -> Syntax:
+        """The name of the class of a value. `is_whole`: what Python writes for the class."""
+        span = self.span(value)
+        x, kept = self.expression(value, scope), name(self.fresh("value"), span)
+        named = form(span, "%py-class-text" if is_whole else "%py-class-name", kept)
+        for key, test in ((EVERY, "%py-of?"), (OF_EXCEPTIONS, "%py-exception-of?")):
+            for one in self.with_name(key):
+                kind = one.kind
+                own = (
+                    kind.__qualname__
+                    if kind.__module__ == "builtins"
+                    else f"{kind.__module__}.{kind.__qualname__}"
+                )
+                text = string(f"<class '{own}'>" if is_whole else kind.__name__, span)
+                named = form(span, "if", form(span, test, kept, quoted(one.symbol.name, span)), text, named)
+        return self.let([(kept, x)], named, span)
 
     # Statements.
 

@@ -558,6 +558,14 @@ class Expressions(ABC):
         """What consumes an iterable at once is given: a generator is a list then (turns.py)."""
 
     @abstractmethod
+    def class_of(self, node: ast.expr, scope: Scope) -> ast.expr | None:
+        """The value of whose class an expression is (exceptions.py)."""
+
+    @abstractmethod
+    def class_name(self, value: ast.expr, scope: Scope, is_whole: bool = False) -> Syntax:
+        """The name of the class of a value."""
+
+    @abstractmethod
     def index(self, node: ast.expr, scope: Scope) -> Syntax:
         """An index, or a key."""
 

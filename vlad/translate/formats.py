@@ -41,7 +41,8 @@ def joined(x: Expressions, node: ast.JoinedStr, scope: Scope) -> Syntax:
 
 
 def _formatted(x: Expressions, node: ast.JoinedStr, value: ast.FormattedValue, scope: Scope) -> Syntax:
-    span, text = x.span(value), x.expression(value.value, scope)
+    span, of = x.span(value), x.class_of(value.value, scope)
+    text = x.expression(value.value, scope) if of is None else x.class_name(of, scope, is_whole=True)
     if value.conversion in (ord("r"), ord("a"), ord("s")):
         text = form(span, "%py-text" if value.conversion == ord("s") else "%py-written", text)
     given, computed = _written(x, node, value.format_spec, scope)

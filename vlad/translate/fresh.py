@@ -7,6 +7,7 @@ checks.py, which decide what may be changed in place.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -30,8 +31,11 @@ OF_ITEMS: tuple[Any, ...] = (
     dict,
     set,
     frozenset,
+    copy.copy,
+    copy.deepcopy,
 )
-_COPYING: tuple[Any, ...] = (range, list, sorted, len, dict, tuple, set, frozenset)
+_MAKING: tuple[Any, ...] = (dict, list, sorted, set, frozenset, copy.copy, copy.deepcopy)
+_COPYING: tuple[Any, ...] = (range, list, sorted, len, dict, tuple, set, frozenset, copy.copy, copy.deepcopy)
 # Methods of sets that make a set.
 MAKING = ("union", "intersection", "difference", "symmetric_difference")
 _OF_NUMPY = frozenset(
@@ -81,7 +85,7 @@ class Fresh:
             case ast.Subscript(slice=index):  # of an array it is a view, which `keeps_part` notices
                 return has_slice(index)
             case ast.Call(func=function):
-                if self.is_call(value, dict, list, sorted, set, frozenset) or self.makes_array(value):
+                if self.is_call(value, *_MAKING) or self.makes_array(value):
                     return True
                 method = function.attr if isinstance(function, ast.Attribute) else ""
                 if method in ("copy", *MAKING) and not self.may_share(method):
@@ -104,7 +108,7 @@ class Fresh:
             case ast.List(elts=items) | ast.Dict(values=items):
                 return all(self.makes_parts(item, depth - 1) for item in items)
             case ast.Call():
-                return self.makes_array(value)
+                return self.makes_array(value) or self.is_call(value, copy.deepcopy)
         return False
 
     def copied_from(self, node: ast.expr) -> Names:

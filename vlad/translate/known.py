@@ -8,6 +8,7 @@ itself, not by its name, so it may be imported under any.
 from __future__ import annotations
 
 import bisect
+import copy
 import functools
 import itertools
 import math
@@ -101,6 +102,7 @@ _BUILTINS: dict[str, dict[int, str]] = {
     "abs": {1: "abs"}, "len": {1: "%py-length"}, "float": {1: "%py-float"}, "int": {1: "%py-int"},
     "round": {1: "%py-round", 2: "%py-round-to"}, "pow": {2: "%py-power"},
 }  # fmt: skip
+_COPY = {"copy": {1: "%py-copy"}, "deepcopy": {1: "%py-copy"}}
 _BUILTIN_OTHERS = {
     "bool": {1: "%py-true?"}, "min": {1: "%py-least", 2: "%py-least-of"}, "max": {1: "%py-greatest", 2: "%py-greatest-of"},
     "sum": {1: "%py-sum", 2: "%py-sum-from"}, "list": {0: "%py-no-list", 1: "%py-list"},
@@ -160,6 +162,7 @@ def _table() -> dict[Any, Known]:
         (operator, _OPERATOR_OTHERS, False),
         (builtins, _BUILTINS, True),
         (builtins, _BUILTIN_OTHERS, False),
+        (copy, _COPY, False),
     ):
         for name, procedures in names.items():
             prefix = "" if module is builtins else f"{module.__name__}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -405,3 +406,14 @@ def changed_set_by_a_search(x: float = 1.5) -> tuple[float, int]:
             if (i, j) not in seen:
                 best = max(best, _island(m, i, j, seen))
     return best * x, len(seen)
+
+
+def copied(x: float = 2.5) -> tuple[Any, ...]:
+    xs = [[1.0, x], [2.0]]
+    ys, zs = copy.copy(xs), copy.deepcopy(xs)
+    ys.append([3.0])
+    xs.append([4.0])
+    us = copy.deepcopy(xs)
+    us[0][0] = 7.0
+    us[1].append(x)
+    return xs, ys, zs, us

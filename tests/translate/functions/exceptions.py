@@ -150,3 +150,19 @@ def stopped(x: float = 2.0) -> float:
 
 def raised_to_python(x: float = 2.0) -> float:
     raise Further(x)
+
+
+def _named(x: float, value: Any) -> Any:
+    try:
+        if value is None:
+            raise Stop("none")
+        if not isinstance(value, (list, str)):
+            raise TypeError(f"found {type(value)}")
+        return 1 / (x - x)
+    except (TypeError, ArithmeticError, Stop) as e:
+        return type(e).__name__, len(e.args), type(value).__name__, value.__class__.__name__
+
+
+def names_of_classes(x: float = 2.5) -> list[Any]:
+    values: list[Any] = ["a", [x], (x,), {"a": x}, None, True, {1, 2}, Left("a", x)]
+    return [_named(x, value) for value in values] + [type(x).__name__, f"{type(x)} {type([])} {type(Stop(1))}"[-45:-12]]

@@ -203,3 +203,10 @@ def written_texts(text: str = "it's") -> list[Any]:
     texts = [text, 'a"b', "it's \"q\"", "\t\n\r\\\x00\x7f\x1f\x0fé", ""]
     keys = [_of_key("k"), _of_key(text), _of_key(3), _of_key(("a", text))]
     return [[repr(one) for one in texts], str(texts), str({text: "\\"}), str({text}), f"{text!r:>9}|{(text,)}|{text}", keys]
+
+
+def printed_with_separators(x: float = 1.5) -> tuple[bool, bool, bool, str]:
+    print(x, "a", sep="-", end="!")
+    print(x, end="\n", sep=None)
+    n, rem = divmod(10, -2)
+    return "bcd".startswith(("a", "bc")), "bcd".endswith(("x", "c")), "a".startswith(()), str(rem) + str(n)
