@@ -9,6 +9,7 @@ import pytest
 from commands import command
 
 import vlad
+from vlad.debugging.origins import described
 from vlad.debugging.profile import Profile, folded, profile, speedscope, table
 from vlad.debugging.sampling import sampled
 
@@ -132,3 +133,15 @@ def test_the_command(tmp_path: Path) -> None:
     assert refused.stderr.startswith("Error: Cannot write: no/p.txt")
     assert "`vlad profile` needs a file" in command("profile").stderr
     assert "--folded belongs to `vlad profile`" in command("test", "--folded", "x").stderr
+
+
+def test_procedures_are_named_when_their_derivatives_are_made_anew() -> None:
+    """The first cell of a session makes all transforms anew (Machine.begin_cells); the old ones may be on a stack."""
+    session = vlad.Session(tier="evaluate")
+    session.eval("(define (f x) (let loop ((i 0) (s x)) (if (= i 3) s (loop (+ i 1) (* s s)))))")
+    session.eval("((gradient f) 3)")
+    old = [code for code in session.machine.made() if code.base is not code]
+    session.eval("(deref (ref 1))")
+    assert old
+    for code in [*old, *session.machine.made()]:
+        assert described(session.machine, code)

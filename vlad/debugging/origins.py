@@ -61,6 +61,12 @@ def transforms(code: Code) -> tuple[Code, ...]:
     return (code,)
 
 
+def source_of(code: Code) -> Code:
+    """The code whose transform this one is; of a transform that was made anew since, the procedure's own."""
+    path = transforms(code)
+    return path[-2] if len(path) > 1 else code.base
+
+
 def kinds_of(path: tuple[Code, ...]) -> list[str]:
     """The derivatives between the codes of a path, the last first."""
     steps = [(code, made) for code, made in pairwise(path) if made not in (code.control, code.stepping)]
@@ -81,7 +87,7 @@ def maker_of(machine: Machine, code: Code) -> Code | None:
 def _makes(machine: Machine, code: Code, lambda_: Lambda) -> bool:
     if not any(inner is lambda_ for inner in lambdas_within(machine.core_of(code).body)):
         return False
-    source = transforms(code)[-2]
+    source = source_of(code)
     return not any(inner is lambda_ for inner in lambdas_within(machine.core_of(source).body))
 
 
@@ -104,7 +110,7 @@ def modes_of(machine: Machine, code: Code) -> tuple[str, ...]:
     maker = maker_of(machine, code)
     inner: tuple[str, ...] = ()
     if maker is not None:
-        inner = (*_made_by(maker, "reverse"), *modes_of(machine, transforms(maker)[-2]))
+        inner = (*_made_by(maker, "reverse"), *modes_of(machine, source_of(maker)))
     return (*kinds_of(transforms(code)), *inner)
 
 
