@@ -387,6 +387,12 @@ REFUSED = [
 # The same, for errors of calls: the class of Python's.
 FAILING = [
     ("def f(x, xs):\n    return x / (x - 1)", "x / (x - 1)", ZeroDivisionError),
+    ("def f(x, xs):\n    return {(1, xs): x}", "(1, xs)", TypeError),
+    ("def f(x, xs):\n    return {1: x}.get((1, (2, xs)))", "{1: x}.get((1, (2, xs)))", TypeError),
+    ("def f(x, xs):\n    return {(1, 2): x}[1, xs]", "{(1, 2): x}[1, xs]", TypeError),
+    ("def f(x, xs):\n    d = {}\n    d[x, xs] = x\n    return d", "d[x, xs] = x", TypeError),
+    ("def f(x, xs):\n    return (x, [x]) in {1: x}", "(x, [x]) in {1: x}", TypeError),
+    ("def f(x, xs):\n    return xs in {1: x}", "xs in {1: x}", TypeError),
     ("def f(x, xs):\n    return x % 0", "x % 0", ZeroDivisionError),
     ("def f(x, xs):\n    return x // 0", "x // 0", ZeroDivisionError),
     ("def f(x, xs):\n    return 0 ** -x", "0 ** -x", ZeroDivisionError),
