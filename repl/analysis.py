@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from vlad.data.errors import VladError
 from vlad.data.source import Origin, Source, Span
 from vlad.data.values import is_procedure, look
+from vlad.reader.parser import looks_like_number
 from vlad.session.session import Session
 from vlad.session.survey import Defined, Survey, survey
 
@@ -21,6 +24,27 @@ from .completion import Candidate, binders, in_program
 from .editing import Node, around, tree, word_at
 from .knowledge import about, known
 from .structure import Outline
+
+# forms with names or data of their own, which binders() does not know
+UNFOLLOWED = frozenset(
+    [
+        "case",
+        "case-lambda",
+        "define-record-type",
+        "define-syntax",
+        "define-values",
+        "guard",
+        "let*-values",
+        "let-syntax",
+        "let-values",
+        "letrec-syntax",
+        "match",
+        "quasiquote",
+        "receive",
+        "shift",
+        "syntax-rules",
+    ]
+)
 
 
 class Place(NamedTuple):
@@ -58,6 +82,14 @@ class Looked:
     def outline(self) -> Outline:
         return Outline(self.source.text.split("\n"))
 
+    def forms(self) -> Iterator[Form]:
+        """All forms at top level, and what is between them."""
+        at, text = 0, self.source.text
+        while at < len(text):
+            form = self.form(at)
+            yield form
+            at = form.start + max(len(form.text), 1)
+
     def form(self, at: int) -> Form:
         """The top-level form around an offset."""
         starts = self.source.line_starts()
@@ -93,10 +125,55 @@ class Document:
     def binder(self, name: str, at: int) -> tuple[int, int] | None:
         """The offsets at which the forms around an offset bind a name for themselves, if they do."""
         form = self.looked.form(at)
-        for node in binders(form.text, at - form.start):
-            if form.text[node.start : node.end] == name and not is_global(form.text, node):
-                return form.start + node.start, form.start + node.end
-        return None
+        return binder_in(form, tree(form.text), name, at)
+
+    def occurrences(self, at: int) -> list[tuple[int, int]]:
+        """Where the name at an offset occurs with the same meaning in this text."""
+        source = self.looked.source
+        name, start = word_at(source.text, at)
+        if not name:
+            return []
+        own = self.binder(name, start)
+        forms = [self.looked.form(at)] if own is not None else self.looked.forms()
+        found = []
+        for form in forms:
+            if name in form.text:
+                root = tree(form.text)
+                for node in atoms(form.text, root):
+                    offset = form.start + node.start
+                    if (
+                        form.text[node.start : node.end] == name
+                        and binder_in(form, root, name, offset) == own
+                    ):
+                        found.append((offset, form.start + node.end))
+        return found if any(first <= at <= last for first, last in found) else []
+
+    def renamed(self, at: int, new: str) -> list[tuple[int, int]]:
+        """The occurrences to replace by another name. Raises VladError if the program would mean something else."""
+        name, start = word_at(self.looked.source.text, at)
+        found = self.occurrences(at)
+        is_local = bool(name) and self.binder(name, start) is not None
+        if not found or not (is_local or any(one.name == name for one in self.definitions())):
+            raise VladError("invalid-command", f"Only names that this text binds can be renamed, not {name}")
+        if word_at(new, 0)[0] != new or not new or looks_like_number(new):
+            raise VladError("invalid-command", f"Not a name: {new}")
+        is_taken = any(one.name == new for one in self.definitions())
+        for first, _ in found:
+            form = self.looked.form(first)
+            root = tree(form.text)
+            is_taken |= is_local and any(
+                form.text[node.start : node.end] == new for node in atoms(form.text, root)
+            )
+            is_taken |= binder_in(form, root, new, first) is not None
+            unclear = self._unfollowed(form, root, first)
+            if unclear:
+                raise VladError(
+                    "invalid-command",
+                    f"Not renamed, as {name} is used in `{unclear}`, which may bind names of its own",
+                )
+        if is_taken:
+            raise VladError("invalid-command", f"The name {new} has a meaning there already")
+        return found
 
     def explained(self, at: int) -> str | None:
         """The documentation of the name at an offset."""
@@ -107,6 +184,16 @@ class Document:
         if bound is not None:
             return f"{name}: bound in line {self.looked.source.position(bound[0])[0]}"
         return about(self.session, name)
+
+    def _unfollowed(self, form: Form, root: Node, at: int) -> str:
+        """The form around an offset whose names are not followed here, if there is one."""
+        node: Node | None = around(root, at - form.start)
+        while node is not None and node.above is not None:
+            head = form.text[node.children[0].start : node.children[0].end] if node.children else ""
+            if head in UNFOLLOWED or self.session.module.macro(head) is not None:
+                return head
+            node = node.above
+        return ""
 
     def completed(self, at: int) -> list[Candidate]:
         form = self.looked.form(at)
@@ -159,6 +246,25 @@ class Document:
 def placed(path: str, source: Source, start: int, end: int) -> Place:
     line, column = source.position(start)
     return Place(path, line, source.line(line)[: column - 1], source.text[start:end].split("\n")[0])
+
+
+def binder_in(form: Form, root: Node, name: str, at: int) -> tuple[int, int] | None:
+    """The offsets at which a form binds a name for a position in it, if it does."""
+    for node in binders(form.text, at - form.start, root):
+        if form.text[node.start : node.end] == name and not is_global(form.text, node):
+            return form.start + node.start, form.start + node.end
+    return None
+
+
+def atoms(text: str, root: Node) -> Iterator[Node]:
+    """The atoms in a tree, without those of quoted data."""
+    work = [root]
+    while work:
+        node = work.pop()
+        if node.inside < 0:
+            yield node
+        elif node.above is None or not text.startswith("'", node.start):
+            work += reversed(node.children)
 
 
 def is_global(text: str, node: Node) -> bool:

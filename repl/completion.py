@@ -117,16 +117,16 @@ def locals_of(form: str) -> list[str]:
     return list(dict.fromkeys([_text(form, node) for node in binders(form, len(form))]))
 
 
-def binders(form: str, at: int) -> Iterator[Node]:
-    """Where the forms around a position bind names, the innermost first."""
-    node: Node | None = around(tree(form), at)
+def binders(form: str, at: int, root: Node | None = None) -> Iterator[Node]:
+    """Where the forms around a position bind names, the innermost first. `root`: the form's tree, if it is known."""
+    node: Node | None = around(root or tree(form), at)
     while node is not None:
-        yield from _bound(form, node)
+        yield from _bound(form, node, at)
         node = node.above
 
 
-def _bound(text: str, node: Node) -> Iterator[Node]:
-    """The names that a form, which may be unfinished, binds."""
+def _bound(text: str, node: Node, at: int) -> Iterator[Node]:
+    """The names that a form, which may be unfinished, binds for a position in it."""
     children = node.children
     head = _text(text, children[0]) if children else ""
     if head in ("lambda", "define") and len(children) > 1:
@@ -135,12 +135,26 @@ def _bound(text: str, node: Node) -> Iterator[Node]:
         if children[1].inside < 0:
             yield children[1]
             children = children[1:]
-        for binding in children[1].children if len(children) > 1 else ():
+        for binding in _visible(head, children[1].children, at) if len(children) > 1 else ():
             if binding.children:
                 yield from _atoms(text, binding.children[0])
     for child in children:
         if len(child.children) > 1 and _text(text, child.children[0]) == "define" and node.above is not None:
             yield from list(_atoms(text, child.children[1]))[:1]
+
+
+def _visible(head: str, bindings: list[Node], at: int) -> list[Node]:
+    """The bindings whose names hold at a position: in their own values, those of `let` and `do` do not, and of `let*` the earlier
+    ones."""
+    for number, binding in enumerate(bindings):
+        if binding.start < at <= binding.end and binding.children:
+            pattern, *values = binding.children
+            if at <= pattern.end:
+                return [binding]
+            is_step = head == "do" and len(values) > 1 and at >= values[1].start
+            if head not in ("letrec", "letrec*", "letrec-syntax") and not is_step:
+                return bindings[:number] if head == "let*" else []
+    return bindings
 
 
 def _text(text: str, node: Node) -> str:

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
@@ -191,6 +192,30 @@ def made() -> Server:
         document, at = server.at(params)
         place = document.definition(at)
         return None if place is None else location(params.text_document.uri, place, server.positions)
+
+    def occurring(params: Any) -> list[lsp.Range]:
+        document, at = server.at(params)
+        source, positions = document.looked.source, server.positions
+        return [positions.range(source, *found) for found in document.occurrences(at)]
+
+    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
+    def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
+        return [lsp.Location(params.text_document.uri, found) for found in occurring(params)]
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
+    def highlight(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
+        return [lsp.DocumentHighlight(found) for found in occurring(params)]
+
+    @server.feature(lsp.TEXT_DOCUMENT_RENAME)
+    def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit:
+        document, at = server.at(params)
+        source, positions = document.looked.source, server.positions
+        try:
+            found = document.renamed(at, params.new_name)
+        except VladError as error:
+            raise JsonRpcInvalidParams(error.message) from None
+        edits = [lsp.TextEdit(positions.range(source, *one), params.new_name) for one in found]
+        return lsp.WorkspaceEdit(changes={params.text_document.uri: edits})
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:

@@ -69,12 +69,16 @@ class Editor:
         return message
 
     def ask(self, method: str, params: Any) -> Any:
+        message = self.reply(method, params)
+        assert "error" not in message, message
+        return message["result"]
+
+    def reply(self, method: str, params: Any) -> dict[str, Any]:
         number = next(self.numbers)
         self.tell(method, params, number)
         while (message := self.hear()).get("id") != number:
             pass
-        assert "error" not in message, message
-        return message["result"]
+        return message
 
     def at(self, feature: str, line: int, character: int) -> Any:
         place = {"line": line, "character": character}
@@ -211,6 +215,68 @@ def test_signatures(editor: Editor) -> None:
     found = editor.at("signatureHelp", 6, 10)
     assert found["signatures"][0]["label"] == "(fold f start l)" and found["activeParameter"] == 2
     assert editor.at("signatureHelp", 0, 3) is None
+
+
+BOUND = """\
+(define (f x y)
+  (let ((x (* x y)))
+    (map (lambda (y) (+ x y)) '(x y))
+    (f x y)))
+(define (g f) (f 1))
+(f 1 2)
+(define (h x) (match x ((list h) h)))
+(do ((i 0 (+ i 1))) ((= i 3)) (let* ((i 1) (j i)) j))
+"""
+
+
+def test_occurrences_have_the_same_meaning(editor: Editor) -> None:
+    editor.open(BOUND)
+
+    def places(line: int, character: int) -> list[tuple[int, int]]:
+        found = editor.ask(
+            "textDocument/references",
+            {
+                "textDocument": {"uri": editor.uri},
+                "position": {"line": line, "character": character},
+                "context": {"includeDeclaration": True},
+            },
+        )
+        return [where(one)[:2] for one in found]
+
+    assert places(0, 9) == [(0, 9), (3, 5), (5, 1)]  # f, which is a parameter of g in line 5
+    assert places(4, 11) == [(4, 11), (4, 15)]
+    assert places(2, 24) == [(1, 9), (2, 24), (3, 7)] and places(1, 14) == [(0, 11), (1, 14)]
+    assert places(2, 18) == [(2, 18), (2, 26)]
+    assert places(7, 13) == [(7, 6), (7, 13), (7, 24)] and places(7, 46) == [(7, 38), (7, 46)]
+    assert places(2, 31) == [] and places(0, 0) == []
+    assert [where(one)[:2] for one in editor.at("documentHighlight", 5, 1)] == [(0, 9), (3, 5), (5, 1)]
+
+
+def test_renaming(editor: Editor) -> None:
+    editor.open(BOUND)
+
+    def renamed(line: int, character: int, new: str) -> Any:
+        place = {"line": line, "character": character}
+        return editor.reply(
+            "textDocument/rename", {"textDocument": {"uri": editor.uri}, "position": place, "newName": new}
+        )
+
+    edits = renamed(0, 9, "area")["result"]["changes"][editor.uri]
+    assert [(where(one)[:2], one["newText"]) for one in edits] == [
+        ((0, 9), "area"),
+        ((3, 5), "area"),
+        ((5, 1), "area"),
+    ]
+    for line, character, new, why in (
+        (0, 9, "g", "has a meaning there already"),
+        (0, 9, "y", "has a meaning there already"),
+        (2, 18, "x", "has a meaning there already"),
+        (0, 9, "a b", "Not a name"),
+        (0, 9, "12", "Not a name"),
+        (6, 9, "area", "is used in `match`"),
+        (2, 6, "each", "Only names that this text binds"),
+    ):
+        assert why in renamed(line, character, new)["error"]["message"]
 
 
 def test_symbols_and_layout(editor: Editor) -> None:
