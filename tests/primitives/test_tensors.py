@@ -852,6 +852,44 @@ def test_beside_numpy(session: vlad.Session, text: str, kind: str) -> None:
         )
 
 
+@pytest.mark.parametrize("tier", TIERS)
+def test_triangles_from_vectors(tier: str) -> None:
+    """Row by row, with and without the diagonal, and back; the sensitivity of a vector is the entries of the matrix's."""
+    session = vlad.Session(tier=tier)
+    for side in ("lower", "upper"):
+        fill, entries = session[f"fill-{side}"], session[f"{side}-entries"]
+        back = session.eval(f"(lambda (v n m) ((gradient (lambda (v) (sum (* m (fill-{side} v n))))) v))")
+        for n, without, kind in itertools.product((1, 2, 3, 6), (0, 1), ("float64", "float32", "int64")):
+            places = np.tril_indices(n, -without) if side == "lower" else np.triu_indices(n, without)
+            v, expected = np.arange(1, len(places[0]) + 1).astype(kind), np.zeros((n, n), kind)
+            expected[places] = v
+            found = fill(v, n)
+            assert found.dtype == expected.dtype and (found == expected).all()
+            if not without:
+                assert (entries(expected) == v).all()
+            if kind == "float64":
+                m = random(n * n, (n, n), -1, 1)
+                assert (back(v, n, m) == m[places]).all()
+        for wrong in (np.ones(4), np.ones((2, 2)), 1.0):
+            with pytest.raises(vlad.VladError, match=f"fill-{side} takes a vector of "):
+                fill(wrong, 2)
+        with pytest.raises(vlad.VladError, match=f"{side}-entries takes a square matrix"):
+            entries(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_cross_products(tier: str) -> None:
+    session = vlad.Session(tier=tier)
+    cross = session["cross"]
+    a, b = random(3, (3,), -1, 1), random(12, (4, 3), -1, 1)
+    for one, other in ((a, b[0]), (b, a), (a, b), (b, b[::-1])):
+        np.testing.assert_allclose(cross(one, other), np.cross(one, other), rtol=1e-12, atol=1e-15)
+    assert cross(list(a), list(b[0])) == pytest.approx(np.cross(a, b[0]))
+    # the triple product's gradient by its first factor is the cross product of the others
+    slope = session.eval("(lambda (a b c) ((gradient (lambda (a) (dot c (cross a b)))) a))")
+    np.testing.assert_allclose(slope(a, b[0], b[1]), np.cross(b[0], b[1]), rtol=1e-12)
+
+
 def test_arrays_cross_without_a_copy(session: vlad.Session) -> None:
     given = np.arange(1e6)
     got = session.eval("(lambda (x) x)")(given)
