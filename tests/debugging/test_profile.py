@@ -87,6 +87,16 @@ def test_a_reverse_derivative_is_named_by_its_phases() -> None:
     assert {"reverse of loop in f", "backpropagator of loop in f"} <= names
 
 
+def test_what_compiled_code_costs_outside() -> None:
+    """Most of the time is for compiling, and then for a large list as a result."""
+    text = "(define (g n) (iota n))\n(define l (g 200000))\n"
+    found, _ = of(text, "compile")
+    assert found.kinds["compiling"] > found.kinds.get("other", 0.0)
+    assert found.kinds["passing"] > found.kinds.get("compiled", 0.0)
+    names = {frame.name for frame in found.procedures}
+    assert {"(compiling)", "(passing values)"} <= names
+
+
 def test_a_session_is_afterwards_as_before() -> None:
     session = vlad.Session(tier="compile")
     session.run_text("(define (f x) (if (< x 1) x (+ 1 (f (- x 1)))))")

@@ -27,6 +27,7 @@ LONGEST_LINE = 60  # characters of a program's line
 OTHERS = {
     "tier 0": "(evaluating)",
     "compiled": "(compiled code)",
+    "passing": "(passing values)",
     "compiling": "(compiling)",
     "other": "(starting and reading)",
 }  # for samples in which no procedure is known
@@ -85,7 +86,7 @@ def profile(samples: Iterable[Sample], machine: Machine) -> Profile:
             line = line_of(place)
             if line is not None:
                 lines.append(line)
-        if not stack or sample.kind in ("compiling", "other"):
+        if not stack or sample.kind in ("passing", "compiling", "other"):
             stack.append(Frame(OTHERS[sample.kind]))
         seconds = sample.seconds
         found.kinds[sample.kind] = found.kinds.get(sample.kind, 0.0) + seconds
@@ -120,10 +121,15 @@ def table(found: Profile) -> str:
     words = {
         "tier 0": "evaluated",
         "compiled": "compiled",
+        "passing": "passing values",
         "compiling": "compiling",
         "other": "starting and reading",
     }
-    shares = [f"{100 * found.kinds.get(kind, 0) / total:.0f}% {word}" for kind, word in words.items()]
+    shares = [
+        f"{100 * found.kinds[kind] / total:.0f}% {word}"
+        for kind, word in words.items()
+        if kind in found.kinds
+    ]
     lines = [f"{total:.3f} s: {', '.join(shares)}", "", "    own  own   all  procedure"]
     for frame, row in _largest(found.procedures, total):
         lines.append(_row(row, total, f"{frame.name:<30} {frame.place}".rstrip()))

@@ -14,11 +14,12 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NamedTuple
 
+from vlad.compile.calling import variant_compiler
 from vlad.compile.calling.variant_compiler import COMPILER
 from vlad.core.nodes import Atom, Result, Rhs, Variable
 from vlad.data.source import Span
@@ -29,7 +30,12 @@ from vlad.session.session import Session
 
 PAUSE = 0.001  # seconds between two samples
 SHARE = 10  # of the time at most one part in so many is for taking samples
-DEEPEST = 400  # frames, from the innermost
+DEEPEST, MOST_CALLERS = 400, 20_000  # frames: the innermost, in which places are, and others
+COMPILERS = (COMPILER, variant_compiler.__name__)  # what compiles, and what imports it
+CALL, CONVERSION = (
+    "vlad.compile.calling.executable",
+    "vlad.compile.calling.marshal",
+)  # by name: they are imported when needed
 
 
 class Place(NamedTuple):
@@ -41,7 +47,9 @@ class Place(NamedTuple):
 
 
 class Sample:
-    """`kind`: "tier 0", "compiled", "compiling", or "other", such as reading. `is_cut`: are there more places outside?"""
+    """`kind`: "tier 0", "compiled", "passing" (values to and from compiled code), "compiling", or "other", such as reading.
+    `is_cut`: are there more places outside?
+    """
 
     __slots__ = ("kind", "places", "is_cut", "seconds")
 
@@ -134,10 +142,12 @@ class Sampler:
             self.samples.append(Sample(kind, places, is_cut, seconds))
 
     def _found(self) -> tuple[str, tuple[Place, ...], bool]:
+        frame = sys._current_frames().get(self.thread)
         running = self._running()
         if running is not None:
-            return "compiled", tuple([Place(site.callee, site.span, site.near) for site in running]), False
-        frame, found, kind = sys._current_frames().get(self.thread), [], "other"
+            places = tuple([Place(site.callee, site.span, site.near) for site in running])
+            return "passing" if _passes(frame) else "compiled", places, False
+        found, kind = [], "other"
         for _ in range(DEEPEST):
             if frame is None:
                 break
@@ -146,10 +156,12 @@ class Sampler:
                 place = self._place(frame)
                 if place is not None:
                     found.append(place)
-            elif frame.f_globals.get("__name__") == COMPILER and kind == "other":
+            elif frame.f_globals.get("__name__") in COMPILERS and kind == "other":
                 kind = "compiling"
             frame = frame.f_back
-        return kind, tuple(reversed(found)), frame is not None
+        if kind == "other" and _is_below(COMPILERS, frame):  # the compiler recurses over programs
+            kind = "compiling"
+        return kind, tuple(reversed(found)), frame is not None and kind == "tier 0"
 
     def _running(self) -> list[Any] | None:
         """The places of compiled code, if there is some at work; [] for code that does not say where it is."""
@@ -171,6 +183,26 @@ class Sampler:
             is_ours = code.machine is self.machine
             self._places[key] = Place(code, _span_before(emission, key[1])) if is_ours else None
         return self._places[key]
+
+
+def _passes(frame: FrameType | None) -> bool:
+    """Does a call of compiled code convert its operands or its result, before it runs or afterwards?"""
+    while frame is not None and frame.f_globals.get("__name__") != CALL:
+        if frame.f_globals.get("__name__") == CONVERSION:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_below(modules: Container[str], frame: FrameType | None) -> bool:
+    """Is a function of some modules among the next callers?"""
+    for _ in range(MOST_CALLERS):
+        if frame is None:
+            return False
+        if str(frame.f_globals.get("__name__")) in modules:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _span_before(emission: Emission, line: int) -> Span | None:

@@ -15,7 +15,7 @@ from vlad.compile.emit.c_function import FunctionText
 from vlad.compile.emit.definitions import Site
 from vlad.compile.emit.row_loops import RowLoop
 from vlad.compile.ir.program import Block, Compute, Each, Effect, Function, Invoke, Slot
-from vlad.data.source import Span, in_library
+from vlad.data.source import Span, in_library, is_ours
 
 MOST_CALLS = 1024  # that are kept, the innermost; a power of two
 # [0] is the place at work, [1] the number of calls in progress, then their places
@@ -39,8 +39,8 @@ class PlacedText(FunctionText):
     near: Span | None = None
 
     def place(self, span: Span | None) -> None:
-        """Store the place of what comes next."""
-        if span is None:
+        """Store the place of what comes next; what the system does counts for the place before."""
+        if span is None or is_ours(span):
             return
         if not in_library(span):
             self.near = span
