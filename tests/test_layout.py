@@ -83,11 +83,11 @@ ROOMS = (
     ("vlad.compile.programs", "whole uses guards check observe build export"),
     (
         "vlad.translate",
-        "trees syntax source refusals reads nodes names versions decorators nonlocals exchanges signatures guarded_statements "
-        "guarded_loops handlers desugar numpy_table arrays known iterations fresh inside expressions formats turns array_calls "
-        "subscripts module_calls ordering sequence_methods dicts sets constructors records arguments exceptions partials "
-        "derivatives calls checks effects memos conditions changes packing attempts apart handing generators assignments "
-        "branches loops statements translation",
+        "trees syntax source refusals reads nodes names versions decorators nonlocals exchanges signatures apart "
+        "guarded_statements guarded_loops handlers desugar numpy_table arrays known iterations fresh inside expressions "
+        "formats turns array_calls subscripts module_calls ordering sequence_methods dicts sets constructors records "
+        "arguments exceptions partials derivatives calls checks effects memos conditions changes packing attempts handing "
+        "generators assignments branches loops statements translation",
     ),
     (
         "vlad.python",

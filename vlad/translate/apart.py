@@ -32,16 +32,21 @@ def set_apart(block: list[ast.stmt], chosen: Chosen, fresh: Callable[[], str]) -
     """Change a block, and those in it."""
     found: list[ast.stmt] = []
     for statement in block:
-        field = _field(statement)
-        if field is not None:
-            apart = _Apart(chosen, fresh)
-            setattr(statement, field, apart.of(getattr(statement, field), is_whole=_takes_calls(statement)))
-            found += apart.found
-        found.append(statement)
+        found += [*apart(statement, chosen, fresh), statement]
         if not isinstance(statement, SCOPES):
             for inner in ("body", "orelse"):
                 set_apart(getattr(statement, inner, []), chosen, fresh)
     block[:] = found
+
+
+def apart(statement: ast.stmt, chosen: Chosen, fresh: Callable[[], str]) -> list[ast.stmt]:
+    """What stands before a statement, which is changed."""
+    field = _field(statement)
+    if field is None:
+        return []
+    found = _Apart(chosen, fresh)
+    setattr(statement, field, found.of(getattr(statement, field), is_whole=_takes_calls(statement)))
+    return found.found
 
 
 def _field(statement: ast.stmt) -> str | None:
@@ -74,9 +79,8 @@ class _Apart:
         """Has an expression a chosen call?"""
         if isinstance(node, (Attempted, ast.Lambda, *COMPREHENSIONS)):
             return False
-        return (isinstance(node, ast.Call) and self.chosen(node)) or any(
-            self.has(one) for one in children(node)
-        )
+        is_own = isinstance(node, ast.NamedExpr) or (isinstance(node, ast.Call) and self.chosen(node))
+        return is_own or any(self.has(one) for one in children(node))
 
     def of(self, node: ast.expr, is_whole: bool = False) -> ast.expr:
         """An expression without chosen calls, as far as they are evaluated in any case."""
@@ -87,6 +91,9 @@ class _Apart:
                 node.values[0] = self.of(node.values[0])
             case ast.IfExp():
                 node.test = self.of(node.test)
+            case ast.NamedExpr(target=target, value=value):
+                self.found.append(at(ast.Assign([target], self.of(value)), node))
+                return name_at(target.id, target)
             case (
                 ast.Call()
                 | ast.BinOp()

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.data.errors import VladError
+from vlad.translate.apart import apart
+from vlad.translate.guarded_statements import has_plain_indices
 from vlad.translate.handlers import Handlers
 from vlad.translate.names import CHANGING, Function, changed_by, is_pop, root_of
 from vlad.translate.nodes import Attempted, Capture, Computed, Given, Positional, Tested, at, between, name_at
@@ -49,6 +51,8 @@ class _Desugaring:
         found: list[ast.stmt] = []
         for statement in statements:
             found += self.settled(statement)
+            if is_guarded:
+                found += self.in_order(statement)
             self.name_pops(statement)
             if isinstance(statement, ast.Match):
                 found += self.match(statement)
@@ -131,6 +135,22 @@ class _Desugaring:
             if isinstance(value, ast.expr):
                 is_whole = is_pop(value) and isinstance(statement, ast.Assign | ast.Expr)
                 setattr(statement, field, value if is_whole else _Pops(self).visit(value))
+
+    def in_order(self, statement: ast.stmt) -> list[ast.stmt]:
+        """What stands before a statement within `try`: what may raise and what changes is evaluated in Python's order."""
+        pops = [one for one in walk(statement) if isinstance(one, ast.Call) and is_pop(one)]
+        if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Subscript):
+            return apart(statement, is_pop, self.fresh) if pops or _assigns(statement) else []
+        if not pops and not _assigns(statement.value):
+            return []
+        target = statement.target
+        if not has_plain_indices(target):
+            raise self.refuse("an index that is computed here", target, "give it a name before")
+        read = at(ast.Expr(at(ast.Subscript(target.value, target.slice, ast.Load()), target)), statement)
+        whole = at(ast.Return(statement.value), statement)
+        before = apart(whole, is_pop, self.fresh)
+        statement.value = whole.value
+        return [read, *before]
 
     def expect_local(self, comprehension: ast.expr) -> None:
         """Raise VladError if a name that a comprehension assigns is used outside of it."""

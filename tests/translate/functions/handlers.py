@@ -679,3 +679,22 @@ def changed_in_a_loop(x: float = 1.3) -> float:
         except ZeroDivisionError:
             found[1] += x * x
     return float(found.sum()) + failed[0] + 2 * failed[1]
+
+
+def _in_order(i: int, e: float) -> Any:
+    xs, d, y, t = [1.0, 2.0, 3.0, e, 4.0], {1: 5.0}, 0.0, 0.0
+    try:
+        if i > 2:
+            return 1 / (i - 3) + xs.pop()
+        d[i] += xs.pop()
+        t = d[i] + (y := 3)
+        for k in range(int(xs.pop(0) / i)):
+            xs.append(k)
+        u = [d[i + 1], xs.pop(), 1 / (i - 2), xs.pop()]
+    except (KeyError, ZeroDivisionError):
+        return xs, d, y, t
+    return u
+
+
+def changed_in_order(e: float = 2.5) -> list[Any]:
+    return [_in_order(i, e) for i in range(5)]
