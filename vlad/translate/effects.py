@@ -244,7 +244,7 @@ class Effects(Checks):
         own.forget()
         changed: dict[str, bool] = {}
         given = set(parameters(node))
-        for place in nodes_in(own.body):
+        for place in own.nodes:
             root = changed_by(place)
             if root is not None:
                 self._note(changed, root.id, True, place, given)
@@ -258,9 +258,7 @@ class Effects(Checks):
         for one in given:
             if any(not self._is_returned(at, own) for at in own.sharing(one, self.keeps_nothing_of)):
                 kept.add(one)
-        returns = [
-            one.value for one in nodes_in(own.body) if isinstance(one, ast.Return) and one.value is not None
-        ]
+        returns = [one.value for one in own.nodes if isinstance(one, ast.Return) and one.value is not None]
         return Effect(changed, self._shared_by_all(returns, own, given), frozenset(kept))
 
     def _note(

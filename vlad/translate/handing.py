@@ -142,7 +142,7 @@ class Handing(Attempts):
             return
         self._set_apart(node)
         with self.entered(node) as own:
-            calls = [one for one in nodes_in(own.body) if isinstance(one, ast.Call)]
+            calls = [one for one in own.nodes if isinstance(one, ast.Call)]
             changed = {
                 argument.id
                 for one in calls
@@ -171,7 +171,7 @@ class Handing(Attempts):
     def _set_apart(self, node: ast.FunctionDef) -> None:
         """Give names to the results of calls within expressions whose changes are seen."""
         with self.entered(node) as own:
-            calls = [one for one in nodes_in(own.body) if isinstance(one, ast.Call)]
+            calls = [one for one in own.nodes if isinstance(one, ast.Call)]
             within = [
                 one
                 for one in calls
@@ -210,7 +210,7 @@ class Handing(Attempts):
 
     def _called_inside(self, own: Inside) -> set[tuple[FunctionType | ast.FunctionDef, str]]:
         """The functions inside which change a parameter, and which such functions call, so that they may see the change."""
-        inside = [one for one in nodes_in(own.body) if isinstance(one, ast.FunctionDef)]
+        inside = [one for one in own.nodes if isinstance(one, ast.FunctionDef)]
         called = {
             call.func.id
             for one in inside

@@ -51,18 +51,20 @@ class Inside:
         self.defaults = defaults
         self.node = node
         self.body = body
+        self.nodes = nodes_in(body)  # which do not change meanwhile
+        self._exchanged: list[set[str]] | None = None
         self.names = locals_of(node)
         self.liveness = Liveness(body)
         self.places: dict[str, list[ast.AST]] = {}
-        for one in nodes_in(body):
+        for one in self.nodes:
             for bound in bound_by(one):
                 self.places.setdefault(bound, []).append(one)
         self.changed_by_item = {
             root.id
-            for one in nodes_in(body)
+            for one in self.nodes
             if _changes_item(one) and (root := root_of(one.target if isinstance(one, ast.AugAssign) else one))
         }
-        self.changed_by_item.update(*[handed_back(one) for one in nodes_in(body)])
+        self.changed_by_item.update(*[handed_back(one) for one in self.nodes])
         self.loops: dict[ast.AST, tuple[ast.For | ast.While, ...]] = {}
         self.statements: dict[ast.AST, ast.stmt] = {}
         self.around: dict[ast.AST, ast.AST] = {}
@@ -164,7 +166,7 @@ class Inside:
         """The nodes of a name, and the functions and comprehensions inside, in the order of the text."""
         if self._nodes is None:
             self._nodes, self._nested = {}, []
-            for place, node in enumerate(nodes_in(self.body)):
+            for place, node in enumerate(self.nodes):
                 if isinstance(node, ast.Name):
                     self._nodes.setdefault(node.id, []).append((place, node))
                 elif isinstance(node, _NESTED):
@@ -198,9 +200,10 @@ class Inside:
     def exchanged_with(self, changed: str) -> set[str]:
         """The names that may have had the value of a name, by `a, b = b, a`: itself, and others."""
         found = {changed}
-        groups = [group for one in nodes_in(self.body) if (group := exchanged(one)) is not None]
-        for _ in groups:
-            for group in groups:
+        if self._exchanged is None:
+            self._exchanged = [group for one in self.nodes if (group := exchanged(one)) is not None]
+        for _ in self._exchanged:
+            for group in self._exchanged:
                 if found & group:
                     found |= group
         return found
