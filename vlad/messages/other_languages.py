@@ -61,7 +61,6 @@ WORDS: dict[str, str] = {
     "=>": "`=>` stands in a clause of `cond`: `(TEST => F)`",
     "add-between": "write `(cdr (append-map (lambda (x) (list between x)) l))`",
     "interpose": "write `(cdr (append-map (lambda (x) (list between x)) l))`",
-    "cross": "write it as a procedure of two lists, with parameters `(list a b c)`",
     "order-of-magnitude": "write `(floor (/ (log x) (log 10)))`",
     "rsqrt": "write `(/ 1 (sqrt x))`",
     "symbol": "write `string->symbol`, or `'NAME`",

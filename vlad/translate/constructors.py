@@ -24,7 +24,7 @@ from vlad.translate.trees import nodes_in, walk
 CONSTRUCTING = "__init__"  # no name of a parameter, in place of one that a function hands back (handing.py)
 _ARGUMENTS = "self.args"  # no name of Python's; it stands for `self` among the parameters
 # What the error of vlad's that Python gets has itself, and needs.
-_TAKEN = frozenset(vars(VladError("", ""))) - {"code", "message", "name"}
+_TAKEN = frozenset(vars(VladError("python-exception", ""))) - {"code", "message", "name"}
 Lines = Callable[[FunctionType], list[str]]
 
 
