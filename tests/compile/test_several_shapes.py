@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -232,3 +233,21 @@ def test_reductions_of_functions(kind: str) -> None:
     for one, other in zip(found, expected, strict=True):
         for a, b in zip(one, other, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-9 if kind == "float64" else 2e-5)
+
+
+@pytest.mark.parametrize("form", [
+    "(jacobian-F (lambda (x) (* x x)))", "(jacobian-R (lambda (x) (* x (sum x))))",
+    "(hessian (lambda (x) (sum (* x x x))))", "(hessian-F (lambda (x) (prod (cos x))))",
+])  # fmt: skip
+def test_matrices_of_derivatives_by_many_entries(form: str) -> None:
+    """The rows are a list whose length is known within the call only, and which is stacked and reshaped: it is as long as the
+    number of entries demands.
+    """
+    sessions = [vlad.Session(tier=tier) for tier in ("compile", "evaluate")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", vlad.NotCompiledWarning)
+        for shape in ((15,), (16,), (20,), (40,), (130,), (4, 5), (2, 3, 4)):
+            x = R.random(shape)
+            found, expected = [session.eval(f"(lambda (x) ({form} x))")(x) for session in sessions]
+            assert found.shape == (*shape, *shape)
+            same(found, expected)

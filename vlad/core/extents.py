@@ -10,6 +10,8 @@ into account compiles the sizes of the call at hand, and is correct.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, final
 
@@ -291,9 +293,10 @@ class Extent(Whole):
         least, most = _bounds(difference.terms)
         if (least is not None and least > 0) or (most is not None and most < 0):
             return False
-        if (difference.now != 0 and not difference.late) or _is_apart(difference):
+        reduced = _reduced(difference)
+        if (difference.now != 0 and not difference.late) or _is_apart(reduced):
             return self.guards.decided("==", difference, False)
-        solved = _solved(difference)
+        solved = _solved(reduced)
         if solved is not None:
             raise Resized(solved)
         return self.guards.decided("==", difference, difference.now == 0)
@@ -559,6 +562,21 @@ def keep_apart(one: tuple[AnExtent, ...], other: tuple[AnExtent, ...]) -> None:
                 a.guards.may_differ = True
                 if a.guards.keeps_apart:
                     a.sizes[0].apart.add(b)
+
+
+def _reduced(difference: Extent) -> Extent:
+    """The difference divided by all factors that its terms have in common and that are not 0: it is 0 for the same sizes. So two
+    numbers of entries are equal if a length is."""
+    common: Counter[Size] | None = None
+    for monomial in difference.terms:
+        common = Counter(monomial) if common is None else common & Counter(monomial)
+    shared = Counter({size: times for size, times in (common or {}).items() if size.least > 0})
+    by = math.gcd(*difference.terms.values())
+    terms = {
+        tuple(sorted((Counter(monomial) - shared).elements(), key=_number)): factor // by
+        for monomial, factor in difference.terms.items()
+    }
+    return Extent(difference.guards, terms)
 
 
 def _is_apart(difference: Extent) -> bool:
