@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import subprocess
 import time
@@ -19,7 +20,7 @@ from vlad.compile.ir.program import Box, Compute, Return, statements
 from vlad.compile.ir.refusals import CALL, Unbounded
 from vlad.compile.native import toolchain
 from vlad.core.type_text import text_of
-from vlad.core.types import Types
+from vlad.core.types import Type, Types
 from vlad.evaluate.limits import deep_recursion
 from vlad.python.convert import to_python
 
@@ -360,3 +361,40 @@ def test_work_on_unions_that_become_one_is_bounded() -> None:
     for callee, fields, operands in analysis._of_key:  # those that no union concerns were left as they were
         assert (fields, operands) == analysis._now(fields, operands), callee
     assert all(one.fields == analysis.types.all_canonical(one.fields) for one in analysis.instances)
+
+
+def _covers(types: Types, whole: Type, part: Type, assumed: set[tuple[Type, Type]]) -> bool:
+    whole, part = types.canonical(whole), types.canonical(part)
+    if whole is part or (whole, part) in assumed:
+        return True
+    assumed.add((whole, part))
+    if whole.kind == "union":
+        members = {member.head: member for member in types.members(whole)}
+        if part.kind == "union":
+            return all(_covers(types, whole, member, assumed) for member in types.members(part))
+        if part is types.zero and part.head not in members:
+            return True  # as the zero of a member
+        return part.head in members and _covers(types, members[part.head], part, assumed)
+    if part is types.zero:
+        return True
+    if whole.head != part.head or part.kind == "union":
+        return False
+    return whole is types.real or all(
+        _covers(types, *both, assumed) for both in zip(whole.parts, part.parts, strict=True)
+    )
+
+
+def test_joined_types_cover_what_was_joined_for_ever() -> None:
+    """Unions of lists, elements and zeros, into which more is joined: a union may grow while it takes a member."""
+    for seed in range(
+        1_000, 1_200
+    ):  # with 1122, joins did not end when what a union gained meanwhile was lost
+        choose = random.Random(seed).choice
+        types = Types()
+        made, joined = [types.zero, types.nil, types.real, types.union(types.zero)], []
+        for _ in range(10):
+            a, b = (types.canonical(choose(made[-8:] + made[:3])) for _ in "ab")
+            one = choose((types.pair, types.pair, types.join_both, types.widened))(a, b)
+            joined += [(one, a), (one, b)] if one.kind != "pair" or one.parts != (a, b) else []
+            made.append(one)
+            assert all(_covers(types, whole, part, set()) for whole, part in joined), seed

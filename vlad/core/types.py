@@ -471,6 +471,7 @@ class Types:
         return type_
 
     def _absorb(self, cell: Cell, member: Type) -> None:
+        cell = found(cell)
         if member.parts and not self._is_as_long(cell.members.get(member.head), member):
             member = self.folded(member, {member.head: cell})
             cell = found(cell)
@@ -490,10 +491,13 @@ class Types:
             joined = self._join_members(old, member)
         finally:
             self._absorbing.discard((cell, old, member))
-        cell = found(cell)
-        now = self.canonical(cell.members[member.head])
-        joined = self.canonical(joined) if joined is now else self.canonical(self._join_members(joined, now))
-        cell = found(cell)
+        joined, met = self.canonical(joined), old
+        while True:  # the joins may change this very member, and so may joining again
+            cell = found(cell)
+            now = self.canonical(cell.members[member.head])
+            if now is joined or now is self.canonical(met):
+                break
+            joined, met = self.canonical(self._join_members(joined, now)), now
         cell.members[member.head] = joined
         if joined is not self.canonical(old):
             self._notify(cell)
