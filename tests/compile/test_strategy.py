@@ -100,6 +100,16 @@ def test_what_exhausts_the_analysis_is_not_tried_again() -> None:
     assert [strategy.recursive for strategy in tried] == [True, True]
 
 
+def test_what_is_exhausted_takes_longer_if_nothing_else_helps() -> None:
+    late, no = Exhausted("no"), NotWorthwhile("too long")
+    strategies = tried(late, late, late, Settled())
+    assert [strategy.patient for strategy in strategies] == [False, False, False, True]
+    assert strategies[3] == replace(strategies[0], patient=True)
+    assert [strategy.patient for strategy in tried(late, no, Settled())] == [False, False, True]
+    assert not any(strategy.patient for strategy in tried(late, Unsettled("no"), Settled()))
+    assert not any(strategy.patient for strategy in tried(Unsettled("no"), late, late))
+
+
 def test_if_all_that_is_left_fails_what_was_exhausted_is_tried() -> None:
     """By other operands, which are simpler."""
     tried: list[bool] = []

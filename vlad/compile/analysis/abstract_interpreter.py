@@ -95,11 +95,12 @@ BUILT = "a structure that the program itself builds is compiled"
 class Instance:
     """One code, or recursion, for one choice of types. `joins` has the types at the points where its paths meet, `called` the
     instance that called it first, and the place, `epoch` that of the types when it last began to run. `acts`: whether its code
-    itself may fail, has an effect, or calls what never returns."""
+    itself may fail, has an effect, or calls what never returns. `calls`: what it calls, found by its last run, and if it is
+    `active`, `called_before` by the one before. `live`: whether such calls lead to it."""
 
     __slots__ = (
         "callee", "fields", "operands", "result", "joins", "dependents", "growths", "active", "dirty", "ran", "serial",
-        "called", "epoch", "acts",
+        "called", "epoch", "acts", "calls", "called_before", "live",
     )  # fmt: skip
 
     def __init__(
@@ -112,7 +113,9 @@ class Instance:
         self.joins: dict[Any, Type | None] = {}
         self.growths: dict[Any, int] = {}
         self.dependents: dict[Instance, None] = {}
-        self.active = self.dirty = self.ran = self.acts = False
+        self.calls: dict[Instance, None] = {}
+        self.called_before: dict[Instance, None] = {}
+        self.active = self.dirty = self.ran = self.acts = self.live = False
         self.serial = serial
         self.epoch = -1
         self.called: tuple[Instance, Span | None] | None = None  # first by this instance, at this place

@@ -60,14 +60,15 @@ MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
 # types of sensitivities with which one backpropagator is called, before they are joined
 MOST_SENSITIVITIES = 8
 MOST_GROWTHS = 3  # of the type at a point where paths meet, before it is widened
-MOST_RUNS = 8_000  # of instances
-MOST_RUNS_FOLLOWED = 32_000  # with unrolling of certain calls
+MOST_RUNS = 1_500  # of instances
+# with certain calls followed, or recursive types for known lists: where this pays, hardly any instance runs twice
+MOST_RUNS_WORTHWHILE = 2_500
+MOST_RUNS_PATIENT = 8_000  # if nothing else helps
 MOST_RUNS_UNROLLED = 1_000  # with long operands unrolled: it pays only if the code is straightforward
+LEAST_RUNS = 16  # between two searches for the instances that are live
 MOST_RUNS_EACH = 20  # additional ones for each code
 # Members of unions on which code is run, one after the other. Programs that settle need some ten thousand.
 MOST_MEMBERS = 400_000
-# Keys of instances, those at each time that unions became one. Programs that settle need an eighth
-MOST_KEYS = 200_000
 
 
 class Variants:
@@ -100,10 +101,12 @@ class Analysis(AbstractInterpreter):
         self._opened: dict[Instance, int] = {}  # the same at the start of an active instance
         unrolls = longest > LONGEST_CHAIN
         self._most_active = longest + MOST_ACTIVE if unrolls else MOST_ACTIVE
-        self.most_runs = (
-            MOST_RUNS_FOLLOWED if strategy.unroll else MOST_RUNS_UNROLLED if unrolls else MOST_RUNS
-        )
-        self.most_keys = MOST_KEYS
+        if strategy.unroll or strategy.recursive:
+            self.most_runs, self.most_runs_each = MOST_RUNS_WORTHWHILE, 0
+        else:
+            most = MOST_RUNS_PATIENT if strategy.patient else MOST_RUNS
+            self.most_runs = MOST_RUNS_UNROLLED if unrolls else most
+            self.most_runs_each = MOST_RUNS_EACH
         self.instances: list[Instance] = []
         self.cells: dict[Global, Value] = {}  # globals whose values the result relies on
         self._readers: dict[Global, dict[Instance, None]] = {}
@@ -115,10 +118,12 @@ class Analysis(AbstractInterpreter):
         self._active: dict[Callee, list[Instance]] = {}
         self._variants: dict[Any, Variants] = {}
         self._calls_back: dict[Any, list[Instance]] = {}  # of a backpropagator and a tape
-        self._dirty: list[Instance] = []
+        self._roots: dict[Any, Instance] = {}  # of the calls that are to be solved
+        self._live: list[Instance] = []
+        self._sweep_after = 0  # so many runs
+        self._dirty: list[Instance] = []  # those that are live, too
         self._taken_for_loopless: dict[Callee, dict[Instance, None]] = {}
         self.runs = self.members_run = 0
-        self.keys_made_again = 0
 
     def follow_certain_calls(self, part: object) -> None:
         """Follow the certain calls of a part, if the strategy requires it; and, since that is the last attempt, permit types to
@@ -128,27 +133,38 @@ class Analysis(AbstractInterpreter):
     def solve(
         self, callee: Callee, fields: tuple[Type, ...] = (), operands: tuple[Type, ...] = ()
     ) -> Instance:
-        root = self.find(callee, fields, operands)
+        root = self._root(callee, fields, operands)
         if not root.ran:
             self._settle(root)
-        while True:  # repeats over the reachable instances that may have seen another state of unions, until nothing changes
-            epoch, before = self.types.epoch, len(self.instances)
-            for instance in list(self.instances):
-                if instance.ran and (instance.epoch != self.types.epoch or instance in self.types.calling):
+        while True:  # repeats over the live instances that may have seen another state of unions, until nothing changes
+            self._sweep()
+            epoch, before = self.types.epoch, len(self._live)
+            for instance in self.instances[:]:
+                if not instance.live or not instance.ran:
+                    continue
+                if instance.epoch != self.types.epoch or instance in self.types.calling:
                     self._run(instance)
             changed = bool(self._dirty)
             self._drain()
+            root = self._root(callee, fields, operands)
             if (
                 not changed
-                and (epoch, before) == (self.types.epoch, len(self.instances))
+                and (epoch, before) == (self.types.epoch, len(self._live))
                 and not self.types.calling
             ):
-                return self.find(callee, fields, operands)
+                return root
+
+    def _root(self, callee: Callee, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance:
+        root = self._roots[callee, fields, operands] = self.find(callee, fields, operands)
+        self._enliven(root)
+        return root
 
     def close(self) -> None:
         """Cut the references from instances to their callers, which make cycles. The analysis cannot go on."""
         for instance in self.instances:
             instance.dependents.clear()
+            instance.calls.clear()
+            instance.called_before.clear()
             instance.called = None
         self.types.forget_readers()
 
@@ -205,7 +221,6 @@ class Analysis(AbstractInterpreter):
         types = self.types
         while self._key_epoch != types.epoch:
             self._key_epoch = types.epoch
-            self.keys_made_again += len(self._of_key)
             replaced, types.replaced = types.replaced, []
             owners = dict.fromkeys([one for type_ in replaced for one in self._mentioning.pop(type_, ())])
             for instance in owners:
@@ -377,7 +392,43 @@ class Analysis(AbstractInterpreter):
     def _mark(self, instance: Instance) -> None:
         if not instance.dirty:
             instance.dirty = True
-            self._dirty.append(instance)
+            if instance.live:
+                self._dirty.append(instance)
+
+    def _enliven(self, instance: Instance) -> None:
+        """Note that calls lead to an instance, and so to those that it calls."""
+        work = [instance]
+        while work:
+            one = work.pop()
+            if not one.live:
+                one.live = True
+                self._live.append(one)
+                if one.dirty:
+                    self._dirty.append(one)
+                work += one.calls
+
+    def _sweep(self) -> None:
+        """Find the instances to which calls lead. While types grow, calls of earlier types are replaced by others. What only
+        those needed is not run again: it was most of the work of long analyses."""
+        for one in self._live:
+            one.live = False
+        work = [*self._roots.values()]
+        for active in self._active.values():
+            work += active
+        self._live = live = []
+        while work:
+            one = work.pop()
+            if not one.live:
+                one.live = True
+                live.append(one)
+                work += one.calls
+                work += one.called_before
+        self._dirty = [one for one in self._dirty if one.live]
+        calling = self.types.calling
+        for one in [one for one in calling if not one.live]:
+            calling.discard(one)
+            one.dirty = True  # if calls lead to it again
+        self._sweep_after = self.runs + max(LEAST_RUNS, len(live) // 8)
 
     def _settle(self, instance: Instance) -> None:
         self._run(instance)
@@ -385,6 +436,8 @@ class Analysis(AbstractInterpreter):
 
     def _drain(self) -> None:
         while True:
+            if self._dirty and self.runs > self._sweep_after:
+                self._sweep()
             waiting = [instance for instance in self._dirty if not instance.active]
             if not waiting:
                 return
@@ -397,10 +450,7 @@ class Analysis(AbstractInterpreter):
         yield_gil()
         self.runs += 1
         parts = 1 + len(self.variables)
-        if (
-            self.runs > self.most_runs * parts + MOST_RUNS_EACH * len(self._active)
-            or self.keys_made_again > self.most_keys * parts
-        ):
+        if self.runs > self.most_runs * parts + self.most_runs_each * len(self._active):
             raise Exhausted(UNSETTLED, self.span, hint=TO_BOUND)
         above = self.instance, self.key, self.span
         self.instance = instance
@@ -411,6 +461,7 @@ class Analysis(AbstractInterpreter):
         instance.active = instance.ran = True
         instance.acts = False
         instance.epoch = self.types.epoch
+        instance.calls, instance.called_before = {}, instance.calls
         self.types.calling.discard(instance)
         try:
             operands = [Known(operand) for operand in instance.operands]
@@ -438,6 +489,9 @@ class Analysis(AbstractInterpreter):
             self.instance, self.key, self.span = above
             active.pop()
             instance.active = False
+        for callee in instance.called_before.keys() - instance.calls.keys():
+            callee.dependents.pop(instance, None)
+        instance.called_before = {}
         old = instance.result
         instance.result = self._grown(instance, "result", old, result)
         if instance.result is not None and (old is None or instance.result is not self.types.canonical(old)):
@@ -548,6 +602,9 @@ class Analysis(AbstractInterpreter):
             for reader in self._taken_for_loopless.get(callee, ()):
                 self._mark(reader)
         instance = self.find(callee, tuple([f.type for f in fields]), tuple([o.type for o in operands]))
+        caller.calls[instance] = None
+        if not instance.live:
+            self._enliven(instance)
         if not instance.ran:
             instance.called = caller, self.span
             self._settle(instance)

@@ -44,6 +44,7 @@ class Strategy:
     zeros_distinct  what the known zero stays distinct from where paths meet: FROM_NOTHING …, of core/types.py
     left_out        the reason for each part that is left out
     recursive       known lists have a recursive type, too, whatever their lengths
+    patient         more steps are made before the analysis counts as exhausted
     exhausted       the ways that were tried before, and exhausted the analysis
     """
 
@@ -52,6 +53,7 @@ class Strategy:
     zeros_distinct: int = FROM_NOTHING
     left_out: tuple[Unbounded, ...] = ()
     recursive: bool = False
+    patient: bool = False
     exhausted: tuple[str, ...] = ()
 
     @property
@@ -59,7 +61,8 @@ class Strategy:
         """The strategy, whatever zeros are distinct from: what exhausts the analysis does so for all of these."""
         followed = sorted([part if isinstance(part, str) else str(id(part)) for part in self.unroll])
         left_out = [str(id(unbounded)) for unbounded in self.left_out]
-        return " ".join([str(self.longest), *["recursive"] * self.recursive, *followed, "/", *left_out])
+        kinds = ["recursive"] * self.recursive + ["patient"] * self.patient
+        return " ".join([str(self.longest), *kinds, *followed, "/", *left_out])
 
     def unrolling(self, part: object) -> Strategy:
         """This strategy, with certain calls followed in one more part."""
@@ -85,23 +88,31 @@ def attempts(
     exhausted: Mapping[str, Unbounded] = MappingProxyType({}),
 ) -> Generator[Strategy, Settled | Unbounded]:
     """The strategies, in order; receives the outcome of each attempt. First the cheapest analysis; with certain calls followed
-    if types do not settle; then with recursive types for known lists; without a part that stays unbounded, if it may be left
-    out; then with zeros kept distinct, if operands may not fit otherwise. With `zeros_distinct` zeros are kept distinct from
-    that, and from no more. No way is tried that is in `exhausted`, to which others may be added meanwhile."""
+    if types do not settle; with recursive types for known lists; then for longer, if they did not settle in time; without a part
+    that stays unbounded, if it may be left out; then with zeros kept distinct, if operands may not fit otherwise. With
+    `zeros_distinct` zeros are kept distinct from that, and from no more. No way is tried that is in `exhausted`, to which others
+    may be added meanwhile."""
     zeros = FROM_NOTHING if zeros_distinct is None else zeros_distinct
     left_out_before: set[object] | None = None
     while True:
         strategy = Strategy(longest, zeros_distinct=zeros)
+        may_take_longer = False
         while True:
             outcome = exhausted.get(strategy.way) or (yield replace(strategy, exhausted=tuple(exhausted)))
             if not isinstance(outcome, Unbounded):
                 break
             part = outcome.part
             is_unsettled = isinstance(outcome, Unsettled) and longest <= LONGEST_CHAIN
-            if is_unsettled and not strategy.recursive and part not in strategy.unroll:
+            is_first = not (strategy.recursive or strategy.patient)
+            if is_unsettled and is_first and not strategy.unroll:
+                may_take_longer = isinstance(outcome, Exhausted)
+            if is_unsettled and is_first and part not in strategy.unroll:
                 strategy = strategy.unrolling(part)
-            elif is_unsettled and not strategy.recursive and part is CALL and not outcome.for_number:
+            elif is_unsettled and is_first and part is CALL and not outcome.for_number:
                 strategy = Strategy(1, zeros_distinct=zeros, recursive=True)
+            elif may_take_longer:
+                may_take_longer = False
+                strategy = Strategy(longest, zeros_distinct=zeros, left_out=strategy.left_out, patient=True)
             elif leaves_out and part is not CALL and (left_out_before is None or part in left_out_before):
                 strategy = strategy.without(outcome)
             else:
