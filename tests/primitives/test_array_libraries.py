@@ -98,6 +98,8 @@ MORE = [
     "(lambda (x) (list (argmax x) (argmax x #:axis 0) (argminimum x) (argminimum x #:axis 1)))",
     "(lambda (x) (list (argsort x) (argsort x #:axis 0) (argsort (* x #[[0 -1 +nan.0] [+inf.0 0 0]]))))",
     "(lambda (x) (list (diagonal x) (trace x) (tril x) (triu x) (variance x) (variance x #:axis 1)))",
+    "(lambda (x) (let ((v (reshape x -1))) (list (fill-lower v 3) (fill-upper v 3) (fill-upper v 4))))",
+    "(lambda (x) (let ((m (matmul (transpose x) x))) (list (lower-entries m) (upper-entries m) (cross x (tensor-ref x 0)))))",
     "(lambda (x) (pad (flipped x #:axis 1) '((1 0) 2) (sum x)))",
     "(lambda (x) (* (argsort x) (sorted x #:axis 0)))", "(lambda (x) (cumsum (cumsum x #:from-end #t) #:axis 1))",
     "(lambda (x) (tensor-ref x 1))", "(lambda (x) (tensor-ref x -1 0))", "(lambda (x) (* (tensor-ref x 1 2) (tensor-ref x 0)))",

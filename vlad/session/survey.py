@@ -1,8 +1,8 @@
 """What a text defines, and what is wrong with it, without running it: for editors.
 
 In: a session, and the text of a program that may be unfinished.  Out: a `Survey`: definitions with their places, all errors of
-the reader and the expander, and names without a meaning. An error in one form leaves the others in peace. The session afterwards
-knows the names of the program: procedures are made, and no other value is computed.
+the reader and the expander, and names without a meaning. An error in one form does not affect the others. The session then knows
+the names of the program: procedures are made, and no other value is computed.
 """
 
 from __future__ import annotations
