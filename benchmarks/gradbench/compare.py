@@ -28,7 +28,7 @@ EVALS = ("hello", "lse", "llsq", "ode", "det", "kmeans", "gmm", "lstm", "ba", "h
 VALUES = ("square", "primal", "objective", "cost")  # the functions that are no derivatives
 OWN = "vlad"
 HEAD = """\
-GradBench's evals at their default sizes; every result is accepted by the eval's own check. A time is the sum, over an eval's
+GradBench's evals{2}; every result is accepted by the eval's own check. A time is the sum, over an eval's
 workloads, of the least time of a call; `first` is the longest first call, compiling included.
 
 | eval | first | vlad, derivatives | {0} | vlad, values | {0} |
@@ -125,7 +125,11 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     given = parser.parse_intermixed_args()
     heading = " | ".join(given.tools)
-    text = HEAD.format(heading, "---|" * len(given.tools))
+    text = HEAD.format(
+        heading,
+        "---|" * len(given.tools),
+        f" with {given.options}" if given.options else " at their default sizes",
+    )
     print(text, end="")
     for eval_ in given.evals:
         options = given.options.split() if eval_ != "hello" else []

@@ -106,7 +106,7 @@ def hand_input(given: Any) -> Arguments:
     )
 
 
-def network_gradient(result: Any) -> Any:
+def flattened(result: Any) -> Any:
     return [entry for array in result for entry in array.ravel().tolist()]
 
 
@@ -125,7 +125,7 @@ MODULES = {
     "ode": value_and_gradient(lambda given: (floats(given["x"]), given["s"])),
     "det": Module(
         lambda given: (floats(given["A"]).reshape(given["ell"], given["ell"]),),
-        {"primal": ("primal", plain), "gradient": ("gradient-of-primal", network_gradient)},
+        {"primal": ("primal", plain), "gradient": ("gradient-of-primal", flattened)},
     ),
     "kmeans": Module(
         lambda given: (floats(given["points"]), floats(given["centroids"])),
@@ -145,7 +145,7 @@ MODULES = {
         lambda given: tuple(
             floats(given[name]) for name in ("main_params", "extra_params", "state", "sequence")
         ),
-        {"objective": ("objective", plain), "jacobian": ("gradient-of-objective", network_gradient)},
+        {"objective": ("objective", plain), "jacobian": ("gradient-of-objective", flattened)},
     ),
     "ba": Module(
         bundle_input, {"objective": ("objective", bundle_errors), "jacobian": ("sparse-jacobian", sparse)}
@@ -184,6 +184,8 @@ class Tool:
         return {"success": True}
 
     def evaluate(self, name: str, function: str, given: Any) -> dict[str, Any]:
+        if name not in self.sessions:
+            return {"success": False, "error": f"{name} is not defined"}
         module, session = MODULES[name], self.sessions[name]
         procedure, output = module.outputs[function]
         repeated = isinstance(given, dict)
@@ -216,7 +218,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--multithreaded", action="store_true", help="use all cores")
     options = parser.parse_args()
-    tool = Tool({"tier": "compile", "threads": 0 if options.multithreaded else 1})
+    tool = Tool({"tier": "compile", "threads": None if options.multithreaded else 1})
     for message in messages(sys.stdin):
         try:
             response = tool.respond(message)
