@@ -36,6 +36,7 @@ from vlad.compile.native.abi import (
     OUT_OF_FUEL,
     OUT_OF_MEMORY,
     OUTSIDE,
+    PLACES_KEPT,
     STOPPED,
     TOO_DEEP,
     ffi,
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
 UNLIMITED = 1 << 60  # steps
 LEAST_ROOM = 24 << 20  # bytes, the minimum for collecting a loop
 BYTES_A_CALL, FIRST_CALLS = 64, 1000  # of the stack, for a limit of depth
-MOST_PLACES = 1024  # that code keeps (MOST_CALLS in emit/places.py)
 # bytes of the stack for a frame of each function, not optimised: more than a text of 20 MB has
 FRAMES = 1 << 26
 
@@ -155,8 +155,8 @@ class Compiled(Crossing):
             return []
         words = ffi.cast("int **", ffi.addressof(self.handle, "vlad_places"))[0]
         depth = words[1]
-        first = max(0, depth - MOST_PLACES)
-        numbers = [words[2 + at % MOST_PLACES] for at in range(first, depth)]
+        first = max(0, depth - PLACES_KEPT)
+        numbers = [words[2 + at % PLACES_KEPT] for at in range(first, depth)]
         return [self.sites[number] for number in (*numbers, words[0])]
 
     def improve(self, later: Later) -> None:

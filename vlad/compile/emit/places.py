@@ -15,16 +15,16 @@ from vlad.compile.emit.c_function import FunctionText
 from vlad.compile.emit.definitions import Site
 from vlad.compile.emit.row_loops import RowLoop
 from vlad.compile.ir.program import Block, Compute, Each, Effect, Function, Invoke, Slot
+from vlad.compile.native.abi import PLACES_KEPT
 from vlad.data.source import Span, in_library, is_ours
 
-MOST_CALLS = 1024  # that are kept, the innermost; a power of two
 # [0] is the place at work, [1] the number of calls in progress, then their places
-DEFINITIONS = f"""static int vlad_at[{2 + MOST_CALLS}];
+DEFINITIONS = f"""static int vlad_at[{2 + PLACES_KEPT}];
 int const *const vlad_places = vlad_at;
 #define VLAD_STORE(index, place) (*(int volatile *)(vlad_at + (index)) = (place))
 #define VLAD_BEGINS int const vlad_depth = vlad_at[1];
 #define VLAD_AT(place) VLAD_STORE(0, place)
-#define VLAD_CALLS(place) (VLAD_STORE(2 + (vlad_depth & {MOST_CALLS - 1}), place), VLAD_STORE(1, vlad_depth + 1))
+#define VLAD_CALLS(place) (VLAD_STORE(2 + (vlad_depth & {PLACES_KEPT - 1}), place), VLAD_STORE(1, vlad_depth + 1))
 #define VLAD_CALLED(place) (VLAD_STORE(1, vlad_depth), VLAD_STORE(0, place))
 """
 BEGINS = "VLAD_BEGINS"

@@ -63,6 +63,7 @@ ffi = _cffi_backend.FFI(
 
 # Results of vlad_call: 0 for success, a limit that was reached, or the number of a `fail`.
 TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUTSIDE, OUT_OF_FUEL, FIRST_FAILURE = 1, 2, 3, 4, 5, 10
+PLACES_KEPT = 1024  # of the calls in progress, for profiles, the innermost; a power of two
 
 # Bytes for the boxes and arrays of one call, and for its recursion, without limits.
 ARENA_SIZE, STACK_SIZE = 1 << 34, 1 << 30
