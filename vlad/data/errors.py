@@ -204,7 +204,27 @@ class UnknownAttribute(VladError, AttributeError):
 
 
 class NoCounterpart(VladError, TypeError):
-    """A Python value without a counterpart in the language."""
+    """A Python value without a counterpart in the language. `what`: the value in words; None if the message is about something
+    else.
+    """
+
+    what: str | None = None
+
+    def state_place(self, where: str, span: Span | None) -> None:
+        """Say where the value was found: "in the argument x of f"."""
+        if self.what is not None:
+            self.what = f"{self.what}, {where},"
+            self.reword(NO_COUNTERPART.format(self.what))
+        self.span = self.span or span
+
+
+NO_COUNTERPART = "{} has no counterpart in the language"
+
+
+def no_counterpart(what: str, hint: str) -> NoCounterpart:
+    error = NoCounterpart("no-counterpart", NO_COUNTERPART.format(what), hint=hint)
+    error.what = what
+    return error
 
 
 class MissingPackage(VladError, ImportError):

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 Value = Any
 NIL: tuple[()] = ()
+LARGEST_WHOLE = 2**53  # beyond it, not every whole number is a real
 NUMBERS = frozenset({"real", "number"})  # in the types of primitives: a real, and a real or a tensor
 
 

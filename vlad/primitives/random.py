@@ -26,7 +26,7 @@ from vlad.core.types import Recursion, is_real, is_tensor
 from vlad.data.devices import Device, current, stable_order
 from vlad.data.errors import Kind, VladError
 from vlad.data.tensors import Array, Tensor, made, namespace, on_host
-from vlad.data.values import NIL, TRUE, ZERO, Primitive, PrimitiveType, Value, list_of, look
+from vlad.data.values import LARGEST_WHOLE, NIL, TRUE, ZERO, Primitive, PrimitiveType, Value, list_of, look
 from vlad.primitives.arrays import FIRST, constant, dimensions, length_of, row, whole
 from vlad.primitives.indexing import whole_places
 from vlad.primitives.numbers import invalid, only_reals
@@ -49,7 +49,6 @@ NO_KEY = {
     for name in ("split", "uniform", "normal", "random-integer", "permutation")
 } | {"random-key": "Argument to random-key is no seed"}
 NO_NUMBER = "Number of keys given to split is no whole number"
-LARGEST_EXACT = 1 << 53  # whole reals up to here are exact
 _LOW = (1 << 32) - 1
 _FEW = 8  # up to this many blocks are drawn without arrays, 15 times faster for one
 # Words per step: their intermediate results fit into the processor's cache; a GPU needs more parallel work.
@@ -123,7 +122,7 @@ def _key(
 
 def _random_key(seed: Value) -> Value:
     number = whole("random-key", seed, "a seed")
-    if not 0 <= number <= LARGEST_EXACT:
+    if not 0 <= number <= LARGEST_WHOLE:
         raise VladError(
             "out-of-range", f"Seed given to random-key is out of range: {number}", hint="a seed is from 0 to 2^53",
             name="random-key",
@@ -219,7 +218,7 @@ def _normals(xp: Any, words: Array) -> Array:
     1988, "Algorithm AS 241: the percentage points of the normal distribution"). Between the probabilities 0.075 and 0.925 it uses
     arithmetic only, so the bits are the same everywhere; further out it uses the array library's logarithm.
     """
-    offset = xp.astype(words >> 11, xp.int64) * 2 - (LARGEST_EXACT - 1)
+    offset = xp.astype(words >> 11, xp.int64) * 2 - (LARGEST_WHOLE - 1)
     q = xp.astype(offset, xp.float64) * 2.0**-54  # the probability less a half, exactly
     normals = _quotient(0.180625 - q * q, _MIDDLE) * q
     is_outer = xp.abs(q) > 0.425
@@ -234,7 +233,7 @@ def _normals(xp: Any, words: Array) -> Array:
 
 def _random_integer(key: Value, low: Value, high: Value, dims: Value) -> Value:
     a, b = [whole("random-integer", bound, "a bound") for bound in (low, high)]
-    if max(abs(a), abs(b)) > LARGEST_EXACT:
+    if max(abs(a), abs(b)) > LARGEST_WHOLE:
         raise VladError(
             "out-of-range", "Bounds given to random-integer are out of range", hint="bounds are from -2^53 to 2^53",
             irritants=(low, high), name="random-integer",
@@ -280,7 +279,7 @@ MOST_RANKED_THERE, MOST_ORDERED = 2048, 1 << 20
 
 
 def _word(k: float, m: float, i: float, purpose: float, part: float) -> float:
-    if not (0 <= k <= _LOW and 0 <= m <= _LOW and 0 <= i < LARGEST_EXACT and 0 <= purpose <= _LOW):
+    if not (0 <= k <= _LOW and 0 <= m <= _LOW and 0 <= i < LARGEST_WHOLE and 0 <= purpose <= _LOW):
         return math.nan
     word = _words_of(
         philox((int(i) // 2 & _LOW, int(i) // 2 >> 32, int(purpose) & _LOW, 0), (int(k), int(m)))
@@ -290,7 +289,7 @@ def _word(k: float, m: float, i: float, purpose: float, part: float) -> float:
 
 def _quantile(fraction: float) -> float:
     """The inverse of the normal distribution function at a fraction of 1 plus half a step."""
-    q = (fraction * 2.0**53 * 2 - (LARGEST_EXACT - 1)) * 2.0**-54
+    q = (fraction * 2.0**53 * 2 - (LARGEST_WHOLE - 1)) * 2.0**-54
     if not abs(q) > 0.425:
         return float(_quotient(0.180625 - q * q, _MIDDLE)) * q
     radius = math.sqrt(-math.log(0.5 - abs(q))) if abs(q) < 0.5 else math.nan
@@ -300,7 +299,7 @@ def _quantile(fraction: float) -> float:
 
 def _below(high: float, low: float, count: float) -> float:
     """The whole number below a count for a word."""
-    if not (0 <= high <= _LOW and 0 <= low <= _LOW and 0 <= count <= 2.0 * LARGEST_EXACT):
+    if not (0 <= high <= _LOW and 0 <= low <= _LOW and 0 <= count <= 2.0 * LARGEST_WHOLE):
         return math.nan
     return float((int(high) << 32 | int(low)) * int(count) >> 64)
 
@@ -376,7 +375,7 @@ def _abstract_key(w: AbstractMachine, seed: Any) -> Any:
         upper = w.apply(table["floor"], [w.apply(table["/"], [seed, size])])
         return w.pair(w.apply(table["-"], [seed, w.apply(table["*"], [upper, size])]), upper)
 
-    beyond = LARGEST_EXACT + 2  # the next real
+    beyond = LARGEST_WHOLE + 2  # the next real
     return whole_places(w, NO_KEY["random-key"], seed, 0, beyond, words)
 
 
@@ -420,9 +419,9 @@ def _abstract_normal(w: AbstractMachine, key: Any, dims: Any) -> Any:
 
 def _abstract_integer(w: AbstractMachine, key: Any, low: Any, high: Any, dims: Any) -> Any:
     a, b = [whole("random-integer", known(w, bound), "a bound") for bound in (low, high)]
-    if max(abs(a), abs(b)) > LARGEST_EXACT or a >= b:
+    if max(abs(a), abs(b)) > LARGEST_WHOLE or a >= b:
         return w.fail(NO_RANGE.format("random-integer"))
-    if b - a > LARGEST_EXACT:
+    if b - a > LARGEST_WHOLE:
         return w.left_out("random numbers from so wide a range are")
     shape, add = dimensions("random-integer", known_lengths(w, dims)), w.machine.table["+"]
     more = [w.constant(float(b - a)), w.constant(float(a))]
@@ -504,7 +503,7 @@ def _keys_of_number(w: AbstractMachine, k: Any, m: Any, n: Any) -> Any:
         w.key = (outer, "keys")
         return w.invoke(KEYS, (), [k, m, first, n], False)
 
-    return whole_places(w, NO_NUMBER, w.unknown_real(n), 0, LARGEST_EXACT, made)
+    return whole_places(w, NO_NUMBER, w.unknown_real(n), 0, LARGEST_WHOLE, made)
 
 
 def _keys(w: AbstractMachine, k: Any, m: Any, place: Any, n: Any) -> Any:

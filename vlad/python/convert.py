@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from vlad.compile.calling.variants import Options
 from vlad.control.safe_import import import_safely
-from vlad.data.errors import NoCounterpart, VladError
+from vlad.data.errors import NoCounterpart, VladError, no_counterpart
 from vlad.data.records import (
     DICT,
     EXCEPTION,
@@ -52,9 +52,10 @@ from vlad.data.records import (
 from vlad.data.source import Span
 from vlad.data.tables import KEY, VALUE, table_of
 from vlad.data.tables import Table as TableValue
-from vlad.data.tensors import SORT, Tensor, frozen, is_array, made
+from vlad.data.tensors import SORT, Tensor, frozen, is_array, kind_name, made, namespace
 from vlad.data.values import (
     FALSE,
+    LARGEST_WHOLE,
     NIL,
     RECORDS,
     TRUE,
@@ -305,10 +306,21 @@ class Procedure:
 
     def packed(self, arguments: Sequence[Any]) -> Value:
         """The arguments as one value of the language."""
-        values = []
-        for argument in arguments:
-            values.append(argument if type(argument) is float else from_python(argument, self._apply))
+        values = list[Value]()
+        try:
+            for argument in arguments:
+                values.append(argument if type(argument) is float else from_python(argument, self._apply))
+        except NoCounterpart as error:
+            if self._apply.is_of_python:
+                error.state_place(self._argument(len(values)), self.place())
+            raise
         return values[0] if len(values) == 1 else tuple_of(values)
+
+    def _argument(self, number: int) -> str:
+        """An argument, counted from 0, in words."""
+        taken = self.taken()
+        own = taken.parameters[number] if number < len(taken.parameters) else str(number)
+        return f"in the argument {own} of {taken.name}"
 
     def run(self, argument: Value) -> Value:
         """The result for a value of the language, as such a value."""
@@ -434,12 +446,12 @@ _for_classes: list[Callable[[type[Procedure]], None]] = [_add_attributes]  # app
 
 
 def with_floats(arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The arguments with floats for other real numbers; None if there are none."""
+    """The arguments with floats for other real numbers, but for whole ones beyond LARGEST_WHOLE; None if there are none."""
     found = []
     for argument in arguments:
         kind = type(argument)
         is_real = kind is not float and kind is not bool and isinstance(argument, float | int)
-        found.append(_real(argument) if is_real else argument)
+        found.append(float(argument) if is_real and not _is_beyond(argument) else argument)
     return tuple(found) if any(map(is_not, found, arguments)) else None
 
 
@@ -494,7 +506,7 @@ def _refuse_cycles(value: Any) -> None:
             done[id(item)] = item
         elif id(item) in around:
             what = f"A {type(item).__name__} that holds itself"
-            raise _no_counterpart(what, "values of the language are finite trees")
+            raise no_counterpart(what, "values of the language are finite trees")
         elif id(item) not in done and (parts := parts_held(item)):
             around.add(id(item))
             work.append((item, True))
@@ -508,7 +520,7 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
     if kind is bool:
         return TRUE if value else FALSE
     if isinstance(value, float | int):
-        return _real(value)
+        return _real(value, apply)
     if isinstance(value, str):
         return String(value if kind is str else str.__str__(value))
     if value is None:
@@ -530,6 +542,8 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
     if isinstance(value, dict):
         return list_of([(_from_python(key, apply), _from_python(part, apply)) for key, part in value.items()])
     if is_array(value):
+        if apply is not None and apply.is_of_python:
+            _expect_exact(value)
         return tensor_of(value)
     fields = _record(value)
     if fields is not None:
@@ -540,8 +554,8 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
         return apply.procedure(value)
     if kind is set or kind is frozenset:
         hint = "pass a list, such as `sorted(s)`; functions of `vlad.function` take sets; `vlad.Opaque(…)` hands it over as it is"
-        raise _no_counterpart(f"A Python {kind.__name__}", hint)
-    raise _no_counterpart(
+        raise no_counterpart(f"A Python {kind.__name__}", hint)
+    raise no_counterpart(
         f"A Python {kind.__name__}",
         "numbers, booleans, strings, lists, tuples, dicts, dataclasses, arrays and procedures have; `vlad.Opaque(…)` hands "
         "anything over as it is",
@@ -603,7 +617,7 @@ def _record_of(value: Any, apply: Apply) -> RecordClass:
     try:
         record = record_of(type(value))
     except NoRecord as error:
-        raise _no_counterpart(f"An instance of {error.what}", error.hint) from None
+        raise no_counterpart(f"An instance of {error.what}", error.hint) from None
     apply.use(record)
     return record
 
@@ -618,14 +632,33 @@ def _key(key: Any, apply: Apply) -> Value:
     ):
         return _from_python(key, apply)
     hint = "texts that do not begin with %, numbers, booleans, and tuples have"
-    raise _no_counterpart(f"The key {key!r}", hint)
+    raise no_counterpart(f"The key {key!r}", hint)
 
 
-def _real(value: float) -> float:
+def _is_beyond(value: float) -> bool:
+    """Is it a whole number, as such, that need not be a real?"""
+    return isinstance(value, int) and not -LARGEST_WHOLE <= value <= LARGEST_WHOLE
+
+
+def _real(value: float, apply: Apply | None) -> float:
+    if apply is not None and apply.is_of_python and _is_beyond(value):
+        raise no_counterpart(f"The whole number {value}" if abs(value) < 10**40 else "A whole number of this size", INEXACT)
     try:
         return float(value)
     except OverflowError:
-        raise _no_counterpart("A whole number of this size", "reals go up to about 1.8e308") from None
+        raise no_counterpart("A whole number of this size", "reals go up to about 1.8e308") from None
+
+
+def _expect_exact(array: Any) -> None:
+    """Raise NoCounterpart if an array has a whole number beyond LARGEST_WHOLE: a number that is read from it is a real."""
+    if SORT[array.dtype] not in ("i", "u") or array.dtype.itemsize < 8 or not array.size:
+        return
+    xp = namespace(array)
+    if int(xp.max(array)) > LARGEST_WHOLE or int(xp.min(array)) < -LARGEST_WHOLE:
+        raise no_counterpart(f"An array of {kind_name(array.dtype)} with a whole number beyond 2**53", INEXACT)
+
+
+INEXACT = "numbers are doubles, of which whole ones are exact up to 2**53: `float(n)` and `x.astype(float)` round"
 
 
 def _of_another_session(what: str) -> NoCounterpart:
@@ -646,20 +679,16 @@ def _kept(value: Any, apply: Apply | None) -> Value:
     return table_of([(_from_python(key, apply), _from_python(part, apply)) for key, part in value.items()])
 
 
-def _no_counterpart(what: str, hint: str) -> NoCounterpart:
-    return NoCounterpart("no-counterpart", f"{what} has no counterpart in the language", hint=hint)
-
-
 def tensor_of(array: Any) -> Value:
     """An array as a tensor, without a copy if its layout matches this machine's: it must not be modified while
     the tensor exists. Raises NoCounterpart if its entries are neither numbers nor booleans.
     """
     if not SORT[array.dtype]:
-        raise _no_counterpart(
+        raise no_counterpart(
             f"An array of {array.dtype}", "the entries of a tensor are reals, integers or booleans"
         )
     if hasattr(array, "mask"):
-        raise _no_counterpart("An array with a mask", "`filled` makes one without")
+        raise no_counterpart("An array with a mask", "`filled` makes one without")
     # a subclass of NumPy's may redefine operators
     if hasattr(array, "setflags") and type(array).__name__ != "ndarray":
         array = array.view(array.__array_namespace__().ndarray)

@@ -231,6 +231,9 @@ class Along(Derived):
     def completed(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         return arguments  # they are not those of the procedure
 
+    def _argument(self, number: int) -> str:
+        return self.of._argument(number)
+
     def at(self, points: tuple[Any, ...], directions: tuple[Any, ...]) -> Value:
         """Its result for the arguments of the procedure and as many tangents."""
         try:

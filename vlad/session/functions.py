@@ -14,7 +14,7 @@ from types import CellType, FunctionType, MethodType
 from typing import Any
 
 from vlad.compile.calling.variants import Options
-from vlad.data.errors import VladError
+from vlad.data.errors import NoCounterpart, VladError
 from vlad.data.records import InUse, Record, use
 from vlad.data.source import Span
 from vlad.data.values import Global, Value
@@ -233,8 +233,10 @@ class Functions:
                 self.top_level.define(
                     cell, from_python(value, self._current.apply if self._current else None)
                 )
-            except BaseException:
+            except BaseException as error:
                 self.module.undefine(cell.name)
+                if isinstance(error, NoCounterpart):
+                    error.state_place(f"in the value of {name}", span)
                 raise
             kept = self._data[id(value)] = value, cell
         return kept[1].name
@@ -303,7 +305,13 @@ class Functions:
         closure: Mapping[str, CellType] = dict(
             zip(linked.python.__code__.co_freevars, linked.python.__closure__ or (), strict=True)
         )
-        values = [from_python(closure[one].cell_contents, linked.apply) for one in translated.captured]
+        values = []
+        for one in translated.captured:
+            try:
+                values.append(from_python(closure[one].cell_contents, linked.apply))
+            except NoCounterpart as error:
+                error.state_place(f"in the value of {one}", span)
+                raise
         closed = machine.apply(made, tuple_of(values))
         machine.ids_in_python[closed[0]] = id(linked.python)
         return closed

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from vlad.data.errors import VladError
 from vlad.data.records import InUse, Record
 from vlad.data.source import Span
-from vlad.data.values import FALSE, TRUE
+from vlad.data.values import FALSE, LARGEST_WHOLE, TRUE
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.decorators import CACHED, uncached
 from vlad.translate.known import Known, instead_of, known, public_name
@@ -38,7 +38,6 @@ from vlad.translate.source import Text
 from vlad.translate.syntax import form, is_atom, let, literal, name, quoted, string
 from vlad.translate.versions import is_version
 
-LARGEST = 2**53  # beyond it, not every whole number is a double
 NONE, END = "%none", "%tuple"  # symbols: the value None; what a tuple ends with
 
 ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {  # the primitive, if it may stand, and the library's procedure
@@ -290,7 +289,7 @@ class Expressions(ABC):
         if isinstance(value, bool):
             return literal(TRUE if value else FALSE, span)
         if isinstance(value, int):
-            if abs(value) > LARGEST:
+            if abs(value) > LARGEST_WHOLE:
                 raise self.refuse("this whole number", node, "numbers are doubles: whole ones go up to 2**53")
             return literal(float(value), span)
         if isinstance(value, float):

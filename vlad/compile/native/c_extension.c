@@ -296,11 +296,12 @@ static PyObject *formed(struct reading *from, Call *call, int how, PyObject *by,
 }
 
 /* A short call from parts of known lengths to a real, or a tensor: what the general case needs takes as long as such a call. */
-static PyObject *called_plainly(Call *call, PyObject *const *arguments) {
+static PyObject *called_plainly(Call *call, PyObject *const *arguments, int of_python) {
   union word words[call->given_words + 1];
   struct writing to;
   to.word = words;
   to.keeps = 0;
+  to.of_python = of_python;
   for (Py_ssize_t i = 0; i < call->operands; i++)
     if (put_leaf(&to, &call->parts[i], arguments[i]) != 1) Py_RETURN_NOTIMPLEMENTED;
   if (PyList_GET_SIZE(call->busy)) Py_RETURN_NOTIMPLEMENTED;
@@ -507,7 +508,7 @@ static PyObject *by_quick(PyObject *self, PyObject *quick, PyObject *const *argu
   PyObject *leaves = PyTuple_GET_ITEM(quick, 0);
   if (Py_TYPE(leaves) == &Call_Type) {
     Call *call = (Call *)leaves;
-    if (!reshapes && call->is_plain && count == call->operands && is_short_now(call)) return called_plainly(call, arguments);
+    if (!reshapes && call->is_plain && count == call->operands && is_short_now(call)) return called_plainly(call, arguments, is_of_python(self));
     if (!reshapes) return called(call, arguments, count, WHOLE, NULL, is_of_python(self));
     if (reshapes >= LIKE_ARGUMENTS) {
       PyObject *by = PyObject_GetAttr(self, name), *result = NULL;

@@ -46,6 +46,7 @@ struct node {
 static PyObject *fields, *copied, *tensor;
 
 enum { MOST_DEPTH = 200 }; /* of values in each other */
+static unsigned long const LARGEST_WHOLE = 1ul << 53; /* as in values.py */
 
 /* Memory of a call, freed at once. */
 struct chunk { struct chunk *before; };
@@ -91,13 +92,25 @@ static int is_scalar(PyObject *x) {
   return PyArray_IsScalar(x, Integer) || PyArray_IsScalar(x, Float) || PyArray_IsScalar(x, Bool);
 }
 
+/* Is a real that was a whole number the same number? The general path decides about others. */
+static inline int is_exact(double whole) { return fabs(whole) < (double)LARGEST_WHOLE; }
+
+/* The same for the entries of an array of whole numbers. */
+static int are_exact(PyArrayObject *array) {
+  long const *entries = PyArray_DATA(array);
+  npy_intp count = PyArray_SIZE(array);
+  unsigned long beyond = 0;
+  for (npy_intp i = 0; i < count; i++) beyond |= (unsigned long)entries[i] + LARGEST_WHOLE > 2ul * LARGEST_WHOLE;
+  return !beyond;
+}
+
 static int as_real_of_numpy(PyObject *x, double *real) {
   if (!is_scalar(x) || PyArray_IsScalar(x, Bool)) return 0;
   PyObject *found = PyNumber_Float(x);
   if (!found) return PyErr_Clear(), 0;
   *real = PyFloat_AS_DOUBLE(found);
   Py_DECREF(found);
-  return 1;
+  return !PyArray_IsScalar(x, Integer) || is_exact(*real);
 }
 
 /* Is it a real, as in convert.py? Subclasses of float are excluded if defined in Python, since they may override the conversion; NumPy's
@@ -109,7 +122,7 @@ static inline int as_real(PyObject *x, double *real) {
   }
   if (!PyLong_CheckExact(x)) return as_real_of_numpy(x, real);
   *real = PyLong_AsDouble(x);
-  if (*real != -1.0 || !PyErr_Occurred()) return 1;
+  if (*real != -1.0 || !PyErr_Occurred()) return is_exact(*real);
   PyErr_Clear(); /* too large for a real: the general path raises the error */
   return 0;
 }
@@ -183,6 +196,7 @@ static inline int put_leaf(struct writing *to, struct part *part, PyObject *x) {
     return keep(to, x, part) ? 1 : -1;
   default:
     if (!is_like(x, part) || (part->is_sized && !has_shape(x, part, part->shape))) return 0;
+    if (to->of_python && PyArray_TYPE((PyArrayObject *)x) == NPY_LONG && !are_exact((PyArrayObject *)x)) return 0;
     to->word++->p = PyArray_DATA((PyArrayObject *)x);
     return !to->keeps || keep(to, x, part) ? 1 : -1;
   }

@@ -1,0 +1,1 @@
+exec(open('/tmp/s60/py/t1.py').read())
