@@ -1,4 +1,4 @@
-"""Whole numbers that are no doubles: an error wherever a translated function meets one, and elsewhere than in its functions none."""
+"""Whole numbers that are no doubles: an error wherever a translated function meets one; other procedures round them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ def test_an_argument_is_an_error(name: str, sessions: dict[str, vlad.Session]) -
 
 @pytest.mark.any_compiler
 @pytest.mark.parametrize("name", COMPILED)
-def test_it_is_one_where_machine_code_takes_the_argument(name: str, sessions: dict[str, vlad.Session]) -> None:
+def test_it_is_one_where_machine_code_takes_the_argument(
+    name: str, sessions: dict[str, vlad.Session]
+) -> None:
     beyond, exact = COMPILED[name]
     f = sessions["compile"].function(same)
     for _ in range(3):  # from the second call on, c_extension.c reads what is given
@@ -103,7 +105,10 @@ OUTSIDE = {
     "a list": ("NS = [N]\ndef f(): return NS[0]", "in the value of NS, has"),
     "sys.maxsize": ("import sys\ndef f(): return sys.maxsize", "in the value of maxsize, has"),
     "a default": ("def f(n=N): return n", "in the argument n of f, has"),
-    "a default of what is called": ("def g(n=N): return n\ndef f(): return g()", "cannot have this whole number"),
+    "a default of what is called": (
+        "def g(n=N): return n\ndef f(): return g()",
+        "cannot have this whole number",
+    ),
     "a captured variable": (
         "def make(n):\n    def g(): return n\n    return g\nf = make(N)",
         "in the value of n, has",

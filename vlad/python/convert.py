@@ -542,9 +542,7 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
     if isinstance(value, dict):
         return list_of([(_from_python(key, apply), _from_python(part, apply)) for key, part in value.items()])
     if is_array(value):
-        if apply is not None and apply.is_of_python:
-            _expect_exact(value)
-        return tensor_of(value)
+        return _array(value, apply)
     fields = _record(value)
     if fields is not None:
         return _from_python(fields, apply)
@@ -642,23 +640,31 @@ def _is_beyond(value: float) -> bool:
 
 def _real(value: float, apply: Apply | None) -> float:
     if apply is not None and apply.is_of_python and _is_beyond(value):
-        raise no_counterpart(f"The whole number {value}" if abs(value) < 10**40 else "A whole number of this size", INEXACT)
+        is_short = abs(value) < 10**40
+        raise no_counterpart(
+            f"The whole number {value}" if is_short else "A whole number of this size", INEXACT
+        )
     try:
         return float(value)
     except OverflowError:
         raise no_counterpart("A whole number of this size", "reals go up to about 1.8e308") from None
 
 
-def _expect_exact(array: Any) -> None:
-    """Raise NoCounterpart if an array has a whole number beyond LARGEST_WHOLE: a number that is read from it is a real."""
-    if SORT[array.dtype] not in ("i", "u") or array.dtype.itemsize < 8 or not array.size:
-        return
+def _array(array: Any, apply: Apply | None) -> Value:
+    """An array as a tensor. Raises NoCounterpart if it is a translated function's and has a whole number beyond LARGEST_WHOLE: a
+    number that is read from it is a real.
+    """
+    is_exact = SORT[array.dtype] not in ("i", "u") or array.dtype.itemsize < 8 or not array.size
+    if is_exact or apply is None or not apply.is_of_python:
+        return tensor_of(array)
     xp = namespace(array)
     if int(xp.max(array)) > LARGEST_WHOLE or int(xp.min(array)) < -LARGEST_WHOLE:
-        raise no_counterpart(f"An array of {kind_name(array.dtype)} with a whole number beyond 2**53", INEXACT)
+        what = f"An array of {kind_name(array.dtype)} with a whole number beyond 2**53"
+        raise no_counterpart(what, INEXACT)
+    return tensor_of(array)
 
 
-INEXACT = "numbers are doubles, of which whole ones are exact up to 2**53: `float(n)` and `x.astype(float)` round"
+INEXACT = "numbers are doubles, exact for whole numbers up to 2**53: `float(n)` and `x.astype(float)` round"
 
 
 def _of_another_session(what: str) -> NoCounterpart:

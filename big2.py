@@ -1,1 +1,0 @@
-exec(open('/tmp/s60/py/t1.py').read())
