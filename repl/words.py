@@ -6,7 +6,7 @@ from functools import cache
 
 from vlad.expand.forms import KEYWORDS, PROCEDURE_KEYWORDS
 from vlad.primitives.table import PROCEDURES, TABLE
-from vlad.reader.parser import number, prefixed_number
+from vlad.reader.parser import numeral, prefixed_number
 from vlad.session.library import the_library
 
 CLASSES = {
@@ -33,7 +33,7 @@ def class_of(kind: str, text: str) -> str:
     if found is not None:
         return found
     if kind == "atom":
-        return "number" if number(text) is not None else _class_of_name(text)
+        return "number" if numeral(text) is not None else _class_of_name(text)
     if kind == "hash":
         if text in ("#t", "#f", "#true", "#false"):
             return "boolean"

@@ -11,7 +11,7 @@ import pytest
 
 import vlad
 from vlad.data.source import Source
-from vlad.expand.arity import takes_lists
+from vlad.expand.arity import has_own_form
 from vlad.manual.help import entries
 from vlad.reader.parser import Form, Keyword, Name, read
 from vlad.session.session import Session
@@ -83,7 +83,7 @@ ANY_NUMBER = ("einsum", "tensor-ref", "tensor-set", "slice-set")
 @TIERS
 def test_one_too_many(tier: str, step: int) -> None:
     session, asked, wrong = session_on(tier), 0, []
-    names = [(name, count) for name, count in counted(session) if not takes_lists(name, count + 1)]
+    names = [(name, count) for name, count in counted(session) if not has_own_form(name, count + 1)]
     for name, count in names[::step]:
         operands = operands_of(name, count)
         error = refusal(session, f"({' '.join([name, *operands, chr(39) + 'more'])})") if operands else None

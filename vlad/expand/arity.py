@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from vlad.core.nodes import WrittenName
 from vlad.data.errors import VladError
 from vlad.data.source import Span
-from vlad.data.values import Code, Primitive, Value, look
+from vlad.data.values import NIL, Code, Primitive, Value, look
 from vlad.expand.macros import text_of
 from vlad.expand.patterns import ProcedureSpan
 from vlad.reader.parser import Form
@@ -122,11 +122,31 @@ def _signature(name: str, names: list[str], more: Sequence[str] = (), rest: bool
     return Signature(name or NAMELESS, f"({text})", (*names, *more[-1:]) if rest else tuple(names), rest)
 
 
-def takes_lists(name: str, count: int) -> bool:
-    """Whether it is a call of the library's `append`, `map` or `for-each` with another number of lists than in their parameter
-    lists.
-    """
-    return (name == "append" and count != 2) or (name in ("map", "for-each") and count in (3, 4))
+# Procedures of the library of two operands, of which calls take any number but one, nested from the right; and what a call
+# without operands returns.
+NESTED: dict[str, Value] = {"append": NIL, "gcd": 0.0, "lcm": 1.0}
+# Calls with another number of operands than the parameter list has, and the procedure that takes so many.
+TAKING: dict[tuple[str, int], str] = {
+    ("map", 3): "map2",
+    ("map", 4): "map3",
+    ("for-each", 3): "for-each2",
+    ("for-each", 4): "for-each3",
+    ("member", 3): "member-by",
+    ("assoc", 3): "assoc-by",
+    ("log", 2): "log-in-base",
+    ("number->string", 2): "number->string-in-radix",
+    ("string->number", 2): "string->number-in-radix",
+}
+
+
+def has_own_form(name: str, count: int) -> bool:
+    """Whether it is a call of a procedure that every program has with another number of operands than in its parameter list."""
+    return is_nested(name, count) or (name, count) in TAKING
+
+
+def is_nested(name: str, count: int) -> bool:
+    """A lone operand is a tuple of two, but for `append`, of which it is what is returned."""
+    return name in NESTED and count != 2 and (count != 1 or name == "append")
 
 
 def too_few(machine: Evaluator, code: Code, parts: int, given: int, is_end: bool) -> VladError:

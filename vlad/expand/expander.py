@@ -29,7 +29,7 @@ from vlad.core.nodes import (
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import NIL, UNSPECIFIED, symbol
-from vlad.expand.arity import FOR_TENSORS, of_row, takes_lists, wrong_number
+from vlad.expand.arity import FOR_TENSORS, NESTED, TAKING, is_nested, of_row, wrong_number
 from vlad.expand.macros import (
     ExpandedSpan,
     Expansions,
@@ -246,8 +246,8 @@ class Expander:
 
     def by_number(self, form: Form, operator: GlobalReference, operands: list[Atom], out: Out) -> Rhs:
         """A call of a procedure that every program has, some of which depend on the number of operands as written: append, map
-        and for-each of any number of lists, tables of any number of keys, a default for a missing key. By the tuple rule alone
-        `(map f a b)` would be the same as a call on one list (a . b).
+        and for-each of any number of lists, tables of any number of keys, a default for a missing key, and what the tables in
+        arity.py list. By the tuple rule alone `(map f a b)` would be the same as a call on one list (a . b).
         """
         name, count, span = operator.cell.name, len(operands), form.span
         if name == "table" and count % 2 == 0:
@@ -263,13 +263,13 @@ class Expander:
             return self.apply("set-ref!", (operands[0], as_atom(changed, out, "t")), span)
         if name == "table-ref" and count == 3:
             return self.apply("table-ref-default", operands, span)
-        if takes_lists(name, count):
-            if name == "append":
-                result: Rhs = operands[-1] if operands else Constant(NIL)
-                for operand in reversed(operands[:-1]):
-                    result = Call(operator, (operand, as_atom(result, out)), span)
-                return result
-            operator = self.top_reference(f"{name}{count - 1}", operator.span or span)
+        if is_nested(name, count):
+            result: Rhs = operands[-1] if operands else Constant(NESTED[name])
+            for operand in reversed(operands[:-1]):
+                result = Call(operator, (operand, as_atom(result, out)), span)
+            return result
+        if (name, count) in TAKING:
+            operator = self.top_reference(TAKING[name, count], operator.span or span)
         return Call(operator, tuple(operands) or (Constant(NIL),), span)
 
     def keyword_call(self, form: Form, operator: Atom, scope: Scope, out: Out, name: str) -> Rhs:

@@ -99,8 +99,8 @@ ROOMS: dict[ModuleType, str] = {
     table_types: "Tables",
     tangent_spaces: "Derivatives: the operators",
 }
-_FILES = """prelude lists tables texts streams control calculus optimize optimizers linear-algebra tensors matrix-functions nn
-parallel data differential-equations differentiable-curry"""
+_FILES = """prelude lists numbers tables texts streams control calculus optimize optimizers linear-algebra tensors
+matrix-functions nn parallel data differential-equations differentiable-curry"""
 LIBRARY = _FILES.split()
 ALIASES = {"J": "*j"}
 _DEFINITION = re.compile(r"\(define \(*([^\s()]+)")

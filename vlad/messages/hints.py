@@ -16,7 +16,7 @@ from vlad.data.tables import Table
 from vlad.data.tensors import Tensor, shape_text
 from vlad.data.values import Backtrace, Boolean, Opaque, Role, String, Symbol, Value, look
 from vlad.data.write import written
-from vlad.expand.arity import FOR_TENSORS, Signature, Usage, takes_lists, wrong_number
+from vlad.expand.arity import FOR_TENSORS, Signature, Usage, has_own_form, wrong_number
 from vlad.messages.other_languages import other_language_hint
 from vlad.messages.spelling import suggestion
 from vlad.reader.lexer import tokens
@@ -234,7 +234,7 @@ def describe_number(
         or taken.rest
         or taken.name != name
         or count in (0, taken.count)
-        or takes_lists(name, count)
+        or has_own_form(name, count)
     ):
         return False
     if count > taken.count:

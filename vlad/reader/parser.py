@@ -84,6 +84,7 @@ _LINE_END = r"[ \t\r]*\n[ \t]*"  # after a backslash: the string continues on th
 NO_DATUM = 'put a datum behind it; a text stands in double quotes, "so"'
 LONGEST_QUOTED = 200  # characters of a text
 _DECIMAL = re.compile(r"[0-9+\-.eE]+")
+_WHOLE_OR_FRACTION = re.compile(r"([+-]?)([0-9a-zA-Z]+)(?:/([0-9a-zA-Z]+))?")
 MOST_DIGITS = 16  # of a character's number
 _CODE = rf"[0-9a-fA-F]{{1,{MOST_DIGITS}}}"
 _RADICES = {"b": 2, "o": 8, "x": 16}
@@ -254,14 +255,14 @@ class _Parser:
         if text == ".":
             self._dot(token)
             return
-        value = number(text)
+        value = numeral(text)
         if value is not None:
             self._datum(Literal(value, self._span(token)))
         elif looks_like_number(text):
             raise self._wrong(
                 token,
                 f"Not a number of this language: {shortened(text)}",
-                _STEPS.get(text, "write integers and decimals, 1 2.5 1e-3"),
+                _STEPS.get(text, "write integers, decimals and fractions, 1 2.5 1e-3 1/2"),
             )
         else:
             self._datum(Name(symbol(text), self._span(token)))
@@ -284,7 +285,7 @@ class _Parser:
             raise self._wrong(
                 token,
                 f"Unknown syntax: {shortened(text)}",
-                "after # come t, f, ;, |, :name, [ or b o d x and digits; a list is '(1 2), a tensor #[1 2]",
+                "after # come t, f, ;, |, :name, [ or b o d x e i and digits; a list is '(1 2), a tensor #[1 2]",
             )
         self._datum(Literal(value, self._span(token)))
 
@@ -383,28 +384,49 @@ def number(text: str) -> float | None:
 
 
 def prefixed_number(text: str) -> float | None:
-    """Parse #b101, #o17, #xff, #d10 and the like: an integer in a radix, or a decimal."""
-    kind, digits = text[1:2].lower(), text[2:]
-    if kind == "d" and digits:
-        return number(digits)
-    if kind not in _RADICES or not digits:
+    """Parse #b101, #o17, #xff, #d10 and the like: a whole number or a fraction in a radix, or a decimal. A prefix #e or #i, of
+    which R7RS takes one besides, changes nothing: all numbers are doubles.
+    """
+    radix = exactness = ""
+    while text.startswith("#"):
+        kind = text[1:2].lower()
+        if kind and kind in "ei" and not exactness:
+            exactness = kind
+        elif kind and kind in "bodx" and not radix:
+            radix = kind
+        else:
+            return None
+        text = text[2:]
+    if not text:
         return None
-    sign, body = (digits[0], digits[1:]) if digits[0] in "+-" else ("+", digits)
-    if not body or not body.isalnum() or not body.isascii():
-        return None
-    try:
-        magnitude = int(body, _RADICES[kind])
-    except ValueError:
-        return None
-    value = math.inf if magnitude.bit_length() > 1024 else _to_float(magnitude)
-    return -value if sign == "-" else value
+    return numeral(text) if radix in ("", "d") else _in_radix(text, _RADICES[radix])
 
 
-def _to_float(magnitude: int) -> float:
+def numeral(text: str) -> float | None:
+    """The real that a literal without prefix denotes, or None: a decimal, or a fraction such as 1/2."""
+    found = number(text)
+    return _in_radix(text, 10) if found is None and "/" in text else found
+
+
+def _in_radix(text: str, radix: int) -> float | None:
+    """A whole number, or a fraction of two, rounded once; a special real, which has no radix."""
+    if text in _SPECIAL_REALS:
+        return _SPECIAL_REALS[text]
+    match = _WHOLE_OR_FRACTION.fullmatch(text)
+    if match is None:
+        return None
+    sign, numerator, denominator = match.groups()
     try:
-        return float(magnitude)
+        above, below = int(numerator, radix), int(denominator or "1", radix)
+    except ValueError:  # another digit, or thousands of them in radix 10
+        return None
+    if below == 0:
+        return None
+    try:
+        value = above / below
     except OverflowError:
-        return math.inf
+        value = math.inf
+    return -value if sign == "-" else value
 
 
 def around_tensors(syntax: Syntax) -> set[int]:
