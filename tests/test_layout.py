@@ -86,8 +86,8 @@ ROOMS = (
         "trees syntax source refusals reads nodes names versions decorators nonlocals exchanges signatures apart "
         "guarded_statements guarded_loops handlers desugar numpy_table arrays known iterations fresh inside expressions "
         "formats turns array_calls subscripts module_calls ordering sequence_methods dicts sets constructors records "
-        "arguments exceptions partials derivatives calls checks effects memos conditions changes packing attempts handing "
-        "generators assignments branches loops statements translation",
+        "arguments exceptions partials counting derivatives calls checks effects memos conditions changes packing attempts "
+        "handing generators assignments branches loops statements translation",
     ),
     (
         "vlad.python",

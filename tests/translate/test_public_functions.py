@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,9 @@ def repeated(x, steps=3):
     for _ in range(steps):
         x = math.sin(x) * x
     return x
+
+def counting(n):
+    return sum([0.5 for _ in range(n)])
 
 def both(f, *arguments):
     return f
@@ -121,6 +125,9 @@ REFUSED = [
     ("list(map(vlad.grad, [cube]))", "vlad.grad as a value", "lambda"),
     ("[vlad.grad(g, argnums=1)(a, 2) for g in [lambda x, n: x * sum(x for _ in range(n))]]", "chosen", "lambda"),
     ("vlad.grad(lambda x, n: x * sum([x for _ in range(n)]), argnums=1)(a, 2)", "by a counter", "no derivative"),
+    ("vlad.grad(lambda n: a * sum([a for _ in range(n)]))(2)", "by a counter", "n is a whole number in line 2"),
+    ("vlad.value_and_grad(counting)(2)", "by a counter", "no derivative"),
+    ("vlad.jacobian(repeated, argnums='steps')(a, 2)", "by a counter", "no derivative"),
 ]  # fmt: skip
 
 
@@ -144,9 +151,86 @@ def test_arguments_are_chosen_by_name_outside() -> None:
     assert vlad.grad(procedure, argnums="b")(2.0, 3.0) == 4.0
     with pytest.raises(vlad.VladError, match="by argnums z"):
         vlad.grad(f, argnums="z")
-    with pytest.raises(vlad.VladError, match="counts the turns of a loop by steps"):
+    with pytest.raises(vlad.VladError, match="takes a whole number for it"):
         vlad.grad(f, argnums=2)
     assert vlad.grad(f)(2.0, 3.0) == (9.0, 12.0, 0.0)  # silent where it is not asked for
+
+
+# A function of a counter n: its text, and the line and column of the use that an error shows.
+COUNTERS = {
+    "range": ("def f(n):\n    return sum([0.5 * i for i in range(n)])", (2, 34)),
+    "arithmetic": ("def f(n):\n    s = 0.0\n    for i in range(1, 2 * n + 1):\n        s += i\n    return s", (3, 14)),
+    "index": ("XS = [1.0, 2.0, 3.0, 4.0]\ndef f(n):\n    return XS[n]", (3, 12)),
+    "slice": ("XS = [1.0, 2.0, 3.0, 4.0]\ndef f(n):\n    return sum(XS[:n]) * n", (3, 16)),
+    "axes": ("XS = np.eye(3)\ndef f(n):\n    return XS[n - 1, 0]", (3, 12)),
+    "length": ("def f(n):\n    return np.sum(np.ones((n, 2)))", (2, 19)),
+    "copies": ("def f(n):\n    return sum([0.5] * n)", (2, 16)),
+    "called": ("def g(x, k):\n    return [x] * k\ndef f(n):\n    return sum(g(1.5, k=n + 1))", (2, 12)),
+    "inner": ("def f(n):\n    def g(k): return sum([0.5 for _ in range(k)])\n    return g(n)", (2, 40)),
+    "recursive": ("def f(n):\n    return g(n)\ndef g(n):\n    return n if n < 1 else sum([f(n - 1) for _ in range(n)])", (4, 51)),
+    "cached": ("@functools.cache\ndef f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)", (2, 1)),
+}  # fmt: skip
+ASKED: dict[str, Callable[[Any], Any]] = {
+    "grad": lambda f: vlad.grad(f)(3),
+    "argnums": lambda f: vlad.grad(f, argnums="n"),
+    "value_and_grad": lambda f: vlad.value_and_grad(f)(3),
+    "jacobian": lambda f: vlad.jacobian(f)(3),
+    "hessian": lambda f: vlad.hessian(f)(3),
+    "vjp": lambda f: vlad.vjp(f, 3),
+    "jvp": lambda f: vlad.jvp(f, 3, 1.0),
+    "hvp": lambda f: vlad.hvp(f, (3,), (1.0,)),
+    "compile": lambda f: vlad.compile(vlad.grad(f), 3),
+    "check": lambda f: vlad.check(vlad.grad(f), 3),
+}
+
+
+def alone(text: str) -> Any:
+    names: dict[str, Any] = {}
+    run(f"import functools; import numpy as np\n{text}", "counter.py", names)
+    return names["f"]
+
+
+@pytest.mark.parametrize("use", COUNTERS)
+def test_a_derivative_by_a_counter_is_an_error_at_its_use(use: str) -> None:
+    text, place = COUNTERS[use]
+    f = vlad.Session(tier="evaluate").function(alone(text))
+    assert f(3) == f.python(3)
+    for asked in ASKED.values() if use == "range" else [ASKED["grad"], ASKED["argnums"]]:
+        with pytest.raises(
+            vlad.VladError, match="No derivative by n: f takes a whole number for it"
+        ) as caught:
+            asked(f)
+        assert (
+            caught.value.span is not None and (caught.value.span.line - 1, caught.value.span.column) == place
+        )
+
+
+# Whole numbers by which there is a derivative: they are numbers like others.
+NUMBERS = {
+    "def f(n):\n    return n * n": 6.0,
+    "def f(n):\n    return n if n < 2 else n * f(n - 1)": 11.0,
+    "def f(n):\n    x = 0.0\n    i = 0\n    while i < n:\n        x += n\n        i += 1\n    return x": 3.0,
+    "def f(n):\n    return n * sum([1.0 for _ in range(int(n))])": 3.0,
+    "def f(n):\n    g = lambda n: sum([1.0 for _ in range(n)])\n    return n * g(2)": 2.0,
+    "def f(n):\n    return n * sum([[2.0, 3.0][n] for n in range(2)])": 5.0,
+    "def f(n):\n    def range(k): return [k]\n    return sum(range(n))": 1.0,
+}
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_a_whole_number_that_counts_nothing_has_a_derivative(text: str) -> None:
+    f = vlad.Session(tier="evaluate").function(function_of(text))
+    assert vlad.grad(f)(3) == vlad.vjp(f, 3)[1](1.0) == vlad.jvp(f, 3, 1.0)[1] == NUMBERS[text]
+
+
+def test_a_counter_beside_others_has_the_derivative_zero() -> None:
+    f = vlad.function(function_of("def f(x, n):\n    return x * sum([x for _ in range(n)])"))
+    assert vlad.grad(f)(2.0, 3) == (12.0, 0.0) == vlad.vjp(f, 2.0, 3)[1](1.0)
+    assert vlad.jvp(f, (2.0, 3), (1.0, 0.0)) == (12.0, 12.0)
+    with pytest.raises(vlad.VladError, match="No derivative by n"):
+        vlad.jvp(f, (2.0, 3), (1.0, 1.0))
+    with pytest.raises(vlad.VladError, match="No derivative by n"):
+        vlad.grad(f, argnums=(0, 1))
 
 
 def test_directions_are_of_all_parameters() -> None:

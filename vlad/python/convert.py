@@ -345,9 +345,9 @@ class Procedure:
         code = code_of(self.value)
         return signature(code.machine, code)
 
-    def counters(self) -> frozenset[str]:
-        """The parameters that are whole numbers, by which there is no derivative."""
-        return frozenset()
+    def counters(self) -> Mapping[str, Span]:
+        """The parameters that are whole numbers, by which there is no derivative, each with the place of a use (functions.py)."""
+        return {}
 
     def place(self) -> Span | None:
         """The place of its definition, if any."""

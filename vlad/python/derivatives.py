@@ -121,7 +121,7 @@ class Derived(Procedure):
     def taken(self) -> Signature:
         return self.of.taken()
 
-    def counters(self) -> frozenset[str]:
+    def counters(self) -> Mapping[str, Span]:
         return self.of.counters()
 
     def place(self) -> Span | None:
@@ -174,6 +174,11 @@ class Gradient(Derived):
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         return self._like_arguments(self.run(self.packed(arguments)), arguments)
+
+    def renewed(self) -> Value:
+        if self.by is None:
+            _expect_no_counters(self.of)
+        return super().renewed()
 
     def _like_arguments(self, value: Value, arguments: tuple[Any, ...]) -> Any:
         """A result of the language in the structure of the arguments."""
@@ -362,7 +367,7 @@ def grad(f: Procedure, argnums: Which = None) -> Gradient:
     a number or a name, for the bare sensitivity of that argument, or a tuple of such, for the tuple of these. Values without
     derivative come back unchanged: strings, booleans, and arrays of integers, so weights have to be arrays of floats. Reverse
     mode (Pearlmutter & Siskind 2008, section 3). Raises VladError if `f` is no procedure of a session or has no such argument,
-    or if that counts the turns of a loop; and when called, if `f` does not return a real.
+    or if that is a whole number which counts or selects; and when called, if `f` does not return a real.
     """
     return _gradient(Gradient, f, "gradient", "gradient", argnums)
 
@@ -397,6 +402,7 @@ def vjp(f: Procedure, *primals: Any) -> tuple[Any, Backpropagator]:
     arguments, or to the bare one for one argument. Raises VladError as `f` does.
     """
     f = session_procedure(f)
+    _expect_no_counters(f)
     both = _derived(f, "vjp", Derived)
     apply, primals = both._apply, f.completed(primals, {})
     try:
@@ -478,15 +484,32 @@ def _numbers(f: Procedure, by: Any) -> tuple[tuple[int, ...], int]:
         )
     else:
         found = tuple([number % taken.count for number in numbers])
-        counters = f.counters()
-        counted = [taken.parameters[number] for number in found if taken.parameters[number] in counters]
-        if counted:
-            why, hint = f"counts the turns of a loop by {counted[0]}", "a counter has no derivative"
-        elif len(set(found)) == len(found):
+        _expect_no_counter(f, [taken.parameters[number] for number in found])
+        if len(set(found)) == len(found):
             return found, taken.count
         else:
             why, hint = f"has an argument that argnums names twice: {by}", None
     raise VladError("invalid-argument", f"No derivative by argnums {by}: {taken.name} {why}", hint=hint)
+
+
+def _expect_no_counter(f: Procedure, chosen: Sequence[str]) -> None:
+    """Raise VladError if one of these parameters is a counter of a Python function."""
+    counted = f.counters()
+    for own in chosen:
+        if own in counted:
+            raise VladError(
+                "invalid-argument", f"No derivative by {own}: {f.taken().name} takes a whole number for it", counted[own],
+                hint="counters, indices and lengths have no derivative; `argnums` chooses other arguments",
+            )  # fmt: skip
+
+
+def _expect_no_counters(f: Procedure) -> None:
+    """The same of a derivative by all parameters, if all are counters. Those beside others have the derivative zero."""
+    counted = f.counters()
+    if counted:
+        own = f.taken().parameters
+        if all(one in counted for one in own):
+            _expect_no_counter(f, own)
 
 
 def _partly(operator: str, numbers: tuple[int, ...], count: int) -> str:
@@ -542,6 +565,9 @@ def _along(
             hint="each argument has a tangent of its own structure",
         )
     along = _derived(f, operator, Along)
+    for own, tangent in zip(f.taken().parameters, directions, strict=False) if f.counters() else ():
+        if not isinstance(tangent, float | int) or tangent != 0:
+            _expect_no_counter(f, [own])
     if f.completed(points, {}) is points:
         return along, points, directions
     return along, f.completed(points, {}), _tangents(f, points, directions)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import NoCounterpart, VladError, WrongOption
+from vlad.data.source import Span
 from vlad.data.values import Value
 from vlad.expand.arity import Signature
 from vlad.python.convert import Apply, Places, Procedure
@@ -43,8 +44,8 @@ class Linked(Protocol):
     def texts(self) -> list[tuple[Node, Text]]:
         """The tree and the text of this Python function, and of all that it calls."""
 
-    def counters(self) -> frozenset[str]:
-        """The parameters that are given to `range`."""
+    def counters(self) -> Mapping[str, Span]:
+        """The parameters that are counters, each with the place of a use."""
 
 
 class Function(Procedure, Generic[Parameters, Result]):
@@ -139,7 +140,7 @@ class Function(Procedure, Generic[Parameters, Result]):
         names = tuple(self._python_signature.parameters)
         return Signature(self.__name__, self._summary(), names, False)
 
-    def counters(self) -> frozenset[str]:
+    def counters(self) -> Mapping[str, Span]:
         return self._linked.counters()
 
     def compiled(self, options: Options) -> Function[Parameters, Result]:

@@ -29,10 +29,11 @@ from vlad.python.stating import HostPrimitive
 from vlad.reader.parser import Form
 from vlad.session.calls import Calls
 from vlad.session.top_level import TopLevel, only_lambda
+from vlad.translate.counting import Counters
 from vlad.translate.refusals import refused
 from vlad.translate.source import Node, Text, lines_of, node_of
 from vlad.translate.syntax import form, name, text_of
-from vlad.translate.translation import Translation, raising, translation
+from vlad.translate.translation import Translation, counters, raising, translation
 
 
 class FunctionCalls(Calls):
@@ -89,6 +90,7 @@ class LinkedFunction:
         self.is_needed = False
         self.refusal: VladError | None = None
         self.apply = FunctionCalls(functions.calls, self)
+        self._counters: Counters | None = None  # None until they are needed
 
     def value(self) -> Value:
         self.refresh()
@@ -105,10 +107,11 @@ class LinkedFunction:
         assert isinstance(parameters, Form)
         return text_of(form(span, "define", Form((own, *parameters.items), None, span), *shown.items[2:]))
 
-    def counters(self) -> frozenset[str]:
+    def counters(self) -> Counters:
         self.refresh()
-        assert self.translation is not None
-        return self.translation.counters
+        if self._counters is None:
+            self._counters = counters(self.python, self.lines, self.functions)
+        return self._counters
 
     def refresh(self) -> None:
         """Translate it, and again if a name outside of it, or of a function that it calls, has got another value."""
@@ -122,6 +125,7 @@ class LinkedFunction:
                     for read in one.translation.reads if one.translation else ():
                         guards[id(read.cell if read.names is None else read.names), read.key] = read.guard()
                 self.apply.guards = list(guards.values())
+                self._counters = None
                 self.is_linked = True
                 refusals = [
                     error

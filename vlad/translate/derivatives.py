@@ -15,9 +15,9 @@ from vlad.data.source import Span
 from vlad.data.values import FALSE
 from vlad.reader.parser import Form, Keyword, Syntax
 from vlad.translate.arguments import signature_in_text, takes
+from vlad.translate.counting import Counters, Counting
 from vlad.translate.expressions import Outside, Scope
-from vlad.translate.names import Function, counters, parameters
-from vlad.translate.partials import Partials
+from vlad.translate.names import Function, parameters
 from vlad.translate.reads import MISSING
 from vlad.translate.signatures import signature_of
 from vlad.translate.source import Text
@@ -37,7 +37,7 @@ MAKERS = (
 )  # functions of a function, whose results are like it
 
 
-class Derivatives(Partials):
+class Derivatives(Counting):
     """The part of a translation that is about derivatives."""
 
     def __init__(self, function: FunctionType, text: Text, outside_: Outside) -> None:
@@ -112,6 +112,9 @@ class Derivatives(Partials):
         span = self.span(node)
         if chosen is None or (isinstance(chosen, ast.Constant) and chosen.value is None):
             count = 1 if names is None else len(names)
+            counted = self._counters_in(given, scope)
+            if names and all(one in counted for one in names):
+                self._expect_no_counter(names[0], counted, node)
             if count > 1 and operator in ("hessian", "jacobian"):
                 raise self.refuse(f"the {operator} by several arguments", node, "choose one: argnums=0")
             return self._of_all(self._function(given, scope), operator, count, span)
@@ -139,14 +142,22 @@ class Derivatives(Partials):
             if type(value) is not int or not -len(names) <= value < len(names):
                 raise self.refuse("this argnums", one, f"the function takes {', '.join(names)}")
             number = value % len(names)
-            own = self.own_function(given, scope)
-            if own is not None and names[number] in counters(own, lambda one: self.object_of(one, scope)):
-                hint = f"{names[number]} counts the turns of a loop: it has no derivative"
-                raise self.refuse("a derivative by a counter", one, hint)
+            self._expect_no_counter(names[number], self._counters_in(given, scope), one)
             found.append(number)
         if len(set(found)) < len(found):
             raise self.refuse("this argnums", chosen, "name each argument once")
         return found
+
+    def _counters_in(self, given: ast.expr, scope: Scope) -> Counters:
+        """The counters of a function that is differentiated, as far as they are known."""
+        own = self.own_function(given, scope)
+        return self.counters_of(self.object_of(given, scope)) if own is None else self.counters(own)
+
+    def _expect_no_counter(self, own: str, counted: Counters, node: ast.AST) -> None:
+        """Raise VladError if a parameter is one of these counters."""
+        if own in counted:
+            hint = f"{own} is a whole number in line {counted[own].line}, which has no derivative"
+            raise self.refuse("a derivative by a counter", node, hint)
 
     def _variables(self, base: str, count: int, span: Span) -> list[Syntax]:
         return [name(self.fresh(base), span) for _ in range(count)]

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from vlad.translate.nodes import Handed
 from vlad.translate.trees import COMPREHENSIONS, SCOPES, children, nodes_in, walk, within
@@ -29,22 +28,6 @@ def arguments_of(node: Function) -> list[ast.arg]:
     own = node.args
     rest, named = [[] if one is None else [one] for one in (own.vararg, own.kwarg)]
     return [*own.posonlyargs, *own.args, *rest, *own.kwonlyargs, *named]
-
-
-def counters(node: Function, object_of: Callable[[ast.AST], Any]) -> set[str]:
-    """The parameters that are given to `range` as they are, so they are whole numbers in Python. `object_of`: the value of a name
-    outside.
-    """
-    own = locals_of(node)
-    found = {
-        one.id
-        for call in walk(node)
-        if isinstance(call, ast.Call) and read_in(call.func).isdisjoint(own) and object_of(call.func) is range
-        for one in call.args
-        if isinstance(one, ast.Name)
-    }
-    bound = {one.id for one in walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    return (found - bound) & set(parameters(node))
 
 
 def body_of(node: Function) -> list[ast.stmt]:

@@ -14,12 +14,13 @@ from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.constructors import CONSTRUCTING, constructing
+from vlad.translate.counting import Counters
 from vlad.translate.decorators import own_cache
 from vlad.translate.desugar import desugared
 from vlad.translate.expressions import Outside, Scope
 from vlad.translate.handing import handing_back
 from vlad.translate.memos import keeping
-from vlad.translate.names import counters, parameters
+from vlad.translate.names import parameters
 from vlad.translate.reads import Read
 from vlad.translate.records import note_records
 from vlad.translate.refusals import refused
@@ -36,14 +37,12 @@ class Translation:
     reads     the names outside whose values it depends on
     span      the place of the function
     refusals  errors, if no class has come into use that has an attribute
-    counters  the parameters that are given to `range`, or that are keys of a cache
     """
 
     syntax: Syntax
     captured: tuple[str, ...]
     reads: tuple[Read, ...]
     span: Span
-    counters: frozenset[str] = frozenset()
     refusals: tuple[VladError, ...] = ()
 
     @property
@@ -70,7 +69,7 @@ def translation(
     language, or its text is not to be found.
     """
     node, text = node_of(function, lines)
-    span, counted = text.span(node), list[str]()
+    span = text.span(node)
     if handing == CONSTRUCTING:
         assert of is not None
         node = constructing(node, function, of, outside.lines_of, text.span)
@@ -79,7 +78,6 @@ def translation(
             raise refused(
                 "a cache of a function that changes an argument, or yields", span, "make the value inside"
             )
-        counted = parameters(node)
         node = keeping(node, own)
     elif handing is not None and handing != LAZILY:
         node = handing_back(node, handing)
@@ -104,9 +102,13 @@ def translation(
         tuple(whole.captured),
         tuple(whole.reads.values()),
         span,
-        frozenset(counters(node, lambda one: whole.object_of(one, Scope({})))) | frozenset(counted),
         tuple(whole.refusals),
     )
+
+
+def counters(function: FunctionType, lines: list[str], outside: Outside) -> Counters:
+    """The parameters of a function that are counters, each with the place of a use."""
+    return Statements(function, node_of(function, lines)[1], outside).counters_of(function)
 
 
 def raising(
