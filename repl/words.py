@@ -37,6 +37,8 @@ def class_of(kind: str, text: str) -> str:
     if kind == "hash":
         if text in ("#t", "#f", "#true", "#false"):
             return "boolean"
+        if text.startswith("#\\"):
+            return "string"
         return "number" if prefixed_number(text) is not None else "wrong"
     return "wrong"
 

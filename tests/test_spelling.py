@@ -14,11 +14,11 @@ import vlad
 from vlad.expand.forms import KEYWORDS
 from vlad.messages.hints import names_in
 from vlad.messages.other_languages import (
+    CHARACTERS,
     CONTINUATIONS,
     FAMILIES,
     FILES,
     LOOPS,
-    NO_CHARACTERS,
     PURE,
     SHARED,
     TABLES,
@@ -140,7 +140,7 @@ def test_words_are_recognised_by_their_spelling() -> None:
         ("hash-anything", TABLES),
         ("vector-anything", VECTORS),
         ("make-f32vector", VECTORS),
-        ("char-anything?", NO_CHARACTERS),
+        ("char-anything?", CHARACTERS),
         ("open-output-anything", FILES),
         ("anything!", PURE),
         ("test-anything", TESTS),

@@ -14,6 +14,7 @@ from vlad.data.source import Source
 from vlad.expand.arity import has_own_form
 from vlad.manual.help import entries
 from vlad.reader.parser import Form, Keyword, Name, read
+from vlad.session.library import the_library
 from vlad.session.session import Session
 
 LAST = ["(random-key 1)", "(cons 1 'a)", "'(1 2)", "'(a b c)"]
@@ -41,8 +42,9 @@ def operands_of(name: str, count: int) -> list[str]:
 def counted(session: Session) -> Iterator[tuple[str, int]]:
     """A procedure that takes exactly this number of arguments."""
     for name in sorted(session.known_names() & set(entries())):
-        procedure = session[name]
-        if isinstance(procedure, vlad.Procedure) and not procedure.taken().rest:
+        procedure, usage = session[name], the_library().usage(name)
+        takes_more = usage is not None and usage.takes_more
+        if isinstance(procedure, vlad.Procedure) and not procedure.taken().rest and not takes_more:
             yield name, procedure.taken().count
 
 

@@ -105,7 +105,7 @@ def test_incomplete_text(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "column"),
     [(")", 1), ("(a))", 4), ("(1 . )", 4), ("(. 1)", 2), ("(1 . 2 3)", 8), ("a 1.2.3", 3), ("#q", 1), ("[1]", 1),
-     ('"a\\q"', 3), ("#\\a", 1), ("(#[1)", 5), ("\x00", 1), ("a\x07", 2), ("1/0", 1), ("1/2/3", 1)],
+     ('"a\\q"', 3), ("#\\spaces", 1), ("(#[1)", 5), ("\x00", 1), ("a\x07", 2), ("1/0", 1), ("1/2/3", 1)],
 )  # fmt: skip
 def test_wrong_text(text: str, column: int) -> None:
     with pytest.raises(VladError) as caught:

@@ -99,7 +99,7 @@ ROOMS: dict[ModuleType, str] = {
     table_types: "Tables",
     tangent_spaces: "Derivatives: the operators",
 }
-_FILES = """prelude lists numbers tables texts streams control calculus optimize optimizers linear-algebra tensors
+_FILES = """prelude lists numbers tables characters texts streams control calculus optimize optimizers linear-algebra tensors
 matrix-functions nn parallel data differential-equations differentiable-curry"""
 LIBRARY = _FILES.split()
 ALIASES = {"J": "*j"}

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import UNCHECKED_BYTES, expect_bytes
 from vlad.core.types import Recursion
-from vlad.data.errors import VladError
+from vlad.data.errors import Kind, VladError
 from vlad.data.values import FALSE, Primitive, String, Symbol, Value, symbol
 from vlad.primitives.data import EQUAL, boolean, constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, is_nil, scalar, with_kinds
+from vlad.reader.parser import is_code_point
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 # Errors that depend on the contents of a string.
 OUTSIDE = "Argument to substring is invalid: position outside the string"
 BEYOND = "Letters beyond ASCII are changed by tier 0 only"
+KINDS_BEYOND = "Characters beyond ASCII are told apart by tier 0 only"
+NO_CHARACTER = "A character is a string of one"
+NO_CODE = "Argument to integer->char is invalid: not the code of a character"
 
 
 def _strings(
@@ -265,6 +269,66 @@ def _changes(name: str, row: str) -> Recursion:
     return recursion
 
 
+def _the_character(name: str, then: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """The abstract rule of a row of a character: `then` takes the machine and its code point."""
+
+    def rule(w: AbstractMachine, text: Any) -> Any:
+        return w.each(w.characters(text), lambda characters: one(w, characters))
+
+    def one(w: AbstractMachine, characters: Any) -> Any:
+        if is_nil(characters):
+            return w.by_value(NO_CHARACTER)
+        character = w.part(characters, 0)
+        return w.each(
+            w.part(characters, 1),
+            lambda rest: then(w, character) if is_nil(rest) else w.by_value(NO_CHARACTER),
+            "rest",
+        )
+
+    return with_kinds(name, "s", rule)
+
+
+def _ascii(row: str) -> Callable[[Any, Any], Any]:
+    def test(w: AbstractMachine, character: Any) -> Any:
+        key = w.key
+        is_ascii = scalar(w, "<", character, w.constant(128.0))
+        return choose(
+            w,
+            (key, "ascii"),
+            is_ascii,
+            lambda: scalar(w, row, character),
+            lambda: w.unsupported(KINDS_BEYOND),
+        )
+
+    return test
+
+
+def _digit(w: AbstractMachine, character: Any) -> Any:
+    key = w.key
+
+    def value() -> Any:
+        return scalar(w, "-", character, w.constant(48.0))
+
+    def of_ascii() -> Any:
+        is_digit = scalar(w, "is-ascii-digit", character)
+        return choose(w, (key, "digit"), is_digit, value, lambda: w.truth(False))
+
+    is_ascii = scalar(w, "<", character, w.constant(128.0))
+    return choose(w, (key, "ascii"), is_ascii, of_ascii, lambda: w.unsupported(KINDS_BEYOND))
+
+
+def _character_of(w: AbstractMachine, code: Any) -> Any:
+    code = w.unknown_real(code)
+    key = w.key
+
+    def made() -> Any:
+        characters = cons(w, code, w.characters(w.constant(EMPTY)))
+        return characters and w.string(characters)
+
+    test = scalar(w, "is-code-point", code)
+    return choose(w, (key, "code"), test, made, lambda: w.by_value(NO_CODE))
+
+
 APPEND = Recursion("string-append", _append)
 LENGTH = Recursion("string-length", _length)
 BEFORE = Recursion("string<?", _before)
@@ -274,6 +338,50 @@ FIND = Recursion("string-search", _find)
 BEGINS = Recursion("string-begins", _begins)
 CAPITALS = _changes("string-upcase", "capital-character")
 SMALL = _changes("string-downcase", "small-character")
+
+
+def _of_character(name: str, rule: Callable[[str], Value]) -> Callable[[Value], Value]:
+    def value(x: Value) -> Value:
+        if type(x) is not String or len(x.text) != 1:
+            raise invalid(name, "a character, which is a string of one", x)
+        return rule(x.text)
+
+    return value
+
+
+def _integer_to_char(code: Value) -> Value:
+    if type(code) is not float:
+        raise invalid("integer->char", "a real", code, of=(Kind.REAL,))
+    if not _is_code_point(code):
+        raise VladError(
+            "out-of-range", NO_CODE, irritants=(code,), name="integer->char",
+            hint="codes are the whole numbers up to 1114111, but for those from 55296 up to 57343",
+        )  # fmt: skip
+    return String(chr(int(code)))
+
+
+def _is_code_point(code: float) -> bool:
+    return code % 1 == 0 and is_code_point(code)
+
+
+def _is_space(character: str) -> bool:
+    """Unicode's White_Space, to which the separators U+001C to U+001F do not belong."""
+    return character.isspace() and not "\x1c" <= character <= "\x1f"
+
+
+def _test_of_character(
+    name: str, doc: str, rule: Callable[[str], bool], ascii: str, c: str
+) -> tuple[Primitive, Primitive]:
+    """The test of a character, and that of the code point of one in ASCII, which compiled code uses."""
+    return (
+        constant_row(
+            name, "c", doc, _of_character(name, lambda c: boolean(rule(c))), "string -> boolean",
+            abstract=_the_character(name, _ascii(ascii)),
+        ),
+        _character_row(
+            ascii, "x", f"`{name}` of a code point of ASCII.", lambda x: boolean(rule(chr(int(x)))), "real -> boolean", c
+        ),
+    )  # fmt: skip
 
 
 def _character_row(
@@ -297,10 +405,10 @@ ROWS: list[Primitive] = [
                   "string real real -> string", abstract=with_kinds("substring", "srr", _part_of)),
     constant_row("string=?", "a b",
         "Equal texts?\n(string=? \"a\" \"a\")  ⇒ #t", _strings("string=?", lambda a, b: a == b, boolean),
-                 "string string -> boolean", abstract=with_kinds("string=?", "ss", _equal_texts)),
+                 "string string -> boolean", variadic="chain", abstract=with_kinds("string=?", "ss", _equal_texts)),
     constant_row("string<?", "a b",
         "Is a before b?\n(string<? \"abc\" \"abd\")  ⇒ #t", _strings("string<?", lambda a, b: a < b, boolean),
-                 "string string -> boolean", abstract=with_kinds("string<?", "ss", _text_before)),
+                 "string string -> boolean", variadic="chain", abstract=with_kinds("string<?", "ss", _text_before)),
     constant_row("string-upcase", "text", "The text in capital letters.\n(string-upcase \"vlad\")  ⇒ \"VLAD\"",
                   _strings("string-upcase", str.upper, String, makes=True), "string -> string",
                  abstract=with_kinds("string-upcase", "s", _each_character(CAPITALS))),
@@ -312,6 +420,32 @@ ROWS: list[Primitive] = [
         "(string-search \"die\" \"gradient\")  ⇒ 3\n(string-search \"x\" \"gradient\")  ⇒ #f",
                   _strings("string-search", _search, lambda at: FALSE if at < 0 else float(at)),
                  "string string -> any", abstract=with_kinds("string-search", "ss", _found)),
+    constant_row("string-foldcase", "text",
+        "The text in a form that is the same for texts that differ in capitals only.\n"
+        "(string-foldcase \"Straße\")  ⇒ \"strasse\"", _strings("string-foldcase", str.casefold, String, makes=True),
+                 "string -> string", abstract=with_kinds("string-foldcase", "s", _each_character(SMALL))),
+    constant_row("char->integer", "c", "The code point of a character, in Unicode.\n(char->integer #\\a)  ⇒ 97",
+                  _of_character("char->integer", lambda c: float(ord(c))), "string -> real",
+                 abstract=_the_character("char->integer", lambda w, character: character)),
+    constant_row("integer->char", "code", "The character of a code point.\n(integer->char 97)  ⇒ \"a\"", _integer_to_char,
+                  "real -> string", abstract=with_kinds("integer->char", "r", _character_of)),
+    constant_row("digit-value", "c",
+        "The value of a decimal digit, in any script; #f of another character.\n"
+        "(list (digit-value #\\7) (digit-value #\\a))  ⇒ (7 #f)",
+                  _of_character("digit-value", lambda c: float(int(c)) if c.isdecimal() else FALSE), "string -> any",
+                 abstract=_the_character("digit-value", _digit)),
+    *_test_of_character("char-alphabetic?", "Is the character a letter?\n(char-alphabetic? #\\a)  ⇒ #t", str.isalpha,
+                        "is-ascii-letter", "({x} >= 65 && {x} <= 90) || ({x} >= 97 && {x} <= 122)"),
+    *_test_of_character("char-numeric?", "Is the character a decimal digit?\n(char-numeric? #\\7)  ⇒ #t", str.isdecimal,
+                        "is-ascii-digit", "{x} >= 48 && {x} <= 57"),
+    *_test_of_character("char-whitespace?", "Is the character a blank, or the like?\n(char-whitespace? #\\tab)  ⇒ #t", _is_space,
+                        "is-ascii-space", "{x} == 32 || ({x} >= 9 && {x} <= 13)"),
+    *_test_of_character("char-upper-case?", "Is the character a capital letter?\n(char-upper-case? #\\a)  ⇒ #f", str.isupper,
+                        "is-ascii-capital", "{x} >= 65 && {x} <= 90"),
+    *_test_of_character("char-lower-case?", "Is the character a small letter?\n(char-lower-case? #\\a)  ⇒ #t", str.islower,
+                        "is-ascii-small", "{x} >= 97 && {x} <= 122"),
+    _character_row("is-code-point", "x", "Is this the number of a character?", lambda x: boolean(_is_code_point(x)),
+                   "real -> boolean", "{x} == floor({x}) && {x} >= 0 && {x} <= 1114111 && !({x} >= 55296 && {x} <= 57343)"),
     constant_row("string->symbol", "text", "The symbol of this name.\n(string->symbol \"x\")  ⇒ x",
                   _strings("string->symbol", lambda s: s, symbol), "string -> symbol",
                  abstract=with_kinds("string->symbol", "s", _symbol_of)),

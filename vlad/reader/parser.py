@@ -90,6 +90,12 @@ _CODE = rf"[0-9a-fA-F]{{1,{MOST_DIGITS}}}"
 _RADICES = {"b": 2, "o": 8, "x": 16}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", '"': '"', "\\": "\\", "|": "|"}
 
+# The names of R7RS, behind #\.
+CHARACTERS = {
+    "alarm": "\a", "backspace": "\b", "delete": "\x7f", "escape": "\x1b", "newline": "\n", "null": "\0",
+    "return": "\r", "space": " ", "tab": "\t",
+}  # fmt: skip
+
 
 class _Open:
     """An unfinished datum: a list, a tensor, a quotation or a datum comment, with its contents so far."""
@@ -279,7 +285,8 @@ class _Parser:
             self._datum(Literal(_BOOLEANS[text], self._span(token)))
             return
         if text.startswith("#\\"):
-            raise self._wrong(token, "There are no characters in this language", 'use a string: "a"')
+            self._datum(Literal(String(self._character(token)), self._span(token)))
+            return
         value = prefixed_number(text)
         if value is None:
             raise self._wrong(
@@ -288,6 +295,21 @@ class _Parser:
                 "after # come t, f, ;, |, :name, [ or b o d x e i and digits; a list is '(1 2), a tensor #[1 2]",
             )
         self._datum(Literal(value, self._span(token)))
+
+    def _character(self, token: Token) -> str:
+        """A character, which as a value is a string of one."""
+        name = self._of(token)[2:]
+        code = -1 if len(name) == 1 or not re.fullmatch(f"x{_CODE}", name) else int(name[1:], 16)
+        if len(name) == 1 or name in CHARACTERS:
+            return CHARACTERS.get(name, name)
+        if not is_code_point(code):
+            names = " ".join(CHARACTERS)
+            raise self._wrong(
+                token,
+                f"Unknown character: {shortened(self._of(token))}",
+                rf"write #\a, #\x3bb or one of the names {names}",
+            )
+        return chr(code)
 
     def _unescaped(self, token: Token) -> str:
         body = self.text[token.start + 1 : token.end - 1]
@@ -315,7 +337,7 @@ class _Parser:
             end = body.find(";", slash, slash + 3 + MOST_DIGITS)
             digits = body[slash + 2 : end] if end >= 0 else ""
             code = int(digits, 16) if re.fullmatch(_CODE, digits) else -1
-            if not 0 <= code <= 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+            if not is_code_point(code):
                 raise self._error(
                     span, "Not a character: \\x", "write \\x and the hexadecimal code and `;`: \\x3bb;"
                 )
@@ -354,6 +376,11 @@ class _Parser:
                 top.start, f"The `{opening}` is never closed", f"add the missing `{closing}`"
             )
         return self._incomplete(top.start, f"Nothing follows `{opening}`", NO_DATUM)
+
+
+def is_code_point(code: float) -> bool:
+    """Is it the number of a character? Halves of a pair in UTF-16 are none."""
+    return 0 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
 
 
 def shortened(text: str) -> str:
