@@ -49,6 +49,21 @@ def rows(n):|    for i in range(n): yield [i]:: rs = []|for r in rows(2):|    r.
 :: t = 0|def g():|    for i in range(3): yield i + t|for x in g():|    t += x|return t
 :: xs = [1.]|def g():|    for x in xs: yield x|xs.append(3.)|return list(g())
 def twice(xs, ys): xs[0] = ys[0] + 1.:: xs = [1., 2.]; twice(xs, xs); return xs
+def both(xs, ys):|    xs.append(1.)|    ys.append(2.):: xs = []; both(xs, xs); return xs
+def both(xs, ys):|    xs.append(1.)|    ys.append(2.):: xs = []; ys = xs; both(xs, ys); return xs, ys
+def both(xs, ys):|    xs.append(1.)|    ys.append(2.):: xs = []; ys = []; zs = [xs]; both(xs, ys); return zs, ys
+def both(xs, ys):|    ys.append(xs)|    xs.append(2.):: xs = [0.]; ys = []; both(xs, ys); xs.append(3.); return xs, ys
+def both(xs, ys):|    ys.append(xs[0])|    xs.append([2.]):: xs = [[0.]]; ys = []; both(xs, ys); xs[0].append(3.); return xs, ys
+def both(xs, ys):|    xs.append(1.)|    xs = ys|    xs.append(2.):: xs = []; ys = []; both(xs, ys); return xs, ys
+def g(a, b):|    a.append(1.)|    b.append(2.)|    return a:: x = []; y = []; z = g(x, y); x.append(3.); return x, y, z
+def g(a, b):|    a.append(1.)|    b.append(2.)|    return a or b:: x = []; y = []; z = g(x, y); y.append(3.); return x, y, z
+def both(xs, ys):|    xs.append(1.)|    ys.append(2.):: rows = [[], []]; both(rows[0], rows[1]); return rows
+def both(xs, ys):|    xs.append(1.)|    ys.append(2.):: rows = [[], []]; both(rows, rows[1]); return rows
+def take(xs): return xs.pop():: xs = [[1.], [2.]]; x = take(xs) if len(xs) > 1 else xs[0]; x.append(3.); return xs, x
+:: xs = [1., 2.]; y = xs or xs.pop(); xs.append(3.); return xs, y
+:: xs = [1., 2.]; ys = [xs, xs.pop() if xs else 0.]; xs.append(4.); return xs, ys
+:: xs = [1., 2.]; return [xs.pop() if x > 1. else 0. for x in [1., 2.]], xs
+def take(xs): return xs.pop():: xs = [1., 2.]; return any(x > 1. and take(xs) > 0. for x in [1., 2.]), xs
 def maybe(xs):|    if len(xs) > 1:|        xs = xs + [1.]|    xs[0] = 7.:: xs = [1., 2.]; maybe(xs); return xs
 def push(xs, x):|    xs.append(x)|    return xs:: xs = []; ys = push(xs, 1.); push(xs, 2.); return ys
 def put(xs, row): xs.append(row):: xs = []; row = [1.]; put(xs, row); row.append(2.); return xs
@@ -87,7 +102,6 @@ def bump(x):|    x += 1.|    return x:: x = np.zeros(2); return bump(x) + x
 def bump(x):|    x += 1.|    return x:: x = np.zeros(2); return [bump(x) for _ in range(2)]
 TABLE = [1.]|def push(xs): xs.append(1.):: push(TABLE); return TABLE
 :: put = lambda v: v.append(1.)|xs = []; put(xs); return xs
-def last(xs): return xs.pop():: xs = [1., 2.]; return [last(xs), last(xs)]
 class A(NamedTuple):|    v: float|    def put(self, xs): xs.append(self.v):: xs = []; A(1.).put(xs); return xs
 def put(rows, row): rows.append(row):: row = [1.]; put([], row); row.append(2.); return row
 def rows(x): return [r for r in x]:: x = np.zeros((2, 2)); rs = rows(x); x[0, 1] = 5.; return rs
@@ -136,7 +150,6 @@ def keep(x):|    ys = []|    ys.append(x)|    return ys:: x = [1.]; y = keep(x);
 :: xs = ys = [1.]|try:|    xs += ys|except:|    xs = [5.]|return xs, ys
 def grow(rows):|    rows.append([2.])|    return rows[0]:: rows = [[1.], [3.]]; a = grow(rows); a.append(3.); return rows
 def grow(rows):|    rows.append([2.])|    return rows[0]:: rows = [[1.], [3.]]; return len(grow(rows)) + len(rows)
-def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; n = (pick(xs) if xs else 0) + 1; return n, xs
 def pick(xs):|    xs.append(1.)|    return xs:: xs = [1.]; n = len(pick(xs)) + len(xs); return n, xs
 def keep(xs, ys=[]):|    ys.append(xs)|    return len(ys):: return keep([1.]) + keep([2.])
 import copy:: xs = [[1.], [2.]]; ys = copy.copy(xs); ys[0][0] = 7.; return xs, ys
@@ -145,6 +158,14 @@ def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; d = {}; d[pick(x
 def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; ys = [0.] * 9; ys[pick(xs)] += pick(xs); return ys, xs
 """
 SAME = """
+def last(xs): return xs.pop():: xs = [1., 2.]; return [last(xs), last(xs)]
+def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; n = (pick(xs) if xs else 0) + 1; return n, xs
+def take(xs): return xs.pop():: xs = [1., 2., 0.]; t = 5 < 3 < take(xs); return t, 1 < 2 < take(xs) < take(xs) + 9, xs
+:: xs = [1., 2.]; t = 5 < 3 < xs.pop(); return t, xs
+def g(x, y):|    if x is None: x = []|    x.append(1.)|    y.append(2.):: a = [0.]; g(None, a); g([], a); return a
+def both(xs, *, ys):|    xs.append(1.)|    ys.append(2.):: xs = []; ys = []; both(ys=ys, xs=xs); return xs, ys
+def g(d, s):|    d["a"] += 1.|    s.add(d["a"])|    return 2.:: d = {"a": 1.}; s = set(); t = 3. * g(d, s); return d, sorted(s), t
+def both(xs, ys):|    xs += 1.|    ys[0] = 2.:: xs = 1.; ys = [0.]; both(xs, ys); return xs, ys
 def pick(xs):|    xs.append(1.)|    return xs[0]:: xs = [1.]; n = xs[0] * 2. + pick(xs) + len(xs) + pick(xs); return n, xs
 :: xs = [1.]|try:|    for x in [1., 0.]: xs[0] = 1. / x|except Exception:|    pass|return xs
 :: n = 0.|try:|    try:|        for x in [1., 0.]: n /= x|    except KeyError:|        pass|except Exception:|    n += 1.|return n

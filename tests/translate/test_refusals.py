@@ -303,7 +303,7 @@ REFUSED = [
         "copy",
     ),
     ("def f(x, xs):\n    return xs[0] + xs.pop()", "xs.pop()", "xs.pop() here", "of its own"),
-    ("def f(x, xs):\n    return x if x > 0 else xs.pop()", "xs.pop()", "xs.pop() here", "of its own"),
+    ("def f(x, xs):\n    return lambda: xs.pop()", "xs.pop()", "xs.pop() here", "of its own"),
     ("def f(x, xs):\n    return [xs.pop() for _ in range(2)]", "xs.pop()", "xs.pop() here", "of its own"),
     (
         "def f(x, xs):\n    xs.sort(abs)\n    return xs",

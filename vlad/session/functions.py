@@ -60,7 +60,7 @@ class LinkedFunction:
     """One Python function in a session.
 
     of           the class that it is a method of, if it is a class method
-    handing      the parameter whose value it returns beside its result
+    handing      the parameters whose values it returns beside its result
     lines        those of its file, when it was defined
     cell         its global
     translation  None until it is needed
@@ -76,7 +76,7 @@ class LinkedFunction:
         python: FunctionType,
         cell: Global,
         of: type | None = None,
-        handing: str | None = None,
+        handing: tuple[str, ...] | None = None,
     ) -> None:
         self.functions = functions
         self.of = of
@@ -164,7 +164,7 @@ class Functions:
         self.module = Module("python", top_level.library)
         self.module.on_redefine = top_level.module.on_redefine
         # by the ids of the function, and of the class of a class method, and what it hands back; it keeps them alive
-        self._linked: dict[tuple[int, int, str | None], LinkedFunction] = {}
+        self._linked: dict[tuple[int, int, tuple[str, ...] | None], LinkedFunction] = {}
         self._data: dict[int, tuple[Any, Global]] = {}
         self._library = top_level.library_names()
         self._pending: list[LinkedFunction] = []
@@ -177,7 +177,9 @@ class Functions:
         """A Python function as a procedure."""
         return Function(python_function(f), self._of(python_function(f)), options)
 
-    def _of(self, python: FunctionType, of: type | None = None, handing: str | None = None) -> LinkedFunction:
+    def _of(
+        self, python: FunctionType, of: type | None = None, handing: tuple[str, ...] | None = None
+    ) -> LinkedFunction:
         key = id(python), id(of), handing
         found = self._linked.get(key)
         if found is None:
@@ -208,7 +210,12 @@ class Functions:
         return name in KEYWORDS or name in TABLE or name in PROCEDURES or name in self._library or name == "J"
 
     def cell(
-        self, value: Any, name: str, span: Span, is_optional: bool = False, handing: str | None = None
+        self,
+        value: Any,
+        name: str,
+        span: Span,
+        is_optional: bool = False,
+        handing: tuple[str, ...] | None = None,
     ) -> str:
         if isinstance(value, Function):
             value = value.python

@@ -1,8 +1,8 @@
 """Calls within expressions → statements before them.
 
-In: a block, and which calls are to stand apart, as they change what follows.  Out: the block, in which each of them that is
-evaluated in any case is the value of a name; so is what is evaluated before, unless it is a name itself, whose value is looked at
-afterwards in Python, too.
+In: a block, and which calls are to stand apart, as they change what follows.  Out: the block, in which each of them is the value
+of a name; so is what is evaluated before, unless it is a name itself, whose value is looked at afterwards in Python, too. Where a
+condition decides whether a call is evaluated, as in `a and f(x)`, the call stands in an `if`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable
 
 from vlad.translate.nodes import Attempted, at, name_at
-from vlad.translate.trees import COMPREHENSIONS, SCOPES, children
+from vlad.translate.trees import COMPREHENSIONS, SCOPES, children, walk
 
 Chosen = Callable[[ast.Call], bool]
 # Expressions whose parts are evaluated in the order of their fields.
@@ -32,11 +32,28 @@ def set_apart(block: list[ast.stmt], chosen: Chosen, fresh: Callable[[], str]) -
     """Change a block, and those in it."""
     found: list[ast.stmt] = []
     for statement in block:
+        if isinstance(statement, ast.While) and _Apart(chosen, fresh).has(statement.test):
+            test = in_body(statement)
+            if test is not None:
+                statement.body[:0] = [test]
         found += [*apart(statement, chosen, fresh), statement]
         if not isinstance(statement, SCOPES):
             for inner in ("body", "orelse"):
                 set_apart(getattr(statement, inner, []), chosen, fresh)
     block[:] = found
+
+
+def in_body(loop: ast.While) -> ast.If | None:
+    """The statement in the body of a loop that is its test, for an endless loop. None if its `else` ends a loop around."""
+    if any(isinstance(one, ast.Break | ast.Continue) for other in loop.orelse for one in walk(other)):
+        return None
+    test = loop.test
+    leaving = at(
+        ast.If(at(ast.UnaryOp(ast.Not(), test), test), [*loop.orelse, at(ast.Break(), test)], []), test
+    )
+    loop.test, loop.orelse = at(ast.Constant(True), test), []
+    found: ast.If = leaving
+    return found
 
 
 def apart(statement: ast.stmt, chosen: Chosen, fresh: Callable[[], str]) -> list[ast.stmt]:
@@ -45,7 +62,8 @@ def apart(statement: ast.stmt, chosen: Chosen, fresh: Callable[[], str]) -> list
     if field is None:
         return []
     found = _Apart(chosen, fresh)
-    setattr(statement, field, found.of(getattr(statement, field), is_whole=_takes_calls(statement)))
+    value = getattr(statement, field)
+    setattr(statement, field, found.of(value, _takes_calls(statement), isinstance(statement, ast.If)))
     return found.found
 
 
@@ -82,15 +100,43 @@ class _Apart:
         is_own = isinstance(node, ast.NamedExpr) or (isinstance(node, ast.Call) and self.chosen(node))
         return is_own or any(self.has(one) for one in children(node))
 
-    def of(self, node: ast.expr, is_whole: bool = False) -> ast.expr:
-        """An expression without chosen calls, as far as they are evaluated in any case."""
+    def of(self, node: ast.expr, is_whole: bool = False, is_tested: bool = False) -> ast.expr:
+        """An expression without chosen calls. `is_whole`: may it be one itself? `is_tested`: does only its truth matter?"""
         if not self.has(node):
             return node
         match node:
-            case ast.BoolOp():
-                node.values[0] = self.of(node.values[0])
-            case ast.IfExp():
-                node.test = self.of(node.test)
+            case ast.BoolOp(values=[first, *others]):
+                if not any(map(self.has, others)):
+                    node.values[0] = self.of(first, is_tested=is_tested)
+                    return node
+                first, own = self.of(first, is_tested=is_tested), name_at(self.fresh(), node)
+                is_or = isinstance(node.op, ast.Or)
+                kept = first if isinstance(first, ast.Name) else self.kept(first)
+                decided = at(ast.Constant(is_or), first) if is_tested else kept
+                rest = others[0] if len(others) == 1 else at(ast.BoolOp(node.op, others), node)
+                arms = [self.assigning(own, rest, is_tested), self.assigning(own, decided)]
+                self.found.append(at(ast.If(kept, *reversed(arms) if is_or else arms), node))
+                return own
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                node.operand = self.of(operand, is_tested=True)
+                return node
+            case ast.IfExp(test=test, body=yes, orelse=no):
+                node.test = self.of(test, is_tested=True)
+                if not (self.has(yes) or self.has(no)):
+                    return node
+                own = name_at(self.fresh(), node)
+                arms = [self.assigning(own, one, is_tested) for one in (yes, no)]
+                self.found.append(at(ast.If(node.test, *arms), node))
+                return own
+            case ast.Compare(left=left, ops=[first_op, *ops], comparators=[middle, *others]) if any(
+                map(self.has, others)
+            ):  # what follows the first comparison is evaluated if that holds
+                first = self.kept(self.of(left))
+                second = self.kept(self.of(middle))
+                holds = at(ast.Compare(first, [first_op], [second]), node)
+                return self.of(
+                    at(ast.BoolOp(ast.And(), [holds, at(ast.Compare(second, ops, others), node)]), node)
+                )
             case ast.NamedExpr(target=target, value=value):
                 self.found.append(at(ast.Assign([target], self.of(value)), node))
                 return name_at(target.id, target)
@@ -125,6 +171,15 @@ class _Apart:
                     self._collect(part, places)
                 elif isinstance(part, ast.expr):
                     places.append((node, field, place))
+
+    def assigning(self, own: ast.Name, value: ast.expr, is_tested: bool = False) -> list[ast.stmt]:
+        """Statements that assign a value, which is evaluated under a condition, to a name."""
+        inner = _Apart(self.chosen, self.fresh)
+        value = inner.of(value, is_tested=is_tested)
+        return [*inner.found, at(ast.Assign([name_at(own.id, value, ast.Store())], value), value)]
+
+    def kept(self, value: ast.expr) -> ast.expr:
+        return value if isinstance(value, ast.Constant) else self.named(value)
 
     def named(self, value: ast.expr) -> ast.Name:
         own = self.fresh()

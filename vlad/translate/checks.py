@@ -297,16 +297,18 @@ class Checks(Calls):
                 if own in listed_ | copied:
                     hint = "collect what is to be changed, and call it after the loop"
                     raise self.refuse(f"a change of {own} in the loop over it", one, hint)
-            changed = changed_by(one)
-            if changed is not None and changed.id in copied and changes_part(one):
-                hint = "a copy has the same parts: go through indices"
-                raise self.refuse(f"a change of a part of {changed.id} in the loop over it", changed, hint)
-            if changed is not None and changed.id in listed_:
-                if _is_of_turn(one, node):
-                    has_keys = True
-                    continue
-                hint = f"go through a copy: list({changed.id})"
-                raise self.refuse(f"a change of {changed.id} in the loop over it", changed, hint)
+            for changed in changed_by(one):
+                if changed.id in copied and changes_part(one):
+                    hint = "a copy has the same parts: go through indices"
+                    raise self.refuse(
+                        f"a change of a part of {changed.id} in the loop over it", changed, hint
+                    )
+                if changed.id in listed_:
+                    if _is_of_turn(one, node):
+                        has_keys = True
+                        continue
+                    hint = f"go through a copy: list({changed.id})"
+                    raise self.refuse(f"a change of {changed.id} in the loop over it", changed, hint)
         return has_keys and isinstance(node.iter, ast.Name)
 
 

@@ -21,7 +21,9 @@ from vlad.translate.refusals import refused
 from vlad.translate.source import node_of
 from vlad.translate.trees import nodes_in, walk
 
-CONSTRUCTING = "__init__"  # no name of a parameter, in place of one that a function hands back (handing.py)
+CONSTRUCTING = (
+    "__init__",
+)  # no name of a parameter, in place of those that a function hands back (handing.py)
 _ARGUMENTS = "self.args"  # no name of Python's; it stands for `self` among the parameters
 # What the error of vlad's that Python gets has itself, and needs.
 _TAKEN = frozenset(vars(VladError("python-exception", ""))) - {"code", "message", "name"}
@@ -122,8 +124,7 @@ def constructing(
         )
     parameters_ = {one.arg for one in arguments_of(node)}
     for one in nodes_in(node.body):
-        root = changed_by(one)
-        if root is not None and root.id in parameters_:
+        if any(root.id in parameters_ for root in changed_by(one)):
             raise found.refuse("a change in a constructor", one, "make the value before")
     last = node.body[-1]
     made = at(

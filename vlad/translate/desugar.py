@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.data.errors import VladError
-from vlad.translate.apart import apart
+from vlad.translate.apart import apart, in_body
 from vlad.translate.guarded_statements import has_plain_indices
 from vlad.translate.handlers import Handlers
 from vlad.translate.names import CHANGING, Function, changed_by, is_pop, root_of
 from vlad.translate.nodes import Attempted, Capture, Computed, Given, Positional, Tested, at, between, name_at
 from vlad.translate.nonlocals import Passing, with_passing
-from vlad.translate.trees import COMPREHENSIONS, walk
+from vlad.translate.trees import COMPREHENSIONS, walk, within
 from vlad.translate.versions import with_versions
 
 Refuse = Callable[[str, ast.AST, str], VladError]
@@ -53,6 +53,8 @@ class _Desugaring:
             found += self.settled(statement)
             if is_guarded:
                 found += self.in_order(statement)
+            elif not isinstance(statement, ast.While) and _pops_under_condition(statement):
+                found += apart(statement, is_pop, self.fresh)
             self.name_pops(statement)
             if isinstance(statement, ast.Match):
                 found += self.match(statement)
@@ -61,7 +63,9 @@ class _Desugaring:
             elif isinstance(statement, ast.Try):
                 self.block(statement.body, True)
                 found += Handlers(statement, self.refuse, self.fresh, self.function).replacement()
-            elif isinstance(statement, ast.While) and _assigns(statement.test):
+            elif isinstance(statement, ast.While) and (
+                _assigns(statement.test) or _pops_under_condition(statement)
+            ):
                 found += self.repeated(statement)
             else:
                 found += self.before(statement)
@@ -93,7 +97,7 @@ class _Desugaring:
             lifting.note(statement.target)
         if (
             isinstance(statement, ast.Expr)
-            and changed_by(statement) is not None
+            and changed_by(statement)
             and isinstance(statement.value, ast.Call)
         ):
             function = statement.value.func  # what it changes is no value here
@@ -164,18 +168,13 @@ class _Desugaring:
 
     def repeated(self, loop: ast.While) -> list[ast.stmt]:
         """A loop whose test assigns, as an endless one that a test leaves."""
-        if any(isinstance(one, ast.Break | ast.Continue) for other in loop.orelse for one in walk(other)):
+        test = in_body(loop)
+        if test is None:
             raise self.refuse(
                 "this `else` of a loop whose test assigns", loop.orelse[0], "assign in a statement before"
             )
-        leaves = at(ast.Break(), loop.test)
-        test = at(
-            ast.If(at(ast.UnaryOp(ast.Not(), loop.test), loop.test), [*loop.orelse, leaves], []), loop.test
-        )
-        forever = ast.copy_location(
-            ast.While(at(ast.Constant(True), loop.test), [test, *loop.body], []), loop
-        )
-        return [forever]
+        loop.body[:0] = [test]
+        return [loop]
 
     # `match`.
 
@@ -392,6 +391,21 @@ class _Lifting:
 
     def note(self, *nodes: ast.AST) -> None:
         self.read.update([one.id for node in nodes for one in walk(node) if isinstance(one, ast.Name)])
+
+
+def _pops_under_condition(statement: ast.stmt) -> bool:
+    """Has the expression of a statement an `xs.pop()` that a condition in it decides about?"""
+    for field in ("value", "test", "iter"):
+        for one in within(getattr(statement, field, None) or ast.Pass()):
+            parts: list[ast.expr] = []
+            match one:
+                case ast.BoolOp(values=[_, *parts]) | ast.Compare(comparators=[_, *parts]):
+                    pass
+                case ast.IfExp(body=yes, orelse=no):
+                    parts = [yes, no]
+            if any(isinstance(pop, ast.Call) and is_pop(pop) for part in parts for pop in within(part)):
+                return True
+    return False
 
 
 def _assigns(node: ast.AST) -> bool:

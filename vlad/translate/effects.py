@@ -245,10 +245,12 @@ class Effects(Checks):
         changed: dict[str, bool] = {}
         given = set(parameters(node))
         for place in own.nodes:
-            root = changed_by(place)
-            if root is not None:
+            roots = changed_by(place)
+            for root in roots:
                 self._note(changed, root.id, True, place, given)
-            elif isinstance(place, ast.AugAssign) and isinstance(place.target, ast.Name):
+            if roots:
+                continue
+            if isinstance(place, ast.AugAssign) and isinstance(place.target, ast.Name):
                 self._note(changed, place.target.id, False, place, given)
             elif isinstance(place, ast.Call):
                 for argument, is_sure in self._changed_arguments(place):

@@ -95,10 +95,15 @@ class Outside(Protocol):
         """Does a name mean something in the language?"""
 
     def cell(
-        self, value: Any, name: str, span: Span, is_optional: bool = False, handing: str | None = None
+        self,
+        value: Any,
+        name: str,
+        span: Span,
+        is_optional: bool = False,
+        handing: tuple[str, ...] | None = None,
     ) -> str:
         """The name of the global that has a value of Python. Raises VladError if there is no such value. `is_optional`: it may be
-        a function without a translation, whose calls then raise an error. `handing`: the parameter whose value it returns, too.
+        a function without a translation, whose calls then raise an error. `handing`: the parameters whose values it returns, too.
         """
 
 

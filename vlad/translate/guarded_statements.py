@@ -81,14 +81,14 @@ class GuardedStatements(ABC):
                 return self.attempted(value, lambda value: [self.with_value(first, value), *rest()])
             case ast.Expr(
                 value=ast.Call(func=ast.Attribute(attr="append", value=ast.Name()), args=[value]) as call
-            ) if changed_by(first) is not None:
+            ) if changed_by(first):
 
                 def appended(value: ast.expr) -> list[ast.stmt]:
                     own = at(ast.Call(copy.deepcopy(call.func), [value], []), call)
                     return [at(ast.Expr(own), first), *rest()]
 
                 return self.attempted(value, appended)
-            case ast.Expr(value=value) if changed_by(first) is None:
+            case ast.Expr(value=value) if not changed_by(first):
                 return self.attempted(value, lambda value: rest())
             case ast.Expr():
                 return self.attempted_change(first, rest)
@@ -224,10 +224,9 @@ class GuardedStatements(ABC):
     def expect_no_binding(self, value: ast.AST) -> None:
         """Raise VladError if an attempt would assign."""
         for one in nodes_in([value]):
-            changed = changed_by(one)
             if (
                 isinstance(one, ast.NamedExpr)
-                or changed is not None
+                or changed_by(one)
                 or (isinstance(one, ast.Call) and is_pop(one))
             ):
                 raise self.refuse("an assignment or a change within this", one, "make it before the `try`")

@@ -1,8 +1,8 @@
-"""Calls that change an argument which is read again: the changed value is handed back.
+"""Calls that change arguments which are read again: the changed values are handed back.
 
-In: `swap(xs, i, j)` and `p = partition(xs, low, high)`, where a function outside changes its parameter in place.  Out: a
-statement that binds the names to the result and the changed value, both of which another translation of that function returns.
-So the change is one of the caller's own, and checks.py decides that nothing else can see it.
+In: `swap(xs, i, j)` and `p = visit(node, seen, order)`, where a function outside changes its parameters in place.  Out: a
+statement that binds the names to the result and the changed values, all of which another translation of that function returns.
+So the changes are the caller's own, and checks.py decides that nothing else can see them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import combinations
 from types import FunctionType
 
+from vlad.data.source import Span
 from vlad.reader.parser import Syntax
 from vlad.translate.apart import set_apart
 from vlad.translate.arguments import signature_in_text
@@ -21,7 +23,7 @@ from vlad.translate.changes import Rest
 from vlad.translate.effects import bound_arguments, written
 from vlad.translate.expressions import REAL, Scope
 from vlad.translate.inside import Inside
-from vlad.translate.names import Function, falls, forget
+from vlad.translate.names import Function, falls, forget, is_pop
 from vlad.translate.nodes import Handed, at, name_at
 from vlad.translate.reads import MISSING
 from vlad.translate.signatures import own_signature
@@ -31,27 +33,29 @@ from vlad.translate.trees import SCOPES, nodes_in, walk
 RESULT = "result of"  # no name of Python's
 
 
-def handing_back(node: Function, own: str) -> Function:
-    """The tree of a function, changed so that it returns the tuple of its result and the value of a parameter."""
+Owns = tuple[str, ...]  # the parameters whose values come back
+
+
+def handing_back(node: Function, owns: Owns) -> Function:
+    """The tree of a function, changed so that it returns the tuple of its result and the values of parameters."""
     assert isinstance(node, ast.FunctionDef)
-    start = _start_of(node, own)
-    _hand_back(node.body, own, start is not None)
+    starts = {own: start for own in owns if (start := _start_of(node, own)) is not None}
+    _hand_back(node.body, owns, starts)
     if falls(node.body):
         last = node.body[-1]
-        both = _both(at(ast.Constant(None), last), own, start is not None)
-        node.body.append(at(ast.Return(both), last))
-    if start is not None:
-        node.body.insert(
-            0, at(ast.Assign([name_at(_WAS_NONE, start, ast.Store())], copy.deepcopy(start.test)), start)
-        )
+        node.body.append(at(ast.Return(_all(at(ast.Constant(None), last), owns, starts)), last))
+    for own, start in starts.items():
+        was_none = name_at(_was_none(own), start, ast.Store())
+        node.body.insert(0, at(ast.Assign([was_none], copy.deepcopy(start.test)), start))
     return node
 
 
-_WAS_NONE = "was None"  # no name of Python's
+def _was_none(own: str) -> str:
+    return f"{own} was None"  # no name of Python's
 
 
 def _start_of(node: ast.FunctionDef, own: str) -> ast.If | None:
-    """The statement `if own is None: own = {}`, with which a function begins."""
+    """The statement `if own is None: own = {}`, with which a function begins; others of the kind may stand before it."""
     for one in node.body:
         match one:
             case ast.If(
@@ -60,24 +64,30 @@ def _start_of(node: ast.FunctionDef, own: str) -> ast.If | None:
                 ),
                 body=[ast.Assign(targets=[ast.Name(id=bound)])],
                 orelse=[],
-            ) if tested == bound == own:
-                return one
+            ) if tested == bound:
+                if tested == own:
+                    return one
+                continue
             case ast.Expr(value=ast.Constant()):
                 continue
         return None
     return None
 
 
-def _both(value: ast.expr, own: str, may_be_none: bool) -> ast.expr:
-    """A result, and the changed value; None, if the caller gave that."""
-    after: ast.expr = name_at(own, value)
-    if may_be_none:
-        after = at(ast.IfExp(name_at(_WAS_NONE, value), at(ast.Constant(None), value), after), value)
-    both: ast.expr = at(ast.Tuple([value, after], ast.Load()), value)
-    return both
+def _all(value: ast.expr, owns: Owns, may_be_none: Iterable[str]) -> ast.expr:
+    """A result, and the changed values; None, if the caller gave that."""
+    parts = [value]
+    for own in owns:
+        after: ast.expr = name_at(own, value)
+        if own in may_be_none:
+            none = at(ast.Constant(None), value)
+            after = at(ast.IfExp(name_at(_was_none(own), value), none, after), value)
+        parts.append(after)
+    result: ast.expr = at(ast.Tuple(parts, ast.Load()), value)
+    return result
 
 
-def _hand_back(statements: list[ast.stmt], own: str, may_be_none: bool) -> None:
+def _hand_back(statements: list[ast.stmt], owns: Owns, may_be_none: Iterable[str]) -> None:
     found: list[ast.stmt] = []
     for one in statements:
         if isinstance(one, ast.Return):
@@ -85,33 +95,34 @@ def _hand_back(statements: list[ast.stmt], own: str, may_be_none: bool) -> None:
             if not isinstance(value, ast.Constant | ast.Name):
                 found.append(at(ast.Assign([name_at(RESULT, value, ast.Store())], value), value))
                 value = name_at(RESULT, value)
-            found.append(at(ast.Return(_both(value, own, may_be_none)), one))
+            found.append(at(ast.Return(_all(value, owns, may_be_none)), one))
             continue
         if not isinstance(one, SCOPES):
             for field in ("body", "orelse", "finalbody"):
-                _hand_back(getattr(one, field, []), own, may_be_none)
+                _hand_back(getattr(one, field, []), owns, may_be_none)
             for inner in [*getattr(one, "handlers", []), *getattr(one, "cases", [])]:
-                _hand_back(inner.body, own, may_be_none)
+                _hand_back(inner.body, owns, may_be_none)
         found.append(one)
     statements[:] = found
 
 
-def _name_of(function: ast.FunctionDef, own: str) -> str:
-    """The name of the other version of a nested function; no name of Python's."""
-    return f"{function.name} and {own}"
+Version = tuple[FunctionType | ast.FunctionDef, Owns]
 
 
-def _define(
-    blocks: Sequence[list[ast.stmt]], wanted: set[tuple[FunctionType | ast.FunctionDef, str]]
-) -> None:
+def _name_of(function: ast.FunctionDef, owns: Owns) -> str:
+    """The name of another version of a nested function; no name of Python's."""
+    return " and ".join((function.name, *owns))
+
+
+def _define(blocks: Sequence[list[ast.stmt]], wanted: set[Version]) -> None:
     """Add the other versions of functions after their definitions."""
     for block in blocks:
         for one in list(block):
-            for function, own in wanted:
+            for function, owns in wanted:
                 if function is one and isinstance(one, ast.FunctionDef):
-                    other = handing_back(copy.deepcopy(one), own)
+                    other = handing_back(copy.deepcopy(one), owns)
                     assert isinstance(other, ast.FunctionDef)
-                    other.name = _name_of(one, own)
+                    other.name = _name_of(one, owns)
                     block.insert(block.index(one) + 1, other)
             if not isinstance(one, SCOPES):
                 _define([getattr(one, field, []) for field in ("body", "orelse")], wanted)
@@ -126,6 +137,8 @@ def _wholes(value: ast.expr) -> list[ast.expr]:
             return [one for part in parts for one in _wholes(part)]
         case ast.Subscript(slice=index) if not isinstance(index, ast.Slice):
             return []
+        case ast.Call() if is_pop(value):  # an item
+            return []
         case ast.BinOp() | ast.Compare() | ast.Constant() | ast.UnaryOp():
             return []
     return [one for one in walk(value) if isinstance(one, ast.Name)]
@@ -135,6 +148,7 @@ class Handing(Attempts):
     """The part of a translation that is about changed arguments."""
 
     _changed_by_calls: dict[Function, set[str]]
+    _versions: set[Version]  # those of functions inside that are defined
 
     def hand_back(self, node: Function) -> None:
         """Mark the calls in a function whose changes its own statements see."""
@@ -161,6 +175,7 @@ class Handing(Attempts):
         self._changed_by_calls[node] = changed
         if not wanted:
             return
+        self._versions |= wanted
         self._effect_inside(node)  # what it does is known from the calls as they are
         forget(node)
         for statement, handed in found.items():
@@ -208,22 +223,30 @@ class Handing(Attempts):
                     return True
         return False
 
-    def _called_inside(self, own: Inside) -> set[tuple[FunctionType | ast.FunctionDef, str]]:
-        """The functions inside which change a parameter, and which such functions call, so that they may see the change."""
-        inside = [one for one in own.nodes if isinstance(one, ast.FunctionDef)]
-        called = {
-            call.func.id
-            for one in inside
-            for call in walk(one)
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-        }
-        return {
-            (one, changed)
-            for one in inside
-            if one.name in called
-            for changed, is_sure in self._effect_inside(one).changed.items()
-            if is_sure and not self._is_bound_again(one, changed)
-        }
+    def _called_inside(self, own: Inside) -> set[Version]:
+        """The versions of functions inside which change parameters that functions inside may want, as they call them."""
+        inside = {one.name: one for one in own.nodes if isinstance(one, ast.FunctionDef)}
+        found = set[Version]()
+        for call in [
+            one for function in inside.values() for one in walk(function) if isinstance(one, ast.Call)
+        ]:
+            function = inside.get(call.func.id) if isinstance(call.func, ast.Name) else None
+            if function is None:
+                continue
+            changed, signature = self._effect_inside(function).changed, signature_in_text(function)
+            given = dict(bound_arguments(call, signature, 0))
+            named = [
+                one
+                for one in signature.parameters
+                if changed.get(one)
+                and isinstance(given.get(one), ast.Name)
+                and not self._is_bound_again(function, one)
+            ]
+            counts = (
+                range(1, len(named) + 1) if len(named) <= 3 else (1, len(named))
+            )  # which of them is not known yet
+            found |= {(function, owns) for count in counts for owns in combinations(named, count)}
+        return found
 
     def _function_of(self, call: ast.Call) -> FunctionType | ast.FunctionDef | None:
         """The function that a call surely calls, if that is known."""
@@ -235,7 +258,7 @@ class Handing(Attempts):
         return function if function is getattr(value, "python", value) else None
 
     def _handed(self, call: ast.Call) -> Handed | None:
-        """The call of a function that returns the argument that it changes, too; None if it is not to, or cannot."""
+        """The call of a function that returns the arguments that it changes, too; None if it is not to, or cannot."""
         function, effects = self._function_of(call), self.effects_of(call)
         spread = any(isinstance(one, ast.Starred) for one in call.args) or any(
             one.arg is None for one in call.keywords
@@ -249,31 +272,41 @@ class Handing(Attempts):
             for own, argument in given
             if own in effect.changed and not self._is_unseen(argument, call)
         ]
-        sure = [(own, argument) for own, argument in seen if effect.changed[own]]
-        if len(sure) != 1:
+        order = list(signature.parameters)
+        sure = sorted(
+            [(own, argument) for own, argument in seen if effect.changed[own]],
+            key=lambda one: order.index(one[0]),
+        )
+        owns, changed = (
+            tuple([own for own, _ in sure]),
+            tuple([one for _, one in sure if isinstance(one, ast.Name)]),
+        )
+        if not sure or len(changed) < len(sure) or not {one.id for one in changed} <= self.inside.names:
             return None
-        ((own, changed),) = sure
+        is_here = function in self.inside.nodes or isinstance(function, FunctionType)
+        if not is_here and (function, owns) not in self._versions:
+            return None
         is_result_used = not isinstance(self.inside.around.get(call), ast.Expr)
-        is_shared = is_result_used and (effect.returned is None or own in effect.returned)
-        others = [argument for _, argument in given if argument is not changed]
-        if not isinstance(changed, ast.Name) or changed.id not in self.inside.names:
+        shared = [
+            own for own in owns if is_result_used and (effect.returned is None or own in effect.returned)
+        ]
+        if any(self._is_returned_whole(function, own) for own in shared):
             return None
-        if is_shared and self._is_returned_whole(function, own):
+        if any(own in effect.kept or self._is_bound_again(function, own) for own in owns):
             return None
-        if own in effect.kept or self._is_bound_again(function, own):
-            return None
-        if any(self._may_have(one, changed.id) for one in others):
-            return None
+        for one in changed:
+            if any(self._may_have(argument, one.id) for _, argument in given if argument is not one):
+                return None
         returned = effect.returned if effect.returned is not None else frozenset(one for one, _ in given)
         kept = [
             argument
             for one, argument in given
-            if argument is not changed  # no part of it is: that is tested when it runs
+            if argument not in changed  # no part of it is: that is tested when it runs
             and self.kind(argument) != REAL
             and (one in effect.kept or (is_result_used and one in returned))
         ]
-        call = self.guarded(call, {id(argument) for _, argument in seen if argument is not changed})
-        return at(Handed(call, changed, kept, function, own, is_shared), call)  # type: ignore[no-any-return]  # as it is given
+        call = self.guarded(call, {id(argument) for _, argument in seen if argument not in changed})
+        return at(Handed(call, changed, kept, function, owns, bool(shared)), call)  # type: ignore[no-any-return]  # as it is given
 
     def _is_returned_whole(self, function: FunctionType | ast.FunctionDef, own: str) -> bool:
         """May a function return the value of a parameter itself, and not an item of it at most?"""
@@ -295,7 +328,7 @@ class Handing(Attempts):
         if not isinstance(function, ast.FunctionDef) and (other := self.another(function)) is not None:
             node = other[1]
         if not isinstance(node, ast.FunctionDef) or own not in [
-            one.arg for one in [*node.args.posonlyargs, *node.args.args]
+            one.arg for one in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         ]:
             return True
         start = _start_of(node, own)
@@ -330,8 +363,9 @@ class Handing(Attempts):
     def handed(
         self, targets: Sequence[ast.expr], node: Handed, scope: Scope, rest: Rest, statement: ast.stmt
     ) -> Syntax:
-        """Names that get the result and the changed argument."""
-        self.expect_unshared(node.changed, statement)
+        """Names that get the result and the changed arguments."""
+        for one in node.changed:
+            self.expect_unshared(one, statement)
         span, function = self.span(statement), node.function
         if isinstance(function, ast.FunctionDef):
             own = at(ast.Name(_name_of(function, node.own), ast.Load()), node.call.func)
@@ -351,12 +385,19 @@ class Handing(Attempts):
                 lambda one: self.value_of(one.default, one.name, node.call),
                 scope,
             )
-        result, after, end = [name(self.fresh(one), span) for one in ("result", "changed", "end")]
-
+        result, end = [name(self.fresh(one), span) for one in ("result", "end")]
+        afters = [name(self.fresh("changed"), span) for _ in node.changed]
         value = form(span, "%py-no-part", result) if node.is_shared else result
 
         def assigned(scope: Scope) -> Syntax:
             return self.assigned(targets, [value] * len(targets), scope, rest, statement)
 
-        body = self._renamed(node.changed, after, scope, Rest(assigned), span)
-        return self.let([(form(span, "cons", result, form(span, "cons", after, end)), both)], body, span)
+        rest_of = Rest(assigned)
+        pattern: Syntax = end
+        for changed, after in zip(reversed(node.changed), reversed(afters), strict=True):
+            rest_of = self._renaming(changed, after, rest_of, span)
+            pattern = form(span, "cons", after, pattern)
+        return self.let([(form(span, "cons", result, pattern), both)], rest_of.emit(scope), span)
+
+    def _renaming(self, changed: ast.Name, after: Syntax, rest: Rest, span: Span) -> Rest:
+        return Rest(lambda scope: self._renamed(changed, after, scope, rest, span))

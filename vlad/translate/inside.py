@@ -291,8 +291,7 @@ class Inside:
     def _is_changed_in(self, node: ast.expr, loop: ast.For) -> bool:
         root = root_of(node)
         return root is not None and any(
-            root.id in handed_back(one)
-            or ((changed := changed_by(one)) is not None and changed.id == root.id)
+            root.id in handed_back(one) or any(changed.id == root.id for changed in changed_by(one))
             for one in nodes_in(loop.body)
         )
 
@@ -449,7 +448,8 @@ class Inside:
             case ast.Starred() | ast.Set():  # what is in a set does not change
                 return True
             case ast.keyword():
-                return around.arg is None
+                handed = self.around.get(self.around[around])
+                return around.arg is None or (isinstance(handed, Handed) and node not in handed.kept)
             case ast.Call(func=function):
                 handed = self.around.get(around)
                 if isinstance(handed, Handed):

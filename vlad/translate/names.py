@@ -39,8 +39,7 @@ def body_of(node: Function) -> list[ast.stmt]:
 
 def bound_by(node: ast.AST) -> list[str]:
     """The names that one node gives a value, of itself: a method that changes a list gives the list's name another one."""
-    changed = changed_by(node)
-    return named_by(node) if changed is None else [changed.id]
+    return [changed.id for changed in changed_by(node)] or named_by(node)
 
 
 def named_by(node: ast.AST) -> list[str]:
@@ -115,10 +114,17 @@ def at_function(call: ast.Call) -> str | None:
     return None
 
 
-def changed_by(node: ast.AST) -> ast.Name | None:
-    """The name whose value, or a part of it, a node changes in place: `x[i] = e`, `x[i][j] += e`, `del x[i]`, `xs.append(e)`,
-    `y = xs.pop()`, `np.add.at(x, i, e)`, `change(xs)`.
+def changed_by(node: ast.AST) -> Sequence[ast.Name]:
+    """The names whose values, or parts of them, a node changes in place: `x[i] = e`, `x[i][j] += e`, `del x[i]`, `xs.append(e)`,
+    `y = xs.pop()`, `np.add.at(x, i, e)`, `change(xs, ys)`.
     """
+    if isinstance(node, ast.Expr | ast.Assign) and isinstance(node.value, Handed):
+        return node.value.changed
+    changed = _changed_by(node)
+    return () if changed is None else (changed,)
+
+
+def _changed_by(node: ast.AST) -> ast.Name | None:
     match node:
         case ast.Subscript(ctx=ast.Store() | ast.Del()):
             return root_of(node)
@@ -128,8 +134,6 @@ def changed_by(node: ast.AST) -> ast.Name | None:
             return root_of(value) if method in CHANGING else None
         case ast.Assign(value=ast.Call(func=ast.Attribute(attr=method, value=value))):
             return root_of(value) if method in TAKING else None
-        case ast.Expr(value=Handed() as handed) | ast.Assign(value=Handed() as handed):
-            return handed.changed
     return None
 
 

@@ -44,12 +44,12 @@ class Given(Added):
 
 
 class Handed(Added):
-    """A call that also returns the value of an argument which it changes in place.
+    """A call that also returns the values of arguments which it changes in place.
 
-    changed   the argument
+    changed   the arguments
     kept      the arguments that something else may have afterwards
-    function  what is called, outside or in the tree; its parameter is `own`
-    is_shared  may the result be an item of the argument? Then it must be a number or the like
+    function  what is called, outside or in the tree; its parameters are `own`
+    is_shared  may the result be an item of such an argument? Then it must be a number or the like
     """
 
     _fields = ("call",)
@@ -57,10 +57,10 @@ class Handed(Added):
     def __init__(
         self,
         call: ast.Call,
-        changed: ast.Name,
+        changed: tuple[ast.Name, ...],
         kept: list[ast.expr],
         function: FunctionType | ast.FunctionDef,
-        own: str,
+        own: tuple[str, ...],
         is_shared: bool = False,
     ) -> None:
         super().__init__()

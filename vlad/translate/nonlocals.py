@@ -118,7 +118,7 @@ def _changed_in_place(function: ast.FunctionDef, around: Names) -> set[str]:
     """The variables of the function around it whose values a function changes in place, and does not return."""
     if is_version(function):
         return set()
-    roots = [root.id for one in nodes_in(function.body) if (root := changed_by(one)) is not None]
+    roots = [root.id for one in nodes_in(function.body) for root in changed_by(one)]
     found = set(roots) & around - locals_of(function)
     returned = [one.value for one in nodes_in(function.body) if isinstance(one, ast.Return) and one.value]
     return {one for one in found if not any(_may_be(value, one) for value in returned)}

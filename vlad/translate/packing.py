@@ -17,7 +17,7 @@ from vlad.data.source import Span
 from vlad.reader.parser import Syntax
 from vlad.translate.changes import Changes, Rest
 from vlad.translate.expressions import Scope
-from vlad.translate.names import bound_in, targets
+from vlad.translate.names import bound_in, changed_by, targets
 from vlad.translate.syntax import form, literal, name
 from vlad.translate.trees import COMPREHENSIONS, walk
 
@@ -219,6 +219,8 @@ class Packing(Changes):
             uses.is_other = True
         elif isinstance(around, ast.Call) and self._is_length(around, Scope({})):
             uses.is_measured = True
+        elif place in changed_by(self.inside.statements[place]):  # a call hands the list back as a whole
+            uses.is_other = True
         else:
             uses.is_read = True
 

@@ -51,6 +51,7 @@ class Statements(Loops):
         super().__init__(function, text, outside_)
         self._inside: list[Inside] = []
         self._changed_by_calls = {}
+        self._versions = set()
         self._locals: list[frozenset[str]] = [frozenset()]
         self._exits: list[Exits] = []
         self._attempts = 0  # the loops within `try` around this place
@@ -193,7 +194,7 @@ class Statements(Loops):
             return self.handed([], node.value, scope, rest, node)
         if isinstance(node.value, ast.Yield):
             return self.yielded(node.value, scope, rest)
-        changed = None if changed_by(node) is None else self.change(node, scope, rest)
+        changed = self.change(node, scope, rest) if changed_by(node) else None
         if changed is not None:
             return changed
         span = self.span(node)

@@ -62,10 +62,10 @@ def translation(
     lines: list[str],
     outside: Outside,
     of: type | None = None,
-    handing: str | None = None,
+    handing: tuple[str, ...] | None = None,
 ) -> Translation:
     """Translate a Python function in a file of these lines. `of`: the class, if it is a class method, or a constructor.
-    `handing`: the parameter whose value it returns, too, or `LAZILY`, or `CONSTRUCTING`. Raises VladError if it is outside the
+    `handing`: the parameters whose values it returns, too, or `LAZILY`, or `CONSTRUCTING`. Raises VladError if it is outside the
     language, or its text is not to be found.
     """
     node, text = node_of(function, lines)

@@ -16,7 +16,7 @@ from vlad.translate.nodes import at, name_at
 from vlad.translate.trees import SCOPES, nodes_in, walk
 
 Refuse = Callable[[str, ast.AST, str], VladError]
-LAZILY = "yield"  # no name of Python's, in place of a parameter that a function hands back (handing.py)
+LAZILY = ("yield",)  # no name of Python's, in place of parameters that a function hands back (handing.py)
 YIELDED, ITEM = "what is yielded", "the item yielded"  # no names of Python's
 _YIELDS = (ast.Yield, ast.YieldFrom)
 

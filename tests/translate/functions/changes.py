@@ -417,3 +417,175 @@ def copied(x: float = 2.5) -> tuple[Any, ...]:
     us[0][0] = 7.0
     us[1].append(x)
     return xs, ys, zs, us
+
+
+def _moved(xs: list[float], ys: list[float], count: int = 1) -> float:
+    total = 0.0
+    for _ in range(count):
+        total += xs[-1]
+        ys.append(xs.pop())
+    return total
+
+
+def two_changed(x: float = 1.5) -> tuple[Any, ...]:
+    a, b = [1.0, x, 3.0, 4.0, 5.0], [x * x]
+    s = _moved(a, b)
+    t = 2.0 * _moved(a, b, count=2) + len(a)
+    _moved(b, a)
+    _moved(ys=a, xs=b)
+    if _moved(a, b) > 1.0:
+        t += a[0]
+    return a, b, s, t
+
+
+def _hanoi(n: int, a: list[int], b: list[int], c: list[int]) -> None:
+    if n > 0:
+        _hanoi(n - 1, a, c, b)
+        c.append(a.pop())
+        _hanoi(n - 1, b, a, c)
+
+
+def three_changed(x: float = 1.5) -> tuple[Any, ...]:
+    a, b, c = [4.0 * x, 3.0 * x, 2.0 * x, x], [0.0], [9.0]
+    _hanoi(4, a, b, c)
+    return a, b, c
+
+
+def _ordered(graph: dict[int, list[int]], v: int, seen: Any, order: list[int]) -> None:
+    seen.add(v)
+    for w in graph[v]:
+        if w not in seen:
+            _ordered(graph, w, seen, order)
+    order.append(v)
+
+
+def changed_by_a_depth_first_search(x: float = 1.5) -> tuple[float, list[int]]:
+    graph = {0: [1, 2], 1: [3], 2: [3], 3: []}
+    seen, order = set(), []  # type: ignore[var-annotated]
+    for v in graph:
+        if v not in seen:
+            _ordered(graph, v, seen, order)
+    return x * len(seen), order
+
+
+def _placed(row: int, n: int, columns: list[int], found: list[list[int]]) -> None:
+    if row == n:
+        found.append(list(columns))
+        return
+    for c in range(n):
+        if all(c != d and abs(c - d) != row - r for r, d in enumerate(columns)):
+            columns.append(c)
+            _placed(row + 1, n, columns, found)
+            columns.pop()
+
+
+def changed_by_backtracking(x: float = 1.5) -> tuple[float, list[list[int]]]:
+    found: list[list[int]] = []
+    _placed(0, 5, [], found)
+    return x * len(found), found
+
+
+def _stepped(xs: Any, ys: Any) -> float:
+    xs[0] += 1.0
+    ys[1] += xs[0] * ys[0]
+    return ys[1]  # type: ignore[no-any-return]
+
+
+def two_changed_arrays(x: float = 1.5) -> float:
+    xs, ys, total = np.array([x, 2.0]), np.array([x * x, 1.0]), 0.0
+    for _ in range(3):
+        total += _stepped(xs, ys)
+    return total + float(np.sum(xs * ys))
+
+
+def two_changed_by_inner_functions(x: float = 1.5) -> tuple[Any, ...]:
+    def swap(xs: list[float], ys: list[float], i: int) -> None:
+        xs[i], ys[i] = ys[i], xs[i]
+
+    def mixed(xs: list[float], ys: list[float]) -> int:
+        swap(xs, ys, 0)
+        swap(ys, xs, 1)
+        return len(xs)
+
+    a, b = [x, 2.0], [3.0, 4.0]
+    n = mixed(a, b)
+    swap(b, a, 0)
+    return a, b, n
+
+
+def _memo_even(n: int, memo: dict[int, float], calls: list[int]) -> float:
+    if n in memo:
+        return memo[n]
+    result = 1.0 if n < 1 else _memo_odd(n - 1, memo, calls) + 1.0
+    calls.append(n)
+    memo[n] = result
+    return result
+
+
+def _memo_odd(n: int, memo: dict[int, float], calls: list[int]) -> float:
+    return 1.0 if n < 1 else 2.0 * _memo_even(n - 1, memo, calls)
+
+
+def changed_by_mutual_recursion(x: float = 1.5) -> tuple[Any, ...]:
+    memo: dict[int, float] = {}
+    calls: list[int] = []
+    return x * _memo_even(9, memo, calls), memo, calls
+
+
+def _taken(xs: list[float]) -> float:
+    return xs.pop()
+
+
+def changed_under_conditions(x: float = 1.5) -> tuple[Any, ...]:
+    xs = [5.0, 0.0, 2.0, 0.0, x, 3.0, 1.0, 4.0]
+    a = _taken(xs) if len(xs) > 7 else _taken(xs) * 100.0
+    b = len(xs) > 0 and _taken(xs) + 1.0
+    c = len(xs) > 20 and _taken(xs)
+    d = [_taken(xs) if x > 1.0 else 0.0, len(xs), 0.0 if x > 1.0 else _taken(xs)]
+    e = 7.0 < 3.0 < _taken(xs), len(xs)
+    g = 0.0 < x < _taken(xs) + 5.0, len(xs)
+    if xs[-1] == 0.0 and (_taken(xs) or _taken(xs)) > 1.0:
+        return xs, a, b, c, d, e, g
+    return xs
+
+
+def popped_under_conditions(x: float = 1.5) -> tuple[Any, ...]:
+    xs = [5.0, 0.0, 2.0, 0.0, x, 3.0, 1.0, 4.0]
+    a = xs.pop() if len(xs) > 7 else xs.pop() * 100.0
+    b = len(xs) > 0 and xs.pop() + 1.0
+    c = len(xs) > 20 and xs.pop()
+    d = [xs.pop() if x > 1.0 else 0.0, len(xs), 0.0 if x > 1.0 else xs.pop()]
+    e = 7.0 < 3.0 < xs.pop(), len(xs)
+    if xs[-1] == 0.0 and (xs.pop() or xs.pop()) > 1.0:
+        return xs, a, b, c, d, e
+    return xs
+
+
+def changed_by_the_test_of_a_loop(x: float = 1.5) -> tuple[Any, ...]:
+    xs, ys, count = [0.0, x, 2.0, 3.0], [1.0, 2.0, 0.0], 0.0
+    while xs and _taken(xs) > 1.7:
+        count += 1.0
+        if count > 9.0:
+            continue
+    while ys and ys.pop() > 1.0 or count < 4.0:
+        count += 1.0
+    else:
+        count += x
+    zs = [3.0, 2.0, 1.0]
+    while _taken(zs) < 2.5:
+        count *= 2.0
+    return xs, ys, zs, count
+
+
+def _doubled_at_end(xs: list[float]) -> int:
+    xs.append(2.0 * xs[-1])
+    return len(xs)
+
+
+def grown_by_a_loop_and_a_call(x: float = 1.5) -> tuple[Any, ...]:
+    xs, total = [x], 0.0
+    for i in range(3):
+        xs.append(xs[-1] + i)
+        total += _doubled_at_end(xs) * xs[-1]
+        xs.append(xs.pop() - 1.0)
+    return xs, total
