@@ -46,7 +46,7 @@ def tree(text: str) -> Node:
             begun = start
             continue
         begun = -1
-        opens = token.kind in ("open", "tensor") or text[token.start] == "["
+        opens = token.kind in ("open", "tensor", "vector") or text[token.start] == "["
         if opens:
             node = Node(start, len(text), token.end, top)
             top.children.append(node)

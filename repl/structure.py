@@ -90,7 +90,9 @@ def _comment(text: str, at: int, depth: int) -> tuple[int, str]:
 
 
 def is_opening(token: Token, text: str) -> bool:
-    return token.kind in ("open", "tensor") or (token.kind == "bracket" and text[token.start] == "[")
+    return token.kind in ("open", "tensor", "vector") or (
+        token.kind == "bracket" and text[token.start] == "["
+    )
 
 
 def is_closing(token: Token, text: str) -> bool:

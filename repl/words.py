@@ -18,6 +18,7 @@ CLASSES = {
     "close": "bracket",
     "bracket": "bracket",
     "tensor": "bracket",
+    "vector": "bracket",
     "quote": "quote",
     "string": "string",
     "open-string": "string",

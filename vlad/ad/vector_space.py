@@ -670,6 +670,8 @@ def _described(value: Value) -> str:
     code = value[0]
     if code.primitive is not None:
         return f"the primitive {code.name}"
+    if code.role is Role.VECTOR:
+        return "a vector"
     if code.role is Role.RECORD:
         return f"a record of type {code.name}"
     place = code.machine.core_of(code.base).span

@@ -134,6 +134,8 @@ class TypeText:
             return f"({code.name} {self._text(parts[0], depth)})"
         if is_table(type_):
             return self._table(parts[0], code.machine.codes[LEAF_CODE], depth - 1)
+        if code.role is Role.VECTOR:
+            return f"(vector {self._text(parts[0], depth - 1)})"
         if code.role is Role.RECORD:
             return f"({' '.join([code.name, *[self._text(part, depth - 1) for part in parts]])})"
         wrapped = _wrapped(code, parts)

@@ -26,6 +26,7 @@ class Kind(Enum):
     STRING = "a string"
     HOST = "a host object"
     TABLE = "a table"
+    VECTOR = "a vector"
     OTHER = "something else"
 
 

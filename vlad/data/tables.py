@@ -148,6 +148,17 @@ class Table:
 EMPTY = Table()
 
 
+def elements(vector: Value) -> list[Value]:
+    """The elements of a vector, in the order of their positions: of a sensitivity, those that it has."""
+    items = look(vector[1])
+    leaves = items.leaves() if type(items) is Table else []
+    return [leaf[VALUE] for leaf in sorted(leaves, key=_key)]
+
+
+def _key(leaf: Leaf) -> Any:
+    return leaf[KEY]
+
+
 def table_of(pairs: Iterable[tuple[Value, Value]]) -> Table:
     """The table of these keys and values; the last value of a key counts."""
     table = EMPTY

@@ -348,6 +348,7 @@ def closure(code: Code, *environment: Value) -> tuple[Value, ...]:
     return (code, *environment) if len(environment) != 1 else (code, environment[0], None)
 
 
+VECTOR_CODE = "vector-items"  # of vectors
 CONTROL = "control"  # the transform of code that runs inside a `reset`: the same procedure
 STEPPING = "stepping"  # the transform of code that runs step by step: the same procedure
 
@@ -358,6 +359,7 @@ class Role(Enum):
     RECORD = "record"  # no procedure: its environment are the fields of a record
     RULE = "rule"  # a part of what the system does for a program: its calls are no steps
     TABLE = "table"  # no procedure: a table, as compiled code has it
+    VECTOR = "vector"  # no procedure: a vector, which holds the table of its elements
     PROCEDURE = ""  # of a program or of the library, or the result of transforming one
     TAG = "tag"  # an AD value, which wraps another value
     BACKPROPAGATOR = (

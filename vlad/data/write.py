@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vlad.data.tables import KEY, VALUE, Table
+from vlad.data.tables import KEY, VALUE, Table, elements
 from vlad.data.tensors import SORT, Tensor, dtype_name, kind_name, on_host
 from vlad.data.values import ZERO, Code, Deferred, Reference, Role, String, Symbol, Value, look
 
@@ -133,6 +133,8 @@ def _start(value: Value, work: list[object], quoting: bool) -> str:
             work.append(_Rest(value[1]))
             work.append(value[0])
             return "("
+        if value and value[0].role is Role.VECTOR:
+            return _vector(value, work)
         return _procedure(value, work) if value else "()"
     if value is ZERO:
         return "0"
@@ -214,6 +216,15 @@ def _table(value: Table, work: list[object]) -> str:
     work.append(">")
     work += reversed(pieces)
     return "#<table"
+
+
+def _vector(value: tuple[Value, ...], work: list[object]) -> str:
+    pieces: list[object] = []
+    for element in elements(value):
+        pieces += [" ", element]
+    work.append(")")
+    work += reversed(pieces[1:])
+    return "#("
 
 
 def _procedure(value: tuple[Value, ...], work: list[object]) -> str:

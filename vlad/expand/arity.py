@@ -136,6 +136,8 @@ TAKING: dict[tuple[str, int], str] = {
     ("log", 2): "log-in-base",
     ("number->string", 2): "number->string-in-radix",
     ("string->number", 2): "string->number-in-radix",
+    ("vector-map", 3): "vector-map2",
+    ("vector-for-each", 3): "vector-for-each2",
     ("string-map", 3): "string-map2",
     ("string-for-each", 3): "string-for-each2",
 }

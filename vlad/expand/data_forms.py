@@ -16,7 +16,7 @@ from vlad.expand.expander import Expander
 from vlad.expand.macros import invalid, text_of
 from vlad.expand.normalize import Out, as_atom
 from vlad.expand.scope import Scope
-from vlad.reader.parser import Form, Name, Syntax, TensorLiteral, around_tensors, datum
+from vlad.reader.parser import Form, Name, Syntax, TensorLiteral, around_made, datum, is_vector
 
 
 def quote(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
@@ -26,9 +26,9 @@ def quote(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
 
 
 def quoted(x: Expander, syntax: Syntax, form: Syntax, scope: Scope, out: Out) -> Rhs:
-    """A quoted datum: a constant, except for tensors in it, which are made at run time."""
+    """A quoted datum: a constant, except for tensors and vectors in it, which are made at run time."""
     try:
-        return _quoted_part(x, syntax, around_tensors(syntax), scope, out)
+        return _quoted_part(x, syntax, around_made(syntax), scope, out)
     except VladError as error:
         if error.code != "invalid-syntax":
             raise
@@ -40,6 +40,8 @@ def quoted(x: Expander, syntax: Syntax, form: Syntax, scope: Scope, out: Out) ->
 def _quoted_part(x: Expander, syntax: Syntax, around: Container[int], scope: Scope, out: Out) -> Rhs:
     if isinstance(syntax, TensorLiteral):
         return x.expression(syntax, scope, out)
+    if isinstance(syntax, Form) and is_vector(syntax):
+        return _vector_of(x, _quoted_part(x, syntax.items[1], around, scope, out), syntax, out)
     if not isinstance(syntax, Form) or id(syntax) not in around:
         return Constant(datum(syntax))
     tail = syntax.tail
@@ -63,6 +65,8 @@ def _template(x: Expander, syntax: Syntax, level: int, scope: Scope, out: Out) -
     """A quasiquotation; parts without computed values stay constants."""
     if not isinstance(syntax, Form):
         return quoted(x, syntax, syntax, scope, out)
+    if is_vector(syntax):
+        return _vector_of(x, _template(x, syntax.items[1], level, scope, out), syntax, out)
     tag = _tag(syntax)
     if tag == "unquote" and level == 1:
         return x.expression(syntax.items[1], scope, out)
@@ -114,6 +118,19 @@ def list_(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
 
 def cons_star(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     return _made_list(x, form, scope, out, proper=False)
+
+
+def vector(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    return _vector_of(x, _made_list(x, form, scope, out, proper=True), form, out)
+
+
+def vector_literal(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    """#(ELEMENT ...), whose elements are not evaluated."""
+    return quoted(x, form, form, scope, out)
+
+
+def _vector_of(x: Expander, elements: Rhs, form: Form, out: Out) -> Rhs:
+    return Call(x.top_reference("%list->vector", form.span), (as_atom(elements, out, "elements"),), form.span)
 
 
 def _made_list(x: Expander, form: Form, scope: Scope, out: Out, proper: bool) -> Rhs:

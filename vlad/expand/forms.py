@@ -38,13 +38,13 @@ from vlad.expand.macros import invalid, text_of
 from vlad.expand.normalize import Out, as_result, for_effect
 from vlad.expand.patterns import Patterns
 from vlad.expand.scope import Module, Scope
-from vlad.reader.parser import Form, Literal, Name, Syntax
+from vlad.reader.parser import VECTOR, Form, Literal, Name, Syntax
 
 
 def expand_form(syntax: Syntax, module: Module) -> list[Item]:
     """The items of one top-level form. Raises VladError if its syntax is wrong."""
     items: list[Item] = []
-    _top_level(Expander(module, KEYWORDS, LIST_MAKERS), syntax, items)
+    _top_level(Expander(module, _MEANINGS, LIST_MAKERS), syntax, items)
     return items
 
 
@@ -189,7 +189,11 @@ _TOP_LEVEL: dict[Any, Callable[[Expander, Form, list[Item]], None]] = {
 }
 
 # as values they are procedures of the library
-LIST_MAKERS: dict[Any, str] = {data_forms.list_: "list", data_forms.cons_star: "cons*"}
+LIST_MAKERS: dict[Any, str] = {
+    data_forms.list_: "list",
+    data_forms.cons_star: "cons*",
+    data_forms.vector: "vector",
+}
 # Each keyword with its meaning and, if it has a body, the number of parts before that: lines are indented by it.
 _FORMS: dict[str, tuple[KeywordFunction, int | None]] = {
     "quote": (data_forms.quote, None),
@@ -235,8 +239,10 @@ _FORMS: dict[str, tuple[KeywordFunction, int | None]] = {
     "export": (_export, None),
     "list": (data_forms.list_, None),
     "cons*": (data_forms.cons_star, None),
+    "vector": (data_forms.vector, None),
 }
 KEYWORDS: dict[str, KeywordFunction] = {name: meaning for name, (meaning, _) in _FORMS.items()}
+_MEANINGS = {**KEYWORDS, VECTOR.name: data_forms.vector_literal}  # that of a literal has no name in programs
 BEFORE_BODY = {name: before for name, (_, before) in _FORMS.items() if before is not None}
 # these look like procedures, and may be defined
 PROCEDURE_KEYWORDS = frozenset((*LIST_MAKERS.values(), "match", "receive", "guard", "reset", "shift"))

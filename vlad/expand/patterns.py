@@ -16,7 +16,7 @@ from vlad.data.values import NIL, Boolean, Primitive, Value
 from vlad.expand.macros import text_of
 from vlad.expand.normalize import Out
 from vlad.expand.scope import Key, Scope, key_of
-from vlad.reader.parser import Form, Literal, Name, Syntax, around_tensors, datum
+from vlad.reader.parser import Form, Literal, Name, Syntax, around_made, datum
 
 SHAPES = "a parameter is a variable, a constant, (cons P P), (cons* P ...) or (list P ...)"
 
@@ -152,8 +152,10 @@ class Patterns:
             raise invalid_parameter(pattern)
 
     def quoted(self, pattern: Form) -> Value:
-        if around_tensors(pattern.items[1]):
-            raise invalid_parameter(pattern, "what a pattern compares with is no tensor; ask by `equal?`")
+        if around_made(pattern.items[1]):
+            raise invalid_parameter(
+                pattern, "what a pattern compares with is no tensor and no vector; ask by `equal?`"
+            )
         try:
             return datum(pattern.items[1])
         except VladError:

@@ -60,6 +60,7 @@ from vlad.primitives import (
     tangent_spaces,
     tensors,
     transforms,
+    vectors,
     workers,
 )
 from vlad.session.library import the_library
@@ -96,11 +97,12 @@ ROOMS: dict[ModuleType, str] = {
     batches: "Many at once",
     workers: "Many at once",
     tables: "Tables",
+    vectors: "Vectors",
     table_types: "Tables",
     tangent_spaces: "Derivatives: the operators",
 }
-_FILES = """prelude lists numbers tables characters texts streams control calculus optimize optimizers linear-algebra tensors
-matrix-functions nn parallel data differential-equations differentiable-curry"""
+_FILES = """prelude lists numbers tables vectors characters texts streams control calculus optimize optimizers
+linear-algebra tensors matrix-functions nn parallel data differential-equations differentiable-curry"""
 LIBRARY = _FILES.split()
 ALIASES = {"J": "*j"}
 _DEFINITION = re.compile(r"\(define \(*([^\s()]+)")

@@ -441,6 +441,8 @@ _KINDS = {
     Table: Kind.TABLE,
 }
 
+_KINDS_OF_ROLES = {Role.RECORD: Kind.RECORD, Role.VECTOR: Kind.VECTOR}
+
 
 def kind(value: Value) -> Kind:
     value = look(value)
@@ -456,7 +458,7 @@ def kind(value: Value) -> Kind:
         return Kind.LIST
     if len(value) == 2:
         return Kind.PAIR
-    return Kind.RECORD if value[0].role is Role.RECORD else Kind.PROCEDURE
+    return _KINDS_OF_ROLES.get(value[0].role, Kind.PROCEDURE)
 
 
 def kind_text(value: Value) -> str:

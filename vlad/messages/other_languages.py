@@ -38,9 +38,10 @@ STREAMS = "streams are made by `cons-stream` and `stream-iterate`, and read by `
 TABLES = "`(table KEY VALUE ...)` makes a table, `(table-ref t KEY)` finds, `(table-set t KEY VALUE)` gives another one"
 TESTS = "write `(assert TEST)`, or `(assert (close? x y 1e-9))` for what is rounded"
 VECTORS = (
-    "there are lists and tensors: `(list ...)` with `list-ref`, `map`, `list-set`; `#[1 2]` with `tensor-ref`, `tensor-set`, "
-    "`map-tensor`"
+    "`#(1 a)` and `(vector ...)` are sequences of anything, with `vector-ref`, `vector-set`, `vector-map`; `#[1 2]` is a tensor "
+    "of numbers, with `tensor-ref`, `tensor-set`, `map-tensor`"
 )
+CHANGED = "`(vector-set v k x)` gives a vector like v, with x at position k; none ever changes"
 
 # Hints for single words.
 WORDS: dict[str, str] = {
@@ -300,7 +301,7 @@ SHARED: tuple[tuple[str, str], ...] = (
         "set list->set lset<= lset= lset-adjoin lset-union lset-intersection lset-difference lset-xor "
         "frozenset disj",
     ),
-    (VECTORS, "vector vec aref subvector f64vector bytes nparray matrix-ref"),
+    (VECTORS, "vec aref f64vector bytes nparray matrix-ref"),
     ("write `(list a b)`", "tuple Tuple pair"),
     (
         "a matrix is a tensor, `#[[1 2] [3 4]]`, or for the procedures with `matrix` in their names a list of rows",
@@ -484,7 +485,7 @@ SHARED: tuple[tuple[str, str], ...] = (
     # Tensors
     (
         "a tensor is written `#[1 2 3]`, or `(tensor '(1 2 3))`",
-        "asarray Tensor as-tensor list->vector list->array ndarray list->tensor from-list array->tensor "
+        "asarray Tensor as-tensor list->array ndarray list->tensor from-list array->tensor "
         "make-tensor DoubleTensor",
     ),
     (
@@ -502,7 +503,7 @@ SHARED: tuple[tuple[str, str], ...] = (
         "float32 float64 int32 int64 astype dtypes half double-precision",
     ),
     ("write `(tensor-ref t i)`", "item array-ref index_select getindex"),
-    ("write `(tensor->list t)`", "tolist vector->list to-list"),
+    ("write `(tensor->list t)`", "tolist to-list"),
     (
         "write `(reshape t dims)`",
         "view ravel flatten-tensor squeeze unsqueeze expand_dims newaxis atleast_1d atleast_2d resize "
@@ -615,7 +616,7 @@ FAMILIES: tuple[tuple[str, str], ...] = (
         FILES,
     ),
     (
-        r"(make-)?[fsu]?[0-9]*vectors?\b[-?!/<>=].*|(make-|list->)?[fsu]?[0-9]+vector|make-vector|vector[*]|.*->vector|vector\?|for/vector|build-vector|share-array|array-.*|.*-array!?",
+        r"(make-)?[fsu]?[0-9]*vectors?\b[-?/<>=].*[^!]|(make-|list->)?[fsu]?[0-9]+vector|make-vector|vector[*]|.*->vector|vector\?|for/vector|build-vector|share-array|array-.*|.*-array!?",
         VECTORS,
     ),
     (r"string-ci.*", "write `string-foldcase` around both, and compare the results"),
@@ -631,6 +632,7 @@ FAMILIES: tuple[tuple[str, str], ...] = (
         "there are lists and tensors, and no other collections",
     ),
     (r"c[ad]{4,}r", "write it as two: `(caddr (cdr l))`, or `(list-ref l i)`"),
+    (r"vector-(set|fill|copy)!", CHANGED),
     (r"(.+)!", PURE),
 )
 

@@ -11,7 +11,7 @@ from vlad.core.types import Recursion, is_table, is_tensor
 from vlad.data.errors import Kind, VladError
 from vlad.data.tables import LEAF_CODE
 from vlad.data.tensors import dtype_name
-from vlad.data.values import NIL, UNSPECIFIED, Primitive, String, Value, is_pair, look
+from vlad.data.values import NIL, UNSPECIFIED, VECTOR_CODE, Primitive, String, Value, is_pair, look
 from vlad.data.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
 from vlad.expand.arity import Signature, arguments_in, wrong_number
 from vlad.primitives.data import constant_row
@@ -187,6 +187,30 @@ def _shows_entries(whole: Recursion) -> Recursion:
     return entries
 
 
+def element_of(w: AbstractMachine, leaf: Any) -> Any:
+    """The value that a leaf holds."""
+    return w.each(
+        leaf,
+        lambda leaf: w.parts(leaf)[2] if leaf.type.of is w.system(LEAF_CODE) else w.fail("No leaf"),
+        "leaf",
+    )
+
+
+def _shows_elements(whole: Recursion) -> Recursion:
+    """The operation for the leaves of a vector, in the order of the positions, behind the first one."""
+
+    def show(w: AbstractMachine, leaves: Any) -> Any:
+        return w.each(leaves, lambda leaves: one(w, leaves))
+
+    def one(w: AbstractMachine, leaves: Any) -> Any:
+        if leaves.type.kind != "pair":
+            return w.effect("text", text=")")
+        return _in_order(w, [" ", (whole, element_of(w, w.part(leaves, 0))), (elements, w.part(leaves, 1))])
+
+    elements = Recursion("show-elements", show)
+    return elements
+
+
 def _shows(quoting: bool) -> tuple[Recursion, ...]:
     """The operation for a whole value, and those for its parts."""
 
@@ -206,6 +230,9 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
         if is_table(x.type):
             leaves = w.invoke(w.system("leaves-of"), (), [x], False)
             return leaves and _in_order(w, ["#<table", (entries, leaves), ">"])
+        if x.type.of is w.system(VECTOR_CODE):
+            leaves = w.invoke(w.system("leaves-of"), (), [w.part(x, 0)], False)
+            return leaves and w.each(leaves, lambda leaves: first_of(w, leaves), "leaves")
         if x.type.kind == "closure":
             pieces = procedure_pieces(x.type.of)
             return _in_order(
@@ -219,6 +246,11 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
                 and w.effect("text", text=after)
             )
         return w.effect("text", text=atom_text(x.type.of, quoting))
+
+    def first_of(w: AbstractMachine, leaves: Any) -> Any:
+        if leaves.type.kind != "pair":
+            return w.effect("text", text="#()")
+        return _in_order(w, ["#(", (whole, element_of(w, w.part(leaves, 0))), (elements, w.part(leaves, 1))])
 
     def spell_letters(w: AbstractMachine, characters: Any) -> Any:
         return w.each(characters, lambda x: spell_one(w, x))
@@ -243,6 +275,7 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
     rest = Recursion("show-rest", show_rest)
     letters = Recursion("show-characters", spell_letters)
     entries = _shows_entries(whole)
+    elements = _shows_elements(whole)
     return whole, rest, letters
 
 

@@ -38,6 +38,8 @@ from vlad.primitives.type_rules import entry_by_entry, every
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
+NO_PROCEDURES = (Role.RECORD, Role.TABLE, Role.VECTOR)
+
 # Type rules: operands (`k`, with a `type`) belong to the compiler's AbstractInterpreter (`w`, in compile/analysis/).
 
 
@@ -79,7 +81,7 @@ def _wraps_procedure_type(type_: Any) -> bool:
         code, type_ = type_.of, type_.parts[0]
         if _is_one_way(code) and type_.kind == "closure" and type_.of.primitive is not None:
             return False
-    return bool(type_.kind == "closure" and type_.of.role not in (Role.RECORD, Role.TABLE))
+    return bool(type_.kind == "closure" and type_.of.role not in NO_PROCEDURES)
 
 
 def _abstract_same(w: AbstractMachine, a: Any, b: Any) -> Any:
@@ -303,7 +305,7 @@ def _wraps_procedure(value: Value) -> bool:
         code, value = value[0], look(value[1])
         if _is_one_way(code) and is_procedure(value) and value[0].primitive is not None:
             return False
-    return is_procedure(value) and value[0].role is not Role.RECORD
+    return is_procedure(value) and value[0].role not in NO_PROCEDURES
 
 
 def _is_one_way(code: Code) -> bool:

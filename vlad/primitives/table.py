@@ -32,6 +32,7 @@ from vlad.primitives import (
     tangent_spaces,
     tensors,
     transforms,
+    vectors,
     workers,
 )
 
@@ -51,6 +52,7 @@ SYSTEM_PROCEDURES: dict[str, str] = {
     **continuations.SYSTEM_PROCEDURES,
     **checkpointing.SYSTEM_PROCEDURES,
     **batches.SYSTEM_PROCEDURES,
+    **vectors.SYSTEM_PROCEDURES,
 }
 
 # The codes of the system.
@@ -62,6 +64,7 @@ CODES: dict[str, SystemCode] = {
     **batches.CODES,
     **table_types.CODES,
     **tangent_spaces.CODES,
+    **vectors.CODES,
 }
 
 ON_A_GPU = {**CODES, **batches.ON_A_GPU}
@@ -98,6 +101,7 @@ TABLE: dict[str, Primitive] = {
         workers,
         table_types,
         tangent_spaces,
+        vectors,
     )
     for row in room.ROWS
 }

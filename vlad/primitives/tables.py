@@ -82,7 +82,7 @@ def _without_part(d: Value, key: Value) -> Value:
     return ZERO if d is ZERO else _of_table("table-remove", d).without(key)
 
 
-def _on_tables(name: str, rule: Callable[..., Any]) -> Any:
+def on_tables(name: str, rule: Callable[..., Any]) -> Any:
     """The abstract rule of a row of a table, and of other operands."""
 
     def checked(w: AbstractMachine, t: Any, *others: Any) -> Any:
@@ -91,7 +91,7 @@ def _on_tables(name: str, rule: Callable[..., Any]) -> Any:
     return checked
 
 
-def _by_leaf(missing: Callable[..., Any], found: Callable[..., Any]) -> Any:
+def by_leaf(missing: Callable[..., Any], found: Callable[..., Any]) -> Any:
     """The abstract rule that depends on whether a table has a key. `found` also takes the leaf."""
 
     def rule(w: AbstractMachine, t: Any, key: Any, *others: Any) -> Any:
@@ -198,7 +198,7 @@ ROWS: list[Primitive] = [
         "(table-ref (table 'a 1) 'c 0)  ⇒ 0\n"
         "((gradient (lambda (t) (* (table-ref t 'a) (table-ref t 'b)))) (table 'a 3 'b 4))  ⇒ #<table a: 4 b: 3>", _ref,
         forward="(table-part dt key)", reverse={"t": "(only-part key s)"},
-        abstract=_on_tables("table-ref", _by_leaf(_missing_key, lambda w, t, key, leaf: w.part(leaf, 2))),
+        abstract=on_tables("table-ref", by_leaf(_missing_key, lambda w, t, key, leaf: w.part(leaf, 2))),
     ),
     _row(
         "table-ref-default", "t key default", "The value of a key, or a default for a missing one.", _ref_default, hidden=True,
@@ -207,7 +207,7 @@ ROWS: list[Primitive] = [
             "t": "(if (table-contains? t key) (only-part key s) zero)",
             "default": "(if (table-contains? t key) zero s)",
         },
-        abstract=_on_tables("table-ref-default", _by_leaf(_default, lambda w, t, key, default, leaf: w.part(leaf, 2))),
+        abstract=on_tables("table-ref-default", by_leaf(_default, lambda w, t, key, default, leaf: w.part(leaf, 2))),
     ),
     _row(
         "table-set", "t key v",
@@ -215,31 +215,31 @@ ROWS: list[Primitive] = [
         "(let ((t (table 'a 1))) (list (table-set t 'a 5) t))  ⇒ (#<table a: 5> #<table a: 1>)",
         lambda t, key, v: _of_table("table-set", t).with_key(key, v),
         forward="(with-part dt key dv)", reverse={"t": "(without-part s key)", "v": "(table-part s key)"},
-        abstract=_on_tables("table-set", _by_leaf(_type_with_new, _type_with_old)),
+        abstract=on_tables("table-set", by_leaf(_type_with_new, _type_with_old)),
     ),
     _row(
         "table-remove", "t key",
         "The table t without the key.\n(table-remove (table 'a 1 'b 2) 'a)  ⇒ #<table b: 2>\n"
         "(table-remove (table 'a 1) 'c)  ⇒ #<table a: 1>", lambda t, key: _of_table("table-remove", t).without(key),
         forward="(without-part dt key)", reverse={"t": "(without-part s key)"},
-        abstract=_on_tables("table-remove", _by_leaf(lambda w, t, key: t, _type_without)),
+        abstract=on_tables("table-remove", by_leaf(lambda w, t, key: t, _type_without)),
     ),
     _row(
         "table-contains?", "t key",
         "Has the table this key?\n(table-contains? (table 'a 1) 'a)  ⇒ #t\n(table-contains? (table 'a 1) 'b)  ⇒ #f",
         _contains, "boolean", forward="zero", reverse={},
-        abstract=_on_tables("table-contains?", _by_leaf(lambda w, t, key: w.truth(False), lambda w, t, key, leaf: w.truth(True))),
+        abstract=on_tables("table-contains?", by_leaf(lambda w, t, key: w.truth(False), lambda w, t, key, leaf: w.truth(True))),
     ),
     _row(
         "table-size", "t", "The number of keys.\n(table-size (table 'a 1 'b 2))  ⇒ 2",
         lambda t: float(_of_table("table-size", t).size), forward="zero", reverse={},
-        abstract=_on_tables("table-size", lambda w, t: w.part(t, 2)),
+        abstract=on_tables("table-size", lambda w, t: w.part(t, 2)),
     ),
     _row(
         "table-keys", "t",
         "The list of the keys, in the order in which they were first set.\n(table-keys (table 'b 1 'a 2))  ⇒ (b a)", _keys,
         forward="zero", reverse={},
-        abstract=_on_tables("table-keys", lambda w, t: w.invoke(w.system("keys-of-table"), (), [t], False)),
+        abstract=on_tables("table-keys", lambda w, t: w.invoke(w.system("keys-of-table"), (), [t], False)),
     ),
     _row(
         "table-part", "d key", "The tangent of the value of a key.", _part, hidden=True,

@@ -50,7 +50,7 @@ from vlad.data.records import (
     exception_parts,
 )
 from vlad.data.source import Span
-from vlad.data.tables import KEY, VALUE, table_of
+from vlad.data.tables import KEY, VALUE, elements, table_of
 from vlad.data.tables import Table as TableValue
 from vlad.data.tensors import SORT, Tensor, frozen, is_array, kind_name, made, namespace
 from vlad.data.values import (
@@ -861,6 +861,8 @@ def _to_python(value: Value, apply: Apply) -> Any:
             return _headed_to_python(head, look(value[1]), apply)
         return _pairs_to_python(value, apply)
     if is_procedure(value):
+        if value[0].role is Role.VECTOR:
+            return [to_python(one, apply) for one in elements(value)]
         return _record_to_python(value, apply) if value[0].role is Role.RECORD else Procedure(value, apply)
     if type(value) is TableValue:
         items = {}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class Token(NamedTuple):
-    """kind: space, comment, open, tensor, close, bracket, quote, string, hash, symbol, keyword, atom or wrong.
+    """kind: space, comment, open, tensor, vector, close, bracket, quote, string, hash, symbol, keyword, atom or wrong.
     "atom" is a number or an identifier; "hash" begins with `#` (booleans, prefixed numbers); an unterminated string
     or comment is "open-string" or "open-comment"."""
 
@@ -34,6 +34,7 @@ _TOKEN = re.compile(
       | (?P<string>"(?:[^"\\]++|\\(?s:.))*+")
       | (?P<openstring>")
       | (?P<tensor>\#\[)
+      | (?P<vector>\#\()
       | (?P<bracket>[\[\]])
       | (?P<datumcomment>\#;)
       | (?P<blockcomment>\#\|)

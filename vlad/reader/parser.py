@@ -72,6 +72,8 @@ class TensorLiteral:
 
 Syntax: TypeAlias = Name | Literal | Form | Keyword | TensorLiteral
 
+# Heads what a vector reads as, (VECTOR (ELEMENT ...)). It is not interned, so no name in a program is this one.
+VECTOR = Symbol("#(")
 _QUOTES = {"'": "quote", "`": "quasiquote", ",": "unquote", ",@": "unquote-splicing"}
 _BOOLEANS = {"#t": TRUE, "#true": TRUE, "#f": FALSE, "#false": FALSE}
 _STEPS = {
@@ -172,6 +174,8 @@ class _Parser:
         match token.kind:
             case "tensor":
                 self.stack.append(_Open("[", token.start, token.end))
+            case "vector":
+                self.stack.append(_Open("#(", token.start, token.end))
             case "bracket":
                 self._bracket(token)
             case "datumcomment":
@@ -213,7 +217,7 @@ class _Parser:
                 else:
                     raise self._error(datum.span, "More than one datum after the dot", "write (a b . c)")
                 return
-            if top.kind == "[":
+            if top.kind in ("[", "#("):
                 top.items.append(datum)
                 return
             stack.pop()
@@ -230,6 +234,12 @@ class _Parser:
         top = self.stack[-1]
         if top.kind == "[":
             raise self._wrong(token, "A tensor is closed with `]`", "write #[1 2 3]")
+        if top.kind == "#(":
+            self.stack.pop()
+            span = Span(self.source, top.start, token.end)
+            word = Name(VECTOR, Span(self.source, top.start, top.end))
+            self._datum(Form((word, Form(tuple(top.items), None, span)), None, span))
+            return
         if top.kind != "(":
             span = Span(self.source, top.start, top.end)
             raise self._error(
@@ -287,12 +297,18 @@ class _Parser:
         if text.startswith("#\\"):
             self._datum(Literal(String(self._character(token)), self._span(token)))
             return
+        if text == "#u8":
+            raise self._wrong(
+                token,
+                "There are no bytes in this language",
+                "a tensor holds numbers, #[1 2]; a list is '(1 2)",
+            )
         value = prefixed_number(text)
         if value is None:
             raise self._wrong(
                 token,
                 f"Unknown syntax: {shortened(text)}",
-                "after # come t, f, ;, |, :name, [ or b o d x e i and digits; a list is '(1 2), a tensor #[1 2]",
+                "after # come t, f, ;, |, :name, \\a, (, [ or b o d x e i and digits; a vector is #(1 a), a tensor #[1 2]",
             )
         self._datum(Literal(value, self._span(token)))
 
@@ -370,8 +386,8 @@ class _Parser:
 
     def _unclosed(self, top: _Open) -> Incomplete:
         opening = self.text[top.start : top.end]
-        if top.kind in ("(", "["):
-            closing = ")" if top.kind == "(" else "]"
+        if top.kind in ("(", "[", "#("):
+            closing = "]" if top.kind == "[" else ")"
             return self._incomplete(
                 top.start, f"The `{opening}` is never closed", f"add the missing `{closing}`"
             )
@@ -456,18 +472,26 @@ def _in_radix(text: str, radix: int) -> float | None:
     return -value if sign == "-" else value
 
 
-def around_tensors(syntax: Syntax) -> set[int]:
-    """The ids of the data that are or contain tensor literals. Nesting uses no stack."""
+def is_vector(syntax: Syntax) -> bool:
+    """Is it a literal #(ELEMENT ...)?"""
+    if not isinstance(syntax, Form) or not syntax.items:
+        return False
+    head = syntax.items[0]
+    return isinstance(head, Name) and head.symbol is VECTOR
+
+
+def around_made(syntax: Syntax) -> set[int]:
+    """The ids of the data that are or contain literals of tensors or vectors, made at run time. Nesting uses no stack."""
     found: set[int] = set()
     work: list[tuple[Syntax, tuple[Any, ...]]] = [(syntax, ())]
     while work:
         item, around = work.pop()
         path = (item, around)
-        if isinstance(item, TensorLiteral):
+        if isinstance(item, TensorLiteral) or is_vector(item):
             while path and id(path[0]) not in found:
                 found.add(id(path[0]))
                 path = path[1]
-        elif isinstance(item, Form):
+        if isinstance(item, Form):
             parts = item.items if item.tail is None else (*item.items, item.tail)
             work += [(part, path) for part in parts]
     return found
@@ -487,6 +511,9 @@ def datum(syntax: Syntax) -> Value:
                 value = (part, value)
             results.append(value)
         elif isinstance(item, Form):
+            if is_vector(item):
+                hint = "write `(vector ...)`, or take it apart by `vector-ref`"
+                raise VladError("invalid-syntax", "A vector is no constant here", item.span, hint=hint)
             tail = () if item.tail is None else (item.tail,)
             work.append((None, len(item.items) + len(tail), bool(tail)))
             work += [(part, 0, False) for part in reversed((*item.items, *tail))]

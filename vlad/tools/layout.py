@@ -126,7 +126,9 @@ class _Reader:
         if kind == "space":
             self.breaks, self.gap = text.count("\n"), len(text) - text.rfind("\n") - 1
         else:
-            if kind in ("open", "tensor", "quote", "datumcomment") or (kind == "bracket" and text == "["):
+            if kind in ("open", "tensor", "vector", "quote", "datumcomment") or (
+                kind == "bracket" and text == "["
+            ):
                 self._open(kind, text, start)
             elif kind in ("close", "bracket"):
                 self._add(self._closed(), end)

@@ -191,6 +191,8 @@ def _kind_of(closure: Type, wanted: Wanted) -> str:
     if is_table(closure):
         of_python = wanted.parameters is not None
         return "a set: return a list" if of_python else "a table: return a list of its values"
+    if closure.of.role is Role.VECTOR:
+        return "a vector: return a list of its elements"
     if closure.of.role is Role.RECORD:
         return f"a record of type {closure.of.name}: return a list of its fields"
     return "a procedure"
