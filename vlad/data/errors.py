@@ -59,6 +59,7 @@ class VladError(Exception):
     is_of_list  is the error about a parameter that is the pattern of a list?
     reason_code  the code of the error whose message is the reason; or None
     has_changed_cells  was a cell changed in a `guard` before the error, that is older?
+    told        of an error that `error` raised: the message as a value, and the list of the values behind it; else None
     hinted      pieces of the hint that are not added again, such as the signature of a procedure
     """
 
@@ -87,6 +88,7 @@ class VladError(Exception):
         self.reason_code: str | None = None
         self.has_changed_cells = False
         self.hinted: tuple[str, ...] = ()
+        self.told: tuple[Value, Value] | None = None
         self.code = code
         self.message = message
         self.span = span
@@ -114,8 +116,8 @@ class VladError(Exception):
         return show(self)
 
     def __reduce__(self) -> Any:
-        """Support pickle, so that errors reach other processes."""
-        return type(self), (self.code, self.message), vars(self)
+        """Support pickle, so that errors reach other processes: without values, which may be procedures of a session."""
+        return type(self), (self.code, self.message), {**vars(self), "told": None}
 
 
 def unsuitable(

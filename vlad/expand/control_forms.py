@@ -1,4 +1,4 @@
-"""Keywords of control: reset and shift; guard and with-cleanup.
+"""Keywords of control: reset and shift; guard and with-cleanup; parameterize.
 
 In: a form, its scope, and the body under construction.  Out: its right-hand side, a call of a procedure of the system on the
 body of the form as a procedure. Called by the expander through the table in forms.py.
@@ -6,8 +6,9 @@ body of the form as a procedure. Called by the expander through the table in for
 
 from __future__ import annotations
 
-from vlad.core.nodes import Binding, Body, Call, If, Lambda, Rhs, Variable, WrittenName
+from vlad.core.nodes import Atom, Binding, Body, Call, Constant, If, Lambda, Rhs, Variable, WrittenName
 from vlad.data.source import Span
+from vlad.data.values import NIL
 from vlad.expand.conditional_forms import clauses
 from vlad.expand.expander import Expander
 from vlad.expand.macros import invalid
@@ -51,9 +52,32 @@ def guard(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
     inner = scope.inner()
     inner.bind(chosen.items[0], raised)
     otherwise = Call(x.top_reference("%raise-again", form.span), (raised, error), form.span)
-    handled = as_result(clauses(x, chosen, 1, inner, own, otherwise), own)
+    escapes = Variable("escapes")
+    own.append(Binding(escapes, x.apply("escape?", (raised,), form.span)))
+    clause: Out = []
+    handled = as_result(clauses(x, chosen, 1, inner, clause, otherwise), clause)
+    passed = Body((), Call(x.top_reference("%raise-again", form.span), (raised, error), form.span))
+    handled = If(escapes, passed, Body(tuple(clause), handled), form.span)
     inner.leave()
     return _returned(x, result, Body(tuple(own), handled), form.span, out)
+
+
+def parameterize(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    """(%with-parameters (list (cons PARAMETER VALUE) ...) (lambda () BODY ...))"""
+    shape = "(parameterize ((PARAMETER VALUE) ...) BODY ...)"
+    if len(form.items) < 3 or not isinstance(form.items[1], Form) or form.items[1].tail is not None:
+        raise invalid(form, shape)
+    pairs: list[Atom] = []
+    for item in form.items[1].items:
+        if not isinstance(item, Form) or len(item.items) != 2 or item.tail is not None:
+            raise invalid(item, f"a binding is (PARAMETER VALUE), as in {shape}")
+        both = [x.atom(part, scope, out) for part in item.items]
+        pairs.append(as_atom(x.apply("cons", both, item.span), out, "pair"))
+    bindings: Atom = Constant(NIL)
+    for pair in reversed(pairs):
+        bindings = as_atom(x.apply("cons", (pair, bindings), form.span), out, "bindings")
+    body = as_atom(x.procedure(Form((), None, form.span), form.items[2:], scope, "", form), out, "body")
+    return Call(x.top_reference("%with-parameters", form.span), (bindings, body), form.span)
 
 
 def with_cleanup(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:

@@ -222,6 +222,7 @@ _FORMS: dict[str, tuple[KeywordFunction, int | None]] = {
     "assert": (conditional_forms.assert_, None),
     "guard": (control_forms.guard, 1),
     "with-cleanup": (control_forms.with_cleanup, 1),
+    "parameterize": (control_forms.parameterize, 1),
     "reset": (control_forms.reset, 0),
     "shift": (control_forms.shift, 1),
     "delay": (data_forms.delay, 0),

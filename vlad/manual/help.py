@@ -101,7 +101,7 @@ ROOMS: dict[ModuleType, str] = {
     table_types: "Tables",
     tangent_spaces: "Derivatives: the operators",
 }
-_FILES = """prelude lists numbers tables vectors characters texts streams control calculus optimize optimizers
+_FILES = """prelude lists numbers tables vectors characters texts streams dynamic control calculus optimize optimizers
 linear-algebra tensors matrix-functions nn parallel data differential-equations differentiable-curry"""
 LIBRARY = _FILES.split()
 ALIASES = {"J": "*j"}

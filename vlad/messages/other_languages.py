@@ -45,6 +45,7 @@ CHANGED = "`(vector-set v k x)` gives a vector like v, with x at position k; non
 
 # Hints for single words.
 WORDS: dict[str, str] = {
+    "raise-continuable": "write `(raise V)`, and `guard` around the part that goes on with another value; or take a `shift`",
     "!=": "write `(not (= a b))`",
     "//": "a comment begins with `;`; a quotient is `(quotient a b)`",
     "not=": "write `(not (= a b))`",
@@ -154,22 +155,19 @@ SHARED: tuple[tuple[str, str], ...] = (
     ("a program ends with its last form; at a prompt press Ctrl-D", "exit quit emergency-exit halt"),
     (
         "write `(error MESSAGE VALUE ...)`",
-        "throw raise-continuable raise-argument-error ex-info assertion-violation syntax-error "
-        "fail guarantee raise-user-error",
+        "throw raise-argument-error ex-info assertion-violation syntax-error fail guarantee raise-user-error",
     ),
     (
         ERRORS,
-        "try except catch with-exception-handler with-handlers handler-case "
-        "error-object? error-object-message error-object-irritants condition? "
-        "condition/report-string access-condition exn? exn-message ex-message file-error? read-error? "
+        "try except catch with-handlers handler-case "
+        "condition? "
+        "condition/report-string access-condition exn? exn-message ex-message read-error? "
         "ignore-errors",
     ),
-    ("write `(with-cleanup CLEANUP BODY ...)`", "finally unwind-protect dynamic-wind"),
+    ("write `(with-cleanup CLEANUP BODY ...)`", "finally unwind-protect"),
     (
         CONTINUATIONS,
-        "call/cc call-with-current-continuation let/cc "
-        "call-with-prompt make-prompt-tag reset0 shift0 prompt prompt0 control control0 "
-        "abort",
+        "let/cc call-with-prompt make-prompt-tag reset0 shift0 prompt prompt0 control control0 abort",
     ),
     ("write `(with-escape f)`, where f takes the escape", "call/ec let/ec call-with-escape-continuation"),
     ("write `(generate f)`, the stream of what f yields", "yield generator make-generator"),
@@ -184,8 +182,8 @@ SHARED: tuple[tuple[str, str], ...] = (
         "ref-set swap! reset! volatile! vswap! box unbox box? atom set-box! make-cell cell-ref cell-set! ref-ref",
     ),
     (
-        "there are no dynamic bindings: hand the value over as an argument, or bind it with `let` around a local definition",
-        "make-parameter parameterize parameter binding",
+        "`(make-parameter v)` makes a parameter p, and within `(parameterize ((p w)) BODY ...)` `(p)` is w",
+        "parameter binding",
     ),
     (
         LOOPS,

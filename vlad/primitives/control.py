@@ -11,7 +11,7 @@ from vlad.core.types import Recursion, is_table, is_tensor
 from vlad.data.errors import Kind, VladError
 from vlad.data.tables import LEAF_CODE
 from vlad.data.tensors import dtype_name
-from vlad.data.values import NIL, UNSPECIFIED, VECTOR_CODE, Primitive, String, Value, is_pair, look
+from vlad.data.values import NIL, UNSPECIFIED, VECTOR_CODE, Primitive, String, Value, is_pair, list_of, look
 from vlad.data.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
 from vlad.expand.arity import Signature, arguments_in, wrong_number
 from vlad.primitives.data import constant_row
@@ -26,15 +26,17 @@ if TYPE_CHECKING:
 def _error(message: Value) -> Value:
     """(error MESSAGE IRRITANT ...): by the tuple rule one argument, (message . (irritant . …))."""
     seen = look(message)
-    words = []
+    parts = []
     if is_pair(seen):
-        words.append(_word(seen[0]))
+        parts.append(seen[0])
         seen = look(seen[1])
         while is_pair(seen) and not _is_list(seen):  # a list is one irritant, an improper chain several
-            words.append(_word(seen[0]))
+            parts.append(seen[0])
             seen = look(seen[1])
-    words.append(_word(seen))
-    raise VladError("user-error", " ".join(words))
+    parts.append(seen)
+    error = VladError("user-error", " ".join(map(_word, parts)))
+    error.told = (parts[0], list_of(parts[1:]))
+    raise error
 
 
 def _python_refuse(kind: Value, message: Value) -> Value:

@@ -20,6 +20,7 @@ from vlad.data.tables import Table
 from vlad.data.tensors import Tensor
 from vlad.data.values import (
     FALSE,
+    NIL,
     TRUE,
     ZERO,
     Opaque,
@@ -35,7 +36,14 @@ from vlad.data.values import (
 )
 from vlad.primitives.control import WRITTEN, abstract_error
 from vlad.primitives.numbers import invalid
-from vlad.primitives.transforms import abstract_test, abstract_wrap, machine_row, record_fields, tag_test
+from vlad.primitives.transforms import (
+    abstract_test,
+    abstract_wrap,
+    machine_row,
+    record_fields,
+    record_rows,
+    tag_test,
+)
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
@@ -106,6 +114,15 @@ CODES: dict[str, SystemCode] = {
     "raised": (Role.PROCEDURE, "v", {"": "(lambda (x) x)"}),
     # What %attempt returns of what was raised. It is never applied.
     "failed": (Role.PROCEDURE, "v", {"": "(lambda (x) x)"}),
+    "%error-parts": (Role.PROCEDURE, "", {"": "(lambda (e) (error-parts e))"}),
+    # What the continuation of a call raises, to end that. No `guard` takes it, but `with-cleanup` does. `own` is a cell.
+    "escape": (Role.PROCEDURE, "own v", {"": "(lambda (x) x)"}),
+    "%escape-of": (Role.PROCEDURE, "", {"": "(lambda (own v) (make-escape own v))"}),
+    "%escape?": (Role.PROCEDURE, "", {"": "(lambda (x) (escape? x))"}),
+    "%escape-own": (Role.PROCEDURE, "", {"": "(lambda (x) (escape-field-1 x))"}),
+    "%escape-value": (Role.PROCEDURE, "", {"": "(lambda (x) (escape-field-2 x))"}),
+    # (raised . error) of the result of %attempt, or #f.
+    "%failure": (Role.PROCEDURE, "", {"": "(lambda (r) (if (failed? r) (failed-field-1 r) #f))"}),
     "%raise": (
         Role.PROCEDURE,
         "",
@@ -205,6 +222,11 @@ def _message(e: Value) -> Value:
     return String(_error_of("error-message", e).message)
 
 
+def _told_parts(e: Value) -> Value:
+    error = _error_of("error-object-message", e)
+    return (String(error.message), NIL) if error.told is None else error.told
+
+
 def _place(e: Value) -> Value:
     span = _error_of("error-place", e).span
     return FALSE if span is None else String(str(span))
@@ -287,6 +309,10 @@ ROWS: list[Primitive] = [
         "⇒ \"negative: -3\"", _message, "any -> string", abstract=_of_no_error("error-message"),
     ),
     _row(
+        "error-parts", "e", "The message of an error, and the list of what `error` was given besides it.", _told_parts,
+        "any -> pair", hidden=True, abstract=_of_no_error("error-object-message"),
+    ),
+    _row(
         "error-code", "e", "The kind of an error, a symbol: `vlad doc CODE` explains it. That of `error` is user-error.\n"
         "(guard (e (#t (error-code e))) (car 3))  ⇒ invalid-argument", _code, "any -> symbol",
         abstract=_of_no_error("error-code"),
@@ -310,6 +336,11 @@ ROWS: list[Primitive] = [
     ),
     *_tagged("raised", "Does `raise` return x to its guard?", "What `raise` returns to its guard."),
     *_tagged("failed", "Did what led to x, the result of `%attempt`, raise?", "The result of `%attempt` of what raised."),
+    _row(
+        "escape?", "x", "Did a continuation raise x, to end the call that made it?", tag_test("escape"), "any -> boolean",
+        hidden=True, needs_machine=True, abstract=abstract_test("escape"),
+    ),
+    *record_rows("escape", "own v", "What a continuation raises.", unused=("own",)),
     _row(
         "no-derivative", "raised s", "Zero, if s is or what was raised has none.", _no_derivative, "any any -> any", hidden=True,
         effect=True,
