@@ -83,7 +83,7 @@ ROOMS = (
     ("vlad.compile.programs", "whole uses guards check observe build export"),
     (
         "vlad.translate",
-        "trees syntax source refusals reads nodes names versions decorators nonlocals exchanges signatures apart "
+        "trees syntax source refusals reads heaps nodes names versions decorators nonlocals exchanges signatures apart "
         "guarded_statements guarded_loops handlers desugar numpy_table arrays known iterations fresh inside expressions "
         "formats turns array_calls subscripts module_calls ordering sequence_methods dicts sets constructors records "
         "arguments exceptions partials counting derivatives calls checks effects memos conditions changes packing attempts "

@@ -158,6 +158,8 @@ def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; d = {}; d[pick(x
 def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; ys = [0.] * 9; ys[pick(xs)] += pick(xs); return ys, xs
 """
 SAME = """
+:: r = []|def put(xs, x):|    xs.append(x)|    r.append(len(xs))|a = [1.]; put(a, 2.); put(a, 3.); return a, r
+:: n = 0.|def put(xs, x):|    nonlocal n|    n += x|    xs.append(n)|a = [1.]; put(a, 2.); put(a, 3.); return a, n
 def last(xs): return xs.pop():: xs = [1., 2.]; return [last(xs), last(xs)]
 def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; n = (pick(xs) if xs else 0) + 1; return n, xs
 def take(xs): return xs.pop():: xs = [1., 2., 0.]; t = 5 < 3 < take(xs); return t, 1 < 2 < take(xs) < take(xs) + 9, xs

@@ -89,8 +89,9 @@ class Assignments(Generators):
 
     def _expect_handed_back(self, node: ast.Assign) -> None:
         """Raise VladError if something else may see the values that a function inside changes in place."""
-        assert isinstance(node.value, ast.Call)
-        call, function = node.value, self._function_inside(node.value.func)
+        call = node.value.call if isinstance(node.value, Handed) else node.value
+        assert isinstance(call, ast.Call)
+        function = self._function_inside(call.func)
         given = [*call.args, *[one.value for one in call.keywords]]
         for own in handed_back(node):
             others = [one for one in given if one is not given_as(call, own)]

@@ -35,6 +35,7 @@ from vlad.translate.dicts import DICT_METHODS
 from vlad.translate.exceptions import is_exception
 from vlad.translate.expressions import NONE, OTHER, REAL, TYPES, Scope
 from vlad.translate.formats import joined
+from vlad.translate.heaps import is_in_python
 from vlad.translate.known import FOLDED, NAMED, STARTS, Known, instead_of, known, public_name
 from vlad.translate.module_calls import MODULES, called_with, chained_lists
 from vlad.translate.numpy_table import METHODS_REFUSED
@@ -149,7 +150,7 @@ class Calls(Derivatives):
         public = public_name(value)
         if public is not None:
             return self.public_call(node, public, scope)
-        if isinstance(value, types.FunctionType) and package_of(value) == "vlad":
+        if isinstance(value, types.FunctionType) and package_of(value) == "vlad" and not is_in_python(value):
             raise self.refuse(
                 f"a call of vlad.{value.__name__}", node, "call it outside of translated functions"
             )

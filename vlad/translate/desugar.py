@@ -51,11 +51,14 @@ class _Desugaring:
         found: list[ast.stmt] = []
         for statement in statements:
             found += self.settled(statement)
+            has_pops = any(isinstance(one, ast.Call) and is_pop(one) for one in _expression_nodes(statement))
+            is_apart = has_pops and not is_guarded and _pops_under_condition(statement)
             if is_guarded:
                 found += self.in_order(statement)
-            elif not isinstance(statement, ast.While) and _pops_under_condition(statement):
+            elif is_apart and not isinstance(statement, ast.While):
                 found += apart(statement, is_pop, self.fresh)
-            self.name_pops(statement)
+            if has_pops:
+                self.name_pops(statement)
             if isinstance(statement, ast.Match):
                 found += self.match(statement)
             elif isinstance(statement, ast.Try) and is_guarded:
@@ -63,9 +66,7 @@ class _Desugaring:
             elif isinstance(statement, ast.Try):
                 self.block(statement.body, True)
                 found += Handlers(statement, self.refuse, self.fresh, self.function).replacement()
-            elif isinstance(statement, ast.While) and (
-                _assigns(statement.test) or _pops_under_condition(statement)
-            ):
+            elif isinstance(statement, ast.While) and (is_apart or _assigns(statement.test)):
                 found += self.repeated(statement)
             else:
                 found += self.before(statement)
@@ -83,7 +84,10 @@ class _Desugaring:
 
     def before(self, statement: ast.stmt) -> list[ast.stmt]:
         """The assignments within a statement that are evaluated in any case, which then stand before it."""
-        for one in walk(statement):
+        nodes = walk(statement)
+        if not any(isinstance(one, ast.NamedExpr | Passing) for one in nodes):
+            return []
+        for one in nodes:
             if isinstance(one, COMPREHENSIONS) and _assigns(one):
                 self.expect_local(one)
         field = next(
@@ -395,17 +399,25 @@ class _Lifting:
 
 def _pops_under_condition(statement: ast.stmt) -> bool:
     """Has the expression of a statement an `xs.pop()` that a condition in it decides about?"""
-    for field in ("value", "test", "iter"):
-        for one in within(getattr(statement, field, None) or ast.Pass()):
-            parts: list[ast.expr] = []
-            match one:
-                case ast.BoolOp(values=[_, *parts]) | ast.Compare(comparators=[_, *parts]):
-                    pass
-                case ast.IfExp(body=yes, orelse=no):
-                    parts = [yes, no]
-            if any(isinstance(pop, ast.Call) and is_pop(pop) for part in parts for pop in within(part)):
-                return True
+    for one in _expression_nodes(statement):
+        parts: list[ast.expr] = []
+        match one:
+            case ast.BoolOp(values=[_, *parts]) | ast.Compare(comparators=[_, *parts]):
+                pass
+            case ast.IfExp(body=yes, orelse=no):
+                parts = [yes, no]
+        if any(isinstance(pop, ast.Call) and is_pop(pop) for part in parts for pop in within(part)):
+            return True
     return False
+
+
+def _expression_nodes(statement: ast.stmt) -> list[ast.AST]:
+    """The nodes of the expression of a statement that is evaluated first, without those of functions and comprehensions in it."""
+    for field in ("value", "test", "iter"):
+        value = getattr(statement, field, None)
+        if isinstance(value, ast.expr):
+            return within(value)
+    return []
 
 
 def _assigns(node: ast.AST) -> bool:

@@ -26,6 +26,7 @@ from vlad.data.source import Span
 from vlad.data.values import FALSE, LARGEST_WHOLE, TRUE
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.decorators import CACHED, uncached
+from vlad.translate.heaps import in_python
 from vlad.translate.known import Known, instead_of, known, public_name
 from vlad.translate.names import Function
 from vlad.translate.nodes import Caught, Computed, Given, Outcome, Tested
@@ -210,11 +211,11 @@ class Expressions(ABC):
             except ValueError:
                 value = MISSING
             self.reads[key] = Read(None, key, cell, value)
-            return uncached(value)
+            return in_python(uncached(value))
         names = self.function.__globals__
         value = names.get(key, MISSING)
         self.reads[key] = Read(names, key, None, value)
-        return getattr(builtins, key, MISSING) if value is MISSING else uncached(value)
+        return getattr(builtins, key, MISSING) if value is MISSING else in_python(uncached(value))
 
     def constant_of(self, value: Any, key: str, node: ast.expr, is_called: bool = False) -> Syntax:
         """A value of Python's that the text names. `is_called`: is it the function of a call?"""
@@ -264,7 +265,7 @@ class Expressions(ABC):
                 self.reads[f"{around.__name__}.{node.attr}"] = Read(
                     vars(around), node.attr, None, vars(around).get(node.attr, MISSING)
                 )
-                return uncached(value)
+                return in_python(uncached(value))
             if isinstance(around, type) and not hasattr(type, node.attr):
                 return static_part(around, node.attr)
         return MISSING

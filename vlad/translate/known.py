@@ -8,8 +8,10 @@ itself, not by its name, so it may be imported under any.
 from __future__ import annotations
 
 import bisect
+import collections
 import copy
 import functools
+import heapq
 import itertools
 import math
 import operator
@@ -136,7 +138,14 @@ _REFUSED: dict[Any, dict[str, str]] = {
         "`find`, `split`, `replace`, `startswith` and the other methods of texts": "compile findall finditer fullmatch match"
         " search split sub subn escape template",
     },
-    bisect: {"`xs.insert(bisect.bisect(xs, x), x)`": "insort insort_left insort_right"},
+    heapq: {"`sorted`": "merge"},
+    collections: {
+        "a dict: `d[k] = d.get(k, 0) + 1`": "Counter",
+        "a dict: `d.setdefault(k, []).append(x)`, `d[k] = d.get(k, 0) + x`": "defaultdict",
+        "a list: `q.pop(0)`, `q.insert(0, x)`": "deque",
+        "a dict, which keeps the order": "OrderedDict",
+        "a dict: `{**b, **a}`": "ChainMap",
+    },
     functools: {
         _DECORATOR: "cache lru_cache cached_property singledispatch singledispatchmethod total_ordering update_wrapper wraps"
         " partialmethod",

@@ -39,7 +39,8 @@ def body_of(node: Function) -> list[ast.stmt]:
 
 def bound_by(node: ast.AST) -> list[str]:
     """The names that one node gives a value, of itself: a method that changes a list gives the list's name another one."""
-    return [changed.id for changed in changed_by(node)] or named_by(node)
+    changed = changed_by(node)
+    return [one.id for one in changed] if changed else named_by(node)
 
 
 def named_by(node: ast.AST) -> list[str]:
@@ -51,8 +52,11 @@ def named_by(node: ast.AST) -> list[str]:
 
 def locals_of(node: Function) -> Names:
     """The local variables of a function."""
-    named = [name for one in nodes_in(body_of(node)) for name in named_by(one)]
-    return frozenset([*parameters(node), *named])
+    nodes = nodes_in(body_of(node))
+    named = [one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    return frozenset(
+        [*parameters(node), *named, *[one.name for one in nodes if isinstance(one, ast.FunctionDef)]]
+    )
 
 
 def target_of_items(path: Sequence[ast.AST], target: ast.expr) -> ast.expr:
@@ -118,7 +122,9 @@ def changed_by(node: ast.AST) -> Sequence[ast.Name]:
     """The names whose values, or parts of them, a node changes in place: `x[i] = e`, `x[i][j] += e`, `del x[i]`, `xs.append(e)`,
     `y = xs.pop()`, `np.add.at(x, i, e)`, `change(xs, ys)`.
     """
-    if isinstance(node, ast.Expr | ast.Assign) and isinstance(node.value, Handed):
+    if not isinstance(node, ast.Subscript | ast.Expr | ast.Assign):
+        return ()
+    if isinstance(node.value, Handed):
         return node.value.changed
     changed = _changed_by(node)
     return () if changed is None else (changed,)

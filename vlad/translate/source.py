@@ -14,7 +14,7 @@ import tokenize
 from types import CodeType, FunctionType
 
 from vlad.data.errors import VladError
-from vlad.data.source import Source, Span
+from vlad.data.source import Origin, Source, Span
 from vlad.translate.trees import walk
 
 Node = ast.FunctionDef | ast.Lambda
@@ -23,8 +23,8 @@ Node = ast.FunctionDef | ast.Lambda
 class Text:
     """The text of a file, in which Python counts columns in bytes."""
 
-    def __init__(self, name: str, text: str) -> None:
-        self.source = Source(name, text)
+    def __init__(self, name: str, text: str, origin: Origin) -> None:
+        self.source = Source(name, text, origin)
         self._is_plain = text.isascii()  # then bytes are characters
 
     def span(self, node: ast.AST) -> Span:
@@ -66,7 +66,9 @@ def node_of(function: FunctionType, lines: list[str]) -> tuple[Node, Text]:
         raise no_source(function, "its file has changed since it was imported: import it again")
     if isinstance(found, ast.AsyncFunctionDef):
         raise no_source(function, "an `async` function has no counterpart")
-    return found, _text(code.co_filename, text)
+    package = (function.__module__ or "").partition(".")[0]  # a text that is executed may have none
+    origin = Origin.LIBRARY if package == "vlad" else Origin.PROGRAM  # that of heaps.py
+    return found, _text(code.co_filename, text, origin)
 
 
 def no_source(function: FunctionType, hint: str) -> VladError:
@@ -75,8 +77,8 @@ def no_source(function: FunctionType, hint: str) -> VladError:
 
 
 @functools.lru_cache(maxsize=64)
-def _text(name: str, text: str) -> Text:
-    return Text(name, text)
+def _text(name: str, text: str, origin: Origin) -> Text:
+    return Text(name, text, origin)
 
 
 def _definition_in(code: CodeType, text: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:

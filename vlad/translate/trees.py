@@ -15,6 +15,7 @@ _SCOPES = frozenset(SCOPES)
 _PLAIN = frozenset({
     "ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "n", "s", "is_async", "module", "level", "simple",
 })  # fmt: skip
+_WITH_OTHERS = frozenset({"keys", "kw_defaults", "names", "kwd_attrs"})  # lists with None, or with texts
 _fields: dict[type[ast.AST], tuple[str, ...]] = {}
 
 
@@ -28,7 +29,7 @@ def children(node: ast.AST) -> list[ast.AST]:
     for field in fields:
         value = getattr(node, field, None)
         if type(value) is list:
-            found += [one for one in value if isinstance(one, ast.AST)]
+            found += [one for one in value if isinstance(one, ast.AST)] if field in _WITH_OTHERS else value
         elif isinstance(value, ast.AST):
             found.append(value)
     return found
