@@ -22,7 +22,7 @@ FORMAT = '`(display x)` prints one value, `(newline)` ends a line; `(format "~a 
 FUNCTIONS = "write `(lambda (PARAMETER ...) BODY)`"
 JIT = "what runs often is compiled automatically; in Python, `vlad.compile` does so at once"
 LOOPS = "a loop is a named `let` or a `do`; `map`, `for-each`, `filter` and `fold` go over a list, `(build-list n f)` makes one"
-CHARACTERS = 'a character is a string of one: `#\\\\a` is "a", `(string-ref s i)` gives one, `string->list` a list of them'
+CHARACTERS = 'a character is a string of one: `#\\a` is "a", `(string-ref s i)` gives one, `string->list` a list of them'
 CELLS = "`(ref v)` makes a cell, `(deref r)` reads it, `(set-ref! r v)` and `(update-ref! r f)` change it"
 PURE = (
     "no value ever changes, unless it is a cell, `(ref v)`: bind a new name with `let`, or hand the new value to the next turn "
@@ -45,6 +45,9 @@ CHANGED = "`(vector-set v k x)` gives a vector like v, with x at position k; non
 
 # Hints for single words.
 WORDS: dict[str, str] = {
+    "char-ready?": FILES,
+    "list-set!": "write `(list-set l k x)`, which gives another list; none ever changes",
+    "cond-expand": "there is one implementation of the language: write what is wanted, without a choice",
     "raise-continuable": "write `(raise V)`, and `guard` around the part that goes on with another value; or take a `shift`",
     "!=": "write `(not (= a b))`",
     "//": "a comment begins with `;`; a quotient is `(quotient a b)`",
@@ -272,7 +275,7 @@ SHARED: tuple[tuple[str, str], ...] = (
     ("write `(lambda (x) (list (f x) (g x)))`", "juxt"),
     ("write `(if TEST (let ((NAME VALUE)) ...) ELSE)`", "if-let when-let and-let*"),
     ("write `(if (not TEST) THEN ELSE)`, `(when (not TEST) ...)`, or `unless`", "if-not when-not"),
-    ("write `(cond (TEST VALUE) ... (else VALUE))`", "elseif elsif else-if condp switch ifelse cond-expand"),
+    ("write `(cond (TEST VALUE) ... (else VALUE))`", "elseif elsif else-if condp switch ifelse"),
     (
         "write `(match VALUE (PATTERN BODY) ...)`; a parameter may be a pattern, too: `(lambda ((list x y)) BODY)`",
         "match-let match-define match-lambda destructuring-bind of data type newtype",
@@ -439,7 +442,7 @@ SHARED: tuple[tuple[str, str], ...] = (
     ),
     (
         "`string-split` and `string->list` take a string apart; `string-search` and `substring` cut it",
-        "string-tokenize string-trim string-replace replace string-fill! regexp-replace split-string strip",
+        "string-tokenize string-trim string-replace replace regexp-replace split-string strip",
     ),
     ("write `string-downcase`", "lower lowercase lower-case toLowerCase"),
     ("write `string-upcase`", "upper uppercase upper-case toUpperCase"),
@@ -631,6 +634,10 @@ FAMILIES: tuple[tuple[str, str], ...] = (
     ),
     (r"c[ad]{4,}r", "write it as two: `(caddr (cdr l))`, or `(list-ref l i)`"),
     (r"vector-(set|fill|copy)!", CHANGED),
+    (
+        r"string-(set|fill|copy)!",
+        "no string ever changes: `string-append`, `substring` and `string-map` make others",
+    ),
     (r"(.+)!", PURE),
 )
 
