@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,6 +126,22 @@ def test_a_value_outside_is_an_error_at_its_use(name: str, sessions: dict[str, v
     with pytest.raises(vlad.VladError, match=message) as caught:
         sessions["evaluate"].function(f)()
     assert caught.value.span is not None
+
+
+def test_a_value_of_another_kind_has_its_place(sessions: dict[str, vlad.Session]) -> None:
+    @dataclass
+    class Open:
+        x: float
+
+    f = sessions["evaluate"].function(same)
+    with pytest.raises(
+        vlad.VladError, match="Open, a dataclass that can change, in the argument x of same, has"
+    ):
+        f(Open(1.0))
+    with pytest.raises(vlad.VladError, match="A Python object, in the argument x of same, has no"):
+        f([object()])
+    with pytest.raises(vlad.VladError, match="A Python object, in the value of THING, has no"):
+        sessions["evaluate"].function(function_of("def f(): return THING\n", THING=object()))()
 
 
 def test_other_procedures_round(sessions: dict[str, vlad.Session]) -> None:

@@ -216,8 +216,8 @@ class NoCounterpart(VladError, TypeError):
     def state_place(self, where: str, span: Span | None) -> None:
         """Say where the value was found: "in the argument x of f"."""
         if self.what is not None:
-            self.what = f"{self.what}, {where},"
-            self.reword(NO_COUNTERPART.format(self.what))
+            self.reword(NO_COUNTERPART.format(f"{self.what.rstrip(',')}, {where},"))
+            self.what = None
         self.span = self.span or span
 
 

@@ -664,7 +664,9 @@ def _array(array: Any, apply: Apply | None) -> Value:
     return tensor_of(array)
 
 
-INEXACT = "numbers are doubles, exact for whole numbers up to 2**53: `float(n)` and `x.astype(float)` round"
+INEXACT = (
+    "whole numbers are exact up to 2**53: `float(n)` and `x.astype(float)` round, `math.inf` is beyond all"
+)
 
 
 def _of_another_session(what: str) -> NoCounterpart:
