@@ -45,6 +45,9 @@ CHANGED = "`(vector-set v k x)` gives a vector like v, with x at position k; non
 
 # Hints for single words.
 WORDS: dict[str, str] = {
+    "open-output-string": "`(with-output-to-string (lambda () BODY ...))` is the text that the body writes",
+    "get-output-string": "`(with-output-to-string (lambda () BODY ...))` is the text that the body writes",
+    "call-with-output-string": "`(with-output-to-string (lambda () BODY ...))` is the text that the body writes",
     "char-ready?": FILES,
     "list-set!": "write `(list-set l k x)`, which gives another list; none ever changes",
     "cond-expand": "there is one implementation of the language: write what is wanted, without a choice",
@@ -613,7 +616,7 @@ FAMILIES: tuple[tuple[str, str], ...] = (
     (
         r"(.*-)?(input|output|error|textual|binary)-(file|port|string).*|with-(input|output)-.*|.*port\?|close-.*port|.*->port|port->.*|file->.*|.*->file|call-with-port|"
         r"eof-object\??|(read|peek)-.*|read|.*-ready\?|open(-.*)?|slurp|spit|with-open|line-seq|loadtxt|savetxt|genfromtxt|file-exists\?|delete-file|input|"
-        r"display-to-file|(call-)?with-output(-to)?-string|readline",
+        r"display-to-file|readline",
         FILES,
     ),
     (

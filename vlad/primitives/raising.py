@@ -36,6 +36,7 @@ from vlad.data.values import (
 )
 from vlad.primitives.control import WRITTEN, abstract_error
 from vlad.primitives.numbers import invalid
+from vlad.primitives.strings import expect_text
 from vlad.primitives.transforms import (
     abstract_test,
     abstract_wrap,
@@ -114,6 +115,7 @@ CODES: dict[str, SystemCode] = {
     "raised": (Role.PROCEDURE, "v", {"": "(lambda (x) x)"}),
     # What %attempt returns of what was raised. It is never applied.
     "failed": (Role.PROCEDURE, "v", {"": "(lambda (x) x)"}),
+    "%capture": (Role.PROCEDURE, "", {"": "(lambda (f) (capture f))"}),
     "%error-parts": (Role.PROCEDURE, "", {"": "(lambda (e) (error-parts e))"}),
     # What the continuation of a call raises, to end that. No `guard` takes it, but `with-cleanup` does. `own` is a cell.
     "escape": (Role.PROCEDURE, "own v", {"": "(lambda (x) x)"}),
@@ -151,6 +153,23 @@ def _catch(machine: Evaluator, f: Value) -> Value:
     if isinstance(error, Thrown) and error.held is not None:
         return (FALSE, (error.held, Opaque(error)))
     return (FALSE, (Opaque(error), Opaque(error)))
+
+
+def _capture(machine: Evaluator, f: Value) -> Value:
+    """What `catch` returns of f, and what f writes, which does not go to the session's output."""
+    pieces: list[str] = []
+    write = machine.write
+
+    def keep(text: str) -> None:  # of Python, as explain.py looks for the code of what writes
+        pieces.append(text)
+
+    machine.write = keep  # type: ignore[method-assign]
+    try:
+        result = _catch(machine, f)
+    finally:
+        machine.write = write  # type: ignore[method-assign]
+    expect_text(*pieces)
+    return (result, String("".join(pieces)))
 
 
 def _python_exception(machine: Evaluator, v: Value, parts: tuple[Value, ...]) -> VladError:
@@ -325,6 +344,10 @@ ROWS: list[Primitive] = [
     _row(
         "catch", "f", "(#t . value) of (f), or (#f . (v . error)).", _catch, "procedure -> pair", effect=True, hidden=True,
         needs_machine=True,
+    ),
+    _row(
+        "capture", "f", "What `catch` returns of f, and the text that f writes.", _capture, "procedure -> pair", effect=True,
+        hidden=True, needs_machine=True, abstract=lambda w, f: w.left_out("`with-output-to-string` is"),
     ),
     _row(
         "runs-compiled?", "f", "Does this run compiled?", lambda f: FALSE, "procedure -> boolean", hidden=True,
