@@ -9,6 +9,7 @@ import pytest
 from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import texts as texts_up_to
 
 import vlad
 from vlad.compile.calling.compilation import compile_call
@@ -31,7 +32,7 @@ DEFINITIONS = """
 (define (kinds a) (map string? (list a (string-append a a) 1 'a)))
 (define (slope a) ((derivative (lambda (x) (if (string=? a "") (* x x) (* x (string-length a))))) 3))
 """
-texts = st.text(max_size=12)
+texts = texts_up_to(12)
 short = st.text(alphabet="ab", max_size=5)
 
 

@@ -12,6 +12,7 @@ import pytest
 from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import texts
 
 import vlad
 
@@ -80,7 +81,7 @@ def arrays(draw: Any) -> np.ndarray:
 
 
 PLAIN = (
-    st.floats() | st.integers(-(2**53), 2**53) | st.booleans() | st.none() | st.text(max_size=5) | arrays()
+    st.floats() | st.integers(-(2**53), 2**53) | st.booleans() | st.none() | texts(max_size=5) | arrays()
     | st.builds(lambda: vlad.Opaque(Thing()))
 )  # fmt: skip
 # By the tuple rule a pair whose second part is a list is a list.

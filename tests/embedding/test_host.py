@@ -17,6 +17,7 @@ import pytest
 from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import texts
 
 import vlad
 from vlad.compile.calling.cache_key import Nameless, identity
@@ -81,7 +82,7 @@ def test_parameters(session: vlad.Session) -> None:
 
 
 values = st.recursive(
-    st.floats(allow_nan=False) | st.booleans() | st.text(max_size=5) | st.none(),
+    st.floats(allow_nan=False) | st.booleans() | texts(max_size=5) | st.none(),
     lambda parts: st.lists(parts, max_size=4) | st.tuples(parts, st.floats(0, 1)),
     max_leaves=8,
 )

@@ -20,6 +20,7 @@ import pytest
 from amounts import drawn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from strategies import texts
 
 import vlad
 from vlad.data.source import Source
@@ -208,7 +209,7 @@ def tensor_of_bytes(shape: list[int], kind: str, data: bytes) -> Tensor:
     return Tensor(np.frombuffer(data, kind)[:count].reshape(shape))
 
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+TEXTS = texts(max_size=60)
 LEAVES = st.one_of(
     st.floats(allow_nan=False),
     st.just(math.nan),

@@ -9,6 +9,7 @@ import pytest
 from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import texts
 
 from vlad.data.errors import Incomplete, VladError
 from vlad.data.source import Source
@@ -140,7 +141,7 @@ def test_quotes_take_the_same_time_in_a_long_text() -> None:
 
 
 values = st.recursive(
-    st.floats(allow_nan=False) | st.sampled_from([TRUE, FALSE, ()]) | st.text(max_size=8).map(symbol),
+    st.floats(allow_nan=False) | st.sampled_from([TRUE, FALSE, ()]) | texts(max_size=8).map(symbol),
     lambda inner: st.tuples(inner, inner) | st.lists(inner, max_size=4).map(lambda items: _list(items)),
     max_leaves=30,
 )
@@ -161,7 +162,7 @@ def test_what_is_written_reads_back(value: Value) -> None:
 
 
 @settings(max_examples=drawn(300), deadline=None)
-@given(st.text())
+@given(texts())
 def test_strings_read_back(text: str) -> None:
     text = text.encode("utf-8", "replace").decode("utf-8")
     assert read_one(written(String(text))).text == text
