@@ -26,7 +26,7 @@ ROOMS = (
     ("vlad.reader", "lexer parser"),
     (
         "vlad.core",
-        "extents ranges expressions loop_nests nodes names text types type_text machines check passes resolve simplify "
+        "extents ranges expressions loop_nests nodes names text types type_text machines check passes resolve relink simplify "
         "local_calls cells",
     ),
     (

@@ -1,7 +1,8 @@
 """The standard library's files. A definition is read when its name is first used.
 
-Out: texts and data, by the names that they define. Called by top_level.py and suggestions.py. One index serves all sessions
-of a process: the files are read once, by the first thread that needs them.
+Out: texts, data and core, by the names that they define. Called by top_level.py and suggestions.py. One index serves all
+sessions of a process: the files are read once, by the first thread that needs them, and from the second session on that uses a
+definition it is not expanded again: what it expands to differs only in the cells of the globals.
 """
 
 from __future__ import annotations
@@ -11,8 +12,12 @@ import os
 import re
 from collections.abc import Iterable
 
+from vlad.core.relink import HasRecord, relinked
 from vlad.data.source import Origin, Source
+from vlad.data.values import Global
 from vlad.expand.arity import Usage, usage
+from vlad.expand.items import Definition, Item
+from vlad.expand.scope import Module
 from vlad.reader.parser import Syntax, read
 
 _DEFINITION = r"^\(define \(*([^\s()]+)"  # not compiled until a name of the library is used
@@ -24,6 +29,8 @@ class Library:
         self._index: dict[str, Place] | None = None
         self._texts: dict[str, str] = {}
         self._data: dict[str, list[Syntax]] = {}
+        self._used: set[str] = set()  # the definitions that a session has expanded
+        self._expanded: dict[str, Definition] = {}  # over cells that belong to no session
         # beside this package in a checkout, inside it when installed; importlib.resources would cost 10 ms
         parent = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         beside = os.path.join(os.path.dirname(parent), "stdlib")
@@ -71,6 +78,39 @@ class Library:
             source = self.definition(name)
             found = self._data[name] = [] if source is None else read(source)
         return found
+
+    def keep(self, name: str, items: list[Item]) -> None:
+        """Keep what a definition expands to, if a session before expanded it, too: a process with one session has no use for
+        it.
+        """
+        if name not in self._used:
+            self._used.add(name)
+            return
+        (item,) = items
+        assert isinstance(item, Definition)
+        cells: dict[str, Global] = {}
+        try:
+            body = relinked(item.body, lambda cell: cells.setdefault(cell.name, Global(cell.name)))
+        except HasRecord:
+            return
+        self._expanded[name] = Definition(Global(name), body, item.span)
+
+    def expanded(self, name: str, module: Module) -> list[Item] | None:
+        """The items of a definition in the library's module of a session, as the expander makes them; None if they are not
+        kept. The names that it mentions are loaded.
+        """
+        kept = self._expanded.get(name)
+        if kept is None:
+            return None
+        was_defined = name in module.defined
+        module.defined.setdefault(name)  # its value may refer to it
+        try:
+            body = relinked(kept.body, lambda cell: module.cell(cell.name))
+        except BaseException:  # interrupts, too
+            if not was_defined:
+                module.defined.pop(name, None)
+            raise
+        return [Definition(module.define(name), body, kept.span)]
 
     def usage(self, name: str) -> Usage | None:
         """How a procedure is called: the first line of its doc comment."""

@@ -112,9 +112,12 @@ class TopLevel:
         self._loading.add(name)
         note, self.note = self.note, None
         try:
-            for syntax in data:
-                for item in expand_form(syntax, self.library):
-                    self.execute(item, self.library, None)
+            items = self._stdlib.expanded(name, self.library)
+            if items is None:
+                items = [item for syntax in data for item in expand_form(syntax, self.library)]
+                self._stdlib.keep(name, items)
+            for item in items:
+                self.execute(item, self.library, None)
             if name in KEYWORDS:  # `list` as a value; the keyword keeps its meaning in texts read from now on
                 self.library.defined.pop(name, None)
         finally:
