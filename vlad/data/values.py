@@ -10,9 +10,10 @@ Representation. Speed and memory of the evaluator follow from these choices:
                          `Code.environment`; never of length two: a closure over one value is padded
     AD values            procedures too: (*j v) is a closure of the code `reverse` over v, and so on; these codes are
                          written in the language itself (primitives/transforms.py)
-    symbol, string       Symbol, String
+    symbol, string       Symbol, String; a character is a string of one
     tensor               tensors.Tensor
     table                tables.Table
+    vector               a closure of the code VECTOR_CODE over the table of its elements (primitives/vectors.py)
     host object          Opaque
     mutable cell         Reference
     known zero           ZERO, the sensitivity or tangent of anything to which nothing contributed
