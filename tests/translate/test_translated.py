@@ -43,7 +43,8 @@ FUNCTIONS = functions()
 # Tables of lists, lists of unknown length, and a dict with numbers as keys take seconds to compile: those are compiled in
 # thorough runs.
 LONG = (
-    "dynamic_programming", "matches.assigned_in_a_comprehension", "matrices", "quadrature", "samples", "sorting", "texts",
+    "dynamic_programming", "heaps.shortest_paths", "matches.assigned_in_a_comprehension", "matrices", "quadrature", "samples",
+    "sorting", "texts",
 )  # fmt: skip
 COMPILED = [one for one in FUNCTIONS if not str(one.id).startswith(LONG)][::7]
 
