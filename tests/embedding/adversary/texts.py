@@ -29,7 +29,14 @@ READING = {
     "tensors in tensors": script(
         lambda: nested(DEEP, "[", "]").replace("[", "#[", 1), "wrong-shape|too-many-axes", seconds=20
     ),
-    "vectors of Scheme": script(lambda: "#" + nested(DEEP, "(", ")"), "invalid-syntax"),
+    "vectors of Scheme": script(lambda: "(vector? #" + nested(DEEP, "(", ")") + ")", value=True, seconds=20),
+    "vectors in vectors": script(
+        lambda: "(vector? " + nested(10_000, "#(", ")") + ")",
+        "none|out-of-time|too-deep|out-of-memory",
+        seconds=2,
+    ),
+    "a fraction of megabytes": script(lambda: "(/ #x1/" + "f" * 1_000_000 + ")", "none", value=float("inf")),
+    "a character with a name of megabytes": script(lambda: "#\\" + "a" * 1_000_000, "invalid-syntax"),
     "datum comments": script(lambda: "#;" * 50_000 + "x " * 50_000 + "7", value=7.0, seconds=20),
     "comments in comments": script(lambda: nested(DEEP, "#|", "|#") + "7", value=7.0, seconds=20),
     "comments that never end": script(lambda: "#|" * DEEP, "incomplete"),
