@@ -11,7 +11,7 @@ from amounts import THOROUGH
 import vlad
 from vlad.core.nodes import Lambda
 from vlad.core.text import print_core
-from vlad.data.values import Global
+from vlad.data.values import Global, is_procedure
 from vlad.session import session as sessions
 from vlad.session.library import Library
 
@@ -33,8 +33,7 @@ def loaded(names: list[str]) -> vlad.Session:
 
 def cores(session: vlad.Session, names: list[str]) -> dict[str, Lambda]:
     values = {name: session.library.cells[name].value for name in names}
-    procedures = {name: value for name, value in values.items() if type(value) is tuple and value}
-    return {name: session.machine.core_of(value[0]) for name, value in procedures.items()}
+    return {name: session.machine.core_of(value[0]) for name, value in values.items() if is_procedure(value)}
 
 
 def test_a_later_session_has_the_same_core_over_its_own_globals(library: Library) -> None:
