@@ -133,7 +133,7 @@ class TestErrors:
 
     @pytest.mark.parametrize(
         "text",
-        ["(", ")", '"', "#|", "(1 . )", "#\\a", "[", "(if)", "(define)", "nope", "\x00", "(error 'x)", "|",
+        ["(", ")", '"', "#|", "(1 . )", "#\\spaces", "[", "(if)", "(define)", "nope", "\x00", "(error 'x)", "|",
          "(let loop ((i 0)) (+ 1 (loop i)))"],
     )  # fmt: skip
     def test_the_session_survives(self, writing: Writing, text: str) -> None:

@@ -113,7 +113,7 @@ class Printer:
                 inside += 1
                 self.labels[owner] = str(inside)
             else:
-                name = _ODD.sub("_", owner.name) or "outer"
+                name = re.sub(_ODD, "_", owner.name) or "outer"
                 label = unused("_" + name if name.isdigit() else name, used)
                 used.add(label)
                 self.labels[owner] = label
@@ -232,7 +232,7 @@ def constant_text(value: Value) -> str:
 # Reading.
 
 Cells = Callable[[str], Global]
-_ODD = re.compile(r"[\s()\[\]#=|\"\\';`,]")
+_ODD = r"[\s()\[\]#=|\"\\';`,]"  # compiled when a name is read: start-up is fast
 _ZERO, _UNSPECIFIED, _GLOBAL = "#zero", "#unspecified", "#global:"
 _OURS = "\0"
 _LABEL, _OWNER, _TOP = _OURS + "=", _OURS + ":", _OURS + "global:"

@@ -56,7 +56,7 @@ Operation = tuple[Variable | None, Rhs]  # what a line computes, for explaining 
 
 
 _MARK = object()
-_OTHER = re.compile(r"[^0-9A-Za-z]")
+_OTHER = r"[^0-9A-Za-z]"  # compiled when a name has such a character: start-up is fast
 
 
 def marked() -> dict[str, Any]:
@@ -217,7 +217,8 @@ def emit(code: Code) -> Callable[..., Value]:
 @functools.lru_cache(maxsize=4096)
 def _plain(name: str) -> str:
     """A Python name that is like this one."""
-    return _OTHER.sub("_", name)[:40]
+    is_plain = not name or (name.isalnum() and name.isascii())
+    return (name if is_plain else re.sub(_OTHER, "_", name))[:40]
 
 
 class Emitter:

@@ -45,7 +45,7 @@ _TOKEN = re.compile(
       | (?P<wrong>(?s:.))""",
     re.VERBOSE,
 )
-_COMMENT_EDGE = re.compile(r"#\||\|#")
+_COMMENT_EDGE = r"#\||\|#"  # compiled when there is such a comment: start-up is fast
 
 
 def tokens(text: str, start: int = 0) -> Iterator[Token]:
@@ -72,7 +72,7 @@ def _comment_end(text: str, at: int) -> int:
     """The end of a block comment whose opening ends at `at`; -1 if there is none."""
     depth = 1
     while depth:
-        edge = _COMMENT_EDGE.search(text, at)
+        edge = re.compile(_COMMENT_EDGE).search(text, at)
         if edge is None:
             return -1
         depth += 1 if edge.group() == "#|" else -1

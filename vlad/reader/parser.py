@@ -85,8 +85,10 @@ _SPECIAL_REALS = {"+inf.0": math.inf, "-inf.0": -math.inf, "+nan.0": math.nan, "
 _LINE_END = r"[ \t\r]*\n[ \t]*"  # after a backslash: the string continues on the next line
 NO_DATUM = 'put a datum behind it; a text stands in double quotes, "so"'
 LONGEST_QUOTED = 200  # characters of a text
-_DECIMAL = re.compile(r"[0-9+\-.eE]+")
-_WHOLE_OR_FRACTION = re.compile(r"([+-]?)([0-9a-zA-Z]+)(?:/([0-9a-zA-Z]+))?")
+_DECIMAL = frozenset("0123456789+-.eE")
+_WHOLE_OR_FRACTION = (
+    r"([+-]?)([0-9a-zA-Z]+)(?:/([0-9a-zA-Z]+))?"  # compiled when one is read: start-up is fast
+)
 MOST_DIGITS = 16  # of a character's number
 _CODE = rf"[0-9a-fA-F]{{1,{MOST_DIGITS}}}"
 _RADICES = {"b": 2, "o": 8, "x": 16}
@@ -418,7 +420,7 @@ def number(text: str) -> float | None:
         return None
     if text in _SPECIAL_REALS:
         return _SPECIAL_REALS[text]
-    if not _DECIMAL.fullmatch(text) or not any(c in "0123456789" for c in text[:3]):
+    if not _DECIMAL.issuperset(text) or not any(c in "0123456789" for c in text[:3]):
         return None
     try:
         return float(text)
@@ -455,7 +457,7 @@ def _in_radix(text: str, radix: int) -> float | None:
     """A whole number, or a fraction of two, rounded once; a special real, which has no radix."""
     if text in _SPECIAL_REALS:
         return _SPECIAL_REALS[text]
-    match = _WHOLE_OR_FRACTION.fullmatch(text)
+    match = re.fullmatch(_WHOLE_OR_FRACTION, text)
     if match is None:
         return None
     sign, numerator, denominator = match.groups()
