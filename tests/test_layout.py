@@ -31,8 +31,8 @@ ROOMS = (
     ),
     (
         "vlad.expand",
-        "scope macros normalize patterns arity items record_types expander binding_forms data_forms conditional_forms "
-        "control_forms match_forms forms",
+        "scope macros normalize procedure_span record_types patterns arity items expander binding_forms data_forms "
+        "conditional_forms control_forms match_forms forms",
     ),
     ("vlad.ad", "stated_tangents vector_space rules tangent_spaces reverse forward control stepping"),
     ("vlad.messages", "other_languages spelling hints"),

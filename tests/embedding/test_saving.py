@@ -816,6 +816,13 @@ def test_an_error_in_what_was_saved_is_the_one_that_was_saved() -> None:
     assert caught.value.code == "cannot-find"
 
 
+def test_a_field_that_takes_a_rest_stays_one() -> None:
+    with vlad.Session() as session, vlad.Session() as there:
+        session.eval("(define-record-type many (many name . parts) many? (parts) (name))")
+        text = vlad.dumps(session.eval("(many 'a 1 2)"))
+        assert there.eval("write-to-string")(vlad.loads(text, there)) == "#<many 1 2 name: a>"
+
+
 def test_records_are_of_one_type_in_all_texts() -> None:
     session, other = vlad.Session(), vlad.Session()
     for _ in range(2):  # two types with the same fields

@@ -131,7 +131,8 @@ class If:
 class Lambda:
     """The only node that captures variables. `free` lists them in the order in which closures hold them. A backpropagator, which
     the reverse transform made, has the name of its procedure in `backpropagator_of`; for all other lambdas that is None.
-    `fields` are the names of the fields if its closures are the records of a type, which has its name (expand/record_types.py).
+    `fields` are the names of the fields, one of which may be a RestField, if its closures are the records of a type, which has
+    its name (expand/record_types.py).
     `space`: the rules of that type's tangents, if these are not by field: lambdas over nothing.
     `is_continuation`: is it the rest of a procedure, so that entering it is no step of its own (ad/control.py)?
     """

@@ -368,6 +368,12 @@ class Role(Enum):
     )
 
 
+class RestField(str):
+    """The name of the field that takes the rest of a constructor's arguments."""
+
+    __slots__ = ()
+
+
 SystemCode: TypeAlias = tuple[
     Role, str, dict[str, str]
 ]  # of a code of the system: its role, the names it is closed over, and texts: of its lambda (""), and of entries by kind

@@ -11,7 +11,7 @@ from typing import Any
 
 from vlad.data.tables import KEY, VALUE, Table, elements
 from vlad.data.tensors import SORT, Tensor, dtype_name, kind_name, on_host
-from vlad.data.values import ZERO, Code, Deferred, Reference, Role, String, Symbol, Value, look
+from vlad.data.values import ZERO, Code, Deferred, Reference, RestField, Role, String, Symbol, Value, look
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
 _BAR_ESCAPES = {"|": "\\|", **{character: text for character, text in _ESCAPES.items() if character != '"'}}
@@ -76,6 +76,15 @@ class _Rest:
         self.value = value
 
 
+class _Elements:
+    """The elements of a tuple, a space before each, still to be written."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
 class _Entries:
     """An array, or a part of one, still to be written."""
 
@@ -93,6 +102,8 @@ def _text(value: Value, limit: int | None, quoting: bool) -> str:
         item = work.pop()
         if type(item) is _Rest:
             text = _rest(item.value, work)
+        elif type(item) is _Elements:
+            text = _elements(item.value, work)
         elif type(item) is _Entries:
             text = _entries(item.array, work)
         elif type(item) is str:
@@ -120,6 +131,18 @@ def _rest(value: Value, work: list[object]) -> str:
     work.append(")")
     work.append(value)
     return " . "
+
+
+def _elements(value: Value, work: list[object]) -> str:
+    """Continue with the next element of a tuple; without any it is ()."""
+    value = look(value)
+    if type(value) is tuple and not value:
+        return ""
+    if type(value) is tuple and len(value) == 2:
+        work.append(_Elements(value[1]))
+        value = value[0]
+    work.append(value)
+    return " "
 
 
 def _start(value: Value, work: list[object], quoting: bool) -> str:
@@ -230,8 +253,18 @@ def _vector(value: tuple[Value, ...], work: list[object]) -> str:
 def _procedure(value: tuple[Value, ...], work: list[object]) -> str:
     first, *others = procedure_pieces(value[0])
     assert type(first) is str
-    work += [value[piece] if type(piece) is int else piece for piece in reversed(others)]
+    for piece in reversed(others):
+        if isinstance(piece, str):
+            work.append(piece)
+        else:
+            work.append(_Elements(value[piece]) if type(piece) is Elements else value[piece])
     return first
+
+
+class Elements(int):
+    """The index of a value of an environment that is a tuple, whose elements are shown, a space before each."""
+
+    __slots__ = ()
 
 
 def procedure_pieces(code: Code) -> list[str | int]:
@@ -243,7 +276,7 @@ def procedure_pieces(code: Code) -> list[str | int]:
     if code.role is Role.RECORD:
         pieces: list[str | int] = [f"#<{code.name}"]
         for index, field in enumerate(code.machine.core_of(code).fields):
-            pieces += [f" {field}: ", index + 1]
+            pieces += [Elements(index + 1)] if type(field) is RestField else [f" {field}: ", index + 1]
         return [*pieces, ">"]
     if code.role is Role.BACKPROPAGATOR:
         return ["#<backpropagator of ", 1, ">"]

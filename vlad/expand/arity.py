@@ -16,7 +16,7 @@ from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import NIL, Code, Primitive, Value, look
 from vlad.expand.macros import text_of
-from vlad.expand.patterns import ProcedureSpan
+from vlad.expand.procedure_span import ProcedureSpan
 from vlad.reader.parser import Form
 
 if TYPE_CHECKING:

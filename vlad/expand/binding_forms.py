@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from vlad.core.nodes import Binding, Call, Constant, Rhs, Variable, WrittenName
 from vlad.data.values import NIL, UNSPECIFIED, symbol
-from vlad.expand.expander import Expander, made, tuple_pattern
-from vlad.expand.macros import fresh_mark, invalid
+from vlad.expand.expander import Expander
+from vlad.expand.macros import fresh_mark, invalid, made
 from vlad.expand.normalize import Group, Out
-from vlad.expand.patterns import Patterns, invalid_parameter
+from vlad.expand.patterns import Patterns, invalid_parameter, tuple_pattern
 from vlad.expand.scope import Scope
 from vlad.reader.parser import Form, Literal, Name, Syntax
 

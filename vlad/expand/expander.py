@@ -31,19 +31,22 @@ from vlad.data.source import Span
 from vlad.data.values import NIL, UNSPECIFIED, symbol
 from vlad.expand.arity import FOR_TENSORS, NESTED, TAKING, is_nested, of_row, wrong_number
 from vlad.expand.macros import (
+    CoreName,
     ExpandedSpan,
     Expansions,
     Macro,
     fresh_mark,
     invalid,
+    made,
     parse_rules,
     text_of,
     user_span,
 )
 from vlad.expand.normalize import Defined, Group, Out, Pending, arrange, as_atom, as_result, for_effect
-from vlad.expand.patterns import Patterns, ProcedureSpan, names_in
-from vlad.expand.record_types import RecordType, local_name
-from vlad.expand.scope import Module, Scope, TopLevel, local_meaning
+from vlad.expand.patterns import Patterns, names_in, tuple_pattern
+from vlad.expand.procedure_span import ProcedureSpan
+from vlad.expand.record_types import RecordType
+from vlad.expand.scope import Module, Scope, TopLevel, local_meaning, record_type_name
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral, datum
 
 DEEPEST_EXPANSION = 20_000
@@ -55,12 +58,6 @@ _VALUES = (Variable, Pending, TopLevel)  # meanings of names that are values
 KeywordFunction: TypeAlias = Callable[["Expander", Form, Scope, Out, str], Rhs]
 
 
-class _Core(Name):
-    """A keyword that the expander inserts: it means the keyword whatever is bound."""
-
-    __slots__ = ()
-
-
 class _Special(Name):
     """The operator of a form that the expander makes of data, with its meaning."""
 
@@ -69,21 +66,6 @@ class _Special(Name):
     def __init__(self, name: str, span: Span, function: KeywordFunction) -> None:
         super().__init__(symbol(name), span)
         self.function = function
-
-
-def made(keyword: str, span: Span, *items: Syntax) -> Form:
-    """A form that the expander generates."""
-    return Form((_Core(symbol(keyword), span), *items), None, span)
-
-
-def tuple_pattern(formals: Syntax) -> Syntax:
-    """The pattern of a parameter list: several parameters are those of a tuple."""
-    if not isinstance(formals, Form):
-        return formals
-    names = formals.items if formals.tail is None else (*formals.items, formals.tail)
-    if len(names) == 1:
-        return names[0]
-    return made("cons*", formals.span, *names)  # without any, the pattern of ()
 
 
 class _Part:
@@ -118,7 +100,7 @@ class Expander:
 
     def meaning(self, name: Name, scope: Scope) -> Any:
         """A Variable or Pending, a Macro, a keyword's function, or a TopLevel name."""
-        if type(name) is _Core:
+        if type(name) is CoreName:
             return self.keywords[name.symbol.name]
         if type(name) is _Special:
             return name.function
@@ -376,7 +358,7 @@ class Expander:
                 several = SEVERAL_DEFINITIONS[meaning](form)
                 parts += self.values_parts(form, several, scope, group)
                 if several.type is not None:
-                    scope.bind(local_name(several.type.written), several.type)
+                    scope.bind(record_type_name(several.type.written), several.type)
             else:
                 parts.append(_Part(None, None, form))
         return parts

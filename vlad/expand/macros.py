@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_library
-from vlad.data.values import String, Value
+from vlad.data.values import String, Value, symbol
 from vlad.expand.scope import Key, Mark, Scope, key_of
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral
 
@@ -494,3 +494,14 @@ class _Builder:
                 out.append(self.fill(element.template, one))
             else:
                 self.repeat(element, level + 1, one, out)
+
+
+class CoreName(Name):
+    """A keyword that the expander inserts: it means the keyword whatever is bound."""
+
+    __slots__ = ()
+
+
+def made(keyword: str, span: Span, *items: Syntax) -> Form:
+    """A form that the expander generates."""
+    return Form((CoreName(symbol(keyword), span), *items), None, span)

@@ -12,12 +12,11 @@ from __future__ import annotations
 from vlad.core.nodes import Atom, Binding, Body, Call, Constant, If, Letrec, Result, Rhs, Variable
 from vlad.data.source import Span
 from vlad.data.values import FALSE, NIL, TRUE, Boolean, String, symbol
-from vlad.expand.expander import Expander, made, tuple_pattern
-from vlad.expand.macros import fresh_mark, invalid
+from vlad.expand.expander import Expander
+from vlad.expand.macros import fresh_mark, invalid, made
 from vlad.expand.normalize import Out, as_atom, as_result
-from vlad.expand.patterns import Patterns, invalid_parameter
-from vlad.expand.record_types import RecordType, local_name
-from vlad.expand.scope import Scope, TopLevel, local_meaning
+from vlad.expand.patterns import Patterns, invalid_parameter, record_patterns, tuple_pattern
+from vlad.expand.scope import Scope
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax
 
 SHAPE = "(match VALUE (PATTERN BODY ...) ... (else BODY ...))"
@@ -196,7 +195,7 @@ class _Matcher(Patterns):
             self.one_of(parts, value, pattern)
         elif head == "not" and len(parts) == 1:
             self.add_test(self.x.apply("not", (self.holds(parts[0], value, self.steps),), pattern.span))
-        elif head == "table" and self.record_type(pattern.items[0]) is None:
+        elif head == "table" and self.record_type(pattern) is None:
             self.of_table(pattern, value)
         else:
             self.of_record(pattern, value)
@@ -220,32 +219,19 @@ class _Matcher(Patterns):
 
     def of_record(self, pattern: Form, value: Atom) -> None:
         """Match the fields of a record, in the order of the constructor's parameters."""
-        name, parts = pattern.items[0] if pattern.items else None, pattern.items[1:]
-        type_ = None if name is None else self.record_type(name)
+        type_ = self.record_type(pattern)
         if type_ is None:
             raise invalid_parameter(pattern, PATTERNS)
-        if len(parts) != len(type_.parameters):
-            shape = " ".join(
-                [type_.written.symbol.name, *[type_.fields[index] for index in type_.parameters]]
-            )
-            raise invalid_parameter(pattern, f"a pattern for each field of the record: ({shape})")
+        fields = record_patterns(pattern, type_)
         if self.tests:
             own: Out = []
             test = type_.test(self.primitives, value, own)
             self.steps += own
             self.add_test(test)
-        for index, part in zip(type_.parameters, parts, strict=True):
+        for index, part in fields:
             field = Variable(type_.fields[index])
             self.steps.append(Binding(field, type_.field(value, index)))
             self.match(part, field)
-
-    def record_type(self, name: Syntax) -> RecordType | None:
-        if not isinstance(name, Name):
-            return None
-        found = local_meaning(local_name(name), self.scope)
-        if type(found) is TopLevel:
-            found = found.module.record_type(name.symbol.name)
-        return found if isinstance(found, RecordType) else None
 
     def in_front(self, parts: tuple[Syntax, ...], value: Atom, pattern: Form) -> Atom:
         """Match the first elements of a list, which are as many as the parts; the rest."""

@@ -9,20 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vlad.core.nodes import Apply, Binding, Constant, Variable, WrittenName
+from vlad.core.nodes import Apply, Binding, Body, Constant, Variable, WrittenName
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import NIL, Boolean, Primitive, Value
-from vlad.expand.macros import text_of
-from vlad.expand.normalize import Out
-from vlad.expand.scope import Key, Scope, key_of
+from vlad.expand.macros import made, text_of
+from vlad.expand.normalize import Out, as_atom
+from vlad.expand.procedure_span import ProcedureSpan
+from vlad.expand.record_types import RecordType
+from vlad.expand.scope import Key, Scope, TopLevel, key_of, local_meaning, record_type_name
 from vlad.reader.parser import Form, Literal, Name, Syntax, around_made, datum
 
-SHAPES = "a parameter is a variable, a constant, (cons P P), (cons* P ...) or (list P ...)"
+SHAPES = "a parameter is a variable, a constant, (cons P P), (cons* P ...), (list P ...), or (TYPE P ...) of a type of records"
 
 
 def invalid_parameter(syntax: Syntax, hint: str = SHAPES) -> VladError:
     return VladError("invalid-parameter", f"Invalid parameter: {text_of(syntax)}", syntax.span, hint=hint)
+
+
+def tuple_pattern(formals: Syntax) -> Syntax:
+    """The pattern of a parameter list: several parameters are those of a tuple."""
+    if not isinstance(formals, Form):
+        return formals
+    names = formals.items if formals.tail is None else (*formals.items, formals.tail)
+    if len(names) == 1:
+        return names[0]
+    return made("cons*", formals.span, *names)  # without any, the pattern of ()
 
 
 def names_in(pattern: Syntax) -> list[Name]:
@@ -38,18 +50,20 @@ def names_in(pattern: Syntax) -> list[Name]:
     )
 
 
-class ProcedureSpan(Span):
-    """The extent of a procedure, or of its parameter list, with its name ('' for none) and its parameters as
-    written, for errors.
-    """
-
-    __slots__ = ("name", "parameters", "use")
-
-    def __init__(self, span: Span, name: str, parameters: Syntax) -> None:
-        super().__init__(span.source, span.start, span.end)
-        self.name = name
-        self.parameters = parameters
-        self.use: Span | None = getattr(span, "use", None)  # as in ExpandedSpan
+def record_patterns(pattern: Form, type_: RecordType) -> list[tuple[int, Syntax]]:
+    """The pattern of each field of a record, with the field's index. A rest is matched as the tuple that it is."""
+    parts = pattern.items[1:]
+    fixed = len(type_.parameters) - type_.has_rest
+    if len(parts) < fixed or (len(parts) > fixed and not type_.has_rest):
+        shape = [type_.written.symbol.name, *[type_.fields[index] for index in type_.parameters]]
+        dots = ["..."] if type_.has_rest else []
+        raise invalid_parameter(
+            pattern, f"a pattern for each field of the record: ({' '.join(shape + dots)})"
+        )
+    found = list(zip(type_.parameters, parts[:fixed], strict=False))
+    if type_.has_rest:
+        found.append((type_.parameters[-1], tuple_pattern(Form(parts[fixed:], None, pattern.span))))
+    return found
 
 
 class Patterns:
@@ -148,8 +162,26 @@ class Patterns:
             for part in parts[:-1]:
                 value = self.split(part, value, pattern.span, out)
             self.destructure(parts[-1], value, out)
+        elif pattern.tail is None and (type_ := self.record_type(pattern)) is not None:
+            known = Body((), value)
+            checked = type_.if_one(self.primitives, text_of(pattern), value, known, pattern.span, out)
+            record = as_atom(checked, out, "record")
+            for index, part in record_patterns(pattern, type_):
+                field = Variable(type_.fields[index])
+                out.append(Binding(field, type_.field(record, index)))
+                self.destructure(part, field, out)
         else:
             raise invalid_parameter(pattern)
+
+    def record_type(self, pattern: Form) -> RecordType | None:
+        """The type of records that the first word of a pattern names."""
+        name = pattern.items[0] if pattern.items else None
+        if not isinstance(name, Name):
+            return None
+        found = local_meaning(record_type_name(name), self.scope)
+        if type(found) is TopLevel:
+            found = found.module.record_type(name.symbol.name)
+        return found if isinstance(found, RecordType) else None
 
     def quoted(self, pattern: Form) -> Value:
         if around_made(pattern.items[1]):

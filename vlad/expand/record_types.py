@@ -29,13 +29,15 @@ from vlad.core.nodes import (
     WrittenName,
 )
 from vlad.data.errors import VladError
-from vlad.data.values import FALSE, NIL, Primitive, String, TangentSpace, symbol
+from vlad.data.source import Span
+from vlad.data.values import FALSE, NIL, Primitive, RestField, String, TangentSpace, symbol
 from vlad.expand.macros import invalid
 from vlad.expand.normalize import Out, as_atom
-from vlad.expand.patterns import ProcedureSpan
+from vlad.expand.procedure_span import ProcedureSpan
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax
 
 SHAPE = "(define-record-type NAME (CONSTRUCTOR FIELD ...) PREDICATE (FIELD ACCESSOR) ...)"
+CONSTRUCTOR = "a constructor is (NAME FIELD ...) or (NAME FIELD ... . FIELD)"
 # The procedures that a type may state of its tangents (data/values.TangentSpace), with their parameters.
 PARAMETERS = {
     "zero": ["fields"],
@@ -55,7 +57,8 @@ class RecordType:
     """A record type as it is written: its name, and the names of its procedures, with the index of the field."""
 
     __slots__ = (
-        "accessors", "constructor", "fields", "name", "owner", "parameters", "predicate", "span", "stated", "updaters", "written"
+        "accessors", "constructor", "field_names", "fields", "name", "owner", "parameters", "predicate", "span", "stated",
+        "updaters", "written",
     )  # fmt: skip
 
     def __init__(self, form: Form) -> None:
@@ -66,6 +69,7 @@ class RecordType:
         self.name = self.written.symbol.name.removeprefix("<").removesuffix(">")
         self.owner: Lambda | None = None  # to which its records belong, once it is defined
         self.fields: list[str] = []
+        self.field_names: list[Name] = []  # as they are written
         self.accessors: list[tuple[Name, int]] = []
         self.updaters: list[tuple[Name, int]] = []
         self.stated: dict[str, Syntax] = {}  # the rules of its tangents
@@ -97,6 +101,7 @@ class RecordType:
             raise VladError("duplicate-variables", f"Duplicate variables: {field}", field.span)
         index = len(self.fields)
         self.fields.append(field.symbol.name)
+        self.field_names.append(field)
         self.accessors += [(name, index) for name in procedures[:1]]
         for name in procedures[1:]:
             if name.symbol.name.endswith("!"):
@@ -111,10 +116,11 @@ class RecordType:
         """The name, and the index of the field for each parameter."""
         everything = list(range(len(self.fields)))
         if not isinstance(item, Form):
-            return _name_or_none(item, "a constructor is (NAME FIELD ...), NAME, or #f"), everything
-        names = [part for part in item.items if isinstance(part, Name)]
-        if not names or len(names) != len(item.items) or item.tail is not None:
-            raise invalid(item, "a constructor is (NAME FIELD ...)")
+            return _name_or_none(item, f"{CONSTRUCTOR}, NAME, or #f"), everything
+        parts = item.items if item.tail is None else (*item.items, item.tail)
+        names = [part for part in parts if isinstance(part, Name)]
+        if not names or len(names) != len(parts):
+            raise invalid(item, CONSTRUCTOR)
         for name in names[1:]:
             if name.symbol.name not in self.fields:
                 raise invalid(name, f"{self.name} has no field {name}")
@@ -123,6 +129,8 @@ class RecordType:
             raise invalid(
                 item, "each field is a parameter of the constructor, once: nothing is put into a record later"
             )
+        if item.tail is not None:
+            self.fields[indices[-1]] = RestField(self.fields[indices[-1]])
         return names[0], indices
 
     def names(self) -> list[Name]:
@@ -176,6 +184,11 @@ class RecordType:
         return maker.procedures(out)
 
     @property
+    def has_rest(self) -> bool:
+        """Does the last parameter of the constructor take the rest of its arguments?"""
+        return bool(self.parameters) and type(self.fields[self.parameters[-1]]) is RestField
+
+    @property
     def width(self) -> int:
         """The number of values that a record holds."""
         assert self.owner is not None
@@ -187,14 +200,25 @@ class RecordType:
         other = as_atom(Record(self.owner, (Constant(NIL),) * self.width, self.span), out, "other")
         return Apply(primitives["same-code?"], (value, other), self.span)
 
+    def if_one(
+        self,
+        primitives: Mapping[str, Primitive],
+        taker: str,
+        value: Atom,
+        then: Body,
+        span: Span | None,
+        out: Out,
+    ) -> If:
+        """What follows for a record of this type; other values are an error of `taker`, which takes records only."""
+        test = as_atom(self.test(primitives, value, out), out, "test")
+        words = Constant(String(taker)), Constant(String(f"a record of type {self.name}"))
+        own: Out = []
+        failed = as_atom(Apply(primitives["no-record"], (*words, value), span), own, "failed")
+        return If(test, then, Body(tuple(own), failed))
+
     def field(self, record: Atom, index: int) -> Field:
         assert self.owner is not None
         return Field(self.owner, index, self.width, record, self.span)
-
-
-def local_name(name: Name) -> Name:
-    """The name under which a scope has a type of records: a type and a value may have the same name."""
-    return Name(symbol(f"record type {name.symbol.name}"), name.span, name.marks)
 
 
 def _name_or_none(item: Syntax, shape: str) -> Name | None:
@@ -250,14 +274,23 @@ class _Maker:
             result = self.apply("cons", atom, as_atom(result, out))
         return result
 
-    def lambda_(self, name: Name, parameters: Sequence[Variable], body: Body, shown: Sequence[str]) -> Lambda:
-        names: tuple[Syntax, ...] = tuple([Name(symbol(word), name.span) for word in shown])
-        span = ProcedureSpan(self.type.span, name.symbol.name, Form(names, None, name.span))
+    def lambda_(
+        self,
+        name: Name,
+        parameters: Sequence[Variable],
+        body: Body,
+        shown: Sequence[Name],
+        has_rest: bool = False,
+    ) -> Lambda:
+        names = list(shown)
+        rest = names.pop() if has_rest else None
+        written = rest if rest is not None and not names else Form(tuple(names), rest, name.span)
+        span = ProcedureSpan(self.type.span, name.symbol.name, written)
         return make_lambda(tuple(parameters), body, name.symbol.name, span)
 
     def constructor(self, name: Name) -> Lambda:
-        names = [self.type.fields[index] for index in self.type.parameters]
-        parameters = [Variable(WrittenName(word)) for word in names]
+        names = [self.type.field_names[index] for index in self.type.parameters]
+        parameters = [Variable(WrittenName(one.symbol.name)) for one in names]
         out: Out = []
         if not parameters:
             nothing = Variable("nothing")
@@ -266,20 +299,20 @@ class _Maker:
             return self.lambda_(name, [nothing], Body(tuple(out), record), names)
         by_index = dict(zip(self.type.parameters, parameters, strict=True))
         record = as_atom(self.record([by_index[index] for index in range(len(parameters))]), out, "record")
-        return self.lambda_(name, parameters, Body(tuple(out), record), names)
+        return self.lambda_(name, parameters, Body(tuple(out), record), names, self.type.has_rest)
 
     def predicate(self, name: Name) -> Lambda:
         value = Variable("value")
         out: Out = []
         test = self.is_one(value, out)
-        return self.lambda_(name, [value], Body(tuple(out), test), ["value"])
+        return self.lambda_(name, [value], Body(tuple(out), test), [Name(symbol("value"), name.span)])
 
     def accessor(self, name: Name, index: int) -> Lambda:
         record = Variable("record")
         own: Out = []
         field = as_atom(self.type.field(record, index), own, "field")
         return self.lambda_(
-            name, [record], self.of_one(name, record, Body(tuple(own), field)), [self.type.name]
+            name, [record], self.of_one(name, record, Body(tuple(own), field)), [self.type.written]
         )
 
     def updater(self, name: Name, index: int) -> Lambda:
@@ -290,15 +323,11 @@ class _Maker:
             fields.append(value if at == index else as_atom(self.type.field(record, at), own, "field"))
         updated = as_atom(self.record(fields), own, "updated")
         body = self.of_one(name, record, Body(tuple(own), updated))
-        return self.lambda_(name, [record, value], body, [self.type.name, self.type.fields[index]])
+        return self.lambda_(name, [record, value], body, [self.type.written, self.type.field_names[index]])
 
     def of_one(self, name: Name, record: Variable, then: Body) -> Body:
         """The body of a procedure of a record."""
         out: Out = []
-        test = self.is_one(record, out)
-        words = Constant(String(name.symbol.name)), Constant(String(f"a record of type {self.type.name}"))
-        own: Out = []
         # without a place: the error is about the call, which is in the frame around this one
-        refusal = Apply(self.primitives["no-record"], (*words, record))
-        failed = as_atom(refusal, own, "failed")
-        return Body(tuple(out), If(test, then, Body(tuple(own), failed)))
+        result = self.type.if_one(self.primitives, name.symbol.name, record, then, None, out)
+        return Body(tuple(out), result)

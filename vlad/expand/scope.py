@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vlad.data.values import Global, Primitive, Symbol
+from vlad.data.values import Global, Primitive, Symbol, symbol
 from vlad.reader.parser import Name
 
 
@@ -21,6 +21,7 @@ class Module:
     autoload       called with a name that is not found: may define it here, and returns whether it did
     on_redefine    called when a cell that held a known primitive is about to be defined anew
     defined        names defined here, in order
+    imported       the modules of those that an import defined, as they are written in the import
     exports        exported names; None exports all defined names
     """
 
@@ -34,13 +35,14 @@ class Module:
         self.macros: dict[str, Any] = {}
         self.record_types: dict[str, Any] = {}  # record_types.RecordType: their names are no values
         self.defined: dict[str, None] = {}
+        self.imported: dict[str, str] = {}
         self.exports: list[str] | None = None
         self.autoload: Callable[[str], bool] | None = None
         self.on_redefine: Callable[[Global], None] | None = None
 
     def close(self) -> None:
         """Release all names."""
-        self.cells, self.macros, self.record_types, self.defined = {}, {}, {}, {}
+        self.cells, self.macros, self.record_types, self.defined, self.imported = {}, {}, {}, {}, {}
         self.parent = self.autoload = self.on_redefine = None
 
     def cell(self, name: str) -> Global:
@@ -98,6 +100,7 @@ class Module:
             if self.on_redefine is not None:
                 self.on_redefine(cell)
         self.macros.pop(name, None)
+        self.imported.pop(name, None)
         self.defined[name] = None
         return cell
 
@@ -198,6 +201,11 @@ class TopLevel:
     def __init__(self, module: Module, name: str) -> None:
         self.module = module
         self.name = name
+
+
+def record_type_name(name: Name) -> Name:
+    """The name under which a scope has a type of records: a type and a value may have the same name."""
+    return Name(symbol(f"record type {name.symbol.name}"), name.span, name.marks)
 
 
 def local_meaning(name: Name, scope: Scope) -> Any:

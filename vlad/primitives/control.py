@@ -12,7 +12,7 @@ from vlad.data.errors import Kind, VladError
 from vlad.data.tables import LEAF_CODE
 from vlad.data.tensors import dtype_name
 from vlad.data.values import NIL, UNSPECIFIED, VECTOR_CODE, Primitive, String, Value, is_pair, list_of, look
-from vlad.data.write import atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
+from vlad.data.write import Elements, atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
 from vlad.expand.arity import Signature, arguments_in, wrong_number
 from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
@@ -213,6 +213,23 @@ def _shows_elements(whole: Recursion) -> Recursion:
     return elements
 
 
+def _shows_tuple(whole: Recursion) -> Recursion:
+    """The operation for a tuple's elements, a space before each."""
+
+    def show(w: AbstractMachine, x: Any) -> Any:
+        return w.each(x, lambda x: one(w, x))
+
+    def one(w: AbstractMachine, x: Any) -> Any:
+        if x.type.kind == "pair":
+            return _in_order(w, [" ", (whole, w.part(x, 0)), (in_tuple, w.part(x, 1))])
+        if x.type.of == ():
+            return w.unspecified
+        return _in_order(w, [" ", (whole, x)])
+
+    in_tuple = Recursion("show-tuple", show)
+    return in_tuple
+
+
 def _shows(quoting: bool) -> tuple[Recursion, ...]:
     """The operation for a whole value, and those for its parts."""
 
@@ -238,7 +255,13 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
         if x.type.kind == "closure":
             pieces = procedure_pieces(x.type.of)
             return _in_order(
-                w, [(whole, w.part(x, piece - 1)) if type(piece) is int else piece for piece in pieces]
+                w,
+                [
+                    piece
+                    if isinstance(piece, str)
+                    else (in_tuple if type(piece) is Elements else whole, w.part(x, piece - 1))
+                    for piece in pieces
+                ],
             )
         if is_tensor(x.type):
             before, after = tensor_marks(dtype_name(x.type.of.kind))
@@ -274,6 +297,7 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
         return _in_order(w, [" . ", (whole, x), ")"])
 
     whole = Recursion("show", show)
+    in_tuple = _shows_tuple(whole)
     rest = Recursion("show-rest", show_rest)
     letters = Recursion("show-characters", spell_letters)
     entries = _shows_entries(whole)

@@ -52,6 +52,7 @@ from vlad.data.values import (
     Opaque,
     Primitive,
     Reference,
+    RestField,
     String,
     Symbol,
     Value,
@@ -622,7 +623,14 @@ class _Writer(Printer):
 
 def _fields(node: Lambda) -> str:
     """The names of the fields of the records to which a lambda belongs."""
-    return "" if node.fields is None else f" (record-of {' '.join(map(symbol_text, node.fields))})"
+    if node.fields is None:
+        return ""
+    words = [symbol_text(one) for one in node.fields]
+    words = [
+        f"(rest {word})" if type(one) is RestField else word
+        for one, word in zip(node.fields, words, strict=True)
+    ]
+    return f" (record-of {' '.join(words)})"
 
 
 def _backpropagator(node: Lambda) -> str:

@@ -54,6 +54,7 @@ from vlad.data.values import (
     Boolean,
     Code,
     Global,
+    RestField,
     String,
     Symbol,
     TangentSpace,
@@ -143,6 +144,13 @@ def _items(syntax: Syntax, what: str, least: int = 0, most: float = math.inf) ->
     if not least <= len(syntax.items) <= most:
         raise _wrong(f"{what} has {least if least == most else 'other'} parts", syntax)
     return syntax.items
+
+
+def _field(syntax: Syntax) -> str:
+    """The name of a field of a type of records."""
+    if _head(syntax) != "rest":
+        return _word(syntax, "a field")
+    return RestField(_word(_items(syntax, "a field that takes a rest", 2, 2)[1], "a field"))
 
 
 def _head(syntax: Syntax) -> str:
@@ -332,7 +340,10 @@ class _Reader:
         return found
 
     def _lambda(self, syntax: Syntax) -> Lambda:
-        """(lambda [NAME] (VARIABLE ...) [(backpropagator-of [NAME])] [(record-of NAME ...)] [(over VARIABLE ...)] BODY)"""
+        """(lambda [NAME] (VARIABLE ...) [(backpropagator-of [NAME])] [(record-of FIELD ...)] [(over VARIABLE ...)] BODY)
+
+        A FIELD is NAME or (rest NAME).
+        """
         if _head(syntax) != "lambda":
             raise _wrong("a lambda is expected", syntax)
         _, *items = _items(syntax, "a lambda", 3, 7)
@@ -345,7 +356,7 @@ class _Reader:
             backpropagator_of = _word(source[0], "a procedure") if source else ""
         fields = None
         if len(items) > 2 and _head(items[1]) == "record-of":
-            fields = tuple([_word(one, "a field") for one in _items(items.pop(1), "names of fields", 1)[1:]])
+            fields = tuple([_field(one) for one in _items(items.pop(1), "names of fields", 1)[1:]])
         if len(items) == 3:
             free = self._captured(items[1])
         elif len(items) != 2:

@@ -27,9 +27,9 @@ from vlad.data.values import NIL, UNSPECIFIED, Global, Value, symbol
 from vlad.data.write import written
 from vlad.evaluate.limits import Interrupted, deep_recursion
 from vlad.evaluate.machine import Machine
-from vlad.expand.expander import made
 from vlad.expand.forms import KEYWORDS, expand_form
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
+from vlad.expand.macros import made
 from vlad.expand.scope import Module
 from vlad.primitives.table import CODES, PROCEDURES, TABLE
 from vlad.reader.parser import Form, Name, Syntax, read
@@ -337,6 +337,7 @@ class TopLevel:
                 self.note(Definition(module.define(prefix + name), again, item.span), False)
             else:
                 self.define(module.define(prefix + name), _exported(imported, name, item.span))
+            module.imported[prefix + name] = item.path
 
     def _import_library(self, file: str, prefix: str, module: Module) -> None:
         """Names of the library need no import: only a prefix, or a name that the module redefined, has an effect."""
