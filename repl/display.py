@@ -130,7 +130,7 @@ def _shows_lambda(value: Value) -> bool:
             code = part[0]
             if not (code.name or code.is_derived):
                 return True
-            work += [part[piece] for piece in procedure_pieces(code) if type(piece) is int]
+            work += [part[piece] for piece in procedure_pieces(code) if isinstance(piece, int)]
     return False
 
 

@@ -165,12 +165,23 @@ class Shell:
     def report_hidden(self, before: set[str]) -> None:
         """Report standard names that now have another meaning; `before` were defined already."""
         module = self.session.module
-        new = [name for name in module.defined if name not in before and not name.startswith("_")]
+        new = [
+            name
+            for name in module.defined
+            if name not in before
+            and not name.startswith("_")
+            and self.session.library.lookup(name) is not None
+        ]
+        imports: dict[str, list[str]] = {}
         for name in new:
-            if self.session.library.lookup(name) is not None:
+            if name in module.imported:
+                imports.setdefault(module.imported[name], []).append(name)
+            else:
                 self.remark(
                     f"{name} is your own from here on, no longer vlad's; `,reset` forgets your definitions"
                 )
+        for path, names in imports.items():
+            self.remark(f"{path} gives new meanings to {' '.join(names)}")
 
     def complain(self, error: VladError) -> None:
         """Show an error, and keep it."""

@@ -78,8 +78,14 @@ def blocks(page: Path) -> list[Block]:
 
 
 def hidden_names(session: Session) -> list[str]:
-    """Standard names that a program has redefined. The prompt reports them each time; the pages omit that."""
-    return [name for name in session.module.defined if session.library.lookup(name) is not None]
+    """Standard names that a program has redefined. The prompt reports them each time; the pages omit that. What a module gives a
+    new meaning is what the page is about."""
+    module = session.module
+    return [
+        name
+        for name in module.defined
+        if session.library.lookup(name) is not None and name not in module.imported
+    ]
 
 
 def check(block: Block, printed: str, expected: str) -> None:

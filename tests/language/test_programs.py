@@ -41,8 +41,8 @@ def forms(path: Path) -> Iterator[tuple[str, int, list[tuple[str, str]]]]:
         yield text[datum.span.start : datum.span.end], datum.span.line, notes
 
 
-# With fuel these take half a minute to compile; that they are compiled, and return the same, is tested without.
-LONG = {"control/checkpointed.vlad", "control/shift_derivatives.vlad"}
+# With fuel these take half a minute and more to compile; that they are compiled, and return the same, is tested without.
+LONG = {"control/checkpointed.vlad", "control/shift_derivatives.vlad", "mechanics/lagrange.vlad"}
 # Transposed forward mode by a record with stated tangents: compiled, the type's rule runs once more, for a zero that is not used.
 OTHER_STEPS = {"scheme/tangents.vlad"}
 DEFINING = re.compile(r"\((define|begin|import|include)\b")

@@ -56,6 +56,12 @@ class TestResults:
         writing.shell.attended = False
         assert writing.output("(define (mean l) 3)", ",reset", "(mean #[1 2 3])") == "2\n"
 
+    def test_what_a_module_gives_new_meanings_is_reported_in_one_line(self, writing: Writing) -> None:
+        writing.shell.attended = True
+        assert writing.output('(import "mechanics")').startswith(
+            "; mechanics gives new meanings to + - * / square "
+        )
+
     def test_old_results_are_forgotten(self, writing: Writing) -> None:
         writing.output(*[str(i) for i in range(MOST_RESULTS + 3)])
         assert writing.output("_1").startswith(
