@@ -31,7 +31,7 @@ ROOMS = (
     ),
     (
         "vlad.expand",
-        "scope macros normalize procedure_span record_types patterns arity items expander binding_forms data_forms "
+        "scope macros normalize record_types patterns arity items expander binding_forms data_forms "
         "conditional_forms control_forms match_forms forms",
     ),
     ("vlad.ad", "stated_tangents vector_space rules tangent_spaces reverse forward control stepping"),

@@ -25,7 +25,7 @@ from vlad.data.source import Span, in_library
 from vlad.data.values import Code, Primitive, Value
 from vlad.debugging.origins import described, is_top_level, root_of
 from vlad.evaluate.emit_python import Emitter
-from vlad.expand.procedure_span import ProcedureSpan
+from vlad.expand.macros import ProcedureSpan
 
 MOST_BEFORE = 16  # tail calls that are kept
 

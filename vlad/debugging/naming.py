@@ -13,7 +13,7 @@ from vlad.core.names import lambdas_within
 from vlad.data.source import Source, Span, is_internal, is_ours
 from vlad.data.values import Code
 from vlad.debugging.origins import described, is_top_level, root_of
-from vlad.expand.procedure_span import ProcedureSpan
+from vlad.expand.macros import ProcedureSpan
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine

@@ -17,7 +17,7 @@ from vlad.core.nodes import Apply, Binding, Body, Lambda, Variable
 from vlad.core.simplify import bound_in
 from vlad.data.source import Span
 from vlad.data.values import CONTROL, STEPPING, Code, Role
-from vlad.expand.procedure_span import ProcedureSpan
+from vlad.expand.macros import ProcedureSpan
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine

@@ -15,8 +15,7 @@ from vlad.core.nodes import WrittenName
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import NIL, Code, Primitive, Value, look
-from vlad.expand.macros import text_of
-from vlad.expand.procedure_span import ProcedureSpan
+from vlad.expand.macros import ProcedureSpan, text_of
 from vlad.reader.parser import Form
 
 if TYPE_CHECKING:

@@ -35,6 +35,7 @@ from vlad.expand.macros import (
     ExpandedSpan,
     Expansions,
     Macro,
+    ProcedureSpan,
     fresh_mark,
     invalid,
     made,
@@ -44,7 +45,6 @@ from vlad.expand.macros import (
 )
 from vlad.expand.normalize import Defined, Group, Out, Pending, arrange, as_atom, as_result, for_effect
 from vlad.expand.patterns import Patterns, names_in, tuple_pattern
-from vlad.expand.procedure_span import ProcedureSpan
 from vlad.expand.record_types import RecordType
 from vlad.expand.scope import Module, Scope, TopLevel, local_meaning, record_type_name
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, TensorLiteral, datum

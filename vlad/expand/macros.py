@@ -46,6 +46,20 @@ class ExpandedSpan(Span):
         self.depth: int = use.depth + 1 if type(use) is ExpandedSpan else 1  # enclosing expansions
 
 
+class ProcedureSpan(Span):
+    """The extent of a procedure, or of its parameter list, with its name ('' for none) and its parameters as
+    written, for errors.
+    """
+
+    __slots__ = ("name", "parameters", "use")
+
+    def __init__(self, span: Span, name: str, parameters: Syntax) -> None:
+        super().__init__(span.source, span.start, span.end)
+        self.name = name
+        self.parameters = parameters
+        self.use: Span | None = getattr(span, "use", None)  # as in ExpandedSpan
+
+
 def expanded_span(template: Span, use: Span) -> Span:
     """The extent of a part of a template in an expansion: that of the use, for a macro of the library."""
     return use if in_library(template) else ExpandedSpan(template, use)

@@ -13,9 +13,8 @@ from vlad.core.nodes import Apply, Binding, Body, Constant, Variable, WrittenNam
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import NIL, Boolean, Primitive, Value
-from vlad.expand.macros import made, text_of
+from vlad.expand.macros import ProcedureSpan, made, text_of
 from vlad.expand.normalize import Out, as_atom
-from vlad.expand.procedure_span import ProcedureSpan
 from vlad.expand.record_types import RecordType
 from vlad.expand.scope import Key, Scope, TopLevel, key_of, local_meaning, record_type_name
 from vlad.reader.parser import Form, Literal, Name, Syntax, around_made, datum

@@ -31,9 +31,8 @@ from vlad.core.nodes import (
 from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import FALSE, NIL, Primitive, RestField, String, TangentSpace, symbol
-from vlad.expand.macros import invalid
+from vlad.expand.macros import ProcedureSpan, invalid
 from vlad.expand.normalize import Out, as_atom
-from vlad.expand.procedure_span import ProcedureSpan
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax
 
 SHAPE = "(define-record-type NAME (CONSTRUCTOR FIELD ...) PREDICATE (FIELD ACCESSOR) ...)"

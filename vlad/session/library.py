@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Iterable
 
-from vlad.core.relink import HasRecord, relinked
 from vlad.data.source import Origin, Source
 from vlad.data.values import Global
 from vlad.expand.arity import Usage, usage
@@ -86,6 +85,11 @@ class Library:
         if name not in self._used:
             self._used.add(name)
             return
+        from vlad.core.relink import (  # the first session, which starts fast, needs neither
+            HasRecord,
+            relinked,
+        )
+
         (item,) = items
         assert isinstance(item, Definition)
         cells: dict[str, Global] = {}
@@ -102,6 +106,8 @@ class Library:
         kept = self._expanded.get(name)
         if kept is None:
             return None
+        from vlad.core.relink import relinked
+
         was_defined = name in module.defined
         module.defined.setdefault(name)  # its value may refer to it
         try:

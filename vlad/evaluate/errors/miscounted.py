@@ -18,7 +18,7 @@ from vlad.evaluate.emit_python import MOST_OPERANDS, Operation
 from vlad.evaluate.errors.replay import Beginning, Frames, Replay, emission_of, span_of
 from vlad.evaluate.errors.tail_calls import Arrival, is_entered_again, is_of_library, lost_call
 from vlad.expand.arity import arguments_in, as_written, of_row, signature, too_few, wrong_number
-from vlad.expand.procedure_span import ProcedureSpan
+from vlad.expand.macros import ProcedureSpan
 from vlad.messages.hints import describe_pattern
 from vlad.reader.parser import Form, Keyword, Name, Syntax, read
 
