@@ -59,7 +59,9 @@ def alike(text: str, *operands: Any) -> None:
     ]
     parts = [answer if isinstance(answer, tuple) else (answer,) for answer in (found, expected)]
     for one, other in zip(*parts, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+        # single precision: the library's sums depend on how many threads share a product
+        close = 1e-6 if getattr(other, "dtype", None) == np.float32 else 1e-9
+        np.testing.assert_allclose(one, other, rtol=close, atol=close)
     for operand, original in zip(operands, given, strict=True):
         assert np.array_equal(operand, original)
 

@@ -50,6 +50,7 @@ from vlad.primitives import (
     tables,
     tangent_spaces,
     transforms,
+    vectors,
     workers,
 )
 from vlad.primitives.arrays import KINDS
@@ -468,6 +469,7 @@ LEFT_OUT = {
     "cells, which look at no entry": ["update-ref!", *[row.name for row in references.ROWS]],
     "tables, which look at the entries of keys only": [
         "table", *[row.name for room in (tables, table_types) for row in room.ROWS]],
+    "vectors, which look at no entry": [row.name for row in vectors.ROWS],
     "continuations and errors, which look at no entry": ["raise",
         *[row.name for room in (continuations, raising) for row in room.ROWS]],
     "the states of a run, which look at no entry": ["checkpointed", *[row.name for row in checkpointing.ROWS]],

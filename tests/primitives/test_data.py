@@ -10,6 +10,7 @@ import vlad
 from vlad.data.values import NIL, TRUE, Deferred, String
 from vlad.data.write import written
 from vlad.primitives.data import equal
+from vlad.primitives.table import TABLE
 
 SETUP = """
 (define ((slope f) x) (cdr ((cdr ((*j f) (*j x))) 1)))
@@ -174,3 +175,21 @@ def test_input() -> None:
     for wrong in ("abc", "", "1_0"):
         with pytest.raises(vlad.VladError, match="Value read is not real"):
             output_of("(read-real)", wrong)
+
+
+CHARACTERS = {
+    "char-alphabetic?": "is-ascii-letter",
+    "char-numeric?": "is-ascii-digit",
+    "char-whitespace?": "is-ascii-space",
+    "char-upper-case?": "is-ascii-capital",
+    "char-lower-case?": "is-ascii-small",
+}
+
+
+@pytest.mark.parametrize("name", CHARACTERS)
+def test_compiled_code_knows_each_character_of_ascii(name: str) -> None:
+    codes = [float(code) for code in range(128)]
+    texts = [String(chr(code)) for code in range(128)]
+    expected = [TABLE[name].value(text) for text in texts]
+    assert [TABLE[CHARACTERS[name]].value(code) for code in codes] == expected
+    assert TRUE in expected

@@ -370,16 +370,18 @@ def _is_space(character: str) -> bool:
 
 
 def _test_of_character(
-    name: str, doc: str, rule: Callable[[str], bool], ascii: str, c: str
+    name: str, doc: str, rule: Callable[[str], bool], ascii: str, *ranges: tuple[int, int]
 ) -> tuple[Primitive, Primitive]:
-    """The test of a character, and that of the code point of one in ASCII, which compiled code uses."""
+    """The test of a character, and that of a code point, which compiled code uses: is it in one of these ranges of ASCII?"""
+    within = " || ".join([f"({{x}} >= {low} && {{x}} <= {high})" for low, high in ranges])
     return (
         constant_row(
             name, "c", doc, _of_character(name, lambda c: boolean(rule(c))), "string -> boolean",
             abstract=_the_character(name, _ascii(ascii)),
         ),
         _character_row(
-            ascii, "x", f"`{name}` of a code point of ASCII.", lambda x: boolean(rule(chr(int(x)))), "real -> boolean", c
+            ascii, "x", f"`{name}` of a code point of ASCII.",
+            lambda x: boolean(any(low <= x <= high for low, high in ranges)), "real -> boolean", within,
         ),
     )  # fmt: skip
 
@@ -435,15 +437,15 @@ ROWS: list[Primitive] = [
                   _of_character("digit-value", lambda c: float(int(c)) if c.isdecimal() else FALSE), "string -> any",
                  abstract=_the_character("digit-value", _digit)),
     *_test_of_character("char-alphabetic?", "Is the character a letter?\n(char-alphabetic? #\\a)  ⇒ #t", str.isalpha,
-                        "is-ascii-letter", "({x} >= 65 && {x} <= 90) || ({x} >= 97 && {x} <= 122)"),
+                        "is-ascii-letter", (65, 90), (97, 122)),
     *_test_of_character("char-numeric?", "Is the character a decimal digit?\n(char-numeric? #\\7)  ⇒ #t", str.isdecimal,
-                        "is-ascii-digit", "{x} >= 48 && {x} <= 57"),
+                        "is-ascii-digit", (48, 57)),
     *_test_of_character("char-whitespace?", "Is the character a blank, or the like?\n(char-whitespace? #\\tab)  ⇒ #t", _is_space,
-                        "is-ascii-space", "{x} == 32 || ({x} >= 9 && {x} <= 13)"),
+                        "is-ascii-space", (32, 32), (9, 13)),
     *_test_of_character("char-upper-case?", "Is the character a capital letter?\n(char-upper-case? #\\a)  ⇒ #f", str.isupper,
-                        "is-ascii-capital", "{x} >= 65 && {x} <= 90"),
+                        "is-ascii-capital", (65, 90)),
     *_test_of_character("char-lower-case?", "Is the character a small letter?\n(char-lower-case? #\\a)  ⇒ #t", str.islower,
-                        "is-ascii-small", "{x} >= 97 && {x} <= 122"),
+                        "is-ascii-small", (97, 122)),
     _character_row("is-code-point", "x", "Is this the number of a character?", lambda x: boolean(_is_code_point(x)),
                    "real -> boolean", "{x} == floor({x}) && {x} >= 0 && {x} <= 1114111 && !({x} >= 55296 && {x} <= 57343)"),
     constant_row("string->symbol", "text", "The symbol of this name.\n(string->symbol \"x\")  ⇒ x",

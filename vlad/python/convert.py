@@ -654,7 +654,7 @@ def _array(array: Any, apply: Apply | None) -> Value:
     """An array as a tensor. Raises NoCounterpart if it is a translated function's and has a whole number beyond LARGEST_WHOLE: a
     number that is read from it is a real.
     """
-    is_exact = SORT[array.dtype] not in ("i", "u") or array.dtype.itemsize < 8 or not array.size
+    is_exact = kind_name(array.dtype) not in ("int64", "uint64") or not array.size
     if is_exact or apply is None or not apply.is_of_python:
         return tensor_of(array)
     xp = namespace(array)
