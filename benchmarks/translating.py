@@ -2,7 +2,8 @@
 
 Prints the processor time of the first gradient of a function of ten lines, beyond `import vlad`, and that of the translation of a
 function of 200 lines, with what is looked up in the library for it; the least of several fresh processes, without cache. With
-`--calls` it prints numbers of Python calls instead, which do not depend on the machine (tests/translate/test_costs.py).
+`--calls` it prints numbers of Python calls instead, which do not depend on the machine; tests/translate/test_translation_costs.py
+compares them.
 """
 
 from __future__ import annotations

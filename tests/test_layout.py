@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -190,6 +191,12 @@ def faults(module: str, names: Iterator[tuple[int, str]]) -> list[str]:
         for line, name in names
         if name.split(".")[0] == "vlad" and name not in above and name != "vlad"
     ]
+
+
+def test_no_two_test_modules_have_one_name() -> None:
+    """pytest imports them by name, and leaves the second one out."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_every_file_has_its_place() -> None:

@@ -61,6 +61,20 @@ pairs
 (define (g x) (let loop ((i 0) (u (tensor-ref x 0))) (if (= i 2) (* u u) (loop (+ i 1) (* u a)))))
 (hvp g #[1 2] #[1 0])
 """,
+    "a name with another meaning": """
+(define plus +)
+(define (+ a b) (plus 1 (plus a b)))
+(define also +)
+(define (g x) (+ x 1))
+(list (+ 1 2) (plus 1 2) (also 1 2) (g 1))
+""",
+    "mechanics": """
+(import "mechanics")
+(define ((spring k) (up t q v)) (- (* 0.5 (square v)) (* 0.5 k (square q))))
+(define start (up 0 1 0))
+(define (after-a-second k) (coordinate (rk4-step (lambda (t s) ((Lagrangian->state-derivative (spring k)) s)) 0 start 0.5)))
+(list (after-a-second 2) ((D after-a-second) 2) ((+ 1 sin) 0))
+""",
 }
 
 
@@ -489,6 +503,9 @@ unused : x -> not used""",
     "(define (f a b) (+ a b))\n((gradient f) 1)": "2:1: f takes 2 arguments and got 1",
     "(1 2)": "1:1: Target is not a procedure",
     "(define (f x) x)\n(define f 2)": "2:1: f is defined a second time",
+    "(define (f x) (+ x 1))\n(f 1)\n(define (+ a b) 42)": "1:16: + is used here before the program defines it",
+    "(define r (f 1))\n(define (f x) x)": "1:12: Unbound variable: f",
+    "(define (f x) (if (> x 0) (g x) 0))\n(f -1)\n(define (g x) x)\n(f 1)": "2:1 : 0\n",
     # no mistakes: whether they happen depends on values
     "(define (f l) (if (null? l) 0 (car l)))\n(f (if (> (real 1) 0) '() (list (real 2))))": "2:1 : real",
     '(define (f x) (if (> x 0) (error "no") x))\n(f (real 1))': "2:1 : real",

@@ -17,6 +17,7 @@ from vlad.compile.programs.build import program_text
 from vlad.compile.programs.check import Examples, check
 from vlad.compile.programs.export import Wanted, library_text
 from vlad.compile.programs.whole import Defined, Step, Steps
+from vlad.core.nodes import Body, Constant, GlobalReference
 from vlad.data.errors import VladError
 from vlad.data.source import Source
 from vlad.data.values import NIL, Value, is_procedure
@@ -53,12 +54,14 @@ class Program:
                 )
             lambda_ = only_lambda(item.body)
             if lambda_ is not None:
+                replaces = hasattr(cell, "value")
                 top_level.define(cell, top_level.machine.top_level(lambda_))
-                steps.defined.append(Defined(cell, cell.value, item.span))
+                steps.defined.append(Defined(cell, cell.value, item.span, steps.count, replaces))
                 return
-        thunk = top_level.thunk(item.body, item.span)
+        body = _with_present_meaning(item.body)
+        thunk = top_level.thunk(body, item.span)
         shown = shown and cell is None
-        steps.steps.append(Step(cell, thunk, item.span, shown, is_written(item.body)))
+        steps.steps.append(Step(cell, thunk, item.span, shown, is_written(body), steps.count))
 
     def check(self, arguments: str, name: str | None) -> tuple[list[str], list[VladError]]:
         """The types of definitions and expressions, a line each, and the type errors. Notice is given of what is not compiled.
@@ -76,7 +79,7 @@ class Program:
     def _examples(self, arguments: str, name: str | None) -> Examples:
         top_level = self._top_level
         steps = [
-            Step(None, top_level.thunk(item.body, item.span), item.span, False, False)
+            Step(None, top_level.thunk(item.body, item.span), item.span)
             for item in example_items(top_level, arguments)
         ]
         if name is None:
@@ -124,6 +127,14 @@ class Program:
             return top_level.machine.apply(procedure, value)
 
         return Wanted(name, value, top_level.machine.core_of(value[0]).span, make, derivatives)
+
+
+def _with_present_meaning(body: Body) -> Body:
+    """A body that is another name of a procedure, with the procedure: the program may define that name anew."""
+    if body.bindings or type(body.result) is not GlobalReference:
+        return body
+    value: Value = getattr(body.result.cell, "value", NIL)
+    return Body((), Constant(value)) if is_procedure(value) else body
 
 
 def write_built(

@@ -84,9 +84,7 @@ def _uses_of(
     from vlad.compile.programs.uses import uses_with_tensors  # the compiler's analysis
     from vlad.compile.programs.whole import Step
 
-    steps = [
-        Step(None, top_level.thunk(item.body, item.span), item.span, False, False) for item in expressions
-    ]
+    steps = [Step(None, top_level.thunk(item.body, item.span), item.span) for item in expressions]
     return top_level.suggesting(uses_with_tensors, top_level.machine, steps, set(codes))
 
 

@@ -248,8 +248,8 @@ class AbstractInterpreter:
         """As `fail`: the row's own rule raised this."""
         return self.fail(error.message, Failure.MISFIT if error.code in MISFITS else Failure.OTHER)
 
-    def relied_on(self, cell: Global) -> None:
-        """The result depends on the present value of a global."""
+    def relied_on(self, cell: Global, span: Span | None) -> None:
+        """The result depends on the present value of a global, which is read at a place."""
 
     def load(self, cell: Global) -> Result:
         """The value of a global that is computed at run time."""
@@ -462,7 +462,7 @@ class AbstractInterpreter:
             return self.load(atom.cell)
         if not hasattr(atom.cell, "value"):
             return self.fail(unbound_message(atom.cell.name), Failure.UNBOUND, atom.cell.name)
-        self.relied_on(atom.cell)
+        self.relied_on(atom.cell, atom.span)
         return self.value(atom.cell.value)
 
     def atoms(self, atoms: Iterable[Atom], env: Env) -> list[Known] | None:

@@ -49,6 +49,7 @@ from vlad.core.types import (
 from vlad.data.values import ZERO, Code, Global, Primitive, Role, Value
 
 if TYPE_CHECKING:
+    from vlad.data.source import Span
     from vlad.evaluate.machine import Machine
 
 MOST_ACTIVE = 12  # instances of one code on the stack, before they are merged unconditionally
@@ -109,6 +110,8 @@ class Analysis(AbstractInterpreter):
             self.most_runs_each = MOST_RUNS_EACH
         self.instances: list[Instance] = []
         self.cells: dict[Global, Value] = {}  # globals whose values the result relies on
+        # the same by instance, with the first place
+        self.constants_read: dict[Instance, dict[Global, Span | None]] = {}
         self._readers: dict[Global, dict[Instance, None]] = {}
         self._of_key: dict[Any, Instance] = {}
         self._order: dict[Any, int] = {}  # of the keys, as they were made
@@ -619,8 +622,9 @@ class Analysis(AbstractInterpreter):
         self._taken_for_loopless.setdefault(callee, {})[self.instance] = None
         return False
 
-    def relied_on(self, cell: Global) -> None:
+    def relied_on(self, cell: Global, span: Span | None) -> None:
         self.cells[cell] = cell.value
+        self.constants_read.setdefault(self.instance, {}).setdefault(cell, span)
 
     def load(self, cell: Global) -> Result:
         if cell in self.unknown:

@@ -37,7 +37,7 @@ def program_text(machine: Machine, steps: Steps) -> str:
 def standalone(whole: Whole, *others: Instance) -> Program:
     """Optimised first-order code: the steps, then the other entries. Raises Unbounded or VladError."""
     program = whole.program(*others)
-    check_order(program)
+    check_order(whole, program)
     refuse_caught_failures(program)
     _name_places(program)
     return improved(program, whole.layout)

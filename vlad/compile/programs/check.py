@@ -122,12 +122,12 @@ def _checked(
     abouts = {about for about, _ in found}
     errors = _each_once([*_unbound(machine, steps), *[error for _, error in found]])
     types = whole.analysis.types
-    instances = {step: whole.analysis.find(step.thunk[0], (), (types.constant(NIL),)) for step in bounded}
+    instances = {step: whole.instance_of(step) for step in bounded}
     if not errors:
         # for steps without value, unknown or never returning, nothing more is reported
         valueless = [*missing, *[step for step in bounded if instances[step].result is None]]
         try:
-            check_order(program, [step.cell for step in valueless if step.cell is not None])
+            check_order(whole, program, [step.cell for step in valueless if step.cell is not None])
         except VladError as error:
             errors.append(error)
     origins = {function.origin: function for function in program.functions}

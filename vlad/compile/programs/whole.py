@@ -34,23 +34,26 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
     """A top-level form to execute: it defines a global, or returns a value, which may be `shown`, unless the form has
-    `written` it itself. `thunk` is a procedure without arguments.
+    `written` it itself. `thunk` is a procedure without arguments. `order`: its number among the forms; None: after all of them.
     """
 
     cell: Global | None
     thunk: Value
     span: Span
-    shown: bool
-    written: bool
+    shown: bool = False
+    written: bool = False
+    order: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Defined:
-    """A top-level procedure."""
+    """A top-level procedure. `replaces`: whether its name, one of the library's, had another meaning before."""
 
     cell: Global
     value: Value
     span: Span
+    order: int
+    replaces: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +62,10 @@ class Steps:
 
     steps: list[Step]
     defined: list[Defined]
+
+    @property
+    def count(self) -> int:
+        return len(self.steps) + len(self.defined)
 
     def defines(self, cell: Global) -> bool:
         return any(step.cell is cell for step in self.steps) or any(one.cell is cell for one in self.defined)
@@ -154,6 +161,10 @@ class Whole:
         self.at = part
         return self._solved(lambda: self.analysis.solve(code, fields, operands))
 
+    def instance_of(self, step: Step) -> Instance:
+        """The code of a step that was analysed."""
+        return self.analysis.find(step.thunk[0], (), (self.analysis.types.constant(NIL),))
+
     def solve(self, f: Value, operands: tuple[Type, ...], span: Span | None) -> Instance:
         """Analyse one more procedure, on operands of these types. Raises VladError."""
         try:
@@ -195,8 +206,9 @@ def settled(attempt: Callable[[Strategy], tuple[Made, Settled]]) -> Made:
         raise refusal(unbounded) from None
 
 
-def check_order(program: Program, stored: Iterable[Global] = ()) -> None:
+def check_order(whole: Whole, program: Program, stored: Iterable[Global] = ()) -> None:
     """Raise VladError if a global is used before its definition; `stored` are defined already."""
+    _check_order_of_procedures(whole)
     stored = set(stored)
 
     def look_through(function: Function) -> None:
@@ -217,3 +229,36 @@ def check_order(program: Program, stored: Iterable[Global] = ()) -> None:
             stored.add(statement.cell)
         elif type(statement) is Invoke:
             look_through(statement.function)
+
+
+def _check_order_of_procedures(whole: Whole) -> None:
+    """The same for top-level procedures, which are constants of the analysis: what runs before a definition must not read it."""
+    defined = {one.cell: one for one in whole.steps.defined}
+    reads, seen = whole.analysis.constants_read, set[Instance]()
+    for step in whole.steps.steps:
+        if step.order is None:
+            return
+        work = [whole.instance_of(step)]
+        for one in work:
+            if one in seen:
+                continue
+            seen.add(one)
+            work += one.calls
+            for cell, span in reads.get(one, {}).items():
+                definition = defined.get(cell)
+                if definition is not None and definition.order > step.order:
+                    raise _used_before(definition, span)
+
+
+def _used_before(definition: Defined, span: Span | None) -> VladError:
+    name = definition.cell.name
+    if not definition.replaces:
+        return unbound_variable(name, span, "it is used here before the place where it is defined")
+    return VladError(
+        "defined-twice",
+        f"{name} is used here before the program defines it",
+        span,
+        hint=f"a program that is checked or built as a whole has one meaning for each name: define {name} before its first use, "
+        f"or another name",
+        name=name,
+    )
