@@ -22,7 +22,8 @@ FUNCTIONS = sorted((ROOT / "examples" / "functions").glob("*.py"))
 # them; repeating that here is left to a thorough run. So are all tiers but `auto`, which begins each form on tier 0, of those
 # that take several seconds on tier 0 alone.
 TAKE_LONG = {
-    "character-lstm", "meta-learning", "newton-square-root", "particle", "probabilistic", "taylor", "variational-autoencoder",
+    "character-lstm", "meta-learning", "newton-square-root", "particle", "probabilistic", "sentiment-trees", "taylor",
+    "variational-autoencoder",
 }  # fmt: skip
 RUNS = [
     pytest.param(

@@ -32,6 +32,7 @@ TORCH = {
     "(adamw 0.1 0.05)": ([1.801729637525379, -0.9281379185773827, 3.811635054791421], 0.5937989988881449),
     "(adamw-with 0.1 0.05 0.8 0.9 1e-3)": ([1.7859593289957603, -0.9259469150973008, 3.8113485649718357], 0.5593785417184912),
 }  # fmt: skip
+OPTIMIZERS = [*TORCH, "(adagrad 0.1)", "(rmsprop 0.01 0.9)"]
 
 
 @pytest.mark.parametrize("optimizer", TORCH)
@@ -42,6 +43,22 @@ def test_ten_steps_are_those_of_torch(optimizer: str) -> None:
     expected = TORCH[optimizer]
     assert list(a) == pytest.approx(expected[0], rel=1e-12)
     assert b == pytest.approx(expected[1], rel=1e-12)
+
+
+@pytest.mark.parametrize(("optimizer", "keep"), [("(adagrad 0.1)", None), ("(rmsprop 0.01 0.9)", 0.9)])
+def test_steps_by_the_root_of_squares(optimizer: str, keep: float | None) -> None:
+    """As the documentation of torch.optim states Adagrad and RMSprop, in NumPy, with the gradient of LOSS by hand."""
+    rate, epsilon = (0.1, 1e-10) if keep is None else (0.01, 1e-8)
+    x, squares = np.array([1, -2, 3, 0.5]), np.zeros(4)
+    for _ in range(10):
+        off = x[:3] * x[3] - [1, 2, 3]
+        g = np.append(2 * off * x[3], 2 * off @ x[:3] + 4 * x[3] ** 3)
+        squares = squares + g * g if keep is None else keep * squares + (1 - keep) * g * g
+        x = x - rate * g / (np.sqrt(squares) + epsilon)
+    session = vlad.Session()
+    session.eval(LOSS)
+    a, b = session.eval(f"(optimize {optimizer} loss (list #[1 -2 3] 0.5) 10)")
+    assert [*a, b] == pytest.approx(x, rel=1e-12)
 
 
 def test_adam_by_hand() -> None:
@@ -55,7 +72,7 @@ def test_adam_by_hand() -> None:
     assert session.eval("(car ((adam 0.1) 5.1 2 state))") == pytest.approx(5.1 - step, rel=1e-14)
 
 
-@pytest.mark.parametrize("optimizer", TORCH)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_any_structure(optimizer: str) -> None:
     """The same numbers, alone, in a tensor, in lists, in a closure: the same steps."""
     session = vlad.Session()
@@ -76,7 +93,7 @@ def test_any_structure(optimizer: str) -> None:
 
 
 @pytest.mark.parametrize("tier", ["evaluate", "compile"])
-@pytest.mark.parametrize("optimizer", TORCH)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_derivatives_through_steps_where_gradients_are_zero(optimizer: str, tier: str) -> None:
     """Parameters that `relu` switches off stay, except for decay, and so do their derivatives; the others move as if alone."""
     session = vlad.Session(tier=tier)
@@ -328,7 +345,9 @@ def test_a_long_loop_of_training_takes_constant_memory() -> None:
 
 
 @pytest.mark.slow_compiled
-@pytest.mark.parametrize("optimizer", ["(momentum 1e-3 0.9)", "(adam 1e-3)", "(adamw 1e-3 0.1)"])
+@pytest.mark.parametrize(
+    "optimizer", ["(momentum 1e-3 0.9)", "(adam 1e-3)", "(adamw 1e-3 0.1)", "(adagrad 1e-3)"]
+)
 def test_no_step_leaves_anything_behind(optimizer: str) -> None:
     """What 500 steps on a list and a closure allocate at their peak is what 50 steps do."""
     session = vlad.Session(tier="evaluate")

@@ -584,7 +584,9 @@ SHARED: tuple[tuple[str, str], ...] = (
     ),
     ("write `mean-squared-error`", "mse_loss MSELoss mse L1Loss l1_loss mae"),
     ("write `binary-cross-entropy`", "BCELoss BCEWithLogitsLoss bce bce_loss"),
-    ("write `(sgd rate)`, `momentum` or `adam`", "SGD RMSprop rmsprop Adagrad adagrad Nesterov optimizer"),
+    ("write `(sgd rate)`, `momentum` or `adam`", "SGD Nesterov optimizer"),
+    ("write `(adagrad rate)`", "Adagrad AdaGrad"),
+    ("write `(rmsprop rate 0.99)`", "RMSprop RMSProp"),
     ("write `(lbfgs f x tolerance)`", "LBFGS bfgs l-bfgs fmin_l_bfgs_b"),
     (
         "write `(optimize (adam 0.1) f x n)`, or `train`",
