@@ -31,7 +31,12 @@ PROGRAM = """
   ((vmap (lambda (x v) ((derivative (lambda (y) ((derivative (lambda (z) (turns 30 (* y z (sum v))))) y))) x))) xs vs))
 (define (inner w xs vs) ((vmap (lambda (x) ((vmap (lambda (v) (turns 3 (* x (sum v))))) vs))) xs))
 (define (summed w xs vs) ((gradient (lambda (w) (sum ((vmap (lambda (x v) (misfit w x v))) xs vs)))) w))
-(define (all w xs vs) (list (values-of w xs vs) (gradients w xs vs) (nested w xs vs) (inner w xs vs) (summed w xs vs)))
+(define (frugal f) (checkpointed f #:segments 4))
+(define (recomputed w xs vs) ((vmap (gradient (frugal (lambda (x v) (misfit w x v))))) xs vs))
+(define (summed-again w xs vs) ((gradient (lambda (w) (sum ((vmap (frugal (lambda (x v) (misfit w x v)))) xs vs)))) w))
+(define (again w xs vs) (list (recomputed w xs vs) (summed-again w xs vs)))
+(define (all w xs vs)
+  (list (values-of w xs vs) (gradients w xs vs) (nested w xs vs) (inner w xs vs) (summed w xs vs) (again w xs vs)))
 
 (define (one x) (let ((y (turns 300 x))) (if (> x 5) (forever y) y)))
 (define (checked w xs vs) ((vmap (lambda (x) (if (< x 0) (tensor-ref w x) (one x)))) xs))
@@ -68,6 +73,14 @@ def test_the_bits_are_the_same(sessions: dict[int, vlad.Session]) -> None:
         for session in sessions.values()
     ]
     assert all(other == expected for other in others)
+
+
+def test_checkpointed_gradients_of_rows(sessions: dict[int, vlad.Session]) -> None:
+    """They recompute with tapes of their own in each thread, and are the gradients without checkpoints."""
+    for session in sessions.values():
+        _, gradients, _, _, summed, again = session["all"](W, XS, VS)
+        for found, expected in zip(flat(again), flat([gradients, summed]), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_threads_do_the_work(sessions: dict[int, vlad.Session]) -> None:

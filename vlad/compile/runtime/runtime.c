@@ -1052,7 +1052,7 @@ static void vlad_stop_others(struct vlad_spread *spread) {
   if (failed == spread->parts) return;
   for (long i = 0; i < failed; i++)
     if (VLAD_SEE(spread->status[i]) == VLAD_NEVER) return;
-  vlad_stop = 1;
+  VLAD_TELL(vlad_stop, 1); /* two threads may come to it at once */
 }
 static void vlad_take_parts(struct vlad_spread *spread) {
   for (;;) {
