@@ -28,6 +28,9 @@ DEFINITIONS = """
 (define (numbers n) (if (= n 0) '() (cons n (numbers (- n 1)))))
 (define (total l) (if (null? l) 0 (+ (car l) (total (cdr l)))))
 (define (loop x i) (if (= i 0) x (loop (* x (sin x)) (- i 1))))
+(define (nth l i) (if (= i 0) (car l) (nth (cdr l) (- i 1))))
+(define (inner x) (nth (list x (list x 0)) 1))
+(define (inners x) (list (inner 1) (inner 2) (inner 3) (inner 4) (inner 5) (inner 6) (nth (list x (list x 0)) 0)))
 """
 
 # An argument's operands are reals, as many as the procedure has parameters.
@@ -46,6 +49,8 @@ TYPES = {
     "(lambda (n) (cons n (numbers n)))": "(real . (list of real))",
     "(define (tree n) (if (= n 0) n (cons (tree (- n 1)) (tree (- n 2))))) tree": "A where A = real or (A . A)",
     "(define (tree n) (if (= n 0) '() (list (tree (- n 1)) (tree (- n 1))))) tree": "A where A = () or (A A)",
+    # positions stay constants where other constants are many
+    "(lambda (x) (list (inners 7) (inner x)))": "(((1 0) (2 0) (3 0) (4 0) (real 0) (real 0) 7) (real 0))",
     "(lambda (x) (list x x x x 0))": "(real real real real 0)",
     "(lambda (x) (list x x x x x 0))": "(real ×5 0)",
     "(lambda (x) '(1 2 3 4 5 6 7 8 9 10 11 12 13))": "(1 2 3 4 5 6 7 8 9 10 11 12 …)",

@@ -74,6 +74,7 @@ pairs
 (define start (up 0 1 0))
 (define (after-a-second k) (coordinate (rk4-step (lambda (t s) ((Lagrangian->state-derivative (spring k)) s)) 0 start 0.5)))
 (list (after-a-second 2) ((D after-a-second) 2) ((+ 1 sin) 0))
+(rk4 (lambda (t s) ((Lagrangian->state-derivative (spring 2)) s)) 0 start 1 10)
 """,
 }
 

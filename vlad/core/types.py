@@ -572,6 +572,11 @@ class Types:
             known = self._general[type_] = self.like(type_, tuple(parts))
         return known
 
+    def general_within(self, type_: Type) -> Type:
+        """The same, but for a type that is a constant real itself."""
+        type_ = self.canonical(type_)
+        return type_ if type_.head == "real" else self.general(type_)
+
     def are_isomorphic(self, some: tuple[Type, ...], others: tuple[Type, ...]) -> bool:
         """Whether types are equal but for constant reals and the identity of unions; for recursive types, a bisimulation."""
         assumed: set[tuple[Cell, Cell]] = set()

@@ -120,6 +120,8 @@ class Analysis(AbstractInterpreter):
         self._key_epoch = 0
         self._active: dict[Callee, list[Instance]] = {}
         self._variants: dict[Any, Variants] = {}
+        # keys of variants with the constants that are operands, by those without
+        self._positions: dict[Any, dict[Any, None]] = {}
         self._calls_back: dict[Any, list[Instance]] = {}  # of a backpropagator and a tape
         self._roots: dict[Any, Instance] = {}  # of the calls that are to be solved
         self._live: list[Instance] = []
@@ -245,17 +247,34 @@ class Analysis(AbstractInterpreter):
     def _generalised(
         self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]
     ) -> Instance | None:
-        """For many instances that differ only in constants: an instance with the differing reals generalised."""
-        general, common = self.types.general, self.types.common
-        key = (code, tuple([general(f) for f in fields]), tuple([general(o) for o in operands]))
-        seen = self._variants.get(key)
-        if seen is None:
-            seen = self._variants[key] = Variants(fields, operands)
-        seen.count += 1
+        """For many instances that differ only in constants: an instance with the differing reals generalised. Those within
+        structures come first: a real that is an operand itself may be a position, by which a part of a structure is chosen.
+        """
         # a backpropagator of tensor operations has their shapes and positions among its constants
         is_kept = code.backpropagator_of is None or any(
             type_.mentions_tensor for type_ in (*fields, *operands)
         )
+        general, within = self.types.general, self.types.general_within
+        key = (code, tuple([general(f) for f in fields]), tuple([general(o) for o in operands]))
+        chosen = self._varied(key, fields, operands, is_kept)
+        if is_kept:
+            narrower = (code, tuple([within(f) for f in fields]), tuple([within(o) for o in operands]))
+            positions = self._positions.setdefault(key, {})
+            if len(positions) <= MOST_CONSTANTS:
+                positions[narrower] = None
+            if narrower != key and len(positions) <= MOST_CONSTANTS:
+                chosen = self._varied(narrower, fields, operands, is_kept)
+        return chosen and (self._of_key.get(chosen) or self._called_back(*chosen) or self._new(*chosen))
+
+    def _varied(
+        self, key: Any, fields: tuple[Type, ...], operands: tuple[Type, ...], is_kept: bool
+    ) -> Any | None:
+        """The types of the instance for these and all earlier ones with this key; None while they are few."""
+        common = self.types.common
+        seen = self._variants.get(key)
+        if seen is None:
+            seen = self._variants[key] = Variants(fields, operands)
+        seen.count += 1
         now = (
             tuple([common(a, b) for a, b in zip(seen.fields, fields, strict=True)]),
             tuple([common(a, b) for a, b in zip(seen.operands, operands, strict=True)]),
@@ -266,9 +285,7 @@ class Analysis(AbstractInterpreter):
         seen.fields, seen.operands = now
         if seen.count <= most and is_kept:
             return None
-        if is_kept and seen.growths <= MOST_CONSTANTS:
-            key = (code, *self._now(*now))
-        return self._of_key.get(key) or self._called_back(*key) or self._new(*key)
+        return (key[0], *self._now(*now)) if is_kept and seen.growths <= MOST_CONSTANTS else key
 
     def _called_back(
         self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]
