@@ -107,8 +107,8 @@ def with_continuations(tree: Tree) -> str:
             return of(tree, rest, handler)
 
         match tree:
-            case str():
-                return rest(tree)
+            case str():  # under a name of its own: what comes after may bind this one again
+                return bound(tree, rest)
             case ("+" | "*" | "-" as operator, a, b):
                 return after(a, lambda a: after(b, lambda b: bound(f"({operator} {a} {b})", rest)))
             case ("sin", a):

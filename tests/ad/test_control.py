@@ -7,7 +7,7 @@ import math
 import pytest
 from amounts import THOROUGH
 from control_programs import programs, with_continuations, with_shift
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 
 import vlad
 
@@ -38,6 +38,14 @@ def agree(a: float, b: float) -> bool:
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
+@example(
+    tree=(
+        "guard",
+        "e",
+        ("reset", ("+", ("let", "v1", "x", "v1"), ("let", "v1", "0.5", "x"))),
+        ("*", "2", "e"),
+    )
+)  # one name twice, of which a value escapes
 @given(tree=programs())
 def test_derivatives_are_those_of_continuation_passing_style(session: vlad.Session, tree: object) -> None:
     session.eval(f"(define (by-shift x) {with_shift(tree)})")
