@@ -504,7 +504,10 @@ unused : x -> not used""",
     "(define (f a b) (+ a b))\n((gradient f) 1)": "2:1: f takes 2 arguments and got 1",
     "(1 2)": "1:1: Target is not a procedure",
     "(define (f x) x)\n(define f 2)": "2:1: f is defined a second time",
-    "(define (f x) (+ x 1))\n(f 1)\n(define (+ a b) 42)": "1:16: + is used here before the program defines it",
+    "(define (f x) (+ x 1))\n(f 1)\n(define (+ a b) 42)": "1:16: + is used here before the program defines or "
+    "imports it",
+    '(define * +)\n(import "mechanics")\n(* 3 4)': "2:1: * is defined a second time",
+    '(define (f x) (square x))\n(f 3)\n(import "mechanics")': "1:16: square is used here before the program defines or imports",
     "(define r (f 1))\n(define (f x) x)": "1:12: Unbound variable: f",
     "(define (f x) (if (> x 0) (g x) 0))\n(f -1)\n(define (g x) x)\n(f 1)": "2:1 : 0\n",
     # no mistakes: whether they happen depends on values

@@ -200,5 +200,5 @@ def _built(
         name, value, f.place(), lambda text: procedure(text, value), derivatives, tuple(parameters)
     )
     base = identifier(os.path.basename(output).partition(".")[0])
-    made, header = library_text(machine, Steps([], []), [wanted], base)
+    made, header = library_text(machine, Steps([], [], []), [wanted], base)
     return write_built(session.tiers, made, output, header, f.__name__, native)

@@ -16,11 +16,11 @@ from vlad.compile.ir.refusals import Unavailable
 from vlad.compile.programs.build import program_text
 from vlad.compile.programs.check import Examples, check
 from vlad.compile.programs.export import Wanted, library_text
-from vlad.compile.programs.whole import Defined, Step, Steps
+from vlad.compile.programs.whole import Defined, Named, Step, Steps
 from vlad.core.nodes import Body, Constant, GlobalReference
 from vlad.data.errors import VladError
-from vlad.data.source import Source
-from vlad.data.values import NIL, Value, is_procedure
+from vlad.data.source import Source, Span
+from vlad.data.values import NIL, Global, Value, is_procedure
 from vlad.expand.arity import signature
 from vlad.expand.items import Definition, Expression
 from vlad.session.examples import example_items, no_procedure, wrong_examples
@@ -33,35 +33,43 @@ class Program:
 
     def __init__(self, top_level: TopLevel, path: Path) -> None:
         self._top_level = top_level
-        self._steps = Steps([], [])
-        top_level.note = self._note
+        self._steps = Steps([], [], [])
+        top_level.note, top_level.note_import = self._note, self._note_import
         try:
             self._source = top_level.run_file(path, top_level.print)
         finally:
-            top_level.note = None
+            top_level.note = top_level.note_import = None
 
     def _note(self, item: Definition | Expression, shown: bool) -> None:
         """Record a form, instead of executing it. Procedures are made at once."""
         top_level, steps = self._top_level, self._steps
         cell = item.cell if isinstance(item, Definition) else None
         if cell is not None:
-            if steps.defines(cell):
-                raise VladError(
-                    "defined-twice",
-                    f"{cell.name} is defined a second time",
-                    item.span,
-                    hint="a program that is checked or built as a whole defines each name once",
-                )
+            self._expect_new(cell, item.span)
             lambda_ = only_lambda(item.body)
             if lambda_ is not None:
                 replaces = hasattr(cell, "value")
                 top_level.define(cell, top_level.machine.top_level(lambda_))
-                steps.defined.append(Defined(cell, cell.value, item.span, steps.count, replaces))
+                steps.defined.append(Defined(cell, steps.count, replaces, cell.value, item.span))
                 return
         body = _with_present_meaning(item.body)
         thunk = top_level.thunk(body, item.span)
         shown = shown and cell is None
         steps.steps.append(Step(cell, thunk, item.span, shown, is_written(body), steps.count))
+
+    def _note_import(self, cell: Global, span: Span) -> None:
+        """Record that a name gets the value that a module gives it."""
+        self._expect_new(cell, span)
+        self._steps.imported.append(Named(cell, self._steps.count, hasattr(cell, "value")))
+
+    def _expect_new(self, cell: Global, span: Span) -> None:
+        if self._steps.defines(cell):
+            raise VladError(
+                "defined-twice",
+                f"{cell.name} is defined a second time",
+                span,
+                hint="a program that is checked or built as a whole defines each name once",
+            )
 
     def check(self, arguments: str, name: str | None) -> tuple[list[str], list[VladError]]:
         """The types of definitions and expressions, a line each, and the type errors. Notice is given of what is not compiled.

@@ -65,6 +65,7 @@ class TopLevel:
         self.permit = permit
         self.path = path
         self.note: Note | None = None
+        self.note_import: Callable[[Global, Span], None] | None = None
         self._stdlib = stdlib
         self._loading: set[str] = set()
         self._including: list[str] = []
@@ -323,7 +324,7 @@ class TopLevel:
             self._imports[item.path, item.prefix] = item
         prefix = "" if item.prefix is None else item.prefix + ":"
         if os.path.dirname(path) == self._stdlib.folder:
-            self._import_library(os.path.basename(path), prefix, module)
+            self._import_library(os.path.basename(path), prefix, module, item)
             return
         imported = self._files.get(path) or self._evaluated(path, item)
         for name, type_ in imported.record_types.items():
@@ -336,14 +337,21 @@ class TopLevel:
                 again = Body((), GlobalReference(imported.cells[name], item.span))
                 self.note(Definition(module.define(prefix + name), again, item.span), False)
             else:
-                self.define(module.define(prefix + name), _exported(imported, name, item.span))
+                self._define_imported(
+                    module.define(prefix + name), _exported(imported, name, item.span), item
+                )
             module.imported[prefix + name] = item.path
 
-    def _import_library(self, file: str, prefix: str, module: Module) -> None:
+    def _import_library(self, file: str, prefix: str, module: Module, item: Import) -> None:
         """Names of the library need no import: only a prefix, or a name that the module redefined, has an effect."""
         for name in self._stdlib.names_in(file):
             if prefix or not module.is_inherited(name):
-                self.define(module.define(prefix + name), self.library.cell(name).value)
+                self._define_imported(module.define(prefix + name), self.library.cell(name).value, item)
+
+    def _define_imported(self, cell: Global, value: Value, item: Import) -> None:
+        if self.note_import is not None:
+            self.note_import(cell, item.span)
+        self.define(cell, value)
 
     def _evaluated(self, path: str, item: Import) -> Module:
         """The module of a file, which is evaluated once."""

@@ -7,7 +7,7 @@ code, before optimisation, is searched for errors that occur whenever they are r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from vlad.compile.analysis.abstract_interpreter import Instance, locate
@@ -102,10 +102,10 @@ def _checked(
 ) -> tuple[Report, Settled]:
     """Raises Unbounded."""
     left_out = {unbounded.part: unbounded for unbounded in strategy.left_out}
-    steps = given if examples is None else Steps([*given.steps, *examples.steps], given.defined)
+    steps = given if examples is None else replace(given, steps=[*given.steps, *examples.steps])
     bounded = [step for step in steps.steps if step not in left_out]
     missing = [step for step in steps.steps if step in left_out]
-    whole = Whole(machine, Steps(bounded, steps.defined), strategy, missing, files)
+    whole = Whole(machine, replace(steps, steps=bounded), strategy, missing, files)
     called: list[Instance] = []
     refusals = [
         (left_out[step], step.span) for step in missing if not isinstance(left_out[step], UnknownGlobal)

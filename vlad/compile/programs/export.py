@@ -7,7 +7,7 @@ Raises VladError if a procedure cannot be exported.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from vlad.compile.analysis.fixpoint import Analysis
@@ -42,7 +42,7 @@ class Wanted:
 
 def library_text(machine: Machine, steps: Steps, wanted: list[Wanted], name: str) -> tuple[str, str]:
     """The C text and the header of a library with these procedures and their derivatives. Raises VladError."""
-    used = Steps([step for step in steps.steps if step.cell is not None], steps.defined)
+    used = replace(steps, steps=[step for step in steps.steps if step.cell is not None])
     return settled(lambda strategy: _library(Whole(machine, used, strategy), wanted, name))
 
 

@@ -43,7 +43,7 @@ def _uses(
     left_out = {unbounded.part for unbounded in strategy.left_out}
     bounded = [step for step in steps if step not in left_out]
     missing = [step for step in steps if step in left_out]
-    analysis = Whole(machine, Steps(bounded, []), strategy, missing, Files()).analysis
+    analysis = Whole(machine, Steps(bounded, [], []), strategy, missing, Files()).analysis
     found: Uses = {}
     for instance in analysis.instances:
         callee = instance.callee

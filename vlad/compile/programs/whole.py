@@ -46,22 +46,30 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Defined:
-    """A top-level procedure. `replaces`: whether its name, one of the library's, had another meaning before."""
+class Named:
+    """A name that gets a constant value. `order`: how many forms come before; `replaces`: whether the name had another meaning
+    before, that of the library."""
 
     cell: Global
-    value: Value
-    span: Span
     order: int
     replaces: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Defined(Named):
+    """A top-level procedure."""
+
+    value: Value
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """All steps and definitions of a program."""
+    """All steps and definitions of a program, and the names that it imports."""
 
     steps: list[Step]
     defined: list[Defined]
+    imported: list[Named]
 
     @property
     def count(self) -> int:
@@ -233,7 +241,7 @@ def check_order(whole: Whole, program: Program, stored: Iterable[Global] = ()) -
 
 def _check_order_of_procedures(whole: Whole) -> None:
     """The same for top-level procedures, which are constants of the analysis: what runs before a definition must not read it."""
-    defined = {one.cell: one for one in whole.steps.defined}
+    named = {one.cell: one for one in (*whole.steps.imported, *whole.steps.defined)}
     reads, seen = whole.analysis.constants_read, set[Instance]()
     for step in whole.steps.steps:
         if step.order is None:
@@ -245,20 +253,20 @@ def _check_order_of_procedures(whole: Whole) -> None:
             seen.add(one)
             work += one.calls
             for cell, span in reads.get(one, {}).items():
-                definition = defined.get(cell)
-                if definition is not None and definition.order > step.order:
-                    raise _used_before(definition, span)
+                later = named.get(cell)
+                if later is not None and later.order > step.order:
+                    raise _used_before(later, span)
 
 
-def _used_before(definition: Defined, span: Span | None) -> VladError:
-    name = definition.cell.name
-    if not definition.replaces:
+def _used_before(later: Named, span: Span | None) -> VladError:
+    name = later.cell.name
+    if not later.replaces:
         return unbound_variable(name, span, "it is used here before the place where it is defined")
     return VladError(
         "defined-twice",
-        f"{name} is used here before the program defines it",
+        f"{name} is used here before the program defines or imports it",
         span,
-        hint=f"a program that is checked or built as a whole has one meaning for each name: define {name} before its first use, "
-        f"or another name",
+        hint=f"a program that is checked or built as a whole has one meaning for each name: move the "
+        f"definition or import of {name} up, or take another name",
         name=name,
     )
