@@ -27,10 +27,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
-import numpy as np  # noqa: E402
-from run import processor, versions  # noqa: E402
+import numpy as np  # noqa: E402 - after the number of threads is set
+from run import processor, versions  # noqa: E402 - found by the path above
 
-from vlad import Session  # noqa: E402
+from vlad import Session  # noqa: E402 - found by the path above
 
 Tree: TypeAlias = "tuple[float, Any]"
 
