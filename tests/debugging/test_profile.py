@@ -89,7 +89,13 @@ def test_a_reverse_derivative_is_named_by_its_phases() -> None:
 
 def test_what_compiled_code_costs_outside() -> None:
     """Most of the time is for compiling, and then for a large list as a result."""
-    text = "(define (g n) (iota n))\n(define l (g 200000))\n"
+    text = """\
+(define (root x)
+  (let loop ((y 1)) (let ((z (* 0.5 (+ y (/ x y))))) (if (< (abs (- z y)) 1e-15) z (loop z)))))
+(define third ((derivative (derivative (derivative root))) 2))
+(define (g n) (iota n))
+(define l (g 200000))
+"""
     found, _ = of(text, "compile")
     assert found.kinds["compiling"] > found.kinds.get("other", 0.0)
     assert found.kinds["passing"] > found.kinds.get("compiled", 0.0)

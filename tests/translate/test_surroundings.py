@@ -145,16 +145,18 @@ def test_limits_of_time_depth_and_steps(tier: str) -> None:
     names: dict[str, Any] = {}
     run(ENDLESS, "endless.py", names)
     for limits, name in (
-        (vlad.Limits(seconds=0.2), "f"),
+        (vlad.Limits(seconds=0.4), "f"),
         (vlad.Limits(fuel=10_000), "f"),
         (vlad.Limits(depth=1_000), "deep"),
-        (vlad.Limits(memory=64.0, seconds=20.0), "large"),
+        # a process that has freed much memory fills that first, and may need seconds for it: both limits are right
+        (vlad.Limits(memory=64.0, seconds=4.0), "large"),
     ):
         confined = vlad.Session(tier=tier, limits=limits)
         f = confined.function(names[name])
-        for call in (f, vlad.grad(f)):
-            with pytest.raises(vlad.LimitExceeded):
-                call(1.0)
+        with pytest.raises(vlad.LimitExceeded):
+            f(1.0)
+        with pytest.raises(vlad.LimitExceeded):
+            vlad.grad(f)(1.0)  # to compile it takes time, too
         assert confined.function(names["finite"])(2.0) == 200.0  # the session goes on
         confined.close()
 

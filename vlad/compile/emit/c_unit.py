@@ -491,7 +491,7 @@ static int vlad_begin_once(void) {
             "static int vlad_run(void (*enter)(void), union vlad_word const *in, union vlad_word *out) {"
         ]
         if fails:
-            lines.append("  int status = _setjmp(vlad_escape);")
+            lines.append("  int status = VLAD_ESCAPED;")
             trims = (["vlad_trim_arena();"] if facts.allocates else []) + (
                 ["vlad_trim_stack();"] if facts.recursive else []
             )
