@@ -99,7 +99,7 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
     ),
     (
         "delay delay-force force make-promise",
-        "A promise is a procedure without arguments. It is computed each time, which purity makes safe.",
+        "A promise is a procedure without arguments. It is computed each time, which only cells and output show.",
     ),
     (
         "let-values let*-values define-values values call-with-values",

@@ -45,6 +45,8 @@ def forms(path: Path) -> Iterator[tuple[str, int, list[tuple[str, str]]]]:
 LONG = {"control/checkpointed.vlad", "control/shift_derivatives.vlad", "mechanics/lagrange.vlad"}
 # Transposed forward mode by a record with stated tangents: compiled, the type's rule runs once more, for a zero that is not used.
 OTHER_STEPS = {"scheme/tangents.vlad"}
+# Programs that compose what others show alone: an ordinary run compiles every third, without fuel.
+COMPOSED = HERE / "compositions"
 DEFINING = re.compile(r"\((define|begin|import|include)\b")
 
 
@@ -93,9 +95,12 @@ def test_program(path: Path, tier: str) -> None:
         return
     fuelled = Run(path, tier=tier, limits=PLENTY)
     metered = vlad.Session([str(path.parent)], write=lambda text: None, metered=True)
-    is_counted = named(path) not in OTHER_STEPS and (THOROUGH or named(path) not in LONG)
+    is_composed = path.parent == COMPOSED
+    is_counted = named(path) not in OTHER_STEPS and (THOROUGH or not (is_composed or named(path) in LONG))
     for number, form in enumerate(forms(path)):
         text, line, notes = form
+        if is_composed and number % 3 and not (THOROUGH or DEFINING.match(text)):
+            continue
         # what changes the cells of a program is executed in each session, as definitions are
         defines = DEFINING.match(text) is not None or path.parent.name == "state"
         is_right = all(kind != "error:" for kind, _ in notes)
