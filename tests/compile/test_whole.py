@@ -774,6 +774,16 @@ def test_what_is_built_reads_no_files(tmp_path: Path) -> None:
     assert done.returncode == 1 and "files of tensors are not compiled yet" in done.stderr
 
 
+def test_check_reports_on_the_programs_own_files(tmp_path: Path) -> None:
+    """Not on the library's modules, which have some two hundred definitions."""
+    (tmp_path / "own.vlad").write_text("(define (twice x) (* 2 x))\n(define two (twice 1))\n")
+    (tmp_path / "it.vlad").write_text(
+        '(import "mechanics")\n(import "own.vlad")\n(define u (up 1 (twice 2)))\n(component u 1)\n'
+    )
+    done = command("check", "it.vlad", cwd=tmp_path)
+    assert done.stdout.splitlines() == ["u : (up (1 . 4))", "4:1 : 4", "twice : real -> real", "two : 2"]
+
+
 def test_names_of_modules_are_checked(tmp_path: Path) -> None:
     (tmp_path / "part.vlad").write_text(
         "(export twice)\n(define (twice x) (* k (hidden x)))\n(define (hidden x) (unknown x))\n(define k (real 2))",

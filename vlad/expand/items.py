@@ -17,9 +17,12 @@ from vlad.reader.parser import Name, Syntax
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Definition:
+    """`is_import`: the name gets the value of a module's name."""
+
     cell: Global
     body: Body
     span: Span
+    is_import: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -55,7 +55,8 @@ class Program:
         body = _with_present_meaning(item.body)
         thunk = top_level.thunk(body, item.span)
         shown = shown and cell is None
-        steps.steps.append(Step(cell, thunk, item.span, shown, is_written(body), steps.count))
+        is_import = isinstance(item, Definition) and item.is_import
+        steps.steps.append(Step(cell, thunk, item.span, shown, is_written(body), steps.count, is_import))
 
     def _note_import(self, cell: Global, span: Span) -> None:
         """Record that a name gets the value that a module gives it."""

@@ -335,7 +335,7 @@ class TopLevel:
                 module.define_macro(prefix + name, imported.macros[name])
             elif self.note is not None and not hasattr(imported.cells[name], "value"):
                 again = Body((), GlobalReference(imported.cells[name], item.span))
-                self.note(Definition(module.define(prefix + name), again, item.span), False)
+                self.note(Definition(module.define(prefix + name), again, item.span, is_import=True), False)
             else:
                 self._define_imported(
                     module.define(prefix + name), _exported(imported, name, item.span), item

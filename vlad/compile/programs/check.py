@@ -146,7 +146,7 @@ def _checked(
             continue
         else:
             result = _value_text(types, instance.result)
-        is_reported = step.cell is not None or step.shown
+        is_reported = step.shown or (step.cell is not None and not step.is_import)
         if is_reported and (instance.result is None or instance.result.of is not UNSPECIFIED or step.cell):
             at.append((step.span, line(_name(step), result)))
     used = [instance for instance in whole.analysis.instances if instance in origins]
@@ -154,6 +154,7 @@ def _checked(
         at += [(defined.span, text) for text in _signatures(whole, defined, used)]
     spans = [step.span for step in steps.steps] + [defined.span for defined in steps.defined]
     order = {span.source: index for index, span in reversed(list(enumerate(spans)))}
+    at = [one for one in at if not in_library(one[0])]  # of the library's modules, the errors only
     at.sort(key=lambda one: (order[one[0].source], one[0].start))
     errors = _each_once(errors)
     errors.sort(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 class Step:
     """A top-level form to execute: it defines a global, or returns a value, which may be `shown`, unless the form has
     `written` it itself. `thunk` is a procedure without arguments. `order`: its number among the forms; None: after all of them.
+    `is_import`: the global gets the value of a module's.
     """
 
     cell: Global | None
@@ -43,6 +44,7 @@ class Step:
     shown: bool = False
     written: bool = False
     order: int | None = None
+    is_import: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
