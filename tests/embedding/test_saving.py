@@ -823,6 +823,17 @@ def test_a_field_that_takes_a_rest_stays_one() -> None:
         assert there.eval("write-to-string")(vlad.loads(text, there)) == "#<many 1 2 name: a>"
 
 
+def test_a_record_that_is_called_stays_one() -> None:
+    with vlad.Session() as session, vlad.Session() as there:
+        session.eval("(define k 3)")
+        session.eval(
+            "(define-record-type line (line a b) line? (a) (b) #:call (lambda (a b x) (+ (* a x) b k)))"
+        )
+        assert (
+            there.eval("(lambda (f) (f 10))")(vlad.loads(vlad.dumps(session.eval("(line 2 5)")), there)) == 28
+        )
+
+
 def test_records_are_of_one_type_in_all_texts() -> None:
     session, other = vlad.Session(), vlad.Session()
     for _ in range(2):  # two types with the same fields

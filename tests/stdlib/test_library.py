@@ -358,8 +358,8 @@ def test_linear_algebra_agrees_with_itself(session: vlad.Session) -> None:
 def test_orders_of_the_methods(session: vlad.Session) -> None:
     session.eval("(define (grow t y) (* y (cos t)))")
     exact = math.exp(math.sin(2))
-    for method, order in (("euler", 1), ("rk4", 4)):
-        error = [abs(session.eval(f"({method} grow 0 1 2 {n})") - exact) for n in (40, 80)]
+    for method, order, steps in (("euler", 1, 40), ("rk4", 4, 40), ("gauss-legendre", 6, 4)):
+        error = [abs(session.eval(f"({method} grow 0 1 2 {n})") - exact) for n in (steps, 2 * steps)]
         assert 0.8 * 2**order < error[0] / error[1] < 1.25 * 2**order
     # the energy of an oscillator stays within its bounds for 10,000 steps
     assert session.eval(
@@ -370,6 +370,18 @@ def test_orders_of_the_methods(session: vlad.Session) -> None:
     assert session.eval("((derivative-R (lambda (y0) (rk4 grow 0 y0 2 50))) 3)") == pytest.approx(
         exact, rel=1e-6
     )
+
+
+def test_a_step_beyond_the_iteration_is_an_error(session: vlad.Session) -> None:
+    with pytest.raises(vlad.VladError, match="take shorter steps"):
+        session.eval("(gauss-legendre-step (lambda (t y) (* 100 (sin y))) 0 1 1)")
+
+
+def test_derivatives_where_the_first_guess_is_the_solution(session: vlad.Session) -> None:
+    """At a state of rest the iteration ends at once, but the derivative is not that of no iteration."""
+    session.eval("(define (end y) (gauss-legendre (lambda (t y) (* 2 (sin y))) 0 y 1 10))")
+    for derivative in ("derivative-F", "derivative-R"):
+        assert session.eval(f"(({derivative} end) 0)") == pytest.approx(math.exp(2), rel=1e-6)
 
 
 def test_taylor_coefficients_of_the_exponential(session: vlad.Session) -> None:
@@ -413,6 +425,7 @@ PROGRAMS = [
     "(list-sum (matrix-diagonal (cholesky-factor (v+ (diagonal-matrix '(4 5 6 7)) (outer-product l l)))))",
     "(list-sum (vector*matrix l (matrix-transpose (list l (reverse l) l (reverse l)))))",
     "(first (rk4 (lambda (t y) (list (second y) (- 0 (* (first l) (sin (first y)))))) 0 (drop l 2) 1 10))",
+    "(first (gauss-legendre (lambda (t y) (list (second y) (- 0 (* (first l) (sin (first y)))))) 0 (drop l 2) 1 3))",
     "(euler (lambda (t y) (* y (sin (+ t (first l))))) 0 (second l) (+ 1 (third l)) 10)",
     "(car (leapfrog (lambda (x) (- 0 (* (third l) x))) (first l) (second l) 0.1 10))",
     "(integrate (lambda (x) (exp (* (first l) x))) (second l) (third l) 4)",

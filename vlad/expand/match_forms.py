@@ -15,7 +15,7 @@ from vlad.data.values import FALSE, NIL, TRUE, Boolean, String, symbol
 from vlad.expand.expander import Expander
 from vlad.expand.macros import fresh_mark, invalid, made
 from vlad.expand.normalize import Out, as_atom, as_result
-from vlad.expand.patterns import Patterns, invalid_parameter, record_patterns, tuple_pattern
+from vlad.expand.patterns import Patterns, invalid_parameter, record_patterns, rest_count, tuple_pattern
 from vlad.expand.scope import Scope
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax
 
@@ -167,7 +167,7 @@ class _Matcher(Patterns):
             type(pattern.value) in (float, String) or isinstance(pattern.value, Boolean)
         ):
             self.test("equal?", (value, Constant(pattern.value)), pattern.span)
-        elif isinstance(pattern, Form) and pattern.tail is None:
+        elif isinstance(pattern, Form) and (pattern.tail is None or self.record_type(pattern) is not None):
             self.of_form(pattern, value)
         else:
             raise invalid_parameter(pattern, PATTERNS)
@@ -228,9 +228,15 @@ class _Matcher(Patterns):
             test = type_.test(self.primitives, value, own)
             self.steps += own
             self.add_test(test)
+        count = rest_count(pattern, type_)
         for index, part in fields:
             field = Variable(type_.fields[index])
             self.steps.append(Binding(field, type_.field(value, index)))
+            if count is not None and index == type_.parameters[-1] and self.tests:
+                counted: Out = []
+                holds = type_.holds(self.primitives, field, count, counted)
+                self.steps += counted
+                self.add_test(holds)
             self.match(part, field)
 
     def in_front(self, parts: tuple[Syntax, ...], value: Atom, pattern: Form) -> Atom:

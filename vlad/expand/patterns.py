@@ -42,27 +42,35 @@ def names_in(pattern: Syntax) -> list[Name]:
         return [pattern]
     if not isinstance(pattern, Form) or not isinstance(pattern.items[0], Name):
         return []
-    return (
-        []
-        if pattern.items[0].symbol.name == "quote"
-        else [n for part in pattern.items[1:] for n in names_in(part)]
-    )
+    parts = pattern.items[1:] if pattern.tail is None else (*pattern.items[1:], pattern.tail)
+    return [] if pattern.items[0].symbol.name == "quote" else [n for part in parts for n in names_in(part)]
 
 
 def record_patterns(pattern: Form, type_: RecordType) -> list[tuple[int, Syntax]]:
-    """The pattern of each field of a record, with the field's index. A rest is matched as the tuple that it is."""
+    """The pattern of each field of a record, with the field's index. A rest is matched as the tuple that it is (`rest_count`)."""
     parts = pattern.items[1:]
     fixed = len(type_.parameters) - type_.has_rest
-    if len(parts) < fixed or (len(parts) > fixed and not type_.has_rest):
+    has_tail = pattern.tail is not None
+    if len(parts) < fixed or ((len(parts) > fixed or has_tail) and not type_.has_rest):
         shape = [type_.written.symbol.name, *[type_.fields[index] for index in type_.parameters]]
-        dots = ["..."] if type_.has_rest else []
+        dots = ["... or . P"] if type_.has_rest else []
         raise invalid_parameter(
             pattern, f"a pattern for each field of the record: ({' '.join(shape + dots)})"
         )
     found = list(zip(type_.parameters, parts[:fixed], strict=False))
     if type_.has_rest:
-        found.append((type_.parameters[-1], tuple_pattern(Form(parts[fixed:], None, pattern.span))))
+        found.append((type_.parameters[-1], tuple_pattern(Form(parts[fixed:], pattern.tail, pattern.span))))
     return found
+
+
+def rest_count(pattern: Form, type_: RecordType) -> int | None:
+    """How many arguments the pattern of a record takes for the field with the rest of the constructor's. (TYPE P ...) takes as
+    many as there are patterns, though the last of them alone would take more. None for (TYPE P ... . P), which takes any number,
+    and for a type without such a field.
+    """
+    if not type_.has_rest or pattern.tail is not None:
+        return None
+    return len(pattern.items) - len(type_.parameters)
 
 
 class Patterns:
@@ -161,9 +169,10 @@ class Patterns:
             for part in parts[:-1]:
                 value = self.split(part, value, pattern.span, out)
             self.destructure(parts[-1], value, out)
-        elif pattern.tail is None and (type_ := self.record_type(pattern)) is not None:
+        elif (type_ := self.record_type(pattern)) is not None:
             known = Body((), value)
-            checked = type_.if_one(self.primitives, text_of(pattern), value, known, pattern.span, out)
+            count = rest_count(pattern, type_)
+            checked = type_.if_one(self.primitives, text_of(pattern), value, known, pattern.span, out, count)
             record = as_atom(checked, out, "record")
             for index, part in record_patterns(pattern, type_):
                 field = Variable(type_.fields[index])

@@ -44,7 +44,8 @@ PARAMETERS = {
     "tangent": ["fields", "tangents"],
     "fields": ["fields", "tangent"],
 }
-STATED = "a type of records may state #:zero, #:plus, and #:tangent with #:fields, each once and before a procedure"
+CALL = "call"  # what calling a record is
+STATED = "a type of records may state #:call, #:zero, #:plus, and #:tangent with #:fields, each once and before a procedure"
 
 
 Expanded = Callable[
@@ -56,7 +57,7 @@ class RecordType:
     """A record type as it is written: its name, and the names of its procedures, with the index of the field."""
 
     __slots__ = (
-        "accessors", "constructor", "field_names", "fields", "name", "owner", "parameters", "predicate", "span", "stated",
+        "accessors", "call", "constructor", "field_names", "fields", "name", "owner", "parameters", "predicate", "span", "stated",
         "updaters", "written",
     )  # fmt: skip
 
@@ -71,16 +72,19 @@ class RecordType:
         self.field_names: list[Name] = []  # as they are written
         self.accessors: list[tuple[Name, int]] = []
         self.updaters: list[tuple[Name, int]] = []
-        self.stated: dict[str, Syntax] = {}  # the rules of its tangents
+        self.stated: dict[
+            str, Syntax
+        ] = {}  # the rules of its tangents, and the meaning of calls until it is taken out
         items = iter(form.items[4:])
         for item in items:
             if isinstance(item, Keyword):
                 procedure = next(items, None)
-                if item.name not in PARAMETERS or item.name in self.stated or procedure is None:
+                if item.name not in (CALL, *PARAMETERS) or item.name in self.stated or procedure is None:
                     raise invalid(item, STATED)
                 self.stated[item.name] = procedure
             else:
                 self._field(item)
+        self.call = self.stated.pop(CALL, None)
         if ("tangent" in self.stated) != ("fields" in self.stated):
             raise invalid(
                 form, "#:tangent and #:fields are stated together: each is the way back of the other"
@@ -159,11 +163,7 @@ class RecordType:
             body = Body(tuple(own), Call(procedure, tuple(operands), written.span))
             stated = make_lambda(parameters, body, f"#:{rule} of {self.name}", written.span)
             if stated.free:
-                raise invalid(
-                    written,
-                    f"#:{rule} is used wherever records of the type are, so it refers to no variable of the procedure around the "
-                    f"type: this one to `{stated.free[0].name}`. Define the type at top level",
-                )
+                raise invalid(written, self._captures(rule, stated.free[0].name))
             rules.append(stated)
         return TangentSpace(*rules)
 
@@ -180,7 +180,26 @@ class RecordType:
         maker = _Maker(self, primitives)
         # what is stated may match records of the type
         maker.owner.space = self._space(primitives, expanded)  # type: ignore[misc]  # of a lambda that nothing has yet
+        if self.call is not None:
+            maker.owner.body = self._called(self.call, maker.owner, expanded)  # type: ignore[misc]  # as above
         return maker.procedures(out)
+
+    def _called(self, written: Syntax, owner: Lambda, expanded: Expanded) -> Body:
+        """The body of calls of records, which belongs to the type, not to a scope, as what is stated of its tangents does."""
+        own: Out = []
+        procedure = expanded(written, own, CALL)
+        fields = owner.free if self.fields else ()
+        body = Body(tuple(own), Call(procedure, (*fields, *owner.parameters), written.span))
+        captured = make_lambda((*fields, *owner.parameters), body, self.name, written.span).free
+        if captured:
+            raise invalid(written, self._captures(CALL, captured[0].name))
+        return body
+
+    def _captures(self, rule: str, name: str) -> str:
+        return (
+            f"#:{rule} is used wherever records of the type are, so it refers to no variable of the procedure around the "
+            f"type: this one to `{name}`. Define the type at top level"
+        )
 
     @property
     def has_rest(self) -> bool:
@@ -207,13 +226,48 @@ class RecordType:
         then: Body,
         span: Span | None,
         out: Out,
+        count: int | None = None,
     ) -> If:
-        """What follows for a record of this type; other values are an error of `taker`, which takes records only."""
+        """What follows for a record of this type; other values are an error of `taker`, which takes records only.
+        `count`: how many arguments the field with the rest holds, where that matters.
+        """
         test = as_atom(self.test(primitives, value, out), out, "test")
-        words = Constant(String(taker)), Constant(String(f"a record of type {self.name}"))
+        wanted = f"a record of type {self.name}"
+        if count is not None:
+            parts = len(self.parameters) - 1 + count
+            wanted += f" with {parts or 'no'} part{'' if parts == 1 else 's'}"
+        words = Constant(String(taker)), Constant(String(wanted))
+
+        def failed() -> Body:
+            own: Out = []
+            result = as_atom(Apply(primitives["no-record"], (*words, value), span), own, "failed")
+            return Body(tuple(own), result)
+
+        if count is None:
+            return If(test, then, failed())
         own: Out = []
-        failed = as_atom(Apply(primitives["no-record"], (*words, value), span), own, "failed")
-        return If(test, then, Body(tuple(own), failed))
+        rest = as_atom(self.field(value, self.parameters[-1]), own, "rest")
+        fits = as_atom(self.holds(primitives, rest, count, own), own, "fits")
+        result = as_atom(If(fits, then, failed()), own, "counted")
+        return If(test, Body(tuple(own), result), failed())
+
+    def holds(
+        self, primitives: Mapping[str, Primitive], parts: Atom, count: int, out: Out, is_whole: bool = True
+    ) -> Rhs:
+        """Whether an argument tuple, or what follows in one, has so many parts. One part is no pair, and as a whole not ()."""
+        if count == 0:
+            return Apply(primitives["null?"], (parts,), self.span)
+        is_pair = as_atom(Apply(primitives["pair?"], (parts,), self.span), out, "is-pair")
+        inner: Out = []
+        if count == 1:
+            if not is_whole:
+                return Apply(primitives["not"], (is_pair,), self.span)
+            is_nil = as_atom(Apply(primitives["null?"], (parts,), self.span), inner, "is-nil")
+            one = as_atom(Apply(primitives["not"], (is_nil,), self.span), inner, "is-one")
+            return If(is_pair, Body((), Constant(FALSE)), Body(tuple(inner), one))
+        following = as_atom(Apply(primitives["cdr"], (parts,), self.span), inner, "rest")
+        found = as_atom(self.holds(primitives, following, count - 1, inner, False), inner, "holds")
+        return If(is_pair, Body(tuple(inner), found), Body((), Constant(FALSE)))
 
     def field(self, record: Atom, index: int) -> Field:
         assert self.owner is not None
@@ -237,15 +291,16 @@ class _Maker:
         self.owner = type_.owner = self._owner()
 
     def _owner(self) -> Lambda:
-        """The lambda to which records belong. A record is no procedure: calling it is calling the symbol of the type's name."""
+        """The lambda to which records belong. If the type does not state what calling one is, that is an error."""
         fields = tuple([Variable(WrittenName(name)) for name in self.type.fields]) or (Variable("nothing"),)
         out: Out = []
-        argument: Atom = Constant(NIL)
+        values: Atom = Constant(NIL)
         for field in reversed(fields):
-            argument = as_atom(self.apply("cons", field, argument), out)
-        result = Call(Constant(symbol(self.type.name)), (argument,), self.type.span)
+            values = as_atom(self.apply("cons", field, values), out)
+        called = self.apply("no-procedure", Constant(String(self.type.name)), values)
+        failed = as_atom(called, out, "failed")
         return Lambda(
-            (Variable("argument"),), Body(tuple(out), result), fields, self.type.name, self.type.span,
+            (Variable("argument"),), Body(tuple(out), failed), fields, self.type.name, self.type.span,
             fields=tuple(self.type.fields),
         )  # fmt: skip
 

@@ -464,7 +464,9 @@ def kind(value: Value) -> Kind:
 def kind_text(value: Value) -> str:
     """A description of a value's kind, for a hint."""
     found = kind(value)
-    return f"{found.value} {shape_text(look(value).shape)}" if found is Kind.TENSOR else found.value
+    if found is Kind.TENSOR:
+        return f"{found.value} {shape_text(look(value).shape)}"
+    return f"{found.value} of type {look(value)[0].name}" if found is Kind.RECORD else found.value
 
 
 def expected_of(operands: tuple[Value, ...]) -> tuple[str, tuple[Kind, ...]]:

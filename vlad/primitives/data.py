@@ -340,6 +340,11 @@ def _no_record(name: Value, expected: Value, x: Value) -> Value:
     raise invalid(name.text, expected.text, x)
 
 
+def _no_procedure(name: Value, fields: Value) -> Value:
+    hint = f"only procedures can be called, and records whose type states #:call; this is a record of type {name.text}"
+    raise VladError("not-a-procedure", "Target is not a procedure", hint=hint)
+
+
 def _is_null(value: Value) -> bool:
     return bool(look(value) == NIL)
 
@@ -377,6 +382,11 @@ ROWS: list[Primitive] = [
         "no-record", "name expected x", "The error of a procedure of records that is given another value.", value=_no_record,
         type="string string any -> any", forward="zero", reverse={}, effect=True, hidden=True,
         abstract=lambda w, name, expected, x: w.fail(f"Argument to {name.type.of.text} is invalid"),
+    ),
+    Primitive(
+        "no-procedure", "name fields", "The error of calling a record whose type does not state what that is.",
+        value=_no_procedure, type="string any -> any", forward="zero", reverse={}, effect=True, hidden=True,
+        abstract=lambda w, name, fields: w.fail("Target is not a procedure"),
     ),
     Primitive(
         "match-car", "p", "The first part of an argument that a parameter destructures.", value=_part("", 0, _no_pair),

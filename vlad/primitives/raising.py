@@ -287,7 +287,7 @@ def _is_error(x: Value) -> Value:
 
 def _left_out(w: AbstractMachine, *operands: Any) -> Any:
     """In compiled code no value is an error: where one is raised, tier 0 takes over."""
-    w.left_out("catching an error that the system raises is")
+    w.left_out("catching an error of `error` or of the system is")
 
 
 def _of_no_error(name: str) -> Any:

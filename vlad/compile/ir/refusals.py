@@ -11,7 +11,7 @@ UNKNOWN_LENGTH = "the length of a list of tensors or reals is known only when th
 OTHER_LENGTH = "its lists of tensors or reals change their lengths within a call"
 SHORT_LENGTH = "a length that it computes, of a list or a tensor, is 0 or 1"
 UNFIT_LENGTH = "lengths that it computes compare with others as in no compiled code"
-CAUGHT = "it catches an error that the system raised"
+CAUGHT = "it catches an error of `error` or of the system"
 WAYS_OUT = {
     OTHER_LENGTH: "lists that are padded to one length run compiled, as does one list for each call from outside",
     SHORT_LENGTH: "lengths that a call computes are compiled from 2 on",

@@ -11,7 +11,7 @@ from vlad.compile.ir.refusals import NOT_COMPILED, Unbounded
 from vlad.compile.ir.rewriting import callees
 from vlad.data.values import Code
 
-CATCHING = "catching an error that the system raises is"
+CATCHING = "catching an error of `error` or of the system is"
 BY_RAISE = "what `raise` raises is caught in compiled code"
 
 
