@@ -103,6 +103,15 @@ def test_the_documentation_of_the_library_and_of_keywords() -> None:
     assert entry is not None and entry.name == "J" and entry.signature == "(J x)"
 
 
+def test_items_of_a_list_are_wrapped_each() -> None:
+    """In the text of `define-record-type`, whose items begin lines, and have further, indented ones."""
+    lines = documentation("define-record-type").splitlines()
+    items = [line for line in lines if line.startswith("  - ")]
+    assert [re.findall("#:[a-z]+", item)[0] for item in items] == ["#:tangent", "#:zero", "#:plus"]
+    text = lines[: lines.index("Examples")]
+    assert max(map(len, text[1:])) <= 102
+
+
 def test_a_hidden_row_is_documented_but_not_listed() -> None:
     assert "1 / cos² x." in documentation("sec-squared")
     assert " sec-squared" not in listing()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 from pathlib import Path
 
@@ -97,6 +98,13 @@ def test_compiled(session: vlad.Session, name: str) -> None:
         expected, found = session.eval(text)(0.7), compiling.eval(text)(0.7)
         assert math.isclose(found, expected, rel_tol=1e-12), made
     assert {entry.reason for entry in compiling.tiers.entries.values()} == {None}
+
+
+@pytest.mark.parametrize(("call", "wrong"), [("3 #:segments 0", ["3"]), ("sin #:segments 0", ["0"])])
+def test_an_error_shows_the_wrong_operand_alone(session: vlad.Session, call: str, wrong: list[str]) -> None:
+    with pytest.raises(vlad.VladError) as caught:
+        session.eval(f"(checkpointed {call})")
+    assert re.findall("value: (.*)", str(caught.value)) == wrong
 
 
 LOOP = """

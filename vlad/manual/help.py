@@ -15,7 +15,6 @@ A doc comment is lines of `;;; ` above a definition: the shape of a call, then s
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import textwrap
@@ -253,12 +252,24 @@ def lines_of(entry: Entry) -> Iterator[str]:
 
 
 def _wrapped(lines: Iterable[str]) -> Iterator[str]:
-    """Wrap paragraphs. Indented lines are left unchanged."""
-    for is_text, of_one in itertools.groupby(lines, lambda line: line != "" and not line.startswith(" ")):
-        if is_text:
-            yield from textwrap.wrap(" ".join(of_one), WIDEST, break_long_words=False, break_on_hyphens=False)
+    """Wrap paragraphs, and the items of lists, whose further lines are indented. Other indented lines are left unchanged."""
+    joined: list[str] = []
+    for line in lines:
+        is_indented, in_item = line.startswith(" "), bool(joined) and joined[-1].startswith("- ")
+        if in_item and is_indented:
+            joined[-1] += f" {line.strip()}"
+        elif not line or is_indented or line.startswith("- "):
+            joined.append(line)
+        elif joined and joined[-1] and not in_item and not joined[-1].startswith(" "):
+            joined[-1] += f" {line}"
         else:
-            yield from of_one
+            joined.append(line)
+    for text in joined:
+        indent = "  " if text.startswith("- ") else ""
+        kept = [text] if not text or text.startswith(" ") else []
+        yield from kept or textwrap.wrap(
+            text, WIDEST, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
 
 
 def _derivative_lines(entry: Entry) -> Iterator[str]:

@@ -89,9 +89,10 @@ SYSTEM_PROCEDURES: dict[str, str] = {
 
 
 def _checkpointed(machine: Evaluator, f: Value, snapshots: Value, segments: Value) -> Value:
-    if not is_procedure(f) or not all(map(_is_count, (snapshots, segments))):
+    wrong = [f] if not is_procedure(f) else [count for count in (snapshots, segments) if not _is_count(count)]
+    if wrong:
         hint = "(checkpointed f #:snapshots k #:segments m): a procedure, and whole numbers from 1 on"
-        raise unsuitable("checkpointed", hint, (f, snapshots, segments))
+        raise unsuitable("checkpointed", hint, wrong)
     return (machine.codes["checkpointed"], f, snapshots, segments)
 
 
