@@ -88,7 +88,9 @@ LONGEST = [
     "test_dask.py", "test_memory.py", "test_accuracy.py", "test_differentiable_curry.py", "test_complexity.py",
     "test_trees.py", "test_strings.py", "test_plots.py", "test_forged.py", "test_emit_kernels.py", "test_cells.py",
     "test_addresses.py", "test_cache.py", "test_derivatives.py", "test_lengths.py", "test_machine.py",
-    "test_matrix_functions.py", "test_raising.py", "test_range.py",
+    "test_matrix_functions.py", "test_raising.py", "test_range.py", "test_optimizers.py", "test_checkpointed.py",
+    "test_mixed_structures.py", "test_screens.py", "test_analysis.py", "test_cuda_rows.py", "test_compiling_process.py",
+    "test_sizes.py", "test_kernel.py", "test_saving.py", "test_interrupts.py", "test_gradbench.py", "test_surroundings.py",
 ]  # fmt: skip
 
 

@@ -47,6 +47,7 @@ def agree(a: float, b: float) -> bool:
     return a == b or math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9) or (a != a and b != b)
 
 
+@pytest.mark.own_tier
 @settings(
     max_examples=2500 if THOROUGH else 40,
     deadline=None,
@@ -66,6 +67,7 @@ def test_derivatives_are_those_of_the_store_passing_program(session: vlad.Sessio
                 assert agree(wanted, found), (mode, point, wanted, found, with_cells(tree))
 
 
+@pytest.mark.own_tier
 def test_answers() -> None:
     shown: list[str] = []
     answering = vlad.Session(tier="evaluate", write=shown.append)
@@ -109,6 +111,7 @@ STATED = """
 """  # fmt: skip
 
 
+@pytest.mark.own_tier
 def test_cells_in_records_that_state_their_tangents() -> None:
     """Inside of a procedure they are cells like others; what they get is in no tangent of a record."""
     session = vlad.Session(tier="evaluate")

@@ -54,6 +54,7 @@ def session() -> vlad.Session:
     return session
 
 
+@pytest.mark.own_tier
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_mode(session: vlad.Session, name: str) -> None:
     for mode, text in MODES.items():

@@ -33,6 +33,7 @@ def agree(a: float, b: float) -> bool:
     )
 
 
+@pytest.mark.own_tier
 @settings(
     max_examples=2000 if THOROUGH else 25,
     deadline=None,

@@ -88,6 +88,7 @@ def changes(draw: st.DrawFn) -> tuple[str, Polynomial]:
     return f"(lambda (x) (let* ((t (table)) {text}) (dot-product (table-values t) {weights})))", total
 
 
+@pytest.mark.own_tier
 @settings(max_examples=2000 if THOROUGH else 15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(change=changes(), x=st.sampled_from([2.0, -1.0, 0.5]))
 def test_derivatives_are_those_of_the_values(
@@ -125,6 +126,7 @@ ANY_KEY = st.one_of(
 )
 
 
+@pytest.mark.own_tier
 @settings(max_examples=2000 if THOROUGH else 100, deadline=None)
 @given(steps=st.lists(st.tuples(ANY_KEY, st.booleans(), st.integers(0, 10)), max_size=60))
 def test_it_is_a_dict_that_never_changes(steps: list[tuple[Any, bool, int]]) -> None:
@@ -156,6 +158,7 @@ def depth(part: Any) -> int:
     return 1 + max(map(depth, part)) if part is not None and len(part) == BRANCH else 0
 
 
+@pytest.mark.own_tier
 def test_tries_are_shallow() -> None:
     """For whole numbers, multiples of a power of two and fractions, whose hashes are regular."""
     for keys in (

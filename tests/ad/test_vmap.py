@@ -81,6 +81,7 @@ def random_programs(few: int, many: int) -> Any:
     )
 
 
+@pytest.mark.own_tier
 @random_programs(6, 1000)
 @given(f=procedures())
 def test_random_programs(evaluating: vlad.Session, f: str) -> None:
@@ -163,6 +164,7 @@ CASES = {
 }
 
 
+@pytest.mark.own_tier
 @pytest.mark.parametrize("text", CASES)
 def test_values(evaluating: vlad.Session, text: str) -> None:
     assert same(evaluating.eval(text), expected_of(evaluating, text))

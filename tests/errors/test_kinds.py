@@ -72,6 +72,7 @@ def codes_in_the_sources() -> set[str]:
     return found
 
 
+@pytest.mark.own_tier
 def test_the_codes_in_the_sources_are_those_that_are_documented() -> None:
     assert codes_in_the_sources() == set(kinds())
 

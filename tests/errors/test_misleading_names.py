@@ -491,6 +491,7 @@ IN_TEXTS = {"startswith", "endswith", *CUTS} - {"split"}
 MATCHES = {"search", "match", "fullmatch", "findall", "finditer", "sub"}
 
 
+@pytest.mark.own_tier
 def test_no_source_searches_what_was_put_into_words() -> None:
     """Of an error, or of the text of a procedure. (Names of files, and what users write, are searched.)"""
     root = Path(inspect.getfile(vlad)).parent
@@ -521,6 +522,7 @@ TEXTS = frozenset({"c_text.py", "c_names.py"})  # names and comments of programs
 PRINTED = ("analysis", "passes", "loops", "emit")
 
 
+@pytest.mark.own_tier
 @pytest.mark.parametrize("room", PRINTED)
 def test_the_compiler_searches_no_text_that_it_prints(room: str) -> None:
     """Facts about loops and C are fields: no regular expressions, and no searches in strings."""

@@ -36,6 +36,7 @@ def session() -> vlad.Session:
     return made
 
 
+@pytest.mark.own_tier
 @pytest.mark.parametrize(
     ("limits", "body", "code"),
     [
@@ -141,6 +142,7 @@ def test_the_place_of_what_is_raised_is_found_only_if_it_is_raised_again(
     assert found
 
 
+@pytest.mark.own_tier
 def test_calls_in_a_reset_are_as_deep_as_others() -> None:
     """There, what follows a call is no frame, but a value: a chain of continuations. Only its length counts, not their number."""
     session = vlad.Session(tier="evaluate", limits=vlad.Limits(depth=300_000))

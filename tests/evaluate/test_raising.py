@@ -63,6 +63,7 @@ def test_withdrawn_exceptions_are_not_raised() -> None:
     assert sum(range(1000)) == 499500
 
 
+@pytest.mark.own_tier
 def test_a_starting_thread_does_not_receive_the_exception_of_another() -> None:
     """In Python 3.11 a new thread has the identifier of its creator until it runs; an exception that ended it then left the
     creator waiting for ever."""
@@ -102,6 +103,7 @@ class Gone:
 LEVELS, ENOUGH = 200, drawn(600)
 
 
+@pytest.mark.own_tier
 def test_nothing_is_raised_in_the_callback_of_a_weak_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     """An exception there has no caller: Python writes it to the terminal and continues.
 
@@ -286,6 +288,7 @@ def test_a_fork_with_masked_exceptions_raises_them_in_the_child() -> None:
     assert missed == [7]
 
 
+@pytest.mark.own_tier
 def test_a_limit_reaches_an_evaluation_within_another() -> None:
     """While a session's lock is taken or released, exceptions are masked, and raised right afterwards. And they are raised again
     if a call that just ended has swallowed them."""
@@ -348,6 +351,7 @@ def test_the_reported_limit_is_the_one_that_applies() -> None:
         session.eval("(inside)", limits=vlad.Limits(seconds=0.05))
 
 
+@pytest.mark.own_tier
 def test_a_repeated_exception_at_the_end_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deep recursion takes long to end, and the exception is raised again meanwhile: during its cleanup."""
     monkeypatch.setattr(limits, "AGAIN_SECONDS", 0.001)
@@ -442,6 +446,7 @@ def test_a_probe_waits_for_the_end_of_a_frame() -> None:
     assert (met, ended) == ([1], [1])
 
 
+@pytest.mark.own_tier
 def test_no_handler_is_lost_to_an_exception_of_a_probe() -> None:
     """A signal arrives, and then the probe: the first step of the handler is the next one at which an exception may be raised."""
     begun, ended, caught = 0, 0, 0

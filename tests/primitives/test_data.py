@@ -130,6 +130,7 @@ def test_derivatives_through_data(session: vlad.Session) -> None:
     assert session.eval("((slope (lambda (x) (real (* x x)))) 3)") == 6.0
 
 
+@pytest.mark.own_tier
 def test_long_structures() -> None:
     """Equality needs no stack, and visits shared parts once."""
     a: object = NIL

@@ -22,6 +22,7 @@ LENGTHS = st.integers(1, 6)
 BATCHES = st.sampled_from([((), ()), ((3,), (3,)), ((2, 1), (4,)), ((1,), (2, 3)), ((5,), ())])
 
 
+@pytest.mark.own_tier
 @settings(max_examples=60, deadline=None)
 @given(LENGTHS, LENGTHS, LENGTHS, BATCHES, st.sampled_from(["f8", "f4", "i8", "i4"]), st.integers(1, 200))
 def test_by_parts(n: int, k: int, m: int, batch: tuple[tuple[int, ...], ...], kind: str, most: int) -> None:
@@ -40,6 +41,7 @@ def test_by_parts(n: int, k: int, m: int, batch: tuple[tuple[int, ...], ...], ki
     assert np.array_equal(whole, expected) and whole.dtype == expected.dtype
 
 
+@pytest.mark.own_tier
 def test_a_large_one_is() -> None:
     x = np.arange(600.0 * 600).reshape(600, 600) % 7
     y = np.broadcast_to(x, (3, 600, 600))

@@ -98,6 +98,7 @@ def test_many_numbers_are_drawn_in_parts(session: vlad.Session) -> None:
         assert drawn == [word((1, 2), random.UNIFORM, 2 * block + k) for k in range(3)]
 
 
+@pytest.mark.own_tier
 @given(st.lists(words, min_size=1, max_size=20))
 @example([0, WORD - 1, WORD // 2, WORD // 2 - 1, 1 << 11, 1 << 30, 1 << 40])
 def test_normal_is_the_inverse_of_the_distribution(drawn: list[int]) -> None:

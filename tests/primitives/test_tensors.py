@@ -444,6 +444,7 @@ def test_every_row_with_a_derivative_is_checked() -> None:
     assert with_derivative - checked == {*EXCEPT}
 
 
+@pytest.mark.own_tier
 @pytest.mark.parametrize(
     "row", [row for row in ROWS if row.array and row.partials is not None], ids=lambda row: str(row.name)
 )
@@ -924,6 +925,7 @@ OVERFLOWS = [
 ]  # fmt: skip
 
 
+@pytest.mark.own_tier
 @pytest.mark.parametrize("text", OVERFLOWS)
 def test_what_moves_entries_is_silent_on_overflow(text: str) -> None:
     session = vlad.Session(tier="evaluate")
@@ -1028,6 +1030,7 @@ def test_what_is_not_of_reals_is_constant(text: str, tier: str) -> None:
     assert printed(f"(define whole (as-type #[1 2 3] 'int64)) {text}", tier) == CONSTANT[text]
 
 
+@pytest.mark.own_tier
 def test_a_gradient_through_indices_costs_as_much_as_the_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

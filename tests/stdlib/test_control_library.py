@@ -43,6 +43,7 @@ def close(a: Any, b: Any) -> bool:
     return math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
 
 
+@pytest.mark.own_tier
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_gradient_as_a_program_is_the_gradient(session: vlad.Session, name: str) -> None:
     tracked, plain = PAIRS[name]
@@ -64,6 +65,7 @@ def test_the_gradient_of_a_structure(session: vlad.Session) -> None:
     )
 
 
+@pytest.mark.own_tier
 def test_lengths(session: vlad.Session) -> None:
     """Neither the tape nor what is generated needs a stack."""
     session.eval("(define (powers x) (let loop ((i 0) (p x)) (if (= i 5000) p (loop (+ i 1) (t* p 1)))))")

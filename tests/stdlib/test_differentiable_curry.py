@@ -117,6 +117,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.own_tier
 @pytest.mark.parametrize("name", BROKEN)
 def test_laws_fail_of_a_broken_set(name: str) -> None:
     session = vlad.Session(tier="evaluate")

@@ -475,6 +475,7 @@ def test_derivatives_through_the_library(session: vlad.Session, program: str) ->
     assert second == pytest.approx(session["hvp-F"](f, point, along), rel=1e-7, abs=1e-7)
 
 
+@pytest.mark.own_tier
 def test_no_name_is_defined_twice() -> None:
     """The later file would take the place of the earlier one."""
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "stdlib").glob("*.vlad")]

@@ -36,6 +36,7 @@ def cores(session: vlad.Session, names: list[str]) -> dict[str, Lambda]:
     return {name: session.machine.core_of(value[0]) for name, value in values.items() if is_procedure(value)}
 
 
+@pytest.mark.own_tier
 def test_a_later_session_has_the_same_core_over_its_own_globals(library: Library) -> None:
     names = [*library.names()][:: 1 if THOROUGH else 9]
     first, second, third = [loaded(names) for _ in range(3)]
@@ -50,6 +51,7 @@ def test_a_later_session_has_the_same_core_over_its_own_globals(library: Library
         assert of_others.isdisjoint(map(id, third.library.cells.values()))
 
 
+@pytest.mark.own_tier
 def test_what_is_kept_has_no_values(library: Library) -> None:
     """It would keep the session alive to which they belong."""
     text = "((gradient (lambda (l) (fold + 0 (map (lambda (x) (* x x)) l)))) '(1 2))"

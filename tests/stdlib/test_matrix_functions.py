@@ -73,16 +73,19 @@ def compared(tier: str, name: str, orders: range, gaps: tuple[float, ...]) -> No
                     assert off < MOST[order], (name, gap, third, order, off)
 
 
+@pytest.mark.own_tier
 @pytest.mark.parametrize("name", FUNCTIONS if THOROUGH else ["exp"])
 def test_derivatives(name: str) -> None:
     compared("evaluate", name, range(3), GAPS)
 
 
+@pytest.mark.own_tier
 @pytest.mark.parametrize("name", FUNCTIONS if THOROUGH else ["sqrt"])
 def test_third_derivatives(name: str) -> None:
     compared("evaluate", name, range(4), GAPS if THOROUGH else GAPS[1:2])
 
 
+@pytest.mark.own_tier
 @pytest.mark.parametrize("name", FUNCTIONS if THOROUGH else ["log"])
 def test_compiled_derivatives(name: str) -> None:
     compared("compile", name, range(3), GAPS if THOROUGH else GAPS[::2])

@@ -58,6 +58,7 @@ def refusal(session: Session, text: str) -> tuple[str, str, int]:
     return error.code, error.message, len(error.irritants)
 
 
+@pytest.mark.own_tier
 @pytest.mark.parametrize("value", ['"text"', "#t", "(lambda (y) (* x y))", "(list x sin)"])
 def test_values(session: Session, value: str) -> None:
     """At a number: where the value is none, nor a structure of numbers."""
@@ -75,6 +76,7 @@ def test_values(session: Session, value: str) -> None:
             assert (code, irritants) == ("user-error", 0) and message.startswith(words)
 
 
+@pytest.mark.own_tier
 @pytest.mark.parametrize("x", ['"text"', "'symbol"])
 def test_arguments(session: Session, x: str) -> None:
     operators = [operator for operator in ALL if not operator.startswith("derivative")]
@@ -92,6 +94,7 @@ def test_derivatives_by_several_numbers(session: Session, x: str) -> None:
     assert found == {("bundle-do-not-conform", "Arguments to OPERATOR do not conform", 2)}
 
 
+@pytest.mark.own_tier
 @pytest.mark.parametrize("v", ["#[1 2]", "'(1 0 0)"])
 def test_directions(session: Session, v: str) -> None:
     """A direction that is not like the argument is none, in both modes."""

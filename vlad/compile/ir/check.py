@@ -24,11 +24,9 @@ from vlad.compile.ir.program import (
     Unbox,
     Unreachable,
     Yield,
-    blocks,
     inner_blocks,
     leaves_read,
     slots_bound,
-    statements,
 )
 
 
@@ -37,31 +35,47 @@ def check(program: Program, after: str = "") -> None:
     an end with leaves occurs twice: passes rewrite them in place.
     """
     for function in program.functions:
-        _check_block(function, function.body, set(function.parameters), None, after)
-        ends = [block.end for block in blocks(function.body)]
-        nodes = [*statements(function.body), *[end for end in ends if type(end) not in (Fail, Unreachable)]]
+        nodes: list[Statement | End] = []
+        _check_block(function, function.body, set(function.parameters), None, nodes, after)
         if len(nodes) > len(set(nodes)):
             raise AssertionError(f"a statement or end occurs twice in {_where(function, after)}")
 
 
-def _check_block(function: Function, block: Block, bound: set[Slot], yields: int | None, after: str) -> None:
-    bound = set(bound)  # bindings of this block
+def _check_block(
+    function: Function,
+    block: Block,
+    bound: set[Slot],
+    yields: int | None,
+    nodes: list[Statement | End],
+    after: str,
+) -> None:
+    """`bound` is afterwards as before; `nodes` get the statements and ends of the block."""
+    added: list[Slot] = []
     for statement in block.statements:
         for leaf in leaves_read(statement):
             if type(leaf) is Slot and leaf not in bound:
                 raise _unbound(leaf, function, after)
+        slots = slots_bound(statement)
         kind = type(statement)
-        if kind is not Compute and not _is_sound(statement):
-            raise AssertionError(_where(function, after))
         if kind is Branch or kind is Switch:
             for inner in inner_blocks(statement):
-                _check_block(function, inner, bound, len(slots_bound(statement)), after)
-        bound.update(slots_bound(statement))
-    for leaf in leaves_read(block.end):
+                _check_block(function, inner, bound, len(slots), nodes, after)
+        elif kind is not Compute and not _is_sound(statement):
+            raise AssertionError(_where(function, after))
+        for slot in slots:
+            if slot not in bound:
+                bound.add(slot)
+                added.append(slot)
+    nodes += block.statements
+    end = block.end
+    for leaf in leaves_read(end):
         if type(leaf) is Slot and leaf not in bound:
             raise _unbound(leaf, function, after)
-    if not _is_sound_end(block.end, function, yields):
+    if not _is_sound_end(end, function, yields):
         raise AssertionError(_where(function, after))
+    if type(end) is not Fail and type(end) is not Unreachable:
+        nodes.append(end)
+    bound.difference_update(added)
 
 
 def _is_sound(statement: Statement) -> bool:
