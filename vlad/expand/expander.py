@@ -28,7 +28,7 @@ from vlad.core.nodes import (
 )
 from vlad.data.errors import VladError
 from vlad.data.source import Span
-from vlad.data.values import NIL, UNSPECIFIED, symbol
+from vlad.data.values import NIL, UNSPECIFIED, Primitive, symbol
 from vlad.expand.arity import FOR_TENSORS, NESTED, TAKING, is_nested, of_row, wrong_number
 from vlad.expand.macros import (
     CoreName,
@@ -83,8 +83,9 @@ class _Part:
 class Expander:
     """The state of expanding one top-level form.
 
-    keywords    the meaning of each keyword
-    as_values   the procedures for keywords that are also used as values
+    keywords        the meaning of each keyword
+    as_values       the procedures for keywords that are also used as values
+    being_defined   the name whose definition is being expanded, or ""
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Expander:
         self.as_values = as_values
         self.outside = Scope(module)
         self.expansions = Expansions()
+        self.being_defined = ""
 
     # Meanings of names.
 
@@ -216,7 +218,7 @@ class Expander:
         if no other is missing; other numbers are reported when the call fails. (An operand without meaning is reported first:
         `(sum t :axis 0)`.)
         """
-        row = operator.cell.primitive
+        row = self.row_of(operator)
         if (
             row is not None
             and row.keywords
@@ -263,7 +265,7 @@ class Expander:
                 form.tail,
                 "a call with operands by name has no dot: each operand is written, as in (f x #:axis 0)",
             )
-        row = operator.cell.primitive if isinstance(operator, GlobalReference) else None
+        row = self.row_of(operator)
         operands: list[Atom] = []
         named: dict[str, Atom] = {}
         expected: Keyword | None = None
@@ -292,6 +294,16 @@ class Expander:
             raise wrong_number(taken, len(operands), span=form.span)
         operands += [named.get(name, Constant(default)) for name, default in row.keywords.items()]
         return Call(operator, tuple(operands), form.span)
+
+    def row_of(self, operator: Atom) -> Primitive | None:
+        """The row of the primitive that an operator names; None for other names, also within a definition that gives the name
+        of a primitive another meaning.
+        """
+        if not isinstance(operator, GlobalReference):
+            return None
+        cell = operator.cell
+        is_being_defined = cell.name == self.being_defined and self.module.cells.get(cell.name) is cell
+        return None if is_being_defined else cell.primitive
 
     def for_tensors(self, operator: Atom) -> str:
         """A hint at the counterpart for tensors of a procedure of the library, which has keyword operands."""

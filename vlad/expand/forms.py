@@ -80,6 +80,7 @@ def _top_define(x: Expander, form: Form, items: list[Item]) -> None:
     defined, macros = x.module.defined, x.module.macros
     was_defined, macro = text in defined, macros.pop(text, None)
     defined.setdefault(text)  # its value may refer to it, even if it is a keyword elsewhere
+    x.being_defined = text
     try:
         out: Out = []
         result = as_result(x.expression(value, x.outside, out, text), out)
@@ -89,6 +90,8 @@ def _top_define(x: Expander, form: Form, items: list[Item]) -> None:
         if macro is not None:
             macros[text] = macro
         raise
+    finally:
+        x.being_defined = ""
     items.append(Definition(x.module.define(text), Body(tuple(out), result), form.span))
 
 
