@@ -13,12 +13,14 @@ import functools
 import gc
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 MOST = 100  # bytes of a message
@@ -48,6 +50,23 @@ def command(
             os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode() for file in files[1:3]
         ]
         return subprocess.CompletedProcess(["vlad", *line], status, out, "" if is_joined else err)
+
+
+@contextlib.contextmanager
+def interruptible(words: Sequence[str | Path], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that a signal interrupts, and that ends here in any case.
+
+    What a shell runs in its background ignores SIGINT, and so do its children: if these tests run there, too.
+    """
+
+    def heed() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with subprocess.Popen(words, preexec_fn=heed, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 class _Server:

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from commands import command
+from commands import command, interruptible
 from vlad.repl.interrupts import Interrupts
 from vlad.repl.shell import Shell
 from vlad.repl.terminal import Terminal
@@ -477,19 +477,19 @@ class TestEnding:
         ids=["loop", "recursion", "derivatives", "reading"],
     )
     def test_an_interrupt(self, text: str) -> None:
-        running = subprocess.Popen(
+        with interruptible(
             [*COMMAND, "-e", text],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment(PYTHONUNBUFFERED="1"),
-        )
-        assert running.stdout is not None
-        assert running.stdout.readline() == b"1\n"
-        time.sleep(0.3)  # into the loop
-        running.send_signal(signal.SIGINT)
-        begun = time.monotonic()
-        _, errors = running.communicate(timeout=60)
+        ) as running:
+            assert running.stdout is not None
+            assert running.stdout.readline() == b"1\n"
+            time.sleep(0.3)  # into the loop
+            running.send_signal(signal.SIGINT)
+            begun = time.monotonic()
+            _, errors = running.communicate(timeout=60)
         assert running.returncode == 130
         assert errors == b"Interrupted\n"
         assert time.monotonic() - begun < 2  # 0.1 s on a machine that does nothing else

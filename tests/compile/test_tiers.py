@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from amounts import drawn
+from commands import interruptible
 from hypothesis import example, given, settings
 from hypothesis.strategies import floats, integers
 
@@ -747,14 +748,14 @@ def test_an_interrupt_ends_compiled_code(tier: str, tmp_path: Path) -> None:
     path = tmp_path / "endless.vlad"
     path.write_text("(define (f x) (f (sin x)))\n(f 1)\n", encoding="utf-8")
     root = str(Path(__file__).parent.parent.parent)
-    process = subprocess.Popen(
+    with interruptible(
         [sys.executable, "-m", "vlad", "--tier", tier, str(path)],
         stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": root},
-    )  # fmt: skip
-    time.sleep(2)  # compiled by now
-    process.send_signal(signal.SIGINT)
-    begun = time.monotonic()
-    _, errors = process.communicate(timeout=20)
+    ) as process:  # fmt: skip
+        time.sleep(2)  # compiled by now
+        process.send_signal(signal.SIGINT)
+        begun = time.monotonic()
+        _, errors = process.communicate(timeout=20)
     assert (process.returncode, errors.strip()) == (130, b"Interrupted")
     assert time.monotonic() - begun < 3
 

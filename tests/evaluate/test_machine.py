@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import interruptible
 
 import vlad
 
@@ -130,18 +131,18 @@ def test_an_interrupt_ends_the_command_at_once(program: str, tmp_path: Path) -> 
         environment["VLAD_TIER"] = (
             "evaluate"  # compiled, the recursion reaches its limit before it can be interrupted
         )
-    process = subprocess.Popen(
+    with interruptible(
         [sys.executable, "-m", "vlad", str(path)],
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment,
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
-    time.sleep(0.3)  # into the evaluation
-    process.send_signal(signal.SIGINT)
-    begin = time.monotonic()
-    _, errors = process.communicate(timeout=20)
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.3)  # into the evaluation
+        process.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        _, errors = process.communicate(timeout=20)
     assert process.returncode == 130, errors
     assert b"Traceback" not in errors
     assert time.monotonic() - begin < 5
