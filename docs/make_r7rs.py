@@ -132,7 +132,6 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
         "A double is a quotient by a power of 2. `(rationalize x y)` is the double next to the simplest quotient.",
     ),
     ("sqrt log asin acos", "There are no complex numbers: the root of -1 is `+nan.0`."),
-    ("atan", "It takes both arguments: `(atan y 1)`."),
     ("exact-integer-sqrt", "Of whole numbers up to 2^53."),
     ("number->string", "In a radix other than 10, whole numbers only."),
     ("string->number", "Decimals and, with a radix, whole numbers: not `1/2`."),
@@ -161,8 +160,13 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
         "error",
         "By the tuple rule, several values of which the last is a list are one list behind the message.",
     ),
-    ("write", "It writes the end of a line behind the value, and returns it."),
-    ("write-char write-string display newline", "They write to the session's output, and take no port."),
+    ("write", "Without a port, it writes the end of a line behind the value, and returns it."),
+    ("write-string", "It takes no positions in the text."),
+    (
+        "read read-char peek-char read-line read-string char-ready?",
+        "They take a port: there is no input that is current.",
+    ),
+    ("current-output-port", "It is the session's output, and no parameter."),
     ("syntax-rules", "Vectors are patterns and templates, tensors only templates."),
 )
 OUT_TEXT = "Out, with the hint that an error message gives:"
@@ -195,7 +199,7 @@ def _lines() -> Iterator[str]:
     yield from _filled(
         f"The Revised⁷ Report on Scheme (small) has {total} names of forms and procedures. {len(found)} of them are "
         f"there, {len(own)} of these with a difference that is stated below. The others are out: what changes a value, "
-        "since nothing but cells changes; ports, bytes and files; and what asks for the program's surroundings. "
+        "since nothing but cells changes; bytes and files; and what asks for the program's surroundings. "
         "`vlad doc NAME` explains those that are there."
     )
     yield ""

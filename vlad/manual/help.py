@@ -49,6 +49,7 @@ from vlad.primitives import (
     numerals,
     raising,
     random,
+    reading,
     reductions,
     references,
     shaping,
@@ -89,6 +90,7 @@ ROOMS: dict[ModuleType, str] = {
     random: "Random numbers",
     files: "Files of numbers",
     control: "Input, output, errors",
+    reading: "Input, output, errors",
     references: "Cells",
     continuations: "Errors that are caught",
     raising: "Errors that are caught",
@@ -100,7 +102,7 @@ ROOMS: dict[ModuleType, str] = {
     table_types: "Tables",
     tangent_spaces: "Derivatives: the operators",
 }
-_FILES = """prelude lists numbers tables vectors characters texts streams dynamic control calculus optimize optimizers
+_FILES = """prelude lists numbers tables vectors characters texts streams dynamic ports control calculus optimize optimizers
 linear-algebra tensors matrix-functions nn parallel data differential-equations differentiable-curry"""
 LIBRARY = _FILES.split()
 ALIASES = {"J": "*j"}

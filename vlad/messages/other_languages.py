@@ -45,10 +45,7 @@ CHANGED = "`(vector-set v k x)` gives a vector like v, with x at position k; non
 
 # Hints for single words.
 WORDS: dict[str, str] = {
-    "open-output-string": "`(with-output-to-string (lambda () BODY ...))` is the text that the body writes",
-    "get-output-string": "`(with-output-to-string (lambda () BODY ...))` is the text that the body writes",
     "call-with-output-string": "`(with-output-to-string (lambda () BODY ...))` is the text that the body writes",
-    "char-ready?": FILES,
     "list-set!": "write `(list-set l k x)`, which gives another list; none ever changes",
     "cond-expand": "there is one implementation of the language: write what is wanted, without a choice",
     "raise-continuable": "write `(raise V)`, and `guard` around the part that goes on with another value; or take a `shift`",
@@ -91,7 +88,7 @@ WORDS: dict[str, str] = {
     "find-root": "write Newton's step, `(- x (/ (f x) ((derivative f) x)))`, in a loop",
     "solve-for": "write Newton's step, `(- x (/ (f x) ((derivative f) x)))`, in a loop",
     "simplify": "expressions are not rewritten: `(derivative f)` returns a procedure, which `vlad show` prints as core",
-    "arctan": "write `(atan y x)`",
+    "arctan": "write `(atan y)`",
     "array": "a tensor is written `#[1 2 3]`, or `(tensor '(1 2 3))`",
     "clip": "write `(clamp x low high)`",
     "concat": "write `append` for lists, `string-append` for strings",
@@ -166,8 +163,7 @@ SHARED: tuple[tuple[str, str], ...] = (
     (
         ERRORS,
         "try except catch with-handlers handler-case "
-        "condition? "
-        "condition/report-string access-condition exn? exn-message ex-message read-error? "
+        "condition? condition/report-string access-condition exn? exn-message ex-message "
         "ignore-errors",
     ),
     ("write `(with-cleanup CLEANUP BODY ...)`", "finally unwind-protect"),
@@ -616,7 +612,7 @@ FAMILIES: tuple[tuple[str, str], ...] = (
         "there are no bytes; a tensor holds numbers",
     ),
     (
-        r"(.*-)?(input|output|error|textual|binary)-(file|port|string).*|with-(input|output)-.*|.*port\?|close-.*port|.*->port|port->.*|file->.*|.*->file|call-with-port|"
+        r"(.*-)?(input|output|error|textual|binary)-(file|port|string).*|with-(input|output)-.*|.*port\?|close-.*port|.*->port|port->.*|file->.*|.*->file|"
         r"eof-object\??|(read|peek)-.*|read|.*-ready\?|open(-.*)?|slurp|spit|with-open|line-seq|loadtxt|savetxt|genfromtxt|file-exists\?|delete-file|input|"
         r"display-to-file|readline",
         FILES,

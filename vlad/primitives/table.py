@@ -22,6 +22,7 @@ from vlad.primitives import (
     numerals,
     raising,
     random,
+    reading,
     reductions,
     references,
     shaping,
@@ -102,6 +103,7 @@ TABLE: dict[str, Primitive] = {
         table_types,
         tangent_spaces,
         vectors,
+        reading,
     )
     for row in room.ROWS
 }

@@ -129,6 +129,20 @@ def read_so_far(source: Source) -> tuple[list[Syntax], VladError | None]:
         return parser.found, error
 
 
+def first_datum(source: Source, start: int) -> tuple[Syntax | None, int]:
+    """The datum that begins at or behind an offset, and the offset of its end; None if none does. What follows is not looked at.
+    Raises as `read` does.
+    """
+    parser = _Parser(source)
+    for token in tokens(source.text, start):
+        parser.token(token)
+        if parser.found:
+            return parser.found[0], token.end
+    if parser.stack:
+        raise parser.unclosed(parser.stack[-1])
+    return None, len(source.text)
+
+
 class _Parser:
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -138,12 +152,12 @@ class _Parser:
 
     def data(self) -> list[Syntax]:
         for token in tokens(self.text):
-            self._token(token)
+            self.token(token)
         if self.stack:
-            raise self._unclosed(self.stack[-1])
+            raise self.unclosed(self.stack[-1])
         return self.found
 
-    def _token(self, token: Token) -> None:
+    def token(self, token: Token) -> None:
         kind = token.kind
         if kind in ("space", "comment"):
             return
@@ -386,7 +400,7 @@ class _Parser:
     def _incomplete(self, start: int, message: str, hint: str) -> Incomplete:
         return Incomplete("incomplete", message, Span(self.source, start, start + 1), hint=hint)
 
-    def _unclosed(self, top: _Open) -> Incomplete:
+    def unclosed(self, top: _Open) -> Incomplete:
         opening = self.text[top.start : top.end]
         if top.kind in ("(", "[", "#("):
             closing = "]" if top.kind == "[" else ")"
