@@ -129,9 +129,12 @@ def guile(name: str, folder: Path) -> list[str]:
     file = folder / "guile.scm"
     seconds = "(/ (get-internal-run-time) (exact->inexact internal-time-units-per-second))"
     file.write_text(text(name, GUILE, seconds), encoding="utf-8")
-    command = [found("guild"), "compile", "-O2", "-o", str(folder / "guile.go"), str(file)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return [found(*COMMANDS["Guile"]), "--no-auto-compile", "-c", f'(load-compiled "{folder / "guile.go"}")']
+    command = found(*COMMANDS["Guile"])
+    target = folder / "guile.go"
+    compiling = f'(compile-file "{file}" #:output-file "{target}" #:optimization-level 2)'
+    wanted = f"(use-modules (system base compile)) {compiling}"
+    subprocess.run([command, "--no-auto-compile", "-c", wanted], check=True, stdout=subprocess.DEVNULL)
+    return [command, "--no-auto-compile", "-c", f'(load-compiled "{target}")']
 
 
 def found(*names: str) -> str:
@@ -298,9 +301,9 @@ The programs are programs/scheme/*.vlad, the same text for every system: algorit
 written anew. Whole numbers are fixnums in the Schemes, and doubles in vlad. `vlad` is a call of the compiled procedure `main`
 from Python, after the first one, which compiles without cache (`first call`, in elapsed time); `built` is the program of
 `vlad build`, with its start. Chez, Gambit and Guile compile the program as the body of one procedure, with all checks: Chez by
-`--program`, Gambit by `gsc -exe -cc-options -O2` with standard bindings and `block`, Guile by `guild compile -O2`. They read the
-operands when they run. Times are of the processor, the fastest of {CALLS} calls, with the collection of garbage. All values are
-equal (to {TOLERANCE:g}) where no note says otherwise.
+`--program`, Gambit by `gsc -exe -cc-options -O2` with standard bindings and `block`, Guile by `compile-file`, level 2. They read
+the operands when they run. Times are of the processor, the fastest of {CALLS} calls, with the collection of garbage. All values
+are equal (to {TOLERANCE:g}) where no note says otherwise.
 
 {processor()}; Python {platform.python_version()}{versions(None)}{"".join(f", {system} {version(system)}" for system in SYSTEMS)}.
 Made by `python benchmarks/scheme.py --write`."""
