@@ -142,6 +142,24 @@ def test_an_error_of_an_inner_call_passes_through(session: vlad.Session) -> None
     assert error.__cause__ is None
 
 
+@pytest.mark.any_compiler
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_a_continuation_holds_no_call_of_a_python_function(tier: str) -> None:
+    session = vlad.Session(tier=tier)
+    session["twice"] = lambda f: f(1.0) + f(2.0)
+    error = error_of(lambda: session.eval("(reset (+ 1 (twice (lambda (a) (shift k (k a))))))"))
+    assert error.code == "shift-without-reset"
+    assert error.message == "A Python function was called between this shift and its reset"
+    assert "put the `reset` into the procedure that Python calls" in (error.hint or "")
+    assert session.eval("(reset (+ 1 (twice (lambda (a) (reset (* 2 (shift k (k a))))))))") == 7.0
+    assert session.eval("(reset (+ (shift k (+ (k 1) (k 2))) (twice (lambda (a) (* 10 a)))))") == 63.0
+    assert session.eval("(twice (reset (* 2 (shift k k))))") == 6.0
+    assert session.eval("(reset (guard (e (#t (* 2 e))) (twice (lambda (a) (raise a)))))") == 2.0
+    assert error_of(lambda: session.eval("(lambda (x) (shift k x))")(2.0)).message.endswith(
+        "outside of any reset"
+    )
+
+
 def test_results_of_python_functions_need_a_counterpart(session: vlad.Session) -> None:
     session["make"] = lambda: {1, 2}
     error = error_of(lambda: session.eval("(make)"))
