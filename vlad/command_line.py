@@ -23,10 +23,11 @@ vlad: a language in which differentiation is an operator like any other
   vlad expand FILE                      print each top-level form as core, the intermediate language
   vlad show FILE [--stage STAGE] [--after PASS] [--raw] [--name PROCEDURE] [--with ARGUMENTS]
                                         print procedures: as core, as derivatives (reverse,
-                                        forward; --raw: before simplification), as types, as
-                                        first-order code or loops over tensors (after a pass
-                                        of the compiler), or as c; from types on for reals,
-                                        or for ARGUMENTS like (ones '(3 2))
+                                        forward; --raw: before simplification), as they run
+                                        inside a reset (control) or checkpointed (stepping),
+                                        as types, as first-order code or loops over tensors
+                                        (after a pass of the compiler), or as c; from types
+                                        on for reals, or for ARGUMENTS like (ones '(3 2))
   vlad doc [NAME]                       explain a name of the language, or the code of an
                                         error; without one, list all names by theme
   vlad cache [clear]                    show the cache of compiled code, or empty it
