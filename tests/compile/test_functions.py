@@ -48,7 +48,7 @@ def test_the_file_of_functions_says_what_each_text_defines_and_calls() -> None:
 
 POINTS = 2_000
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -2.0, math.inf, -math.inf, math.nan, 5e-324, 1e-308, 1e308, -1e308,
-           1e-10, 10.0, 0.25, 1e5]  # fmt: skip
+           1e-10, 10.0, 0.25, 1e5, 2.0**53 - 1, -(2.0**53), 2.0**53 + 2]  # fmt: skip
 
 
 def takes_reals(row: Primitive) -> bool:
