@@ -704,7 +704,7 @@ static inline double vlad_numeral_places(double state, double c, double high, do
    calls:
    The power of ten that a numeral writes. */
 static inline double vlad_numeral_power(double state, double c, double power) {
-  if ((state != 8 && state != 9) || c < '0') return power;
+  if ((state != 8 && state != 9) || !(c >= '0')) return power;
   power = 10 * power + (state == 8 ? c - '0' : '0' - c);
   return power > 1e9 ? 1e9 : power < -1e9 ? -1e9 : power;
 }
