@@ -80,7 +80,7 @@ ERRORS = [
     ("(symbol->string 1)", "Argument to symbol->string is invalid"),
     ("(number->string 'a)", "Argument to number->string is invalid"),
     ("(write-real 'a)", "Argument to write-real is invalid"),
-    ("(newline 1)", "newline takes no arguments and got 1"),
+    ("(newline 1)", "An output port is expected, as `open-output-string` makes one, not 1"),
     ("(read-real 1)", "read-real takes no arguments and got 1"),
     ('(error "bad thing:" 1 \'(2 3) "text")', "bad thing: 1 (2 3) text"),
     ('(error "bad list:" \'(1 2))', "bad list: (1 2)"),
