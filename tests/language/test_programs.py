@@ -42,11 +42,13 @@ def forms(path: Path) -> Iterator[tuple[str, int, list[tuple[str, str]]]]:
 
 
 # With fuel these take half a minute and more to compile; that they are compiled, and return the same, is tested without.
-LONG = {"control/checkpointed.vlad", "control/shift_derivatives.vlad", "mechanics/lagrange.vlad"}
+LONG = {
+    "control/checkpointed.vlad", "control/shift_derivatives.vlad", "mechanics/hamilton.vlad", "mechanics/lagrange.vlad",
+}  # fmt: skip
 # Transposed forward mode by a record with stated tangents: compiled, the type's rule runs once more, for a zero that is not used.
 OTHER_STEPS = {"scheme/tangents.vlad"}
 # Programs that compose what others show alone: an ordinary run compiles every third, without fuel.
-COMPOSED = HERE / "compositions"
+COMPOSED = {*(HERE / "compositions").glob("*.vlad"), HERE / "mechanics" / "evolution.vlad"}
 DEFINING = re.compile(r"\((define|begin|import|include)\b")
 
 
@@ -95,7 +97,7 @@ def test_program(path: Path, tier: str) -> None:
         return
     fuelled = Run(path, tier=tier, limits=PLENTY)
     metered = vlad.Session([str(path.parent)], write=lambda text: None, metered=True)
-    is_composed = path.parent == COMPOSED
+    is_composed = path in COMPOSED
     is_counted = named(path) not in OTHER_STEPS and (THOROUGH or not (is_composed or named(path) in LONG))
     for number, form in enumerate(forms(path)):
         text, line, notes = form
