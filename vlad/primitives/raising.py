@@ -116,7 +116,8 @@ CODES: dict[str, SystemCode] = {
     # What %attempt returns of what was raised. It is never applied.
     "failed": (Role.PROCEDURE, "v", {"": "(lambda (x) x)"}),
     "%capture": (Role.PROCEDURE, "", {"": "(lambda (f) (capture f))"}),
-    "%error-parts": (Role.PROCEDURE, "", {"": "(lambda (e) (error-parts e))"}),
+    "%error-told": (Role.PROCEDURE, "", {"": "(lambda (e) (error-told e))"}),
+    "%error-irritants": (Role.PROCEDURE, "", {"": "(lambda (e) (error-irritants e))"}),
     # What the continuation of a call raises, to end that. No `guard` takes it, but `with-cleanup` does. `own` is a cell.
     "escape": (Role.PROCEDURE, "own v", {"": "(lambda (x) x)"}),
     "%escape-of": (Role.PROCEDURE, "", {"": "(lambda (own v) (make-escape own v))"}),
@@ -241,9 +242,14 @@ def _message(e: Value) -> Value:
     return String(_error_of("error-message", e).message)
 
 
-def _told_parts(e: Value) -> Value:
+def _told_message(e: Value) -> Value:
     error = _error_of("error-object-message", e)
-    return (String(error.message), NIL) if error.told is None else error.told
+    return String(error.message) if error.told is None else error.told[0]
+
+
+def _irritants(e: Value) -> Value:
+    error = _error_of("error-object-irritants", e)
+    return NIL if error.told is None else error.told[1]
 
 
 def _place(e: Value) -> Value:
@@ -256,6 +262,16 @@ def _no_derivative(raised: Value, s: Value) -> Value:
         raise VladError(
             "no-derivative", "What is raised inside a derivative has no derivative outside of it",
             hint="put a `guard` into the procedure that is differentiated there, or raise a symbol", irritants=(raised[0],),
+        )  # fmt: skip
+    return ZERO
+
+
+def _no_told_derivative(told: Value, s: Value) -> Value:
+    if _has_numbers(told) and _has_entries(s):
+        raise VladError(
+            "no-derivative", "What `error` was given has no derivative",
+            hint="`raise` a list or a record in place of `error`: what is raised has the derivative of any other value",
+            irritants=(told,),
         )  # fmt: skip
     return ZERO
 
@@ -275,6 +291,20 @@ def _has_numbers(value: Value) -> bool:
     while work:
         one = look(work.pop())
         if type(one) in (float, Reference, Table) or (type(one) is Tensor and one.is_real):
+            return True
+        if type(one) is tuple:
+            work += one if len(one) == 2 else one[1 : len(one[0].environment) + 1] if one else ()
+    return False
+
+
+def _has_entries(s: Value) -> bool:
+    """Is an entry of a sensitivity not zero? Cells and tables are not searched: they may have one."""
+    work = [s]
+    while work:
+        one = look(work.pop())
+        if (type(one) is float and one != 0) or type(one) in (Reference, Table):
+            return True
+        if type(one) is Tensor and one.is_real and bool((one.array != 0).any()):
             return True
         if type(one) is tuple:
             work += one if len(one) == 2 else one[1 : len(one[0].environment) + 1] if one else ()
@@ -328,8 +358,14 @@ ROWS: list[Primitive] = [
         "⇒ \"negative: -3\"", _message, "any -> string", abstract=_of_no_error("error-message"),
     ),
     _row(
-        "error-parts", "e", "The message of an error, and the list of what `error` was given besides it.", _told_parts,
-        "any -> pair", hidden=True, abstract=_of_no_error("error-object-message"),
+        "error-told", "e", "The message that `error` was given, or else that of the error.", _told_message,
+        "any -> any", hidden=True, abstract=_of_no_error("error-object-message"),
+        forward="(no-told-derivative r 1)", reverse={"e": "(no-told-derivative r s)"},
+    ),
+    _row(
+        "error-irritants", "e", "The list of what `error` was given besides the message.", _irritants,
+        "any -> any", hidden=True, abstract=_of_no_error("error-object-irritants"),
+        forward="(no-told-derivative r 1)", reverse={"e": "(no-told-derivative r s)"},
     ),
     _row(
         "error-code", "e", "The kind of an error, a symbol: `vlad doc CODE` explains it. That of `error` is user-error.\n"
@@ -367,6 +403,10 @@ ROWS: list[Primitive] = [
     _row(
         "no-derivative", "raised s", "Zero, if s is or what was raised has none.", _no_derivative, "any any -> any", hidden=True,
         effect=True,
+    ),
+    _row(
+        "no-told-derivative", "told s", "Zero, if s is or what `error` was given has none.",
+        _no_told_derivative, "any any -> any", hidden=True, effect=True,
     ),
     _row(
         "no-lost-changes", "raised", "Nothing, if no cell was changed before the error.", _no_lost_changes, "any -> any",
