@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -148,3 +149,29 @@ def test_an_error_of_the_system_leaves_nothing_behind() -> None:
     before = max([fail() for _ in range(20)])  # the first 16 calls take a megabyte each, whatever they make
     assert max([fail() for _ in range(10)]) - before < 5e6
     assert session.tiers.disagreements == 0
+
+
+# Each changes n once for each i. The error comes first, so the analysis sees no change behind it.
+TURNS = {
+    "behind the guard": "(begin (guard (e (#t 0)) (car i)) (add!))",
+    "in its clause": "(guard (e (#t (add!))) (car i))",
+    "in the cleanup": "(guard (e (#t 0)) (with-cleanup (add!) (car i)))",
+    "behind an error of `error`": '(begin (guard (e (#t 0)) (error "no" i)) (add!))',
+}
+
+
+@pytest.mark.parametrize(("turn", "thread"), [*[(turn, False) for turn in TURNS], ("in the cleanup", True)])
+def test_a_call_that_has_changed_a_cell_does_not_begin_again(turn: str, thread: bool) -> None:
+    """When its compiled form was ready, tier 0 was left for it, and began again at the guard: some turns happened twice."""
+    session = vlad.Session(tier="auto")
+    session.run_text(
+        f"(define n (ref 0)) (define (add!) (set-ref! n (+ 1 (deref n)))) (define (g i) {TURNS[turn]})"
+    )
+    text = "(let loop ((i 0)) (when (< i 15000) (g i) (loop (+ i 1))))"
+    if thread:
+        other = threading.Thread(target=session.eval, args=(text,))
+        other.start()
+        other.join()
+    else:
+        session.eval(text)
+    assert session.eval("(deref n)") == 15000.0

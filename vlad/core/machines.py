@@ -64,6 +64,12 @@ class Evaluator(Protocol):
     changed: float
     """The number of the oldest cell that was changed since the innermost `guard` began."""
 
+    kept_until: float
+    """The number of the first cell that a call which may be started again has made; before an older one changes, `will_change`
+    is called."""
+
+    will_change: Callable[[], None]
+
     @property
     def watch(self) -> OutputRoom:
         """The limits of the evaluation that runs."""

@@ -161,6 +161,9 @@ class Machine:
         self.shadows: tuple[Any, Any] | None = None
         self.rules: tuple[float, Any, Any] | None = None
         self.changed = math.inf
+        # A call that may be started again is asked before a cell that is older than this changes.
+        self.kept_until = -math.inf
+        self.will_change: Callable[[], None] = _nothing
         self.caught = 0  # errors that guards have caught
         self._until_look = MOST_UNSEEN  # calls of `check_depth`
         self.watch = Watch(self.limits, self.steps)
@@ -699,6 +702,10 @@ class Machine:
         if self.failed is not None:
             self.failed(found, frames, beginning)
         return found
+
+
+def _nothing() -> None:
+    """What is asked before a cell changes while no call may be started again."""
 
 
 def _members(code: Code) -> list[Variable]:

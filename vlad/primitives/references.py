@@ -54,6 +54,8 @@ def _deref(machine: Evaluator, cell: Value) -> Value:
 
 def _set(machine: Evaluator, cell: Value, v: Value) -> Value:
     used = _used(machine, "set-ref!", cell)
+    if used.born < machine.kept_until:
+        machine.will_change()
     used.content = v
     if used.born < machine.changed:
         machine.changed = used.born

@@ -26,6 +26,7 @@ effects.py makes effects happen once although a call runs twice.
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -44,7 +45,7 @@ from vlad.control.budget import has_limited_addresses
 from vlad.control.safe_import import import_safely
 from vlad.core.nodes import Apply, Binding, Body, Constant, GlobalReference, Variable
 from vlad.data.errors import LimitExceeded, VladError
-from vlad.data.values import Code, Primitive, Value, is_procedure, look
+from vlad.data.values import Code, Primitive, Reference, Value, is_procedure, look
 from vlad.evaluate.limits import AsyncException, too_deep
 
 if TYPE_CHECKING:
@@ -324,6 +325,7 @@ class Tiers(VariantRunner):
         try:
             try:
                 self.job = job
+                self.machine.kept_until, self.machine.will_change = next(Reference.births), job.will_change
                 BACKGROUND.add(job)
                 result = self.machine.apply(f, argument, job)
                 is_for_later = not once and waiting == 0.0
@@ -389,6 +391,7 @@ class Tiers(VariantRunner):
             job.is_for_later = True
             BACKGROUND.keep(job)
         BACKGROUND.remove(job)
+        self.machine.kept_until = -math.inf
         self.job = None
 
 

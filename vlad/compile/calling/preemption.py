@@ -58,7 +58,7 @@ class Job:
 
     __slots__ = (
         "tiers", "entry", "operands", "known", "thread", "due", "once", "worth", "steps", "active", "acting", "switching",
-        "compiled", "budget", "nesting", "is_probed", "begun", "is_for_later", "surroundings",
+        "compiled", "budget", "nesting", "is_probed", "begun", "is_for_later", "surroundings", "has_changed",
     )  # fmt: skip
 
     def __init__(
@@ -91,6 +91,7 @@ class Job:
         self.begun = begun
         self.is_for_later = False  # has its call ended, so that it is compiled for later ones?
         self.surroundings: Surroundings | None = None
+        self.has_changed = False  # a cell from before it: then it is not started again
 
     @property
     def heat(self) -> float:
@@ -117,7 +118,7 @@ class Job:
                     self._note(is_refused=self.entry.reason is not None, is_kept=self.entry.is_made)
                 return None
             self._note(is_refused=False, is_kept=True)
-        if self.is_for_later:
+        if self.is_for_later or self.has_changed:
             return None
         # repeated: an exception that is raised in a finalizer is lost
         return AGAIN_SECONDS if self.request_switch() else NOT_BEGUN_SECONDS
@@ -139,7 +140,7 @@ class Job:
         """In the compiler's thread: request that the compiled form replaces tier 0; False if tier 0 has not begun."""
         tiers = self.tiers
         with tiers.lock:
-            if self.active:
+            if self.active and not self.has_changed:
                 self.switching, self.is_probed = True, self.thread == threading.main_thread().ident
                 if self.is_probed:
                     probe_main_thread(self.probe)
@@ -151,6 +152,15 @@ class Job:
         """Permit Switch to be raised from here on."""
         self.nesting = self.tiers.machine.watch.nesting(self.thread)
         self.active = True
+
+    def will_change(self) -> None:
+        """Before a cell changes that is older than the call: raises Switch if that is requested, and prevents it from then on.
+        Compiled code changes none, but it may end at a `guard`, and then tier 0 runs the call from its beginning."""
+        if self.active and self.is_innermost():
+            with self.tiers.lock:
+                if self.switching:
+                    raise Switch
+                self.has_changed = True
 
     def is_innermost(self) -> bool:
         """Is no other evaluation in progress inside this call, in a signal handler, a finalizer or a Python function?"""
