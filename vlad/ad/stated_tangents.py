@@ -62,5 +62,10 @@ def wrong_tangent(rule: str, record: Value, found: Value, expected: str) -> Vlad
 
 def _called(f: Value, argument: Value) -> Value:
     machine: Any = f[0].machine
-    result = f[0].entry1(f, argument)
-    return machine.bounce() if result is machine.T else result
+    T = machine.T
+    on_its_way = T.kept()  # a tail call, of which the sum or the zero is an operand
+    try:
+        result = f[0].entry1(f, argument)
+        return machine.bounce() if result is T else result
+    finally:
+        T.take_back(on_its_way)
