@@ -101,6 +101,21 @@ REFUSED = [
     ),
     ("def f(x, xs):\n    with open(x) as g:\n        return 1", "with open(x) as g:", "`with`", "outside"),
     (
+        "def f(x, xs):\n    def g():\n        xs[0] = x\n        raise ValueError()\n"
+        "    try:\n        g()\n    except ValueError: pass\n    return xs[0]",
+        "g()",
+        "xs as an argument that g changes",
+        "return the new value",
+    ),
+    (
+        "def f(x, xs):\n    def g():\n        nonlocal x\n        x += 1\n"
+        + "        if x > 1: x += 1\n" * 9
+        + "    try: g()\n    except ValueError: pass\n    return x",
+        "def g():",
+        "so many ways through a `try`",
+        "g is called within `try`, and may raise an exception after a change of x: put a part of it into a function",
+    ),
+    (
         "def f(x, xs):\n    try:\n        return x\n    finally:\n        return 1",
         "return 1",
         "a way out of `finally`",

@@ -16,7 +16,7 @@ from vlad.translate.changes import Rest
 from vlad.translate.exceptions import is_exception
 from vlad.translate.expressions import END, NONE, Scope
 from vlad.translate.names import bound_in
-from vlad.translate.nodes import Again, Attempted, Caught, Outcome
+from vlad.translate.nodes import Again, Attempted, Caught, HandedBack, Outcome
 from vlad.translate.packing import Packing
 from vlad.translate.syntax import form, name, quoted
 
@@ -66,6 +66,9 @@ class Attempts(Packing):
 
     def _outcome(self, node: Outcome, scope: Scope) -> Syntax:
         return form(self.span(node), "cdr", self.expression(node.attempt, scope))
+
+    def _handedback(self, node: HandedBack, scope: Scope) -> Syntax:
+        return form(self.span(node), "%py-handed-back", self.expression(node.result, scope))
 
     def _caught(self, node: Caught, scope: Scope) -> Syntax:
         span = self.span(node)

@@ -16,7 +16,18 @@ from vlad.translate.apart import apart, in_body
 from vlad.translate.guarded_statements import has_plain_indices
 from vlad.translate.handlers import Handlers
 from vlad.translate.names import CHANGING, Function, changed_by, is_pop, root_of
-from vlad.translate.nodes import Attempted, Capture, Computed, Given, Positional, Tested, at, between, name_at
+from vlad.translate.nodes import (
+    Attempted,
+    Capture,
+    Computed,
+    Given,
+    HandedBack,
+    Positional,
+    Tested,
+    at,
+    between,
+    name_at,
+)
 from vlad.translate.nonlocals import Passing, with_passing
 from vlad.translate.trees import COMPREHENSIONS, walk, within
 from vlad.translate.versions import with_versions
@@ -65,7 +76,8 @@ class _Desugaring:
                 found.append(statement)
             elif isinstance(statement, ast.Try):
                 self.block(statement.body, True)
-                found += Handlers(statement, self.refuse, self.fresh, self.function).replacement()
+                refuse = _refusing(self.refuse, getattr(statement, "guards", None))
+                found += Handlers(statement, refuse, self.fresh, self.function).replacement()
             elif isinstance(statement, ast.While) and (is_apart or _assigns(statement.test)):
                 found += self.repeated(statement)
             else:
@@ -382,6 +394,9 @@ class _Lifting:
         assigned = at(ast.Assign([target], node.call), node)
         assigned.hands_back = tuple(node.in_place)
         self.found.append(assigned)
+        if node.may_fail:  # raises the exception where the variables have their values
+            received = at(HandedBack(name_at(own, node)), node)
+            self.found.append(at(ast.Assign([name_at(own, node, ast.Store())], received), node))
         return name_at(own, node)
 
     def of_pop(self, call: ast.Call) -> ast.Call:
@@ -395,6 +410,15 @@ class _Lifting:
 
     def note(self, *nodes: ast.AST) -> None:
         self.read.update([one.id for node in nodes for one in walk(node) if isinstance(one, ast.Name)])
+
+
+def _refusing(refuse: Refuse, guards: tuple[str, Sequence[str]] | None) -> Refuse:
+    """`guards`: the `try` was made of the body of this function, which changes these variables of the function around it."""
+    if guards is None:
+        return refuse
+    function, changed = guards
+    why = f"{function} is called within `try`, and may raise an exception after a change of {', '.join(changed)}"
+    return lambda what, node, hint: refuse(what, node, f"{why}: {hint}, or return the new value")
 
 
 def _pops_under_condition(statement: ast.stmt) -> bool:

@@ -21,7 +21,7 @@ from typing import Any
 
 from vlad.translate.guarded_loops import GuardedLoops
 from vlad.translate.names import falls
-from vlad.translate.nodes import Again, Caught, Computed, Given, at, name_at
+from vlad.translate.nodes import Again, Caught, Computed, Failure, Given, at, name_at
 from vlad.translate.trees import nodes_in
 
 
@@ -80,6 +80,13 @@ class Handlers(GuardedLoops):
                 return self.attempted_loop(first, rest)
             case ast.Raise() | ast.Assert():
                 return self.attempted(first, lambda value: rest())
+            case ast.Return(value=ast.Tuple(elts=[value, *variables])) if hasattr(first, "is_handing"):
+
+                def handed(value: ast.expr) -> list[ast.stmt]:  # `finally` may change the variables
+                    both = at(ast.Tuple([value, *copy.deepcopy(variables)], ast.Load()), first)
+                    return [*self.finally_(), self.with_value(first, both)]
+
+                return self.attempted(value, handed)
             case ast.Return(value=ast.expr() as value):
                 return self.attempted(value, lambda value: [*self.finally_(), self.with_value(first, value)])
         return self.simple(first, others, after)
@@ -134,6 +141,9 @@ class _Raising(ast.NodeTransformer):
         exc: Any = at(Again(name_at(self.own, node)), node) if is_own else node.exc
         found: ast.Raise = at(ast.Raise(exc, None), node)
         return found
+
+    def visit_Failure(self, node: Failure) -> ast.Name:
+        return name_at(self.own, node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         return node

@@ -150,6 +150,22 @@ class Constructed(Added):
         self.before = before
 
 
+class Failure(Added):
+    """In a handler: the attempt that led to the exception, which a function returns instead of a value."""
+
+    _fields = ()
+
+
+class HandedBack(Added):
+    """The result of a call, which raises the exception again if it is a failure."""
+
+    _fields = ("result",)
+
+    def __init__(self, result: ast.expr) -> None:
+        super().__init__()
+        self.result = result
+
+
 class Again(Added):
     """The exception that an attempt led to, to be raised again."""
 

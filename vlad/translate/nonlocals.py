@@ -4,18 +4,23 @@ its result.
 In: the tree of a function.  Out: the same tree, in which such a nested function takes the variables as its first arguments, and
 returns the tuple of its result and their values; a call is a `Passing`, which desugar.py takes out of its statement. Functions
 that only read such a variable take it, too. That needs all their calls: what is used as a value keeps its `nonlocal`.
+
+A function that is called within `try` hands the values back also if it raises an exception after a change: its body becomes the
+body of a `try`, whose handler returns the failure as the result. Its calls raise the exception again, with the values assigned.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vlad.translate.names import NOTHING, Names, bound_by, changed_by, falls, free_in, locals_of
-from vlad.translate.nodes import Added
+from vlad.translate.nodes import Added, Failure, at
 from vlad.translate.trees import COMPREHENSIONS, children, nodes_in, walk, within
 from vlad.translate.versions import is_version
+
+_CERTAIN = (ast.Return, ast.Pass, ast.Tuple, ast.Name, ast.Constant)  # evaluating them raises nothing
 
 
 class Passing(Added):
@@ -23,19 +28,26 @@ class Passing(Added):
 
     _fields = ("call",)
 
-    def __init__(self, call: ast.Call, names: Sequence[str], in_place: Sequence[str]) -> None:
+    def __init__(self, call: ast.Call, names: Sequence[str], in_place: Sequence[str], may_fail: bool) -> None:
         super().__init__()
         self.call = call
         self.names = names
         self.in_place = in_place
+        self.may_fail = may_fail  # may the result be a failure?
 
 
-def with_passing(function: ast.FunctionDef, around: Names = NOTHING) -> None:
-    """Change the tree of a function. `around`: the variables of the functions around it."""
+def with_passing(
+    function: ast.FunctionDef, around: Names = NOTHING, guarded: frozenset[str] | None = None
+) -> None:
+    """Change the tree of a function. `around`: the variables of the functions around it. `guarded`: the names of functions that
+    are called within `try`.
+    """
     inner = [one for one in nodes_in(function.body) if isinstance(one, ast.FunctionDef)]
     own = locals_of(function)
+    if guarded is None:
+        guarded = _guarded(function) if inner else NOTHING
     for one in inner:
-        with_passing(one, around | own)
+        with_passing(one, around | own, guarded)
     by_name = {one.name: one for one in inner}
     declared = set().union(*[_declared(one) for one in inner])
     in_place = {one.name: _changed_in_place(one, own) - declared for one in inner}
@@ -74,13 +86,66 @@ def with_passing(function: ast.FunctionDef, around: Names = NOTHING) -> None:
             break
     else:
         return
+    failing = {
+        name for name in passed if name in guarded and changed[name] and _raises_late(by_name[name], passed)
+    }
     for name, names in passed.items():
-        _take(by_name[name], sorted(changed[name]), names)
+        _take(by_name[name], sorted(changed[name]), names, name in failing)
     only_in_place = set().union(*in_place.values())
-    _Calls(passed, {name: sorted(changed[name]) for name in passed}, only_in_place).of_body(function)
+    _Calls(passed, {name: sorted(changed[name]) for name in passed}, only_in_place, failing).of_body(function)
     outside = all_changed - own
     if outside:  # they belong to a function around this one
         function.body.insert(0, ast.copy_location(ast.Nonlocal(sorted(outside)), function.body[0]))
+
+
+def _guarded(function: ast.FunctionDef) -> Names:
+    """The names that are called within `try`, or by a function of such a name."""
+    nodes = walk(function)
+    found = set[str]()
+    work: list[ast.AST] = []
+    for one in nodes:
+        if isinstance(one, ast.Try):
+            work += one.body
+            if one.finalbody:
+                work += [*one.handlers, *one.orelse]
+    by_name: dict[str, list[ast.AST]] = {}
+    for one in nodes:
+        if isinstance(one, ast.FunctionDef):
+            by_name.setdefault(one.name, []).append(one)
+    while work:
+        for one in walk(work.pop()):
+            if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id not in found:
+                found.add(one.func.id)
+                work += by_name.get(one.func.id, [])
+    return frozenset(found)
+
+
+def _raises_late(function: ast.FunctionDef, passed: Mapping[str, Sequence[str]]) -> bool:
+    """May a function raise an exception after it has changed a variable of the function around it?"""
+    changing = _first_change(function, passed)
+    if changing is None:
+        return False
+    first, *others = function.body[changing:]
+    is_simple = isinstance(first, ast.Assign | ast.AugAssign) and all(
+        isinstance(one, ast.Name) for one in getattr(first, "targets", [getattr(first, "target", None)])
+    )  # what it computes, it computes before the change
+    is_simple &= not any(isinstance(one, ast.Call | ast.NamedExpr) for one in walk(first))
+    return not is_simple or not all(
+        isinstance(one, ast.Return | ast.Pass) and all(isinstance(part, _CERTAIN) for part in walk(one))
+        for one in others
+    )
+
+
+def _first_change(function: ast.FunctionDef, passed: Mapping[str, Sequence[str]]) -> int | None:
+    """The place of the first statement of a function that may change a variable of the function around it."""
+    own = locals_of(function) - {*_declared(function)}
+    for place, statement in enumerate(function.body):
+        for one in nodes_in([statement]):
+            bound = [] if isinstance(one, ast.FunctionDef) else bound_by(one)
+            called = isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id in passed
+            if called or isinstance(one, Passing) or not own.issuperset(bound):
+                return place
+    return None
 
 
 def _changed_later(
@@ -98,11 +163,11 @@ def _changed_later(
         is_used_inside = any(one.name in free_in(other) for other in inner)
         last = nodes.index(used[-1]) if used else place
         names = found[one.name] = set()
-        for at, node in enumerate(following, place + 1):
+        for later, node in enumerate(following, place + 1):
             bound = [] if isinstance(node, ast.FunctionDef) else bound_by(node)
             changed = free_in(one).intersection(bound) & own
             if changed and (
-                at < last
+                later < last
                 or is_used_inside
                 or any(id(node) in loop and any(id(other) in loop for other in used) for loop in loops)
             ):
@@ -157,8 +222,10 @@ def _calls(node: ast.AST, name: str) -> bool:
     return any(isinstance(one, ast.Name) and one.id == name for one in walk(node))
 
 
-def _take(function: ast.FunctionDef, changed: list[str], names: list[str]) -> None:
-    """Give a function the variables as parameters, and return those that it changes."""
+def _take(function: ast.FunctionDef, changed: list[str], names: list[str], fails: bool) -> None:
+    """Give a function the variables as parameters, and return those that it changes. `fails`: also if it raises an
+    exception.
+    """
     function.is_passed = True  # type: ignore[attr-defined]  # of functions that take variables
     place = function.args.posonlyargs or function.args.args
     place[:0] = [ast.copy_location(ast.arg(one), function) for one in names]
@@ -176,9 +243,16 @@ def _take(function: ast.FunctionDef, changed: list[str], names: list[str]) -> No
     for one in nodes_in(function.body):
         if isinstance(one, ast.Return):
             one.value = _results(one.value, changed, one)
+            one.is_handing = True  # type: ignore[attr-defined]  # of results with variables
+    last = function.body[-1]
     if falls(function.body):
-        last = function.body[-1]
         function.body.append(ast.copy_location(ast.Return(_results(None, changed, last)), last))
+    if fails:
+        failed = at(ast.Return(_results(at(Failure(), last), changed, last)), last)
+        handler = at(ast.ExceptHandler(None, None, [failed]), last)
+        whole = at(ast.Try(function.body[:], [handler], [], []), function)
+        whole.guards = function.name, changed
+        function.body[:] = [whole]
 
 
 def _results(value: ast.expr | None, names: list[str], place: ast.AST) -> ast.expr:
@@ -191,8 +265,13 @@ class _Calls(ast.NodeTransformer):
     """Gives the variables to all calls, also within the functions themselves."""
 
     def __init__(
-        self, passed: dict[str, list[str]], changed: dict[str, list[str]], in_place: set[str]
+        self,
+        passed: dict[str, list[str]],
+        changed: dict[str, list[str]],
+        in_place: set[str],
+        failing: set[str],
     ) -> None:
+        self.failing = failing
         self.passed = passed
         self.changed = changed
         self.in_place = in_place
@@ -208,7 +287,11 @@ class _Calls(ast.NodeTransformer):
         node.args[:0] = [ast.copy_location(ast.Name(one, ast.Load()), node) for one in names]
         changed = self.changed[node.func.id]
         in_place = [one for one in changed if one in self.in_place]
-        return ast.copy_location(Passing(node, changed, in_place), node) if changed else node
+        return (
+            ast.copy_location(Passing(node, changed, in_place, node.func.id in self.failing), node)
+            if changed
+            else node
+        )
 
 
 def has_passing(node: ast.AST) -> bool:
