@@ -40,6 +40,7 @@ class OutOfFuel(Exception):
 class Reference:
     rules = shadows = None  # as for a machine outside of derivatives, for rows of cells
     changed = math.inf
+    kept_until = -math.inf
 
     def __init__(self, fuel: int = 2_000) -> None:
         self.fuel = fuel
