@@ -235,7 +235,7 @@ def measured(name: str, small: bool) -> tuple[list[str], float | None]:
     works: dict[str, Callable[[], tuple[float, float]]] = {"built": lambda: built(name, operands)}
     for system in SYSTEMS:
         if found(*COMMANDS[system]):
-            works[system] = lambda system=system: by_scheme(system, name, operands)  # type: ignore[misc]
+            works[system] = lambda system=system: by_scheme(system, name, operands)  # type: ignore[misc]  # mypy infers no lambda with a default
     for system, work in works.items():
         try:
             values[system], times[system] = work()

@@ -115,6 +115,11 @@ class Tiers(VariantRunner):
             self._are_effects_kept = True
             self.machine.write = self._effects.once(self.machine.write, self)
             self.machine.read_word = self._effects.once(self.machine.read_word, self, remembered=True)
+            self.machine.will_change = self._will_change
+
+    def _will_change(self) -> None:
+        if self.job is not None:
+            self.job.will_change()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -325,7 +330,7 @@ class Tiers(VariantRunner):
         try:
             try:
                 self.job = job
-                self.machine.kept_until, self.machine.will_change = next(Reference.births), job.will_change
+                self.machine.kept_until = next(Reference.births)
                 BACKGROUND.add(job)
                 result = self.machine.apply(f, argument, job)
                 is_for_later = not once and waiting == 0.0

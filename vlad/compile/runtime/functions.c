@@ -87,12 +87,10 @@ static inline long vlad_as_int64(double x) {
 static inline long vlad_as_int32(double x) { return x > -0x1.00000002p31 && x < 0x1p31 ? (long)x : -0x80000000L; }
 
 /* functions: vlad_quotient
-   calls: fabs fmod rint trunc
+   calls: rint trunc vlad_remainder
    truncate(x/y) of the exact quotient. */
 static inline double vlad_quotient(double x, double y) {
-  if (fabs(x) < 0x1p53 && fabs(y) < 0x1p53 && y != 0 && (double)(long)x == x && (double)(long)y == y)
-    return (double)(long)(x / y);
-  if (x - x == 0 && y - y == 0 && y != 0) return trunc(rint((x - fmod(x, y)) / y) + 0.0);
+  if (x - x == 0 && y - y == 0 && y != 0) return trunc(rint((x - vlad_remainder(x, y)) / y) + 0.0);
   return trunc(x / y);
 }
 
