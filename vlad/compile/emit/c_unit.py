@@ -339,7 +339,7 @@ static int vlad_begin_once(void) {
   int status = vlad_run(vlad_begin, 0, 0);
   vlad_begun = !status;""")
         if self.facts.allocates:
-            lines.append("  if (vlad_begun) vlad_floor = vlad_top;")
+            lines.append("  if (vlad_begun) {\n    vlad_floor = vlad_top;\n    vlad_begin_at_floor();\n  }")
         lines.append("  return status;\n}")
         for number, (entry, export) in enumerate(zip(others, exports, strict=True)):
             lines += self._enter(entry, f"vlad_enter_{number}")

@@ -132,11 +132,15 @@ static inline void *vlad_allocate(unsigned long size) {
   vlad_top = box + size;
   return box;
 }
-static void vlad_trim_arena(void) { /* unmaps most of the memory of a large call */
+__attribute__((cold, noinline)) static void vlad_unmap_most(void) {
   char *kept = vlad_floor + VLAD_KEPT; /* of whole pages: a floor may be anywhere */
   kept -= (kept - vlad_base) % 65536;
-  if (vlad_end == vlad_limit && vlad_limit > kept) madvise(kept, vlad_limit - kept, 4);
+  if (vlad_limit > kept) madvise(kept, vlad_limit - kept, 4);
   vlad_begin_at_floor();
+}
+static inline void vlad_trim_arena(void) { /* frees everything above the floor, and unmaps most of the memory of a large call */
+  vlad_top = vlad_floor;
+  if (__builtin_expect(vlad_end == vlad_limit, 0)) vlad_unmap_most();
 }
 __attribute__((destructor)) static void vlad_close_arena(void) { /* the host's reserve may not exist any more */
   if (vlad_base) vlad_unmap(vlad_base - VLAD_HEAD, 0);
