@@ -109,7 +109,7 @@ REFUSED = [
     ),
     (
         "def f(x, xs):\n    def g():\n        nonlocal x\n        x += 1\n"
-        + "        if x > 1: x += 1\n" * 9
+        + "        x /= 2\n" * 201
         + "    try: g()\n    except ValueError: pass\n    return x",
         "def g():",
         "so many ways through a `try`",

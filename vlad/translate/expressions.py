@@ -16,7 +16,7 @@ import functools
 import inspect
 import types
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -127,6 +127,12 @@ class Scope:
         )
         return Scope({**self.names, python: own}, self.maybe - {python}, without)
 
+    def without(self, names: Collection[str]) -> Scope:
+        """The scope of a function or a comprehension inside that binds names: they are its own from its beginning."""
+        kept = [one for one in self.names if one not in names]
+        known = {key: node for key, node in (self.known or {}).items() if key not in names}
+        return Scope({one: self.names[one] for one in kept}, self.maybe.difference(names), known)
+
     def knowing(self, python: str, node: Function) -> Scope:
         return replace(self, known={**(self.known or {}), python: node})
 
@@ -180,8 +186,9 @@ class Expressions(ABC):
                 check = "%py-assigned" if node.id in self.own_locals else "%py-assigned-outside"
                 return form(span, check, name(own, span), string(node.id, span))
             return name(own, span)
-        if node.id in self.locals_:
-            failure = "%py-unassigned" if node.id in self.own_locals else "%py-unknown"
+        if node.id in self.locals_ or node.id in self._of_comprehensions:
+            is_own = node.id in self.own_locals or node.id in self._of_comprehensions
+            failure = "%py-unassigned" if is_own else "%py-unknown"
             return form(span, failure, string(node.id, span))
         value = self.global_value(node.id)
         if value is MISSING:
@@ -255,6 +262,7 @@ class Expressions(ABC):
         """The value of a name outside, or of an attribute of a module; MISSING if the expression is another one."""
         if isinstance(node, ast.Name):
             is_own = node.id in scope.names or node.id in self.locals_ or node.id in self.captured
+            is_own = is_own or node.id in self._of_comprehensions
             return MISSING if is_own else self.global_value(node.id)
         if isinstance(node, Given):
             return node.value

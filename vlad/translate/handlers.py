@@ -21,8 +21,10 @@ from typing import Any
 
 from vlad.translate.guarded_loops import GuardedLoops
 from vlad.translate.names import falls
-from vlad.translate.nodes import Again, Caught, Computed, Failure, Given, at, name_at
+from vlad.translate.nodes import Again, Caught, Computed, Failure, Given, Tested, at, name_at
 from vlad.translate.trees import nodes_in
+
+MOST_WAYS = 4  # through what follows each arm of an `if` within `try`
 
 
 class Handlers(GuardedLoops):
@@ -61,14 +63,8 @@ class Handlers(GuardedLoops):
                 return [*self.finally_(), *self.copied([first])]
             case ast.Pass() | ast.FunctionDef() | ast.Expr(value=ast.Constant()) | ast.AnnAssign(value=None):
                 return [*self.copied([first]), *rest()]
-            case ast.If(test=test, body=yes, orelse=no):
-                arms = [[*arm, *(others if falls(arm) else ())] for arm in (yes, no)]
-
-                def chosen(value: ast.expr) -> list[ast.stmt]:
-                    found = [self.body(arm, after if falls(arm) else ()) for arm in arms]
-                    return [at(ast.If(value, found[0] or [at(ast.Pass(), first)], found[1]), first)]
-
-                return self.attempted(test, chosen)
+            case ast.If():
+                return self.branch(first, others, after)
             case ast.Try():
                 inner = Handlers(first, self.refuse, self.fresh, self.function, True).replacement()
                 return self.body([*inner, *others], after)
@@ -90,6 +86,36 @@ class Handlers(GuardedLoops):
             case ast.Return(value=ast.expr() as value):
                 return self.attempted(value, lambda value: [*self.finally_(), self.with_value(first, value)])
         return self.simple(first, others, after)
+
+    def branch(self, first: ast.If, others: Sequence[ast.stmt], after: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """An `if`, and what follows: in each arm, so that nothing is tested twice. If there are many ways through that, it
+        follows once, and an exception in an arm is kept until its end.
+        """
+        arms = [first.body, first.orelse]
+
+        def following(value: ast.expr) -> list[ast.stmt]:
+            own = _InArm(self, self.fresh())
+            found = [own.body(arm, ()) for arm in arms]
+            whole = at(ast.If(value, found[0] or [at(ast.Pass(), first)], found[1]), first)
+            rest = self.body(others, after)
+            if not own.keeps:
+                return [whole, *rest]
+            begun = at(
+                ast.Assign([name_at(own.failed, first, ast.Store())], at(ast.Constant(None), first)), first
+            )
+            failed = at(Tested("%failed?", [name_at(own.failed, first)]), first)
+            yes = rest or [at(ast.Pass(), first)]
+            return [begun, whole, at(ast.If(failed, self.handlers(own.failed, first), yes), first)]
+
+        def within(value: ast.expr) -> list[ast.stmt]:
+            found = [
+                self.body([*arm, *(others if falls(arm) else ())], after if falls(arm) else ())
+                for arm in arms
+            ]
+            return [at(ast.If(value, found[0] or [at(ast.Pass(), first)], found[1]), first)]
+
+        is_joined = all(falls(arm) for arm in arms) and ways(others) > MOST_WAYS
+        return self.attempted(first.test, following if is_joined else within)
 
     def handlers(self, own: str, place: ast.AST) -> list[ast.stmt]:
         again: ast.stmt = at(ast.Raise(at(Again(name_at(own, place)), place), None), place)
@@ -125,6 +151,34 @@ class _InLoop(Handlers):
     def handlers(self, own: str, place: ast.AST) -> list[ast.stmt]:
         kept = at(ast.Assign([name_at(self.failed, place, ast.Store())], name_at(own, place)), place)
         return [kept, at(ast.Break(), place)] if self.ends_turn else [kept]
+
+
+class _InArm(Handlers):
+    """The arm of an `if` within a `try`: an exception is kept, and ends the arm."""
+
+    def __init__(self, around: Handlers, failed: str) -> None:
+        super().__init__(around.node, around.refuse, around.fresh, around.function, around.is_nested)
+        self.around = around
+        self.failed = failed
+        self.keeps = False  # is there an exception to keep?
+
+    def finally_(self) -> list[ast.stmt]:
+        return self.around.finally_()
+
+    def handlers(self, own: str, place: ast.AST) -> list[ast.stmt]:
+        self.keeps = True
+        return [at(ast.Assign([name_at(self.failed, place, ast.Store())], name_at(own, place)), place)]
+
+
+def ways(statements: Sequence[ast.stmt]) -> int:
+    """The number of ways through statements, as their branches go."""
+    found = 1
+    for one in statements:
+        if isinstance(one, ast.If):
+            found *= ways(one.body) + ways(one.orelse)
+        elif isinstance(one, ast.Try):
+            found *= 1 + len(one.handlers)
+    return found
 
 
 class _Raising(ast.NodeTransformer):

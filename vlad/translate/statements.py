@@ -111,7 +111,7 @@ class Statements(Loops):
             own.changed_by_item |= self._changed_by_calls.get(node, set())
             self._exits, self._appending, self._packing = [], {}, {}
             self.kinds = self._kinds(own)
-            names = []
+            names, scope = [], scope.without(own.names)
             for argument in arguments_of(node):
                 names.append(name(self.own_name(argument.arg), self.span(argument)))
                 scope = scope.bind(argument.arg, self.own_name(argument.arg))

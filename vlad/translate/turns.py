@@ -91,7 +91,7 @@ class Turns(Expressions):
     ) -> Syntax:
         """Nested loops that carry a value, and end where it decides."""
         before_all, self.reads_lazily = self.reads_lazily, self.reads_lazily or decides is not None
-        found = self._turn_of(generators, scope, so_far, start, inner, decides)
+        found = self._turn_of(generators, scope, so_far, start, inner, decides, is_first=True)
         self.reads_lazily = before_all
         return found
 
@@ -103,18 +103,18 @@ class Turns(Expressions):
         start: Syntax,
         inner: Callable[[Scope], Syntax],
         decides: Callable[[Syntax], Syntax] | None,
+        is_first: bool = False,
     ) -> Syntax:
         generator = generators[0]
         span = self.span(generator.target)
         if generator.is_async:
             raise self.refuse("`async for`", generator.target, "write `for`")
         iteration = self.iteration(generator.iter, scope)
-        loop = self.fresh("loop")
+        loop, before = self.fresh("loop"), self._of_comprehensions
+        if is_first:
+            own = {one for each in generators for one in targets(each.target)}
+            scope, self._of_comprehensions = scope.without(own), before | own
         bindings, within = self.turn_bindings(generator.target, iteration.value, scope)
-        before, self._of_comprehensions = (
-            self._of_comprehensions,
-            {*self._of_comprehensions, *targets(generator.target)},
-        )
         self._of_comprehensions |= {one for test in generator.ifs for one in captured_in(test)}
 
         def turn(tests: Sequence[ast.expr], scope: Scope) -> Syntax:

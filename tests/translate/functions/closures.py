@@ -326,3 +326,96 @@ def unassigned_when_it_is_called(c: int = 0) -> float:
     first = f(c)
     h = 5.0
     return first
+
+
+def own_local_read_before_it_is_assigned(x: float = 2.0) -> float:
+    y = x
+
+    def f(z: float) -> float:
+        r = y + z  # type: ignore[has-type]  # noqa: F821, F823
+        y = 3.0
+        return r + y
+
+    return f(x)
+
+
+def own_local_assigned_on_one_way(x: float = 2.0) -> float:
+    y = x
+
+    def f(z: float) -> float:
+        if z > 100.0:
+            y = 1.0
+        return y
+
+    return f(x)
+
+
+def own_local_read_in_a_loop(x: float = 2.0) -> float:
+    y = x
+
+    def f(z: float) -> float:
+        while z < 10.0:
+            z = z + y
+            y = 2.0
+        return z
+
+    return f(x)
+
+
+def own_local_increased(x: float = 2.0) -> float:
+    y = x
+
+    def f() -> float:
+        y += 1.0  # noqa: F821
+        return y
+
+    return f()
+
+
+def own_function_called_before_its_definition(x: float = 2.0) -> float:
+    def g() -> float:
+        return x
+
+    def f() -> float:
+        r = g()
+
+        def g() -> float:
+            return 2.0 * x
+
+        return r + g()
+
+    return f()
+
+
+def own_local_read_by_a_function_inside(x: float = 2.0) -> float:
+    y = x
+
+    def f() -> float:
+        def g() -> float:
+            return y
+
+        r = g()
+        y = 3.0
+        return r + y
+
+    return f()
+
+
+def variable_of_a_comprehension_read_too_early(x: float = 2.0) -> list[float]:
+    y = [x]
+    return [y for z in (1.0, x) for y in [y, z]]
+
+
+def variable_of_a_comprehension_tested_too_early(x: float = 2.0) -> list[float]:
+    y = x
+    return [y for z in (1.0, x) if y > z for y in [z]]
+
+
+def same_name_inside_and_outside(x: float = 2.0) -> tuple[float, list[float], float]:
+    y = [x, 1.0]
+
+    def f(y: float) -> float:
+        y = y * x
+        return y
+
+    return f(3.0), [y * x for y in y], y[0]

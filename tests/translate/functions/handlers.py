@@ -698,3 +698,151 @@ def _in_order(i: int, e: float) -> Any:
 
 def changed_in_order(e: float = 2.5) -> list[Any]:
     return [_in_order(i, e) for i in range(5)]
+
+
+def many_ways(x: float = 0.8125, n: int = 12) -> float:
+    total, k = 0.0, 0
+    while k < n:
+        try:
+            a = x + k - 2
+            if a > 1:
+                b = a * 2
+            else:
+                b = math.sqrt(a)
+            if b > 3:
+                c = b - 1
+            else:
+                c = 1 / (b - 0.5)
+            if c > 5:
+                d = c
+            else:
+                d = -c
+            if d < 0:
+                e = d * d
+            elif d < 8:
+                e = d / (d - 6.5)
+            else:
+                e = 1.0
+            if e > 2:
+                e -= 1
+            if e > 4:
+                e = math.log(e - 4.5)
+            if e > 5:
+                raise KeyError("large")
+            total += e
+        except ZeroDivisionError:
+            total -= 1.0
+        except ValueError:
+            total += 0.25 * x
+        except KeyError:
+            total += x * x
+        else:
+            total += 0.5
+        k += 1
+    return total
+
+
+def many_ways_out(x: float = 0.5) -> float:
+    for i in range(10):
+        try:
+            if x > 9:
+                break
+            if x > 7:
+                x = x + 1
+                continue
+            if x > 6:
+                x += 1
+            if x > 3:
+                y = 1 / (x - 3.5)
+            else:
+                y = x
+            if y > 8:
+                return y
+            if y > 2:
+                z = y
+            else:
+                z = 2.0
+            if z > 3:
+                x += 0.25
+            elif z > 2:
+                x += math.log(z - 2.5)
+            else:
+                x = x * 1.5
+            if x > 6:
+                x += 0.125
+            x += z
+        except ValueError:
+            x += 3
+        finally:
+            x -= 0.5
+    return x
+
+
+def many_ways_of_several(xs: list[float] = [0.5, 0.75, 1.0, 2.0, 3.5, 5.0, 6.25, 8.0]) -> list[float]:
+    return [many_ways(x) for x in xs] + [many_ways_out(x) for x in xs]
+
+
+def many_ways_to_values(x: float = 0.5) -> tuple[float, str]:
+    kind = "none"
+    try:
+        if x > 1:
+            kind = "large"
+        if x < 0:
+            kind = "negative"
+        if x == 0:
+            kind = "zero"
+        if x > 100:
+            kind = "huge"
+        if kind == "none":
+            r = 1.0
+        elif kind == "large":
+            r = 2.0
+        else:
+            r = 3.0
+        if r > 2:
+            r = r / x
+        if r > 1:
+            r = math.log(x)
+        if r > 4:
+            r = [1.0, 2.0][5]
+    except (ZeroDivisionError, ValueError) as error:
+        return x, f"{kind} {type(error).__name__}"
+    except IndexError:
+        r = 0.0
+    return r, kind
+
+
+def many_ways_to_values_of_several(
+    xs: list[float] = [0.5, 2.0, -1.0, 0.0, 150.0, 1e9],
+) -> list[tuple[float, str]]:
+    return [many_ways_to_values(x) for x in xs]
+
+
+def many_trys_within_one(x: float = -0.5) -> list[float]:
+    found = []
+    try:
+        try:
+            a = math.sqrt(x)
+        except ValueError:
+            a = 2.0
+        try:
+            b = 1 / (a - 2.0)
+        except ZeroDivisionError:
+            b = a
+        try:
+            c = math.log(b - 1.0)
+        except ValueError:
+            c = 0.0
+        try:
+            d = 1 / c
+        except ZeroDivisionError:
+            d = 4.0
+        try:
+            e = [a, b][int(d) + 1]
+        except IndexError:
+            e = a * d
+        found += [a, b, c, d, e]
+        found.append(math.sqrt(-e))
+    except ValueError:
+        found.append(x)
+    return found
