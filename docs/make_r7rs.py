@@ -148,9 +148,9 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
     ("vector-ref", "Access takes time that grows with the logarithm of the length."),
     (
         "call-with-current-continuation call/cc",
-        "The continuation ends the call that made it, and cannot be called afterwards: `reset` and `shift` make such.",
+        "The continuation ends the call that made it, and cannot be called when that has ended: `reset` and `shift` make such.",
     ),
-    ("dynamic-wind", "The procedures before and after are called once: no continuation enters again."),
+    ("dynamic-wind", "Continuations of `shift` enter and leave it; those of `call/cc` leave it."),
     (
         "with-exception-handler",
         "The handler runs where `with-exception-handler` was called, and does not return.",

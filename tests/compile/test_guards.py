@@ -25,6 +25,9 @@ PROGRAM = """
 (define (controlled x) (reset (+ 1 (guard (e (#t (* 10 e))) (shift k (+ (k x) (k 1))) (raise x)))))
 (define (cleaned x) (guard (e (#t (* 3 x))) (with-cleanup (display "clean ") (raise x))))
 (define (deep n) (guard (e (#t e)) (let walk ((n n)) (if (= n 0) (raise 7) (+ 1 (walk (- n 1)))))))
+(define (wound x)
+  (reset (* x (dynamic-wind (lambda () (display "in ")) (lambda () (shift k (+ (k x) (k 1)))) (lambda () (display "out "))))))
+(define (escaping x) (with-escape (lambda (return) (with-cleanup (display "left ") (if (> x 0) (return (* x x)) x)))))
 """
 
 CALLS = (
@@ -36,6 +39,8 @@ CALLS = (
     "(controlled 2)",
     "(cleaned 2)",
     "(deep 1000)",
+    "(list (wound 3) ((derivative wound) 3) ((derivative-F wound) 3))",
+    "(list (escaping 3) (escaping -3) ((derivative escaping) 3))",
     "(list ((derivative root) 4) ((derivative root) -3) ((derivative-F root) -3) ((derivative (derivative root)) -3))",
     "((derivative (lambda (x) (guard (e (#t (* x e))) (+ x (raise (* x x)))))) 2)",
 )

@@ -12,7 +12,7 @@ from vlad.data.values import NIL
 from vlad.expand.conditional_forms import clauses
 from vlad.expand.expander import Expander
 from vlad.expand.macros import invalid
-from vlad.expand.normalize import Out, as_atom, as_result, for_effect
+from vlad.expand.normalize import Out, as_atom, as_result
 from vlad.expand.scope import Scope
 from vlad.reader.parser import Form, Name, Syntax
 
@@ -81,16 +81,17 @@ def parameterize(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> 
 
 
 def with_cleanup(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    """(%wind (lambda () '()) (lambda () BODY ...) (lambda (visit) CLEANUP))"""
     if len(form.items) < 3:
         raise invalid(form, "(with-cleanup CLEANUP BODY ...)")
-    result = _attempted(x, form, form.items[2:], scope, out)
-    for_effect(x.expression(form.items[1], scope, out), out)
-    own: Out = []
-    both = _part(x, "failed-field-1", result, form.span, own)
-    raised = _part(x, "car", both, form.span, own)
-    error = _part(x, "cdr", both, form.span, own)
-    again = Call(x.top_reference("%raise-again", form.span), (raised, error), form.span)
-    return _returned(x, result, Body(tuple(own), again), form.span, out)
+    empty = Form((), None, form.span)
+    parts = [
+        Lambda((Variable("none"),), Body((), Constant(NIL)), (), "before", form.span),
+        x.procedure(empty, form.items[2:], scope, "", form),
+        x.procedure(empty, form.items[1:2], scope, "", form),
+    ]
+    operands = [as_atom(part, out, "part") for part in parts]
+    return Call(x.top_reference("%wind", form.span), tuple(operands), form.span)
 
 
 def _attempted(x: Expander, form: Form, body: tuple[Syntax, ...], scope: Scope, out: Out) -> Variable:

@@ -76,18 +76,17 @@ _RULES: dict[str, str] = {
             (k (make-failed (cdr r)))))""",
 }
 
+_ATTEMPT: dict[str, str] = {
+    "": "(lambda (f) (if (runs-compiled? f) (attempt-by-control f) (settle-caught (catch f))))",
+    "control": "(lambda (k f) (finish-guard k (run-guarded f)))",
+    "stepping": "(lambda (k n f) (k n (attempt f)))",
+    "tail": "(lambda (k f) ((tail-entry attempt-by-control) k f))",
+    "forward": "(lambda (d df f) ((forward-entry attempt-by-control) zero df f))",
+}
+
 CODES: dict[str, SystemCode] = {
-    "%attempt": (
-        Role.PROCEDURE,
-        "",
-        {
-            "": "(lambda (f) (if (runs-compiled? f) (attempt-by-control f) (settle-caught (catch f))))",
-            "control": "(lambda (k f) (finish-guard k (run-guarded f)))",
-            "stepping": "(lambda (k n f) (k n (%attempt f)))",
-            "tail": "(lambda (k f) ((tail-entry attempt-by-control) k f))",
-            "forward": "(lambda (d df f) ((forward-entry attempt-by-control) zero df f))",
-        },
-    ),
+    "%attempt": (Role.PROCEDURE, "", _ATTEMPT),
+    "attempt": (Role.RULE, "", _ATTEMPT),  # for codes of the system: it is no step
     # %attempt of a procedure that raises no value with a derivative.
     "catch-errors": (
         Role.RULE,

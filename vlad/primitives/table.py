@@ -34,6 +34,7 @@ from vlad.primitives import (
     tensors,
     transforms,
     vectors,
+    winding,
     workers,
 )
 
@@ -61,6 +62,7 @@ CODES: dict[str, SystemCode] = {
     **transforms.CODES,
     **continuations.CODES,
     **raising.CODES,
+    **winding.CODES,
     **checkpointing.CODES,
     **batches.CODES,
     **table_types.CODES,
