@@ -150,3 +150,42 @@ def test_other_procedures_round(sessions: dict[str, vlad.Session]) -> None:
         session.eval("(define (twice x) (+ x x))")
         for _ in range(3):
             assert session["twice"](BEYOND) == 2.0**54
+
+
+@vlad.primitive(partials={"x": lambda x: BEYOND if x > 90.0 else 2.0})
+def doubled(x: float) -> float:
+    return {150.0: BEYOND, 160.0: np.int64(BEYOND), 170.0: LARGEST}.get(x, 2.0 * x)
+
+
+@vlad.primitive(
+    reverse=lambda x, s: BEYOND * s.astype(int) if x[0] > 90.0 else s, example=(np.array([1.0, 2.0]),)
+)
+def entries(x: Any) -> Any:
+    return np.array([1, BEYOND]) if x[0] > 100.0 else x
+
+
+OF_PRIMITIVES = {
+    "int": lambda: vlad.function(lambda x: doubled(x))(150.0),
+    "np.int64": lambda: vlad.function(lambda x: doubled(x))(160.0),
+    "partial": lambda: vlad.grad(lambda x: doubled(x))(100.0),
+    "array": lambda: vlad.function(lambda x: entries(x))(np.array([101.0, 1.0])),
+    "sensitivity": lambda: vlad.grad(lambda x: np.sum(entries(x)))(np.array([91.0, 1.0])),
+}
+
+
+@pytest.mark.parametrize("name", OF_PRIMITIVES)
+def test_a_result_of_a_primitive_is_an_error(name: str) -> None:
+    with pytest.raises(vlad.VladError, match="with a whole number beyond|The whole number 9007199254740993"):
+        OF_PRIMITIVES[name]()
+
+
+def test_results_of_primitives_that_are_exact() -> None:
+    assert vlad.function(lambda x: doubled(x))(170.0) == LARGEST
+    assert vlad.grad(lambda x: doubled(x))(1.0) == 2.0
+    assert vlad.grad(lambda x: np.sum(entries(x)))(np.array([2.0, 1.0])).tolist() == [1.0, 1.0]
+
+
+def test_other_functions_of_a_session_round() -> None:
+    session = vlad.Session()
+    session["now"] = lambda: BEYOND
+    assert session.eval("(now)") == float(LARGEST)

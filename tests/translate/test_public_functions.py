@@ -400,3 +400,21 @@ def test_rules_and_functions_that_do_not_fit_are_errors_at_once() -> None:
     ):
         with pytest.raises(ValueError, match="takes"):
             vlad.custom_derivative(f, **rules)
+
+
+def test_a_procedure_of_a_session_is_checkpointed() -> None:
+    session = vlad.Session()
+    session.eval("(define (turns x n) (if (= n 0) x (turns (+ x (* 0.1 (sin x))) (- n 1))))")
+    turns = session["turns"]
+    slope = vlad.grad(turns, 0)(1.0, 30)
+    for frugal in (
+        vlad.checkpointed(turns),
+        vlad.checkpointed(turns, segments=3),
+        vlad.checkpointed(snapshots=2)(turns),
+    ):
+        assert frugal(1.0, 30) == turns(1.0, 30)
+        assert vlad.grad(frugal, 0)(1.0, 30) == pytest.approx(slope)
+        assert vlad.hessian(frugal, 0)(1.0, 3) == pytest.approx(vlad.hessian(turns, 0)(1.0, 3))
+        twice = session.function(lambda x, frugal=frugal: 2.0 * frugal(x, 30))
+        assert vlad.grad(twice, 0)(1.0) == pytest.approx(2.0 * slope)
+    assert vlad.grad(vlad.checkpointed(vlad.grad(lambda x: x**3)))(2.0) == pytest.approx(12.0)

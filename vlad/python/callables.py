@@ -18,7 +18,7 @@ from vlad.data.tensors import Tensor, is_array, shape_text
 from vlad.data.values import NIL, Primitive, PrimitiveType, String, Value, is_pair, look
 from vlad.data.write import written
 from vlad.python.convert import Apply as ApplyProcedure
-from vlad.python.convert import from_python, tensor_of, to_python
+from vlad.python.convert import expect_exact, from_python, tensor_of, to_python
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
@@ -128,7 +128,7 @@ def calling(function: Function, name: str, apply: ApplyProcedure, acts: bool = F
             raise VladError("not-permitted", f"The Python function {name} is not called again")
         arguments = [x if type(x) is float else to_python(x, apply) for x in operands]
         result = protected(name, function, arguments)
-        return result if type(result) is float else returned(name, result, apply)
+        return result if type(result) is float else returned(name, result, apply, is_exact=not acts)
 
     return call
 
@@ -144,8 +144,11 @@ def protected(name: str, function: Function, arguments: Sequence[Any]) -> Any:
         raise VladError("python-error", f"The Python function {name} failed: {what}") from error
 
 
-def returned(name: str, result: Any, apply: ApplyProcedure) -> Value:
+def returned(name: str, result: Any, apply: ApplyProcedure, is_exact: bool = True) -> Value:
+    """The result of a function. `is_exact`: whole numbers that reals would round are an error."""
     try:
+        if is_exact:
+            expect_exact(result)
         return tensor_of(result) if is_array(result) else from_python(result, apply)
     except NoCounterpart as error:
         message = f"The result of the Python function {name} cannot be taken over: {error.message}"
@@ -196,7 +199,11 @@ def real_function(
         if type(result) is float:
             return result
         try:
+            expect_exact(result)
             return float(result)
+        except NoCounterpart as error:
+            message = f"The result of the Python function {name} cannot be taken over: {error.message}"
+            raise VladError("python-error", message, hint=error.hint) from None
         except (TypeError, ValueError):
             raise VladError(
                 "python-error", f"The Python function {name} returns no real: {type(result).__name__}"

@@ -639,11 +639,8 @@ def _is_beyond(value: float) -> bool:
 
 
 def _real(value: float, apply: Apply | None) -> float:
-    if apply is not None and apply.is_of_python and _is_beyond(value):
-        is_short = abs(value) < 10**40
-        raise no_counterpart(
-            f"The whole number {value}" if is_short else "A whole number of this size", INEXACT
-        )
+    if apply is not None and apply.is_of_python:
+        expect_exact(value)
     try:
         return float(value)
     except OverflowError:
@@ -651,17 +648,27 @@ def _real(value: float, apply: Apply | None) -> float:
 
 
 def _array(array: Any, apply: Apply | None) -> Value:
-    """An array as a tensor. Raises NoCounterpart if it is a translated function's and has a whole number beyond LARGEST_WHOLE: a
-    number that is read from it is a real.
-    """
-    is_exact = kind_name(array.dtype) not in ("int64", "uint64") or not array.size
-    if is_exact or apply is None or not apply.is_of_python:
-        return tensor_of(array)
-    xp = namespace(array)
-    if int(xp.max(array)) > LARGEST_WHOLE or int(xp.min(array)) < -LARGEST_WHOLE:
-        what = f"An array of {kind_name(array.dtype)} with a whole number beyond 2**53"
-        raise no_counterpart(what, INEXACT)
+    """An array as a tensor. Raises NoCounterpart if it is a translated function's and would be rounded."""
+    if apply is not None and apply.is_of_python:
+        expect_exact(array)
     return tensor_of(array)
+
+
+def expect_exact(value: Any) -> None:
+    """Raise NoCounterpart if a number, or one of an array, is a whole one beyond LARGEST_WHOLE, which reals would round: a
+    number that is read from an array is a real.
+    """
+    if _is_beyond(value):
+        is_short = abs(value) < 10**40
+        raise no_counterpart(
+            f"The whole number {value}" if is_short else "A whole number of this size", INEXACT
+        )
+    if not is_array(value) or kind_name(value.dtype) not in ("int64", "uint64") or not value.size:
+        return
+    xp = namespace(value)
+    if int(xp.max(value)) > LARGEST_WHOLE or int(xp.min(value)) < -LARGEST_WHOLE:
+        what = f"An array of {kind_name(value.dtype)} with a whole number beyond 2**53"
+        raise no_counterpart(what, INEXACT)
 
 
 INEXACT = (

@@ -15,6 +15,8 @@ from types import FunctionType
 from typing import Any, TypeVar, overload
 
 from vlad.data.errors import WrongOption
+from vlad.python.convert import Procedure
+from vlad.python.derivatives import Derived, made_by_operator
 from vlad.python.functions import Function, Parameters, Result, python_function
 from vlad.session.default import function
 from vlad.translate.arguments import POSITIONAL
@@ -82,10 +84,10 @@ def checkpointed(
 
 
 def checkpointed(f: Any = _NOT_GIVEN, *, snapshots: int | None = None, segments: int | None = None) -> Any:
-    """A Python function as a procedure whose reverse mode keeps few states of its run, and computes the rest again: less memory
-    for more time. `snapshots` is the number of states, `segments` that of the parts that are differentiated one by one; without
+    """A function as a procedure whose reverse mode keeps few states of its run, and computes the rest again: less memory for
+    more time. It is written in Python, or a procedure of a session. `snapshots` is the number of states, `segments` that of the parts that are differentiated one by one; without
     them memory grows with the logarithm of the length of the run. Usable as a decorator, with and without options. Raises
-    WrongOption if f is no function written in Python, or an option no whole number from 1 on.
+    WrongOption if f is neither, or an option no whole number from 1 on.
     """
     given = {"snapshots": snapshots, "segments": segments}
     for key, count in given.items():
@@ -95,6 +97,10 @@ def checkpointed(f: Any = _NOT_GIVEN, *, snapshots: int | None = None, segments:
             )
     if f is _NOT_GIVEN:
         return functools.partial(checkpointed, **given)
+    if isinstance(f, Procedure) and not isinstance(f, Function):
+        words = "".join([f" #:{key} {count}" for key, count in given.items() if count is not None])
+        text = f"(lambda (operator f) (checkpointed f{words}))" if words else ""
+        return made_by_operator(Derived, f, "checkpointed", text)
     options = "".join([f", {key}={count}" for key, count in given.items() if count is not None])
     return _written(_python(f), f"checkpointed(function{options})", {"checkpointed": checkpointed})
 
