@@ -85,9 +85,9 @@ def checkpointed(
 
 def checkpointed(f: Any = _NOT_GIVEN, *, snapshots: int | None = None, segments: int | None = None) -> Any:
     """A function as a procedure whose reverse mode keeps few states of its run, and computes the rest again: less memory for
-    more time. It is written in Python, or a procedure of a session. `snapshots` is the number of states, `segments` that of the parts that are differentiated one by one; without
-    them memory grows with the logarithm of the length of the run. Usable as a decorator, with and without options. Raises
-    WrongOption if f is neither, or an option no whole number from 1 on.
+    more time. It is written in Python, or a procedure of a session. `snapshots` is the number of states, `segments` that of the
+    parts that are differentiated one by one; without them memory grows with the logarithm of the length of the run. Usable as a
+    decorator, with and without options. Raises WrongOption if f is neither, or an option no whole number from 1 on.
     """
     given = {"snapshots": snapshots, "segments": segments}
     for key, count in given.items():
