@@ -179,3 +179,11 @@ def test_mistakes() -> None:
         session.eval("(recorded-calls 'uncurry)")
     with pytest.raises(vlad.VladError, match="Unbound variable in a term: y"):
         session.eval("(rep-function environment-tangents '(lambda (x) (* x y)))")
+    for set_ in ("recorded-calls", "environment-tangents"):
+        with pytest.raises(
+            vlad.VladError, match=r"is quoted, as in \(rep-function set '\(lambda \(x\) x\)\)"
+        ):
+            session.eval(f"(rep-gradient {set_} (rep-function {set_} (lambda (x) (* x x))) 3)")
+    for text in ("(rep-vjp recorded-calls sin 2)", "((rep-gradient recorded-calls sin) 2)"):
+        with pytest.raises(vlad.VladError, match="This is no rep-function"):
+            session.eval(text)

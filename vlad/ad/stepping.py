@@ -35,7 +35,7 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.data.values import UNSPECIFIED, Primitive, String, Value
+from vlad.data.values import FALSE, TRUE, UNSPECIFIED, Primitive, Value
 
 NONE = Constant(0.0)
 ONE = Constant(1.0)
@@ -134,8 +134,8 @@ class _Stepping(ContinuationPassing):
         (n,) = passed
         row, builder = binding.rhs.primitive, Builder()
         if row.state or row.io == "in":
-            what = "has cells that stay cells" if row.state else "reads its input"
-            builder.apply("refused", self.basis.refuse_step, Constant(String(what)), span=binding.rhs.span)
+            is_of_cell = Constant(TRUE if row.state else FALSE)
+            builder.apply("refused", self.basis.refuse_step, is_of_cell, span=binding.rhs.span)
             return [*builder.bindings, binding]
         is_repeated = builder.apply("repeated?", self.basis.less, n, REPEATED)
         written = Variable(binding.variable.name)

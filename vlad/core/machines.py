@@ -58,8 +58,9 @@ class Evaluator(Protocol):
     shadows: tuple[Any, Any] | None
     """The shadows of cells of the innermost level of differentiation, and the levels around it."""
 
-    rules: tuple[float, Any, Any] | None
-    """Of the innermost rule of `with-derivative` that runs: its first cell, the levels and the rules around it."""
+    rules: tuple[float, Any, Any, Callable[[Value], VladError]] | None
+    """Of what runs and may not use cells from outside, a rule of `with-derivative` or a step of a checkpointed procedure: its
+    first cell, the levels and the rules around it, and the error of an older cell."""
 
     changed: float
     """The number of the oldest cell that was changed since the innermost `guard` began."""

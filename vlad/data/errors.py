@@ -194,6 +194,11 @@ class Abandoned(VladError):
     """The evaluation was ended from outside. No `guard` takes it."""
 
 
+class OutsideStep(VladError):
+    """A step of a checkpointed procedure uses a cell from outside. The guards of that step do not take it, as the procedure would
+    then go on and have other derivatives than its values."""
+
+
 class LimitExceeded(VladError):
     """A limit (fuel, time, memory, depth) ended the evaluation."""
 

@@ -27,7 +27,7 @@ from vlad.core.nodes import Lambda, Variable
 from vlad.core.passes import run_pass
 from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
-from vlad.data.errors import Abandoned, LimitExceeded, VladError
+from vlad.data.errors import Abandoned, LimitExceeded, OutsideStep, VladError
 from vlad.data.source import in_library
 from vlad.data.tensors import Booleans, condition, holds
 from vlad.data.values import (
@@ -159,7 +159,7 @@ class Machine:
         self.uses_cells = False
         self._promoting: set[Code] = set()  # in which cells are becoming variables now
         self.shadows: tuple[Any, Any] | None = None
-        self.rules: tuple[float, Any, Any] | None = None
+        self.rules: tuple[float, Any, Any, Callable[[Value], VladError]] | None = None
         self.changed = math.inf
         # A call that may be started again is asked before a cell that is older than this changes.
         self.kept_until = -math.inf
@@ -496,6 +496,8 @@ class Machine:
             raise
         except Exception as error:
             self.watch.raise_if_interrupted()  # the interrupt was lost in the error
+            if isinstance(error, OutsideStep) and rules is not None:
+                raise
             self.shadows, self.rules = shadows, rules
             if self.instrument is not None:
                 self.instrument.caught(pending)

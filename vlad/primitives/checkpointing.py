@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vlad.data.errors import VladError, unsuitable
-from vlad.data.values import FALSE, Primitive, Role, SystemCode, Value, is_procedure
+from vlad.data.values import FALSE, TRUE, ZERO, Primitive, Role, SystemCode, Value, is_procedure
+from vlad.primitives.references import outside_step
 from vlad.primitives.transforms import (
     abstract_entry,
     machine_row,
@@ -47,6 +48,21 @@ CODES: dict[str, SystemCode] = {
     "start": (Role.PROCEDURE, "f x", {"": "(lambda (n) ((stepping-entry f) finish n x))"}),
     # The continuation of a run.
     "finish": (Role.PROCEDURE, "", {"": "(lambda (n y) (make-finished n y))"}),
+    # The value of (f), as a part of one step: what catches errors cannot pause.
+    "in-one-step": (
+        Role.RULE,
+        "",
+        {"": "(lambda (f) (let* ((begun (begin-step (quote ()))) (y (f)) (end (end-step begun))) y))"},
+    ),
+    "%one-step": (
+        Role.RULE,
+        "",
+        {
+            "": "(lambda (f) (f))",
+            "control": "(lambda (k f) ((control-entry f) k (quote ())))",
+            "stepping": "(lambda (k n f) (k n (in-one-step f)))",
+        },
+    ),
     # The states of a run: of one that goes on with (resume n); of one that has ended, with n steps left. Neither is applied.
     "paused": (Role.PROCEDURE, "resume", {"": "(lambda (x) x)"}),
     "finished": (Role.PROCEDURE, "n y", {"": "(lambda (x) x)"}),
@@ -111,9 +127,11 @@ def _abstract_checkpointed(w: AbstractMachine, f: Any, snapshots: Any, segments:
     return w.closure(w.system("checkpointed"), [f, snapshots, segments])
 
 
-def _refuse_step(what: Value) -> Value:
+def _refuse_step(is_of_cell: Value) -> Value:
+    if is_of_cell is TRUE:
+        raise outside_step(ZERO)
     raise VladError(
-        "cannot-checkpoint", f"A checkpointed procedure {what.text}", name="checkpointed",
+        "cannot-checkpoint", "A checkpointed procedure reads its input", name="checkpointed",
         hint="its reverse mode runs parts of it again: call what does that outside of `checkpointed`",
     )  # fmt: skip
 
@@ -142,8 +160,9 @@ ROWS: list[Primitive] = [
         type="procedure -> procedure", forward="df", reverse={"f": "s"}, abstract=abstract_entry("stepping"),
     ),
     Primitive(
-        "refuse-step", "what", "The error of a step that cannot be repeated.", value=_refuse_step, type="string -> any",
-        effect=True, hidden=True, forward="zero", reverse={}, abstract=lambda w, what: w.fail("A step cannot be repeated"),
+        "refuse-step", "of-cell", "The error of a step that uses a cell, or reads the input.", value=_refuse_step,
+        type="any -> any", effect=True, hidden=True, forward="zero", reverse={},
+        abstract=lambda w, is_of_cell: w.fail("A step cannot be repeated"),
     ),
     *record_rows("checkpointed", "f snapshots segments", "f as a checkpointed procedure."),
     *record_rows("start", "f x", "The run of f on x, to begin."),

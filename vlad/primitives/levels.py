@@ -21,8 +21,8 @@ from vlad.ad.vector_space import (
 from vlad.core.types import is_tensor
 from vlad.data.errors import VladError
 from vlad.data.tensors import Tensor
-from vlad.data.values import ZERO, Opaque, Primitive, Reference, Value
-from vlad.primitives.references import outside_rule
+from vlad.data.values import FALSE, TRUE, UNSPECIFIED, ZERO, Opaque, Primitive, Reference, Value
+from vlad.primitives.references import outside_rule, outside_step
 from vlad.primitives.transforms import abstract_wrap, machine_row, unwrapped, wrong_target
 from vlad.primitives.vector_space_types import COMPLETE, same_shape
 from vlad.primitives.vector_space_types import space_of as space_of_type
@@ -91,7 +91,7 @@ def _begin_rule(machine: Evaluator, x: Value, first: Value, levels: Value) -> Va
         first = machine.rules[0]
     elif first is ZERO:
         first = float(next(Reference.births))
-    machine.rules = first, outer, machine.rules
+    machine.rules = first, outer, machine.rules, outside_rule
     if levels == -1.0:
         machine.shadows = Shadows(), outer
     elif levels == 1.0 and outer is not None:
@@ -102,8 +102,21 @@ def _begin_rule(machine: Evaluator, x: Value, first: Value, levels: Value) -> Va
 def _end_rule(machine: Evaluator, y: Value) -> Value:
     if machine.rules is not None:
         _without_cells(y)
-        _, machine.shadows, machine.rules = machine.rules
+        _, machine.shadows, machine.rules, _ = machine.rules
     return ZERO
+
+
+def _begin_step(machine: Evaluator, nothing: Value) -> Value:
+    if not machine.uses_cells:
+        return FALSE
+    machine.rules = float(next(Reference.births)), machine.shadows, machine.rules, outside_step
+    return TRUE
+
+
+def _end_step(machine: Evaluator, begun: Value) -> Value:
+    if begun is TRUE and machine.rules is not None:
+        machine.rules = machine.rules[2]
+    return UNSPECIFIED
 
 
 def _without_cells(x: Value) -> None:
@@ -204,6 +217,15 @@ ROWS: list[Primitive] = [
     machine_row(
         "end-rule", "y", "Ends the rule, with result y.", _end_rule, type="any -> any", effect=True, forward="zero", reverse={},
         hidden=True, abstract=lambda w, y: w.known_zero,
+    ),
+    machine_row(
+        "begin-step", "nothing", "Begins a step of a checkpointed procedure that runs as it is. It may use cells that it makes.",
+        _begin_step, type="null -> any", effect=True, forward="zero", reverse={}, hidden=True,
+        abstract=lambda w, nothing: w.truth(False),
+    ),
+    machine_row(
+        "end-step", "begun", "Ends that step.", _end_step, type="any -> any", effect=True, forward="zero", reverse={},
+        hidden=True, abstract=lambda w, begun: w.unspecified,
     ),
     machine_row(
         "target-sensitivity", "x s", "The sensitivity of a procedure, in its full shape.", _target_sensitivity,

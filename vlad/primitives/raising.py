@@ -79,7 +79,7 @@ _RULES: dict[str, str] = {
 _ATTEMPT: dict[str, str] = {
     "": "(lambda (f) (if (runs-compiled? f) (attempt-by-control f) (settle-caught (catch f))))",
     "control": "(lambda (k f) (finish-guard k (run-guarded f)))",
-    "stepping": "(lambda (k n f) (k n (attempt f)))",
+    "stepping": "(lambda (k n f) (k n (in-one-step (lambda (nothing) (attempt f)))))",
     "tail": "(lambda (k f) ((tail-entry attempt-by-control) k f))",
     "forward": "(lambda (d df f) ((forward-entry attempt-by-control) zero df f))",
 }
@@ -93,7 +93,7 @@ CODES: dict[str, SystemCode] = {
         "",
         {
             "": "(lambda (f) (if (runs-compiled? f) (cons #t (f (quote ()))) (catch f)))",
-            "stepping": "(lambda (k n f) (k n (catch-errors f)))",
+            "stepping": "(lambda (k n f) (k n (in-one-step (lambda (nothing) (catch-errors f)))))",
             "tail": """(lambda (k f)
                  (let ((r (catch-errors (lambda (nothing) ((tail-entry f) identity (quote ()))))))
                    (if (car r)

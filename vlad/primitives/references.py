@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from vlad.data.errors import VladError
+from vlad.data.errors import OutsideStep, VladError
 from vlad.data.values import FALSE, TRUE, UNSPECIFIED, ZERO, Primitive, Reference, Value
 from vlad.primitives.numbers import invalid
 
@@ -34,6 +34,15 @@ def outside_rule(cell: Value) -> VladError:
     )  # fmt: skip
 
 
+def outside_step(cell: Value) -> VladError:
+    return OutsideStep(
+        "cannot-checkpoint", "A checkpointed procedure uses a cell that other procedures or structures hold",
+        hint="its reverse mode runs parts of it again, when the cell may hold something else; parameters are such cells, too. "
+        "Read it outside of `checkpointed`, and hand over its value",
+        name="checkpointed", irritants=() if cell is ZERO else (cell,),
+    )  # fmt: skip
+
+
 def _of_cell(name: str, x: Value) -> Reference:
     if type(x) is not Reference:
         raise invalid(name, "a cell, as `ref` makes it", x)
@@ -41,10 +50,12 @@ def _of_cell(name: str, x: Value) -> Reference:
 
 
 def _used(machine: Evaluator, name: str, x: Value) -> Reference:
-    """The cell x, which a rule of `with-derivative` may use only if it made it: others would lose their shadows."""
+    """The cell x. A rule of `with-derivative` may use only those that it made, as others would lose their shadows; a step of a
+    checkpointed procedure, as others may have changed when it runs again.
+    """
     cell = _of_cell(name, x)
     if machine.rules is not None and cell.born < machine.rules[0]:
-        raise outside_rule(cell)
+        raise machine.rules[3](cell)
     return cell
 
 
