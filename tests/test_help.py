@@ -114,6 +114,9 @@ def test_items_of_a_list_are_wrapped_each() -> None:
 
 def test_a_hidden_row_is_documented_but_not_listed() -> None:
     assert "1 / cos² x." in documentation("sec-squared")
+    assert documentation("sec-squared").startswith("Programs cannot use this name")
+    assert "write `(guard" in documentation("catch").split("\n\n")[0]
+    assert "Programs cannot" not in documentation("guard")
     assert " sec-squared" not in listing()
     assert all(f" {name}" in listing() for name in ("sqrt", "if", "fold", "J", "out-of-fuel"))
 

@@ -187,15 +187,19 @@ def documentation(name: str) -> str:
     VladError if it is none of these.
     """
     entry = entry_of(name)
-    if entry is not None:
+    if entry is not None and not entry.hidden:
         return "\n".join(lines_of(entry))
     if name in kinds():
         return "\n".join(_kind_lines(kinds()[name]))
     if is_public(name):
         return "\n".join(public_lines(name))
     known = [*[entry.name for entry in public()], *ALIASES, *kinds(), *python_names_like(name)]
-    hint = suggestion(name, known) or "`vlad doc` lists the names by theme"
-    raise VladError("unbound-variable", f"Nothing is known by the name {name}", hint=hint)
+    hint = suggestion(name, known)
+    if entry is None:
+        hint = hint or "`vlad doc` lists the names by theme"
+        raise VladError("unbound-variable", f"Nothing is known by the name {name}", hint=hint)
+    own = f"Programs cannot use this name, which is of vlad's own texts{f': {hint}' if hint else ''}"
+    return "\n".join([*_wrapped([own]), "", *lines_of(entry)])
 
 
 def is_elsewhere(name: str) -> bool:

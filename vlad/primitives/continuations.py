@@ -18,7 +18,18 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from vlad.data.errors import VladError
-from vlad.data.values import CONTROL, FALSE, TRUE, UNSPECIFIED, Primitive, Role, SystemCode, Value, look
+from vlad.data.values import (
+    CONTROL,
+    FALSE,
+    TRUE,
+    UNSPECIFIED,
+    Primitive,
+    Role,
+    SystemCode,
+    Value,
+    look,
+    symbol,
+)
 from vlad.primitives.transforms import (
     abstract_entry,
     abstract_test,
@@ -30,6 +41,8 @@ from vlad.primitives.transforms import (
 
 if TYPE_CHECKING:
     from vlad.core.machines import Evaluator
+
+SHIFT = symbol("shift")
 
 CODES: dict[str, SystemCode] = {
     "%reset": (
@@ -44,8 +57,17 @@ CODES: dict[str, SystemCode] = {
         Role.PROCEDURE,
         "",
         {
-            "": "(lambda (f) (no-reset f))",
+            "": "(lambda (f) (no-reset (quote shift) (quote reset)))",
             "control": "(lambda (k f) (make-shift-request k f))",
+        },
+    ),
+    # The shift of a procedure of the library, as `amb`, which belongs to the reset of another one, as `solutions`.
+    "%shift-of": (
+        Role.PROCEDURE,
+        "",
+        {
+            "": "(lambda (f own reset) (no-reset own reset))",
+            "control": "(lambda (k f own reset) (make-shift-request k f))",
         },
     ),
     # What a shift returns to its reset. It is never applied.
@@ -77,12 +99,20 @@ SYSTEM_PROCEDURES: dict[str, str] = {
 }
 
 
-def _no_reset(machine: Evaluator, f: Value) -> Value:
+def _outside(own: Value, reset: Value) -> str:
+    if own is SHIFT:
+        return "This shift is outside of any reset"
+    return f"This call of `{own}` is outside of `{reset}`"
+
+
+def _no_reset(machine: Evaluator, own: Value, reset: Value) -> Value:
     """A shift that runs outside of control entries. The nearest of those among its callers shows why."""
-    message, hint = (
-        "This shift is outside of any reset",
-        "`(reset E …)` around it takes the continuation up to there",
-    )
+    message = _outside(own, reset)
+    hint = "`(reset E …)` around it takes the continuation up to there"
+    one, around = "shift", "reset"
+    if own is not SHIFT:
+        hint = f"call it in the procedure that `{reset}` is given"
+        one, around = f"`{own}`", f"`{reset}`"
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         family = frame.f_globals.get("FAMILY")
@@ -90,14 +120,14 @@ def _no_reset(machine: Evaluator, f: Value) -> Value:
         code = None if emission is None else emission.code
         if code is not None and (CONTROL in code.transforms or code is code.base.control):
             if machine.codes.get(code.base.name) is code.base:
-                message = "The reset of this shift is outside the procedure that is differentiated"
-                hint = "a derivative is that of a procedure with its control: put the `reset` into it"
+                message = f"The {around} of this {one} is outside the procedure that is differentiated"
+                hint = f"a derivative is that of a procedure with its control: put the `{reset}` into it"
             else:
-                message = "A Python function was called between this shift and its reset"
-                hint = "a continuation holds no calls of Python: put the `reset` into the procedure that Python calls"
+                message = f"A Python function was called between this {one} and its {around}"
+                hint = f"a continuation holds no calls of Python: put the `{reset}` into the procedure that Python calls"
             break
         frame = frame.f_back
-    raise VladError("shift-without-reset", message, hint=hint, name="shift")
+    raise VladError("shift-without-reset", message, hint=hint, name=str(own))
 
 
 # Nested calls in control entries make a chain of continuations, and the machine looks at its length now and then. A cycle takes
@@ -159,7 +189,7 @@ ROWS: list[Primitive] = [
     ),
     *record_fields("continuation", 1),
     _row(
-        "no-reset", "f", "The error of a shift outside of any reset.", _no_reset, type="procedure -> any", effect=True,
-        abstract=lambda w, f: w.fail("This shift is outside of any reset"),
+        "no-reset", "own reset", "The error of a shift outside of any reset.", _no_reset, type="any any -> any", effect=True,
+        abstract=lambda w, own, reset: w.fail(_outside(own.type.of, reset.type.of)),
     ),
 ]  # fmt: skip

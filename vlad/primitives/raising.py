@@ -58,7 +58,9 @@ _RULES: dict[str, str] = {
     "settle-guard": """(lambda (r)
         (if (car r)
             (let ((y (cdr r)))
-              (if (raised? y) (make-failed (raised-field-1 y)) (if (shift-request? y) (no-reset y) (cons #t y))))
+              (if (raised? y)
+                  (make-failed (raised-field-1 y))
+                  (if (shift-request? y) (no-reset (quote shift) (quote reset)) (cons #t y))))
             (make-failed (cdr r))))""",
     "settle-caught": "(lambda (r) (if (car r) r (make-failed (cdr r))))",
     # A shift in the body goes to the reset around the guard. Where its continuation is called, the guard stands around that.
