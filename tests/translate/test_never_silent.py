@@ -156,6 +156,18 @@ import copy:: xs = [[1.], [2.]]; ys = copy.copy(xs); ys[0][0] = 7.; return xs, y
 def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; n = [xs, pick(xs), xs]; m = [len(xs), pick(xs), len(xs)]; return m
 def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; d = {}; d[pick(xs)] = pick(xs); return d, xs
 def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; ys = [0.] * 9; ys[pick(xs)] += pick(xs); return ys, xs
+from collections import *:: d = defaultdict(list); y = d[1]; d[1].append(1.); return y
+from collections import *:: d = defaultdict(list); y = d[1]; y.append(1.); return d
+from collections import *:: d = defaultdict(list); d[1].append(1.); y = d[1]; d[1].append(2.); return y, len(d)
+from collections import *:: d = defaultdict(list); d[1] = [1.]; e = {1: d[1]}; d[1].append(3.); return e
+from collections import *:: q = deque([1.]); r = q; q.append(2.); return r
+from collections import *:: q = deque([[1.]]); x = q[0]; q[0].append(2.); return x
+from collections import *:: d = defaultdict(list)|def g(): return d[1]|y = g(); d[1].append(2.); return y
+from collections import *:: c = Counter("aab"); d = c; c["a"] += 1; return d
+from collections import *:: d = defaultdict(int); return len(d), d[5], len(d)
+from collections import *:: d = defaultdict(int); ys = [d[i] for i in range(3)]; return dict(d)
+from collections import *|def g(d): return d[5]:: d = defaultdict(int); return g(d)
+from collections import *:: d = defaultdict(int); return str(d)
 """
 SAME = """
 :: r = []|def put(xs, x):|    xs.append(x)|    r.append(len(xs))|a = [1.]; put(a, 2.); put(a, 3.); return a, r

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import functools
 import weakref
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from operator import is_not
 from types import CellType
@@ -572,6 +573,8 @@ def _structure_of_python(value: Any, apply: Apply) -> Value | None:
     if isinstance(value, tuple):
         items = tuple_of([*_each_from(value, apply), TUPLE])
         return (_record_of(value, apply).symbol, items) if hasattr(type(value), "_fields") else items
+    if isinstance(value, Counter):
+        raise no_counterpart("A Python Counter", "a dict of it has: `dict(c)`")
     if isinstance(value, dict):
         return DICT, list_of([(_key(key, apply), _from_python(part, apply)) for key, part in value.items()])
     if isinstance(value, set | frozenset):

@@ -13,6 +13,8 @@ from typing import Any
 
 from vlad.data.errors import VladError
 from vlad.translate.apart import apart, in_body
+from vlad.translate.collecting import with_collections
+from vlad.translate.defaults import Meaning
 from vlad.translate.guarded_statements import has_plain_indices
 from vlad.translate.handlers import Handlers
 from vlad.translate.names import CHANGING, Function, changed_by, is_pop, root_of
@@ -42,8 +44,17 @@ def lifted(node: ast.expr, refuse: Refuse) -> tuple[list[ast.Assign], ast.expr]:
     return lifting.found, node
 
 
-def desugared(node: Function, refuse: Refuse, is_lazy: bool = False) -> Function:
-    """The tree of a function, which is changed. `is_lazy`: of a generator, the version that makes its items one by one."""
+def desugared(
+    node: Function,
+    refuse: Refuse,
+    meaning: Meaning,
+    has_records: Callable[[str], bool],
+    is_lazy: bool = False,
+) -> Function:
+    """The tree of a function, which is changed. `meaning`: the value outside of a name. `has_records`: do classes in use have
+    such an attribute? `is_lazy`: of a generator, the version that makes its items one by one.
+    """
+    with_collections(node, meaning, has_records, refuse)
     if isinstance(node, ast.FunctionDef):
         with_versions(node, is_lazy, refuse)
         with_passing(node)

@@ -201,12 +201,20 @@ class Effects(Checks):
         whole._progress = self._progress
         assert self._progress is not None
         try:
-            return whole._effect_inside(desugared(node, whole.refuse))
+            return whole._effect_inside(whole.desugared(node))
         except VladError:  # its translation raises it
             return NOTHING_KNOWN
         finally:
             own = f" of {function.__qualname__} {id(function)}"
             self._progress.reads.update({key + own: read for key, read in whole.reads.items()})
+
+    def desugared(self, node: Function, is_lazy: bool = False) -> Function:
+        """The tree of the function, which is changed: without what other statements express (desugar.py)."""
+
+        def meaning(one: ast.AST) -> Any:
+            return self.object_of(one, Scope({}))
+
+        return desugared(node, self.refuse, meaning, lambda one: bool(self.with_name(one)), is_lazy)
 
     def another(self, function: FunctionType) -> tuple[Effects, Function] | None:
         """The translation of another function, and its tree; None if its text is not known."""
@@ -344,6 +352,8 @@ class Effects(Checks):
         for place in own.places.get(variable, ()):
             match own.statements[place]:
                 case ast.Assign(value=value) | ast.AugAssign(value=value):
+                    values.append(value)
+                case ast.AnnAssign(value=ast.expr() as value):
                     values.append(value)
                 case ast.Expr(value=ast.Call(args=arguments)):
                     values += arguments

@@ -9,6 +9,8 @@ from bisect import bisect_left, bisect_right
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
+from vlad.translate import counted
+
 
 def heappush(heap: Any, item: Any) -> None:
     heap.append(item)
@@ -114,5 +116,5 @@ def in_python(value: Any) -> Any:
 
 
 def is_in_python(value: Any) -> bool:
-    """Is a function one of these?"""
-    return isinstance(value, FunctionType) and value.__module__ == __name__
+    """Is a function one of these, or of counted.py?"""
+    return isinstance(value, FunctionType) and value.__module__ in (__name__, counted.__name__)

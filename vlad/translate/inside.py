@@ -314,10 +314,17 @@ class Inside:
                     | ast.AnnAssign(target=one, value=ast.expr() as value)
                 ):
                     return one is node and self.fresh.makes_parts(value, depth)
+                case ast.Tuple(elts=names) as target:
+                    match self.around[target]:
+                        case ast.Assign(targets=[_], value=ast.Tuple(elts=values)) if len(values) == len(
+                            names
+                        ):
+                            value = values[[id(one) for one in names].index(id(node))]
+                            return self.fresh.makes_parts(value, depth)
             return False
         count, top = 0, node
-        while isinstance(around := self.around[top], ast.Subscript) and around.value is top:
-            count, top = count + 1, around  # type: ignore[assignment]  # an expression, as before
+        while (item := self._item_around(top, depth - count - 1)) is not None:
+            count, top = count + 1, item  # type: ignore[assignment]  # an expression, as before
         if self._is_in_function(node, keeps_nothing):
             return False
         side = self.around[top]
@@ -379,6 +386,22 @@ class Inside:
                     call.func is not top and self._reads_items(call, count, depth, keeps_nothing)
                 )
         return count >= depth
+
+    def _item_around(self, node: ast.AST, depth: int) -> ast.expr | None:
+        """`x[i]` around x, or `x.get(k, e)`, whose e has no part down to a depth that something else has."""
+        match around := self.around[node]:
+            case ast.Subscript(value=value) if value is node:
+                return around
+            case ast.Attribute(attr="get", value=value) if value is node:
+                match call := self.around[around]:
+                    case ast.Call(func=function, args=[_, default]) if function is around:
+                        is_own = (
+                            isinstance(default, ast.Constant)
+                            or depth < 1
+                            or self.fresh.makes_parts(default, depth)
+                        )
+                        return call if is_own else None
+        return None
 
     def _leaves_turns(self, top: ast.AST, around: ast.AST, keeps_nothing: Keeps) -> bool:
         """Do the turns of a loop keep none of the items that it goes through?"""

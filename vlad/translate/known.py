@@ -140,9 +140,9 @@ _REFUSED: dict[Any, dict[str, str]] = {
     },
     heapq: {"`sorted`": "merge"},
     collections: {
-        "a dict: `d[k] = d.get(k, 0) + 1`": "Counter",
-        "a dict: `d.setdefault(k, []).append(x)`, `d[k] = d.get(k, 0) + x`": "defaultdict",
-        "a list: `q.pop(0)`, `q.insert(0, x)`": "deque",
+        "assign `Counter(xs)` to a name of its own": "Counter",
+        "assign `defaultdict(list)` to a name of its own, of a type, a function or a lambda": "defaultdict",
+        "`deque(xs)`, without maxlen": "deque",
         "a dict, which keeps the order": "OrderedDict",
         "a dict: `{**b, **a}`": "ChainMap",
     },

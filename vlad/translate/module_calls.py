@@ -14,14 +14,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.reader.parser import Form, Syntax
+from vlad.translate.dicts import DICT_METHODS
 from vlad.translate.expressions import NONE, Scope
 from vlad.translate.known import Known, known, public_name
 from vlad.translate.names import parameters
+from vlad.translate.reads import MISSING
+from vlad.translate.sequence_methods import SEQUENCE_METHODS
+from vlad.translate.sets import SET_METHODS
 from vlad.translate.signatures import has_defaults, is_flexible, signature_of
 from vlad.translate.syntax import form, literal, name, quoted
 from vlad.translate.turns import Turns
 
 Call = Callable[[Turns, ast.Call, Scope], Syntax]
+_METHODS = frozenset((*SEQUENCE_METHODS, *DICT_METHODS, *SET_METHODS))  # that only read a value
 
 
 def _named(x: Turns, node: ast.Call, allowed: Sequence[str]) -> dict[str, ast.expr]:
@@ -105,11 +110,18 @@ def called_with(x: Turns, node: ast.expr, count: int, scope: Scope) -> Syntax:
     is_plain = own is None and public_name(value) is not None
     if not is_plain and (has_defaults(value) if own is None else is_flexible(own)):
         return _lambda_of(x, node, count, scope)
+    if isinstance(node, ast.Attribute) and node.attr in _METHODS:
+        owner = x.object_of(node.value, scope)
+        if owner in (str, list, tuple, dict, set, frozenset) and hasattr(owner, node.attr):  # `str.lower`
+            return _lambda_of(x, node, count, scope, is_method=True)
+        is_plain = isinstance(node.value, ast.Name | ast.Constant)
+        if value is MISSING and is_plain and not x.with_name(node.attr):  # `d.get`
+            return _lambda_of(x, node, count, scope)
     return x.expression(node, scope)
 
 
-def _lambda_of(x: Turns, function: ast.expr, count: int, scope: Scope) -> Syntax:
-    """A lambda of so many arguments that calls a function of more."""
+def _lambda_of(x: Turns, function: ast.expr, count: int, scope: Scope, is_method: bool = False) -> Syntax:
+    """A lambda of so many arguments that calls a function of more, or a method. `is_method`: that of the first argument."""
     span = x.span(function)
     variables: list[Syntax] = []
     keys = [f"argument {number}" for number in range(count)]  # no names of Python's
@@ -117,7 +129,10 @@ def _lambda_of(x: Turns, function: ast.expr, count: int, scope: Scope) -> Syntax
         own = x.fresh("argument")
         variables.append(name(own, span))
         scope = scope.bind(key, own)
-    call = ast.copy_location(ast.Call(function, [_variable(function, key) for key in keys], []), function)
+    given = [_variable(function, key) for key in keys]
+    if is_method and isinstance(function, ast.Attribute):
+        function = ast.copy_location(ast.Attribute(given.pop(0), function.attr, ast.Load()), function)
+    call = ast.copy_location(ast.Call(function, given, []), function)
     return form(span, "lambda", Form(tuple(variables), None, span), x.expression(call, scope))
 
 

@@ -16,7 +16,6 @@ from vlad.reader.parser import Form, Syntax
 from vlad.translate.constructors import CONSTRUCTING, constructing
 from vlad.translate.counting import Counters
 from vlad.translate.decorators import own_cache
-from vlad.translate.desugar import desugared
 from vlad.translate.expressions import Outside, Scope
 from vlad.translate.handing import handing_back
 from vlad.translate.memos import keeping
@@ -93,7 +92,7 @@ def translation(
                 whole.global_value(variable)
         except ValueError:  # not assigned yet
             continue
-    syntax = whole.procedure(desugared(node, whole.refuse, handing == LAZILY), Scope({}))
+    syntax = whole.procedure(whole.desugared(node, handing == LAZILY), Scope({}))
     if whole.captured:
         names = Form(tuple([name(whole.own_name(one), span) for one in whole.captured]), None, span)
         syntax = form(span, "lambda", names, syntax)
