@@ -9,12 +9,12 @@ with keywords.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vlad.core.nodes import WrittenName
 from vlad.data.errors import VladError
 from vlad.data.source import Span
-from vlad.data.values import NIL, Code, Primitive, Value, look
+from vlad.data.values import FALSE, NIL, Code, Primitive, Symbol, Value, look
 from vlad.expand.macros import ProcedureSpan, text_of
 from vlad.reader.parser import Form
 
@@ -103,6 +103,11 @@ def of_row(row: Primitive) -> Signature:
     return _signature(name, names, [f"#:{name} …" for name in row.keywords])
 
 
+def of_named(named: Named) -> Signature:
+    """Of a procedure of the library that takes operands by name."""
+    return _signature(named.name, list(named.operands), [f"#:{name} …" for name in named.keywords])
+
+
 def as_written(span: ProcedureSpan) -> Signature:
     """The signature of a procedure in a program."""
     parameters = span.parameters
@@ -145,6 +150,39 @@ TAKING: dict[tuple[str, int], str] = {
     ("vector-for-each", 3): "vector-for-each2",
     ("string-map", 3): "string-map2",
     ("string-for-each", 3): "string-for-each2",
+    ("covariance", 2): "%covariance-of-two",
+    ("correlation", 2): "%correlation-of-two",
+}
+
+
+class Named(NamedTuple):
+    """A procedure of the library that takes operands by name: the others, the operands by name with their defaults, and the
+    procedure that takes them behind the others."""
+
+    name: str
+    operands: tuple[str, ...]
+    keywords: dict[str, Value]
+    procedure: str
+
+
+NAMED = {
+    one.name: one
+    for one in (
+        Named("diff", ("t",), {"axis": -1.0}, "%diff"),
+        Named("cumprod", ("t",), {"axis": 0.0}, "%cumprod"),
+        Named("roll", ("t", "k"), {"axis": 0.0}, "%roll"),
+        Named("repeat", ("t", "n"), {"axis": 0.0}, "%repeat"),
+        Named("top-k", ("t", "k"), {"axis": -1.0}, "%top-k"),
+        Named("searchsorted", ("a", "x"), {"right": FALSE}, "%searchsorted"),
+        Named("median", ("t",), {"axis": FALSE}, "%median"),
+        Named("quantile", ("t", "q"), {"axis": FALSE}, "%quantile"),
+        Named("bincount", ("t",), {"weights": 1.0, "length": FALSE}, "%bincount"),
+        Named("histogram", ("t", "n"), {"low": FALSE, "high": FALSE}, "%histogram"),
+        Named("interp", ("x", "xs", "ys"), {"left": FALSE, "right": FALSE}, "%interp"),
+        Named("trapezoid", ("y",), {"x": FALSE, "dx": 1.0, "axis": -1.0}, "%trapezoid"),
+        Named("convolve", ("a", "b"), {"mode": Symbol("full")}, "%convolve"),
+        Named("tensordot", ("a", "b"), {"axes": 2.0}, "%tensordot"),
+    )
 }
 
 

@@ -28,8 +28,18 @@ from vlad.core.nodes import (
 )
 from vlad.data.errors import VladError
 from vlad.data.source import Span
-from vlad.data.values import NIL, UNSPECIFIED, Primitive, symbol
-from vlad.expand.arity import FOR_TENSORS, NESTED, TAKING, is_nested, of_row, wrong_number
+from vlad.data.values import NIL, UNSPECIFIED, Primitive, Value, symbol
+from vlad.expand.arity import (
+    FOR_TENSORS,
+    NAMED,
+    NESTED,
+    TAKING,
+    Named,
+    is_nested,
+    of_named,
+    of_row,
+    wrong_number,
+)
 from vlad.expand.macros import (
     CoreName,
     ExpandedSpan,
@@ -266,16 +276,18 @@ class Expander:
                 "a call with operands by name has no dot: each operand is written, as in (f x #:axis 0)",
             )
         row = self.row_of(operator)
+        takes = row if row is not None else self.named_of(operator)
+        keywords: Mapping[str, Value] = takes.keywords if takes is not None else {}
         operands: list[Atom] = []
         named: dict[str, Atom] = {}
         expected: Keyword | None = None
         for item in form.items[1:]:
             if isinstance(item, Keyword):
-                if row is None or not row.keywords:
+                if not keywords:
                     raise unknown_name(
                         form, item, f"takes no operand #:{item.name}{self.for_tensors(operator)}"
                     )
-                if expected is not None or item.name not in row.keywords or item.name in named:
+                if expected is not None or item.name not in keywords or item.name in named:
                     break
                 expected = item
             elif expected is not None:
@@ -286,14 +298,22 @@ class Expander:
                 operands.append(as_atom(self.expression(item, scope, out, own_name), out, "t"))
         else:
             item = expected or form
-        if row is None or item is not form:
-            known = " ".join(["#:" + name for name in row.keywords]) if row is not None else ""
+        if takes is None or item is not form:
+            known = " ".join(["#:" + name for name in keywords])
             raise unknown_name(form, item, f"takes the operands {known}, each once and before its value")
-        taken = of_row(row)
+        taken = of_named(takes) if isinstance(takes, Named) else of_row(takes)
         if len(operands) != taken.count:
             raise wrong_number(taken, len(operands), span=form.span)
-        operands += [named.get(name, Constant(default)) for name, default in row.keywords.items()]
+        operands += [named.get(name, Constant(default)) for name, default in keywords.items()]
+        if isinstance(takes, Named):
+            operator = self.top_reference(takes.procedure, form.span)
         return Call(operator, tuple(operands), form.span)
+
+    def named_of(self, operator: Atom) -> Named | None:
+        """What a procedure of the library that an operator names takes by name; None for other names."""
+        if not isinstance(operator, GlobalReference) or not self.module.is_inherited(operator.cell.name):
+            return None
+        return NAMED.get(operator.cell.name)
 
     def row_of(self, operator: Atom) -> Primitive | None:
         """The row of the primitive that an operator names; None for other names, also within a definition that gives the name
