@@ -115,6 +115,11 @@ OUTSIDE = {
         "in the value of n, has",
     ),
     "a literal": ("def f(): return 9007199254740993", "cannot have this whole number"),
+    "a text in a base": (
+        "def f(): return int('ffffffffffffffff', 16)",
+        "whole numbers beyond 2..53 are not exact",
+    ),
+    "a power modulo": ("def f(): return pow(12345678, 5, 2**50)", "whole numbers beyond 2..53 are not exact"),
     "a text": ("def f(): return int('9_007_199_254_740_993')", "whole numbers beyond 2..53 are not exact"),
 }
 

@@ -99,6 +99,30 @@ REFUSED = [
         "this call of zip",
         "by place",
     ),
+    (
+        "def f(x, xs):\n    return '{} {}'.format(*xs)",
+        "'{} {}'.format(*xs)",
+        "format with * or ** here",
+        "an f-string",
+    ),
+    (
+        "def f(x, xs):\n    return '{0.real}'.format(x)",
+        "'{0.real}'.format(x)",
+        "the field {0.real} here",
+        "an f-string",
+    ),
+    (
+        "def f(x, xs):\n    return '{1} {0}'.format(x + 1, x + 2)",
+        "'{1} {0}'.format(x + 1, x + 2)",
+        "this order of fields",
+        "an f-string",
+    ),
+    (
+        "def f(x, xs):\n    return format(x, xs[0])",
+        "format(x, xs[0])",
+        "this call of format",
+        "a format that is written",
+    ),
     ("def f(x, xs):\n    with open(x) as g:\n        return 1", "with open(x) as g:", "`with`", "outside"),
     (
         "def f(x, xs):\n    def g():\n        xs[0] = x\n        raise ValueError()\n"
@@ -254,7 +278,7 @@ REFUSED = [
     ("def f(x, xs):\n    return math", "math", "the module math", "name what"),
     ("def f(x, xs):\n    return sorted(xs, cmp=x)", "cmp=x", "the argument cmp", "`reverse`"),
     ("def f(x, xs):\n    return range(1, 2, 0)", "range(1, 2, 0)", "step 0", "another"),
-    ("def f(x, xs):\n    return isinstance(x, complex)", "complex", "isinstance", "float"),
+    ("def f(x, xs):\n    return isinstance(x, range)", "range", "isinstance", "float"),
     ("def f(x, xs):\n    xs[None] = x\n    return xs", "None", "the index of a change", "each other axis"),
     ("def f(x, xs):\n    xs.a[0] = x\n    return xs", "xs.a", "a change of xs.a", "assign it to a name"),
     (

@@ -47,6 +47,7 @@ from vlad.translate.sets import OF_ALL, SET_METHODS, one_by_one
 from vlad.translate.signatures import signature_of
 from vlad.translate.subscripts import subscript
 from vlad.translate.syntax import empty_list, form, is_atom, literal, name, quoted, string
+from vlad.translate.texts import as_f_string, formatted, with_base
 
 
 class Calls(Derivatives):
@@ -217,6 +218,12 @@ class Calls(Derivatives):
         raise self.refuse(f"{found.name} with {count} arguments", node, f"it takes {counts}")
 
     def _method(self, node: ast.Call, method: ast.Attribute, scope: Scope) -> Syntax:
+        if (
+            method.attr == "format"
+            and isinstance(method.value, ast.Constant)
+            and isinstance(method.value.value, str)
+        ):
+            return self.expression(as_f_string(node, method.value.value, self.refuse), scope)
         owner = self.object_of(method.value, scope)
         if owner is itertools.chain and method.attr == "from_iterable":
             return chained_lists(self, node, scope)
@@ -348,6 +355,9 @@ def _print(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
     return form(span, "%py-print-with", items, *given)
 
 
+_NO_VALUES = (bytes, bytearray, memoryview, complex)  # no value here is of these types
+
+
 def _isinstance(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
     span = x.span(node)
     if len(node.args) != 2 or node.keywords:
@@ -360,6 +370,9 @@ def _isinstance(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
         kind = x.object_of(one, scope)
         if is_exception(kind):
             tests.append(x.is_instance_raised(kept, kind, one))
+            continue
+        if kind in _NO_VALUES:
+            tests.append(literal(FALSE, span))
             continue
         of_records = x.is_of(kind, kept, one) if isinstance(kind, type) and kind is not tuple else []
         predicate = TYPES.get(kind) if isinstance(kind, type) else None
@@ -509,11 +522,26 @@ def _float(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
     return x.known_call(node, found, scope)
 
 
+def _with_base(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
+    """`int(text, base)` and `pow(a, n, m)`, and the calls of fewer arguments."""
+    found = known(x.object_of(node.func, scope))
+    assert found is not None
+    call = with_base(node, found.name)
+    return x.known_call(node, found, scope) if call is None else x.expression(call, scope)
+
+
+def _format(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
+    return x.expression(formatted(node, x.refuse), scope)
+
+
 _SPECIAL_NUMBER = re.compile(r"[+-]?(inf|infinity|nan)")
 SPECIAL: dict[Any, Callable[[Calls, ast.Call, Scope], Syntax]] = {
     print: _print,
     isinstance: _isinstance,
     float: _float,
+    int: _with_base,
+    pow: _with_base,
+    format: _format,
     sum: _of_items("%py-sum", 0.0, "%py-add"),
     min: _extreme("%py-least"),
     max: _extreme("%py-greatest"),

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
-from vlad.translate import counted
+from vlad.translate import counted, wholes
 
 
 def heappush(heap: Any, item: Any) -> None:
@@ -116,5 +116,9 @@ def in_python(value: Any) -> Any:
 
 
 def is_in_python(value: Any) -> bool:
-    """Is a function one of these, or of counted.py?"""
-    return isinstance(value, FunctionType) and value.__module__ in (__name__, counted.__name__)
+    """Is a function one of these, or of the others that are translated for Python's?"""
+    return isinstance(value, FunctionType) and value.__module__ in (
+        __name__,
+        counted.__name__,
+        wholes.__name__,
+    )
