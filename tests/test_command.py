@@ -192,6 +192,20 @@ class TestLooking:
         assert len(texts) == 5
         assert printed("show", str(program)) == printed("show", str(program), "--stage=core")
 
+    def test_show_prints_the_bodies_of_control_as_they_run(self, tmp_path: Path) -> None:
+        path = tmp_path / "it.vlad"
+        path.write_text(
+            "(define (f x) (guard (e (#t 1)) (reset (+ x (shift k (* 2 (k x)))))))\n(define (g x) x)\n"
+        )
+        text = printed("show", str(path), "--stage", "control")
+        heads = [line for line in text.splitlines() if line.startswith(";")]
+        assert heads == [
+            "; the body of the guard at 1:15", "; the body of the reset at 1:33", "; the body of the shift at 1:45",
+        ]  # fmt: skip
+        reset, shift = text.split("; the body of the ")[2:]
+        assert "(control-entry %shift)" in reset and "(+ x " in reset and "(control-entry k" in shift
+        assert ";" not in printed("show", str(path), "--stage", "control", "--name", "g")
+
     def test_raw_transforms(self, tmp_path: Path) -> None:
         """A product that is computed twice, and no shapes."""
         path = tmp_path / "it.vlad"

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vlad.ad.control import control_entry
 from vlad.ad.rules import Rules
-from vlad.core.nodes import Body, Lambda
+from vlad.core.names import lambdas_within, sub_bodies
+from vlad.core.nodes import Binding, Body, Call, GlobalReference, Lambda, Letrec
+from vlad.core.simplify import tidy
 from vlad.core.text import print_core
 from vlad.data.errors import WrongOption
 from vlad.data.source import Source
@@ -116,7 +119,50 @@ def procedure_at(
     if stage in OF_OPERANDS:
         return top_level.tiers.shown(look(value), stage, operands, after)
     core = _text(top_level, core_at(top_level.machine, value, stage, raw))
-    return f"(define {name} {core})" if name else core
+    texts = [f"(define {name} {core})" if name else core]
+    if stage == "control":
+        for keyword, body in _bodies(top_level.machine, top_level.machine.core_of(look(value)[0])):
+            place = "" if body.span is None else f" at {body.span.line}:{body.span.column}"
+            texts.append(
+                f"; the body of the {keyword}{place}\n{_text(top_level, _control_entry(top_level.machine, body))}"
+            )
+    return "\n\n".join(texts)
+
+
+# Whose operands are run by their control entries, with the keyword that makes the call.
+CONTROLLED = {"%reset": "reset", "%shift": "shift", "%attempt": "guard"}
+
+
+def _bodies(machine: Machine, lambda_: Lambda) -> Iterator[tuple[str, Lambda]]:
+    """The lambdas inside a lambda, at any depth, that stand for the bodies of `reset`, `shift` and `guard`, in order."""
+    codes = {machine.codes[name]: keyword for name, keyword in CONTROLLED.items()}
+    made: dict[object, Lambda] = {}
+    work: list[Body] = [lambda_.body]
+    while work:
+        body = work.pop()
+        made |= {
+            one.variable: one.rhs for one in body.bindings if type(one) is Binding and type(one.rhs) is Lambda
+        }
+        for rhs in [*[one.rhs for one in body.bindings if type(one) is Binding], body.result]:
+            if type(rhs) is Call and type(rhs.operator) is GlobalReference:
+                called = look(getattr(rhs.operator.cell, "value", None))
+                if is_procedure(called) and called[0] in codes and rhs.operands[0] in made:
+                    yield codes[called[0]], made[rhs.operands[0]]
+        later: list[Body] = []
+        for one in body.bindings:
+            if type(one) is Letrec:
+                later += [member.body for _, member in one.members]
+            elif type(one.rhs) is Lambda:
+                later.append(one.rhs.body)
+            else:
+                later += sub_bodies(one.rhs)
+        later += sub_bodies(body.result)
+        work += reversed(later)
+
+
+def _control_entry(machine: Machine, body: Lambda) -> Lambda:
+    entry = control_entry(body, body.free, machine.ad()[0])
+    return tidy(entry, frozenset(lambdas_within(body.body)), body)
 
 
 def core_at(machine: Machine, value: Value, stage: str, raw: bool = False) -> Lambda:
