@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from vlad.data.errors import VladError
@@ -99,6 +99,10 @@ SYSTEM_PROCEDURES: dict[str, str] = {
 }
 
 
+# Functions of Python that call procedures as they are: what they are in the language, at the start of a sentence and inside.
+CALLING: dict[CodeType, tuple[str, str]] = {}
+
+
 def _outside(own: Value, reset: Value) -> str:
     if own is SHIFT:
         return "This shift is outside of any reset"
@@ -114,7 +118,9 @@ def _no_reset(machine: Evaluator, own: Value, reset: Value) -> Value:
         hint = f"call it in the procedure that `{reset}` is given"
         one, around = f"`{own}`", f"`{reset}`"
     frame: FrameType | None = sys._getframe(1)
+    between = "A Python function", "Python"
     while frame is not None:
+        between = CALLING.get(frame.f_code, between)
         family = frame.f_globals.get("FAMILY")
         emission = None if family is None else family.emissions.get(frame.f_code.co_name)
         code = None if emission is None else emission.code
@@ -123,8 +129,9 @@ def _no_reset(machine: Evaluator, own: Value, reset: Value) -> Value:
                 message = f"The {around} of this {one} is outside the procedure that is differentiated"
                 hint = f"a derivative is that of a procedure with its control: put the `{reset}` into it"
             else:
-                message = f"A Python function was called between this {one} and its {around}"
-                hint = f"a continuation holds no calls of Python: put the `{reset}` into the procedure that Python calls"
+                message = f"{between[0]} was called between this {one} and its {around}"
+                what = between[1]
+                hint = f"a continuation holds no calls of {what}: put the `{reset}` into the procedure that {what} calls"
             break
         frame = frame.f_back
     raise VladError("shift-without-reset", message, hint=hint, name=str(own))

@@ -34,6 +34,7 @@ from vlad.data.values import (
     look,
     symbol,
 )
+from vlad.primitives.continuations import CALLING
 from vlad.primitives.control import WRITTEN, abstract_error
 from vlad.primitives.numbers import invalid
 from vlad.primitives.strings import expect_text
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 _RULES: dict[str, str] = {
     "attempt-by-control": """(lambda (f)
         (settle-guard (run-guarded f)))""",
+    "pass-by-control": """(lambda (f)
+        (settle-guard (catch-to-pass (lambda (nothing) ((control-entry f) guard-end (quote ()))))))""",
     "run-guarded": "(lambda (f) (catch-errors (lambda (nothing) ((control-entry f) guard-end (quote ())))))",
     # (cons #t y) is r, of whose type y is known to be nothing that was raised.
     "settle-guard": """(lambda (r)
@@ -78,36 +81,53 @@ _RULES: dict[str, str] = {
             (k (make-failed (cdr r)))))""",
 }
 
-_ATTEMPT: dict[str, str] = {
-    "": "(lambda (f) (if (runs-compiled? f) (attempt-by-control f) (settle-caught (catch f))))",
-    "control": "(lambda (k f) (finish-guard k (run-guarded f)))",
-    "stepping": "(lambda (k n f) (k n (in-one-step (lambda (nothing) (attempt f)))))",
-    "tail": "(lambda (k f) ((tail-entry attempt-by-control) k f))",
-    "forward": "(lambda (d df f) ((forward-entry attempt-by-control) zero df f))",
-}
+
+def _catching(name: str, kept: str) -> dict[str, str]:
+    """The texts of the code `name`, in whose reverse mode `kept` is evaluated when an error has been caught."""
+    return {
+        "": "(lambda (f) (if (runs-compiled? f) (cons #t (f (quote ()))) (catch f)))",
+        "stepping": f"(lambda (k n f) (k n (in-one-step (lambda (nothing) ({name} f)))))",
+        "tail": f"""(lambda (k f)
+             (let ((r ({name} (lambda (nothing) ((tail-entry f) identity (quote ()))))))
+               (if (car r)
+                   (let* ((both (cdr r)) (back (cdr both)))
+                     (cons (cons #t (car both)) (lambda (s) (k zero (car (back (cdr s)))))))
+                   (let ((kept {kept}))
+                     (cons r (lambda (s) (k zero (no-derivative (cdr r) (cdr s)))))))))""",
+        "forward": f"""(lambda (d df f)
+             (let ((r ({name} (lambda (nothing) ((forward-entry f) df zero (quote ()))))))
+               (if (car r)
+                   (let ((both (cdr r))) (cons (cons #t (car both)) (cons zero (cdr both))))
+                   (cons r (cons zero (no-derivative (cdr r) 1))))))""",
+    }
+
+
+def _attempting(name: str, by_control: str) -> dict[str, str]:
+    """The texts of the code `name`, which is `by_control` where it is compiled or differentiated."""
+    return {
+        "": f"(lambda (f) (if (runs-compiled? f) ({by_control} f) (settle-caught (catch f))))",
+        "control": "(lambda (k f) (finish-guard k (run-guarded f)))",
+        "stepping": f"(lambda (k n f) (k n (in-one-step (lambda (nothing) ({name} f)))))",
+        "tail": f"(lambda (k f) ((tail-entry {by_control}) k f))",
+        "forward": f"(lambda (d df f) ((forward-entry {by_control}) zero df f))",
+    }
+
 
 CODES: dict[str, SystemCode] = {
-    "%attempt": (Role.PROCEDURE, "", _ATTEMPT),
-    "attempt": (Role.RULE, "", _ATTEMPT),  # for codes of the system: it is no step
-    # %attempt of a procedure that raises no value with a derivative.
-    "catch-errors": (
+    "%attempt": (Role.PROCEDURE, "", _attempting("%attempt", "attempt-by-control")),
+    # For `%wind`, which raises an error again (winding.py): it is no step.
+    "attempt-to-pass": (Role.RULE, "", _attempting("attempt-to-pass", "pass-by-control")),
+    # %attempt of a procedure that raises no value with a derivative; and for `%wind`.
+    "catch-errors": (Role.RULE, "", _catching("catch-errors", "(no-lost-changes (cdr r))")),
+    "catch-to-pass": (Role.RULE, "", _catching("catch-to-pass", "zero")),
+    # What was raised, on its way. It is a code of its own for its derivative.
+    "passed": (
         Role.RULE,
         "",
         {
-            "": "(lambda (f) (if (runs-compiled? f) (cons #t (f (quote ()))) (catch f)))",
-            "stepping": "(lambda (k n f) (k n (in-one-step (lambda (nothing) (catch-errors f)))))",
-            "tail": """(lambda (k f)
-                 (let ((r (catch-errors (lambda (nothing) ((tail-entry f) identity (quote ()))))))
-                   (if (car r)
-                       (let* ((both (cdr r)) (back (cdr both)))
-                         (cons (cons #t (car both)) (lambda (s) (k zero (car (back (cdr s)))))))
-                       (let ((kept (no-lost-changes (cdr r))))
-                         (cons r (lambda (s) (k zero (no-derivative (cdr r) (cdr s)))))))))""",
-            "forward": """(lambda (d df f)
-                 (let ((r (catch-errors (lambda (nothing) ((forward-entry f) df zero (quote ()))))))
-                   (if (car r)
-                       (let ((both (cdr r))) (cons (cons #t (car both)) (cons zero (cdr both))))
-                       (cons r (cons zero (no-derivative (cdr r) 1))))))""",
+            "": "(lambda (raised) raised)",
+            "tail": """(lambda (k raised)
+                 (let ((kept (no-lost-changes raised))) (cons raised (lambda (s) (k zero s)))))""",
         },
     ),
     # The continuation of a guard's body.
@@ -172,6 +192,9 @@ def _capture(machine: Evaluator, f: Value) -> Value:
         machine.write = write  # type: ignore[method-assign]
     expect_text(*pieces)
     return (result, String("".join(pieces)))
+
+
+CALLING[_capture.__code__] = "`with-output-to-string`", "`with-output-to-string`"
 
 
 def _python_exception(machine: Evaluator, v: Value, parts: tuple[Value, ...]) -> VladError:

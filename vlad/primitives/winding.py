@@ -19,21 +19,29 @@ CODES: dict[str, SystemCode] = {
         "",
         {
             "": """(lambda (before f after)
-                 (let* ((visit (before)) (r (attempt f)) (done (after visit)))
+                 (let* ((visit (before)) (r (attempt-to-pass f)) (done (after visit)))
                    (if (failed? r)
-                       (let ((both (failed-field-1 r))) (throw (car both) (cdr both)))
+                       (let ((both (passed (failed-field-1 r)))) (throw (car both) (cdr both)))
                        (cdr r))))""",
-            "control": "(lambda (k before f after) (enter-wind k before run-guarded f after))",
+            "control": "(lambda (k before f after) (begin-wind k before f after))",
         },
     ),
-    # (run f), wound.
+    "begin-wind": (
+        Role.RULE,
+        "",
+        {
+            "": """(lambda (k before f after)
+                 (enter-wind k before (lambda (nothing) ((control-entry f) guard-end (quote ()))) after))""",
+        },
+    ),
+    # (run), wound.
     "enter-wind": (
         Role.RULE,
         "",
         {
-            "": """(lambda (k before run f after)
+            "": """(lambda (k before run after)
                  ((control-entry before)
-                   (lambda (visit) (finish-wind k before after visit (run f)))
+                   (lambda (visit) (finish-wind k before after visit (catch-to-pass run)))
                    (quote ())))""",
         },
     ),
@@ -51,10 +59,10 @@ CODES: dict[str, SystemCode] = {
                                (if (shift-request? y)
                                    (let ((j (shift-request-field-1 y)))
                                      (make-shift-request
-                                       (lambda (v) (enter-wind k before catch-errors (lambda (nothing) (j v)) after))
+                                       (lambda (v) (enter-wind k before (lambda (nothing) (j v)) after))
                                        (shift-request-field-2 y)))
                                    (k y))))
-                         (make-raised (cdr r))))
+                         (make-raised (passed (cdr r)))))
                    visit))""",
         },
     ),
