@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import signal
+import sys
 import threading
 import time
 import weakref
@@ -159,3 +160,42 @@ def test_calls_in_a_reset_are_as_deep_as_others() -> None:
             session.eval(text)
         assert raised.value.code == "too-deep" and raised.value.span is not None
     assert session.eval("(reset (count 10))") == 10
+
+
+CATCHING = {
+    "car": "(let loop ((i 0) (s x)) (if (= i n) s (loop (+ i 1) (+ s (guard (e ((error? e) (* 0.1 x))) (car i))))))",
+    "error": '(let loop ((i 0) (s x)) (if (= i n) s (loop (+ i 1) (guard (e (#t (* 1.01 s))) (error "bad:" i)))))',
+    "library": "(let loop ((i 0) (s x)) (if (= i n) s (loop (+ i 1) (guard (e (#t (* 1.01 s))) (list-ref '(1) i)))))",
+    "map": "(list-sum (map (lambda (i) (guard (e (#t (* 2 x))) (car i))) (iota n)))",
+    "recursion": "(let loop ((i 0)) (if (= i n) x (+ (* 0.5 (loop (+ i 1))) (guard (e (#t (* 1.01 x))) (car i)))))",
+    "in a reset": "(reset (let loop ((i 0) (s x)) (if (= i n) s (loop (+ i 1) (guard (e (#t (* 1.01 s))) (car s))))))",
+    "cleanup": "(let loop ((i 0) (s x)) (if (= i n) s (loop (+ i 1) (guard (e (#t (* 1.01 s))) (with-cleanup 0 (car s))))))",
+}
+
+
+@pytest.mark.own_tier
+@pytest.mark.parametrize("body", CATCHING.values(), ids=list(CATCHING))
+@pytest.mark.parametrize("mode", ["(derivative-R f)", "(derivative-R (derivative-R f))"])
+def test_catching_errors_takes_linear_work_in_reverse_mode(body: str, mode: str) -> None:
+    """Counted: the calls of Python functions, those in C among them."""
+    session = vlad.Session(tier="evaluate")
+    session.run_text(f"(define (catching n) (lambda (x) {body}))")
+
+    def calls(n: int) -> int:
+        slope = session.eval(f"(let ((f (catching {n}))) {mode})")
+        slope(0.5)  # what is made on first use
+        counted = 0
+
+        def count(frame: Any, event: str, argument: Any) -> None:
+            nonlocal counted
+            counted += event in ("call", "c_call")
+
+        sys.setprofile(count)
+        try:
+            slope(0.5)
+        finally:
+            sys.setprofile(None)
+        return counted
+
+    first, second, third = calls(20), calls(60), calls(140)
+    assert third - second <= 2.1 * (second - first)
