@@ -60,6 +60,29 @@ def test_limits_pass(limits: dict[str, Any], body: str, code: str) -> None:
         assert raised.value.code == code
 
 
+@pytest.mark.own_tier
+@pytest.mark.parametrize("tier", ["evaluate", "auto"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "(parameterize ((p 2)) (loop))",
+        "(parameterize ((p 2)) (parameterize ((p 3) (q 4)) (guard (e (#t 1)) (loop))))",
+        "(reset (parameterize ((p 2)) (shift k (parameterize ((q 3)) (k 1))) (loop)))",
+        "(solutions (lambda () (parameterize ((p (amb '(2 3)))) (when (= (p) 3) (loop)) (p))))",
+        "((derivative (lambda (x) (parameterize ((p x)) (loop) (* x (p))))) 3)",
+        "(parameterize ((q 4)) (calling (lambda (x) (parameterize ((p x)) (loop)))))",
+    ],
+)
+def test_parameters_have_their_values_again_after_a_limit(tier: str, body: str) -> None:
+    session = vlad.Session(tier=tier, limits=vlad.Limits(fuel=20_000))
+    session["calling"] = lambda f: f(7.0)
+    session.run_text("(define p (make-parameter 1)) (define q (make-parameter 10)) (define (loop) (loop))")
+    with pytest.raises(vlad.LimitExceeded):
+        session.eval(body)
+    assert session.eval("(list (p) (q))") == [1, 10]
+    assert session.eval("(list (parameterize ((p 5)) (calling (lambda (x) (+ x (p))))) (p))") == [12, 1]
+
+
 def test_an_interrupt_passes(session: vlad.Session) -> None:
     main = threading.main_thread()
     assert threading.current_thread() is main and main.ident is not None

@@ -62,6 +62,10 @@ class Evaluator(Protocol):
     """Of what runs and may not use cells from outside, a rule of `with-derivative` or a step of a checkpointed procedure: its
     first cell, the levels and the rules around it, and the error of an older cell."""
 
+    visits: list[tuple[Any, Value]]
+    """The cells of the parameters that have another value now, and what they held before, the latest last: an evaluation that a
+    limit or an interrupt ends puts that back."""
+
     changed: float
     """The number of the oldest cell that was changed since the innermost `guard` began."""
 

@@ -160,6 +160,7 @@ class Machine:
         self._promoting: set[Code] = set()  # in which cells are becoming variables now
         self.shadows: tuple[Any, Any] | None = None
         self.rules: tuple[float, Any, Any, Callable[[Value], VladError]] | None = None
+        self.visits: list[tuple[Reference, Value]] = []
         self.changed = math.inf
         # A call that may be started again is asked before a cell that is older than this changes.
         self.kept_until = -math.inf
@@ -655,7 +656,7 @@ class Machine:
         if self.instrument is not None and not self.watch.active:
             self.instrument.begin(beginning)
         watch = self.watch
-        before, shadows, rules = watch.stop, self.shadows, self.rules
+        before, shadows, rules, visits = watch.stop, self.shadows, self.rules, len(self.visits)
         # a finaliser or a signal handler may evaluate during a tail call; T is cleared at the end
         T = self.T
         on_its_way = T.kept() if watch.active else NOTHING
@@ -667,6 +668,9 @@ class Machine:
                 return run(*operands)
             finally:
                 watch.stop, self.shadows, self.rules = before, shadows, rules
+                while len(self.visits) > visits:
+                    cell, held = self.visits.pop()
+                    cell.content = held
                 late: BaseException | None = None
                 while watch.active >= level:
                     try:

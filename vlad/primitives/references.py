@@ -73,6 +73,18 @@ def _set(machine: Evaluator, cell: Value, v: Value) -> Value:
     return UNSPECIFIED
 
 
+def _begin_visit(machine: Evaluator, cell: Value) -> Value:
+    used = _used(machine, "begin-visit", cell)
+    machine.visits.append((used, used.content))
+    return UNSPECIFIED
+
+
+def _end_visit(machine: Evaluator, cell: Value) -> Value:
+    while machine.visits and machine.visits.pop()[0] is not cell:
+        pass  # of a call that was given up, to start again compiled
+    return UNSPECIFIED
+
+
 def _shadow(machine: Evaluator, level: Value, cell: Value) -> Value:
     place = machine.shadows
     for _ in range(int(level)):
@@ -115,6 +127,14 @@ ROWS: list[Primitive] = [
         _set, state=True, needs_machine=True,
         forward="(let* ((shadow (shadow level cell)) (done (set-ref! shadow dv))) zero)",
         reverse={"v": "(let* ((shadow (shadow level cell)) (s (deref shadow)) (done (set-ref! shadow zero))) s)"},
+    ),
+    _row(
+        "begin-visit", "cell", "Notes what the cell of a parameter holds, until `end-visit`.", _begin_visit, hidden=True,
+        state=True, needs_machine=True, forward="zero", reverse={},
+    ),
+    _row(
+        "end-visit", "cell", "Forgets what the cell of a parameter held.", _end_visit, hidden=True, state=True,
+        needs_machine=True, forward="zero", reverse={},
     ),
     _row(
         "shadow", "level cell", "The cell with the tangent or sensitivity of a cell's content, in a level of differentiation.",
