@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from abc import abstractmethod
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from vlad.reader.parser import Syntax
 from vlad.translate.calls import Calls
@@ -174,43 +174,91 @@ class Checks(Calls):
 
     def is_before(self, one: ast.AST, change: ast.AST, changed: str, depth: int = 1) -> bool:
         """May a node run before a change, on the value that is changed? In one loop it may, wherever they stand, unless each turn
-        makes a new value first. Otherwise a new value may be made between them.
+        makes a new value between them. Otherwise a new value may be made between them, too.
         """
         if self.inside.is_last(one):
             return False
         if self._is_made_between(self.inside.start(one), self.inside.start(change), changed, depth):
             return False
+        start, place = self.inside.start(one), self.inside.start(change)
         common = [
             loop for loop in self.inside.loops.get(one, ()) if loop in self.inside.loops.get(change, ())
         ]
-        if common and not self._is_renewed(
-            common[-1], min(self.inside.start(one), self.inside.start(change)), changed
-        ):
+        if self._is_renewed_after(one, place, changed, depth, common):
+            return False
+        if not common:
+            return start < place
+        renewed = self._renewed(common[-1], changed, depth)
+        if start < place and not any(start < own < place for own in renewed):
             return True
-        return self.inside.start(one) < self.inside.start(change)
+        return not any(own < place or self._surely_follows(own, start, common[-1]) for own in renewed)
 
     def _is_made_between(self, first: int, last: int, changed: str, depth: int) -> bool:
         """Does a statement, in no loop and under no condition, give a name a value of its own, to a depth?"""
-        for statement in self.inside.body:
-            match statement:
-                case ast.Assign(targets=[ast.Name(id=bound)], value=value) if bound == changed:
-                    if (
-                        first < self.inside.end(statement)
-                        and self.inside.start(statement) < last
-                        and self.inside.fresh.makes_parts(value, depth)
-                    ):
-                        return True
+        return any(
+            first < self.inside.end(statement) and self.inside.start(statement) < last
+            for statement in self.inside.body
+            if self._is_renewal(statement, changed, depth)
+        )
+
+    def _is_renewal(self, statement: ast.stmt, changed: str, depth: int) -> bool:
+        """Does a statement give a name a value of its own, to a depth?"""
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=bound)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value)
+            ):
+                return bound == changed and self.inside.fresh.makes_parts(value, depth)
         return False
 
-    def _is_renewed(self, loop: ast.For | ast.While, place: int, changed: str) -> bool:
-        """Does each turn of a loop give a name a value of its own before a place?"""
-        for statement in loop.body:
-            match statement:
-                case ast.Assign(targets=[ast.Name(id=bound)], value=value) if (
-                    bound == changed and self.inside.fresh.makes(value)
-                ):
-                    return self.inside.start(statement) < place
+    def _renewed(self, loop: ast.For | ast.While, changed: str, depth: int) -> list[int]:
+        """The places where each turn of a loop gives a name a value of its own."""
+        found = [one for one in loop.body if self._is_renewal(one, changed, depth)]
+        return [self.inside.start(one) for one in found]
+
+    def _is_renewed_after(
+        self,
+        one: ast.AST,
+        place: int,
+        changed: str,
+        depth: int,
+        common: Sequence[ast.For | ast.While],
+    ) -> bool:
+        """Does what comes to a node surely give a name a value of its own before it comes to a place? `common`: the loops around
+        both.
+        """
+        inside = self.inside
+        if any(hasattr(loop, "attempted_as") for loop in inside.loops.get(one, ())):
+            return False  # an exception may leave it
+        node: ast.AST | None = one
+        while node is not None and not isinstance(node, ast.FunctionDef | ast.Lambda):
+            if common and inside.start(common[-1]) >= inside.start(node):
+                return False  # the next turn of that loop may come first
+            around = inside.around.get(node)
+            for later in _following(node, around, inside.body):
+                if self._is_renewal(later, changed, depth):
+                    end = inside.start(later)
+                    return not inside.start(one) < place < end and not self._leaves(one, end, node)
+            node = around
         return False
+
+    def _leaves(self, one: ast.AST, end: int, around: ast.AST) -> bool:
+        """May a loop around a statement be left, or its turn, between a node in it and a place?"""
+        inside = self.inside
+        for node in inside.nodes:
+            if (
+                not isinstance(node, ast.Break | ast.Continue)
+                or not inside.start(one) < inside.start(node) < end
+            ):
+                continue
+            if inside.start(inside.loops[node][-1]) < inside.start(around):
+                return True
+        return False
+
+    def _surely_follows(self, place: int, first: int, loop: ast.For | ast.While) -> bool:
+        """Does a turn of a loop that comes to the place `first` surely come to the later one of a statement of its body?"""
+        leaving = [one for one in nodes_in(loop.body) if isinstance(one, ast.Break | ast.Continue)]
+        return first < place and not any(first < self.inside.start(one) < place for one in leaving)
 
     def expect_not_kept(self, bound: str, node: Function, is_stored: bool = False) -> None:
         """Raise VladError if a function of a loop's variables outlives the turn in which it is made: in Python it would see the
@@ -327,3 +375,14 @@ def _is_of_turn(change: ast.AST, loop: ast.For) -> bool:
             is_key = isinstance(key, ast.Name) and key.id == index and changed == own
             return is_key and index not in bound_in(loop.body)
     return False
+
+
+def _following(node: ast.AST, around: ast.AST | None, body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+    """The statements behind one in its block."""
+    blocks = [body] if around is None else [getattr(around, field, []) for field in ("body", "orelse")]
+    for block in blocks:
+        if isinstance(block, list):
+            for place, one in enumerate(block):
+                if one is node:
+                    return block[place + 1 :]
+    return ()
