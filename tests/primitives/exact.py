@@ -218,8 +218,14 @@ def _one(name: str, exact: Callable[[Real], list[Real]], *where: Where) -> Case:
 # By row and order, how many units in the last place are too many elsewhere: where the hazard of a tail has its points of
 # inflection, higher derivatives are differences. The slope of 1/y is (t r) r, in range and without a division for each t: to the
 # third order a quotient has a rounding more than (t r)/y would give it (4.07 units at worst).
+# Of logarithms, a rounded constant adds as much. The C library's cbrt is within 2.7 units, which its slopes inherit.
 LOOSER = {
     ("/", 3): 4.5,
+    ("log2", 3): 4.5,
+    ("log10", 3): 4.5,
+    ("cbrt", 1): 4.5,
+    ("cbrt", 2): 4.5,
+    ("cbrt", 3): 6.5,
     ("erfcx", 2): 4.5,
     ("erfcx", 3): 4.5,
     ("log-erfc", 2): 8.0,
@@ -243,6 +249,12 @@ CASES = [
     _one("asinh", _asinh, between(-10, 10), wide(-320, 60), subnormal),
     _one("acosh", _acosh, between(1, 10), positive(0.01, 60), lambda r: 1 + 2 ** r.uniform(-50, 0)),
     _one("atanh", _atanh, between(-1, 1), wide(-320, -0.01), lambda r: 1 - 2 ** r.uniform(-50, -1), subnormal),
+    _one("exp2", lambda x: [mp.mpf(2) ** x * mp.log(2) ** k for k in range(4)], between(-1074, 1023), between(-2, 2),
+         wide(-320, 0), subnormal, special),
+    _one("log2", lambda x: [one / mp.log(2) for one in _log(x)], positive(), positive(-5, 5), near(1.0)),
+    _one("log10", lambda x: [one / mp.log(10) for one in _log(x)], positive(), positive(-5, 5), near(1.0)),
+    _one("cbrt", lambda x: [mp.sign(x) ** (1 + k) * one for k, one in enumerate(_powers(abs(x), mpf(1) / 3))], positive(),
+         between(-5, 5)),
     _one("log1p", _log1p, between(-0.99, 10), wide(-320, -1), positive(0, 100), lambda r: -1 + 2 ** r.uniform(-50, -1)),
     _one("expm1", lambda x: [mp.expm1(x)] + [mp.exp(x)] * 3, between(-700, 709), wide(-320, 0), subnormal),
     _one("erf", _erf, between(-6, 6), between(-26, 26), wide(-320, 0), subnormal),

@@ -182,6 +182,7 @@ def scattered(a: Any) -> Any:
 
 _ELEMENTWISE: list[tuple[str, Any, float, float]] = [
     ("sqrt", jnp.sqrt, 0.2, 3), ("exp", jnp.exp, -3, 3), ("log", jnp.log, 0.2, 3), ("log1p", jnp.log1p, -0.8, 3),
+    ("exp2", jnp.exp2, -3, 3), ("log2", jnp.log2, 0.2, 3), ("log10", jnp.log10, 0.2, 3), ("cbrt", jnp.cbrt, 0.2, 3),
     ("expm1", jnp.expm1, -3, 3), ("sin", jnp.sin, -3, 3), ("cos", jnp.cos, -3, 3), ("tan", jnp.tan, -1.3, 1.3),
     ("asin", jnp.arcsin, -0.9, 0.9), ("acos", jnp.arccos, -0.9, 0.9), ("sinh", jnp.sinh, -3, 3), ("cosh", jnp.cosh, -3, 3),
     ("tanh", jnp.tanh, -3, 3), ("asinh", jnp.arcsinh, -3, 3), ("acosh", jnp.arccosh, 1.1, 4), ("atanh", jnp.arctanh, -0.9, 0.9),

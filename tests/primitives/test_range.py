@@ -64,6 +64,8 @@ OUTER = [
     Part("(log {})", log_at, 0.0),
     Part("(log1p {})", lambda u: log_at(1 + u), -0.99),
     Part("(sqrt {})", lambda u: power_at(u, mpf(1) / 2), 0.0),
+    Part("(cbrt {})", lambda u: power_at(u, mpf(1) / 3), 0.0),
+    Part("(log10 {})", lambda u: [term / mp.log(10) for term in log_at(u)], 0.0),
     Part("(asinh {})", asinh_at),
     Part("(acosh {})", acosh_at, 1.01),
     Part("(atanh {})", atanh_at, -0.99, 0.99),

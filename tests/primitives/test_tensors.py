@@ -58,9 +58,10 @@ pytestmark = pytest.mark.any_compiler
 UNARY = {
     **dict.fromkeys(["sigmoid", "softplus", "gelu"], (-3.0, 3.0)),
     "(lambda (x) (variance (* x x)))": (-2.0, 2.0), "(lambda (x) (prod (+ x 1)))": (-0.5, 0.5),
-    **dict.fromkeys(["sin", "cos", "exp", "expm1", "sinh", "cosh", "tanh", "asinh", "erf", "erfc"], (-2.0, 2.0)),
+    **dict.fromkeys(["sin", "cos", "exp", "exp2", "expm1", "sinh", "cosh", "tanh", "asinh", "erf", "erfc"], (-2.0, 2.0)),
     **dict.fromkeys(["erfcx", "log-erfc", "log-normal-cdf"], (-2.0, 3.0)),
-    **dict.fromkeys(["log", "sqrt", "log1p"], (0.3, 2.0)), "tan": (-1.2, 1.2), "abs": (-2.0, 2.0), "relu": (-2.0, 2.0),
+    **dict.fromkeys(["log", "log2", "log10", "sqrt", "cbrt", "log1p"], (0.3, 2.0)), "tan": (-1.2, 1.2),
+    "abs": (-2.0, 2.0), "relu": (-2.0, 2.0),
     **dict.fromkeys(["gamma", "lgamma", "log-gamma", "digamma", "(lambda (x) (polygamma 1 x))"], (0.5, 3.0)),
     "asin": (-0.8, 0.8), "acos": (-0.8, 0.8), "atanh": (-0.8, 0.8), "acosh": (1.2, 3.0),
     "(lambda (x) (- x))": (-2.0, 2.0), "(lambda (x) (/ x))": (0.4, 2.0), "(lambda (x) (expt x 3))": (-2.0, 2.0),

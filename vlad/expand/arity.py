@@ -9,7 +9,7 @@ with keywords.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from vlad.core.nodes import WrittenName
 from vlad.data.errors import VladError
@@ -155,14 +155,19 @@ TAKING: dict[tuple[str, int], str] = {
 }
 
 
-class Named(NamedTuple):
+class Named:
     """A procedure of the library that takes operands by name: the others, the operands by name with their defaults, and the
-    procedure that takes them behind the others."""
+    procedure that takes them behind the others. A plain class, as `Signature`."""
 
-    name: str
-    operands: tuple[str, ...]
-    keywords: dict[str, Value]
-    procedure: str
+    __slots__ = ("keywords", "name", "operands", "procedure")
+
+    def __init__(
+        self, name: str, operands: tuple[str, ...], keywords: dict[str, Value], procedure: str
+    ) -> None:
+        self.name = name
+        self.operands = operands
+        self.keywords = keywords
+        self.procedure = procedure
 
 
 NAMED = {

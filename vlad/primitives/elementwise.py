@@ -46,7 +46,7 @@ def formula(text: str, operands: tuple[str, ...]) -> Formula:
     names = {
         "erf": erf, "erfc": erfc, "erfcx": erfcx, "log_erfc": log_erfc, "log_normal_cdf": log_normal_cdf,
         "power": _power, "power_log": _power_log, "binary_scale": _binary_scale, "power_scale": _power_scale,
-        "sign": _sign, "larger": _larger, "smaller": _smaller,
+        "sign": _sign, "exp2": _exp2, "cbrt": _cbrt, "larger": _larger, "smaller": _smaller,
     }  # fmt: skip
     function: Formula = eval(f"lambda xp, {', '.join(operands)}: {body}", names)
     _texts[function] = text
@@ -82,6 +82,16 @@ def _power(xp: Any, x: Any, y: Any) -> Any:
         return result
     size = xp.full_like(result, abs(x)) if type(x) is float else xp.abs(x)
     return xp.where((y == 0.5) & ((x == 0) | (x == -xp.inf)), size, result)
+
+
+def _exp2(xp: Any, x: Any) -> Any:
+    """2 to the x; the array-API standard has no function of its own for it."""
+    return xp.exp2(x) if hasattr(xp, "exp2") else 2.0**x
+
+
+def _cbrt(xp: Any, x: Any) -> Any:
+    """The cube root; the array-API standard has none."""
+    return xp.cbrt(x) if hasattr(xp, "cbrt") else xp.sign(x) * xp.abs(x) ** (1 / 3)
 
 
 def _sign(xp: Any, x: Any) -> Any:

@@ -187,6 +187,20 @@ def log(x: float) -> float:
         return -INFINITY if x == 0 else NAN
 
 
+def log2(x: float) -> float:
+    try:
+        return math.log2(x)
+    except ValueError:
+        return -INFINITY if x == 0 else NAN
+
+
+def log10(x: float) -> float:
+    try:
+        return math.log10(x)
+    except ValueError:
+        return -INFINITY if x == 0 else NAN
+
+
 def log1p(x: float) -> float:
     try:
         return math.log1p(x)
@@ -268,6 +282,11 @@ def softplus(x: float) -> float:
 
 def gelu(x: float) -> float:
     return 0.5 * x * math.erfc(-0.7071067811865476 * x)
+
+
+def third_over_square_of_root(x: float) -> float:
+    root = math.cbrt(x)
+    return root / x / 3.0 if x != 0 and math.isfinite(x) else divide(1.0, 3.0 * root * root)
 
 
 def half_over_root(x: float) -> float:
@@ -450,6 +469,16 @@ ROWS: list[Primitive] = [
               "vlad_half_over_root({x})", array="0.5 / xp.abs(xp.sqrt(x))", hidden=True),
     _function("exp", "e to the x.\n(exp 0)  ⇒ 1", quiet(math.exp), "r", "exp({x})", "exp"),
     _function("log", "Natural logarithm.\n(log 1)  ⇒ 0", log, "(/ t x)", "log({x})", "log"),
+    _function("exp2", "2 to the x.\n(exp2 10)  ⇒ 1024", quiet(math.exp2), "(* r 0.6931471805599453)", "exp2({x})",
+              "exp2(xp, x)"),
+    _function("log2", "Logarithm to the base 2.\n(log2 8)  ⇒ 3", log2, "(* (/ t x) 1.4426950408889634)", "log2({x})", "log2"),
+    _function("log10", "Logarithm to the base 10.\n(log10 1000)  ⇒ 3", log10, "(* (/ t x) 0.4342944819032518)", "log10({x})",
+              "log10"),
+    _function("cbrt", "Cube root, negative for negative x.\n(cbrt -8)  ⇒ -2", math.cbrt, "(third-over-square-of-root x)",
+              "cbrt({x})", "cbrt(xp, x)"),
+    _function("third-over-square-of-root", "1 / (3 cbrt² x).", third_over_square_of_root,
+              "(/ (* t (* -0.6666666666666666 r)) x)", "vlad_third_over_square_of_root({x})", array="1 / (3 * cbrt(xp, x) ** 2)",
+              hidden=True),
     _function("log1p",
         "log of 1 + x, accurate for small x.\n(log1p 0)  ⇒ 0", log1p, "(one-plus-power 1 1 x)", "log1p({x})", "log1p"),
     _reals("one-plus-power", "k u x", "(u + x) to the -k, for constant k and u; u is 1 or, where x is scaled down, less.",

@@ -24,27 +24,27 @@ class Token(NamedTuple):
 
 # Alternatives in order of frequency. A block comment nests, so its end is found by hand. Repetitions are possessive
 # (`++`, `*+`): a string takes no memory per character, and an unterminated one is scanned once.
-_TOKEN = re.compile(
-    r"""(?P<space>[ \t\r\n\f\v]+)
-      | (?P<open>\()
-      | (?P<close>\))
-      | (?P<atom>[^\s()\[\]"';`,#|\x00-\x1f\x7f][^\s()\[\]"';`,|\x00-\x1f\x7f]*)
-      | (?P<quote>'|`|,@|,)
-      | (?P<comment>;[^\n]*)
-      | (?P<string>"(?:[^"\\]++|\\(?s:.))*+")
-      | (?P<openstring>")
-      | (?P<tensor>\#\[)
-      | (?P<vector>\#\()
-      | (?P<bracket>[\[\]])
-      | (?P<datumcomment>\#;)
-      | (?P<blockcomment>\#\|)
-      | (?P<shebang>\A\#![ \t]*/[^\n]*)
-      | (?P<keyword>\#:[^\s()\[\]"';`,|]*)
-      | (?P<symbol>\|(?:[^|\\]++|\\(?s:.))*+\|)
-      | (?P<hash>\#(?:\\.)?[^\s()\[\]"';`,]*)
-      | (?P<wrong>(?s:.))""",
-    re.VERBOSE,
+_KINDS = (
+    r"(?P<space>[ \t\r\n\f\v]+)",
+    r"(?P<open>\()",
+    r"(?P<close>\))",
+    r"""(?P<atom>[^\s()\[\]"';`,#|\x00-\x1f\x7f][^\s()\[\]"';`,|\x00-\x1f\x7f]*)""",
+    r"(?P<quote>'|`|,@|,)",
+    r"(?P<comment>;[^\n]*)",
+    r'(?P<string>"(?:[^"\\]++|\\(?s:.))*+")',
+    r'(?P<openstring>")',
+    r"(?P<tensor>#\[)",
+    r"(?P<vector>#\()",
+    r"(?P<bracket>[\[\]])",
+    r"(?P<datumcomment>#;)",
+    r"(?P<blockcomment>#\|)",
+    r"(?P<shebang>\A#![ \t]*/[^\n]*)",
+    r"""(?P<keyword>#:[^\s()\[\]"';`,|]*)""",
+    r"(?P<symbol>\|(?:[^|\\]++|\\(?s:.))*+\|)",
+    r"""(?P<hash>#(?:\\.)?[^\s()\[\]"';`,]*)""",
+    r"(?P<wrong>(?s:.))",
 )
+_TOKEN = re.compile("|".join(_KINDS))  # not verbose: start-up is fast
 _COMMENT_EDGE = r"#\||\|#"  # compiled when there is such a comment: start-up is fast
 
 

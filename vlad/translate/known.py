@@ -56,8 +56,8 @@ def _same(names: str, count: int = 1) -> dict[str, dict[int, str]]:
 
 
 _MATH: dict[str, dict[int, str]] = {
-    **_same("asinh tanh erf"),
-    **{name: {1: f"%py-{name}"} for name in ("sin", "cos", "tan", "expm1", "lgamma", "floor", "cbrt", "exp2")},
+    **_same("asinh tanh erf cbrt"),
+    **{name: {1: f"%py-{name}"} for name in ("sin", "cos", "tan", "expm1", "lgamma", "floor", "exp2")},
     "fabs": {1: "abs"}, "ceil": {1: "%py-ceiling"}, "trunc": {1: "%py-int"}, "comb": {2: "%py-comb"},
     "fsum": {1: "%py-fsum"}, "dist": {2: "%py-distance"},
     "erfc": {1: "erfc"}, "atan": {1: "%py-atan"}, "degrees": {1: "%py-degrees"}, "radians": {1: "%py-radians"},

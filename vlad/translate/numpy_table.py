@@ -57,10 +57,10 @@ around %py-np-round a decimals=0 !out
 negative - x
 positive + x
 reciprocal / x
-cbrt %py-np-cbrt x
-exp2 %py-np-exp2 x
-log2 %py-np-log2 x
-log10 %py-np-log10 x
+cbrt cbrt x
+exp2 exp2 x
+log2 log2 x
+log10 log10 x
 deg2rad %py-radians x
 radians %py-radians x
 rad2deg %py-degrees x

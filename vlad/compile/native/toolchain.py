@@ -290,8 +290,8 @@ SECOND_LEVEL = (
 
 # Functions of the C library whose results are not always the nearest numbers. A C compiler that finds an operand of theirs to be
 # constant computes the result itself, more exactly, and replaces a power by a product: the more often, the more it optimises.
-INEXACT = """acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp expm1 hypot lgamma log log10 log1p log2 pow sin sinh tan
-tanh tgamma cosl logl powl sinl""".split()  # noqa: SIM905
+INEXACT = """acos acosh asin asinh atan atan2 atanh cbrt cos cosh erf erfc exp exp2 expm1 hypot lgamma log log10 log1p
+log2 pow sin sinh tan tanh tgamma cosl logl powl sinl""".split()  # noqa: SIM905
 
 
 def flags(

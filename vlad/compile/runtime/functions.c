@@ -120,6 +120,14 @@ static inline @real vlad_root@f(@real x) { return x == -1.0@f / 0.0@f ? -x : sqr
    1 / (2 sqrt x): for -0 as for 0. */
 static inline @real vlad_half_over_root@f(@real x) { return 0.5@f * fabs@f(1 / sqrt@f(x)); }
 
+/* functions: vlad_third_over_square_of_root@f
+   calls: cbrt@f
+   1 / (3 cbrt(x)^2), by x itself where that is possible: with one error of the root. */
+static inline @real vlad_third_over_square_of_root@f(@real x) {
+  @real root = cbrt@f(x);
+  return x != 0 && x - x == 0 ? root / x / 3 : 1 / (3 * root * root);
+}
+
 /* functions: vlad_sech_squared@f
    calls: exp@f fabs@f fma@f vlad_ratio@f vlad_sum_error@f
    1 / cosh(x)^2 as 4e / (1 + e)^2 with e = exp -2|x|: nothing overflows. */

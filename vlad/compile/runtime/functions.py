@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
-ONE = """acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 fabs floor lgamma log log10 log1p log2 rint sin
-sinh sqrt tan tanh tgamma trunc""".split()  # noqa: SIM905
+ONE = """acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor lgamma log log10 log1p log2
+rint sin sinh sqrt tan tanh tgamma trunc""".split()  # noqa: SIM905
 TWO = ["atan2", "copysign", "fmod", "hypot", "pow"]
 OTHER = {
     "ldexp": "double ldexp(double, int);",
@@ -67,8 +67,8 @@ def _definitions() -> dict[str, Definition]:
 
 
 # Functions that the GNU C library computes for several numbers at once, to 4 units in the last place, from version 2.35 on.
-VECTOR = """acos acosh asin asinh atan atanh cos cosh erf erfc exp expm1 log log10 log1p log2 sin sinh tan tanh atan2 hypot
-pow""".split()  # noqa: SIM905
+VECTOR = """acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 expm1 log log10 log1p log2 sin sinh tan tanh atan2
+hypot pow""".split()  # noqa: SIM905
 # Those of them with faster versions, for eight reals or sixteen floats: in functions.c, or in libraries that the host may have
 # (vectors.py). They take 0.60, 0.65 and 0.49 of the time (Zen 4, glibc 2.36); for the other functions, the host's were no faster.
 BETTER = ("exp", "log", "pow")
