@@ -153,7 +153,7 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
     ("dynamic-wind", "Continuations of `shift` enter and leave it; those of `call/cc` leave it."),
     (
         "with-exception-handler",
-        "The handler runs where `with-exception-handler` was called, and does not return.",
+        "The handler runs where `with-exception-handler` was called, with the parameters from there, and does not return.",
     ),
     ("error-object?", "It holds for errors of the system, too."),
     (

@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 UNCHECKED_BYTES = 1 << 20  # allocations below this are left to the thread that watches limits
 UNCHECKED_SECONDS = 0.05  # the same for operations
@@ -30,12 +29,21 @@ class NoTime(Exception):
     """An operation would take longer than the limit of its evaluation leaves."""
 
 
-@dataclass(frozen=True, slots=True)
 class Budget:
-    """most: resident bytes that the process may have; end: the deadline, by time.monotonic()."""
+    """most: resident bytes that the process may have; end: the deadline, by time.monotonic(). A plain class, as a dataclass costs
+    time when programs start."""
 
-    most: float = math.inf
-    end: float = math.inf
+    __slots__ = ("end", "most")
+
+    def __init__(self, most: float = math.inf, end: float = math.inf) -> None:
+        self.most = most
+        self.end = end
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Budget and (self.most, self.end) == (other.most, other.end)
+
+    def __hash__(self) -> int:
+        return hash((self.most, self.end))
 
     def within(self, other: Budget) -> Budget:
         return Budget(min(self.most, other.most), min(self.end, other.end))

@@ -668,12 +668,13 @@ class Machine:
                 return run(*operands)
             finally:
                 watch.stop, self.shadows, self.rules = before, shadows, rules
-                while len(self.visits) > visits:
-                    cell, held = self.visits.pop()
-                    cell.content = held
                 late: BaseException | None = None
                 while watch.active >= level:
                     try:
+                        while len(self.visits) > visits:
+                            cell, held = self.visits[-1]
+                            cell.content = held
+                            del self.visits[-1]
                         if T.e is not None:
                             T.take_back(on_its_way)
                         watch.leave(level)

@@ -1,10 +1,17 @@
-"""Delimited continuations (Danvy & Filinski 1990): the rows and codes of `reset` and `shift`.
+"""Delimited continuations (Danvy & Filinski 1990): the rows and codes of `reset` and `shift`, and of what stands around them.
 
 `(reset E)` runs the control entry of E (ad/control.py), which takes its continuation k, with the identity as k. A control entry
 returns to its reset: the value, if k was called up to the end, or a *request*: `shift` returns one in place of calling k. The
 reset then runs the body of the shift, with a procedure that stands for k. So both are loops, whatever the number of shifts, and
 a continuation is a closure like any other: derivatives of code with continuations need no rule but those of the closures below.
 (The third thing that is returned is what `raise` raises, raising.py.)
+
+`(%wind before f after)`, which `dynamic-wind`, `parameterize` and `with-cleanup` call, is the value of (f). (before) is called
+first, and what it returns is given to `after` at the end, however f ends: so both together may hold a state of this visit, such
+as the value that a parameter had outside. Where a shift in f ends it, `after` is called before the request goes on to its reset.
+Where the continuation is called, it begins with `before`, and what is left of f is wound in the same way. That is R7RS
+`dynamic-wind` on delimited continuations (Flatt, Yu, Findler & Felleisen 2007, Adding delimited and composable control to a
+production programming environment).
 
 Codes of the system, such as AD values, run as they are (ad/control.direct_entry): the reset of a shift in a procedure that is
 differentiated has to be in that procedure, too.
@@ -79,6 +86,59 @@ CODES: dict[str, SystemCode] = {
         {
             "": "(lambda (v) (finish-reset (k v)))",
             "control": "(lambda (j v) (if (identity? j) (k v) (continue-reset j (k v))))",
+        },
+    ),
+    # What is done whenever control enters or leaves f.
+    "%wind": (
+        Role.PROCEDURE,
+        "",
+        {
+            "": """(lambda (before f after)
+                 (let* ((visit (before)) (r (attempt-to-pass f)) (done (after visit)))
+                   (if (failed? r)
+                       (let ((both (passed (failed-field-1 r)))) (throw (car both) (cdr both)))
+                       (cdr r))))""",
+            "control": "(lambda (k before f after) (begin-wind k before f after))",
+        },
+    ),
+    "begin-wind": (
+        Role.RULE,
+        "",
+        {
+            "": """(lambda (k before f after)
+                 (enter-wind k before (lambda (nothing) ((control-entry f) guard-end (quote ()))) after))""",
+        },
+    ),
+    # (run), wound.
+    "enter-wind": (
+        Role.RULE,
+        "",
+        {
+            "": """(lambda (k before run after)
+                 ((control-entry before)
+                   (lambda (visit) (finish-wind k before after visit (catch-to-pass run)))
+                   (quote ())))""",
+        },
+    ),
+    "finish-wind": (
+        Role.RULE,
+        "",
+        {
+            "": """(lambda (k before after visit r)
+                 ((control-entry after)
+                   (lambda (done)
+                     (if (car r)
+                         (let ((y (cdr r)))
+                           (if (raised? y)
+                               y
+                               (if (shift-request? y)
+                                   (let ((j (shift-request-field-1 y)))
+                                     (make-shift-request
+                                       (lambda (v) (enter-wind k before (lambda (nothing) (j v)) after))
+                                       (shift-request-field-2 y)))
+                                   (k y))))
+                         (make-raised (passed (cdr r)))))
+                   visit))""",
         },
     ),
 }

@@ -115,7 +115,7 @@ def _attempting(name: str, by_control: str) -> dict[str, str]:
 
 CODES: dict[str, SystemCode] = {
     "%attempt": (Role.PROCEDURE, "", _attempting("%attempt", "attempt-by-control")),
-    # For `%wind`, which raises an error again (winding.py): it is no step.
+    # For `%wind`, which raises an error again (continuations.py): it is no step.
     "attempt-to-pass": (Role.RULE, "", _attempting("attempt-to-pass", "pass-by-control")),
     # %attempt of a procedure that raises no value with a derivative; and for `%wind`.
     "catch-errors": (Role.RULE, "", _catching("catch-errors", "(no-lost-changes (cdr r))")),

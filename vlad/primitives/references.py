@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
 
-LOCAL = "a cell that only the procedure which makes it and its loops and definitions use is compiled"
+LOCAL = (
+    "a cell that only the procedure which makes it and its loops and definitions use is compiled; those of parameters and of "
+    "`call/cc` are not"
+)
 
 
 def outside_rule(cell: Value) -> VladError:

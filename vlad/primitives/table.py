@@ -34,7 +34,6 @@ from vlad.primitives import (
     tensors,
     transforms,
     vectors,
-    winding,
     workers,
 )
 
@@ -62,7 +61,6 @@ CODES: dict[str, SystemCode] = {
     **transforms.CODES,
     **continuations.CODES,
     **raising.CODES,
-    **winding.CODES,
     **checkpointing.CODES,
     **batches.CODES,
     **table_types.CODES,

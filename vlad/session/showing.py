@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vlad.ad.control import control_entry
 from vlad.ad.rules import Rules
 from vlad.core.names import lambdas_within, sub_bodies
 from vlad.core.nodes import Binding, Body, Call, GlobalReference, Lambda, Letrec
@@ -161,6 +160,8 @@ def _bodies(machine: Machine, lambda_: Lambda) -> Iterator[tuple[str, Lambda]]:
 
 
 def _control_entry(machine: Machine, body: Lambda) -> Lambda:
+    from vlad.ad.control import control_entry  # few programs have one
+
     entry = control_entry(body, body.free, machine.ad()[0])
     return tidy(entry, frozenset(lambdas_within(body.body)), body)
 
