@@ -228,3 +228,16 @@ def test_public_functions_are_known_where_they_are_defined() -> None:
         "grad value_and_grad hessian jacobian jvp vjp hvp vmap stop_gradient custom_derivative checkpointed"
     )
     assert [public_name(getattr(vlad, one)) for one in names.split()] == names.split()
+
+
+def test_a_partial_function_that_is_made_often_takes_what_it_needs() -> None:
+    def f(x: float) -> list[float]:
+        found = []
+        for i in range(2):
+            g = functools.partial(lambda a, b, c=1.0: [a, b, c], i)
+            found = g(x, 5.0)
+        return found
+
+    with pytest.raises(vlad.VladError, match=r"this call of g") as caught:
+        vlad.function(f)(1.0)
+    assert "too many positional arguments; it takes b" in str(caught.value.hint)

@@ -100,6 +100,12 @@ REFUSED = [
         "by place",
     ),
     (
+        "from functools import partial\ndef f(x, xs):\n    def g(a, *b): return b\n    return list(map(partial(g, x), xs))",
+        "partial(g, x)",
+        "a partial function of any number of arguments as a value",
+        "write a lambda",
+    ),
+    (
         "def f(x, xs):\n    return '{} {}'.format(*xs)",
         "'{} {}'.format(*xs)",
         "format with * or ** here",

@@ -83,8 +83,9 @@ class Assignments(Generators):
             given = bindings[0][0]
             more, within = self.turn_bindings(other, given, within)
             bindings += more
-        if isinstance(first, ast.Name) and isinstance(value, ast.Lambda):
-            within = within.knowing(first.id, value)
+        function = value if isinstance(value, ast.Lambda) else self.partial_lambda(value, scope)
+        if isinstance(first, ast.Name) and function is not None:
+            within = within.knowing(first.id, function)
         return self.bound(bindings, rest.emit(within), span)
 
     def _expect_handed_back(self, node: ast.Assign) -> None:

@@ -31,6 +31,7 @@ from vlad.translate.nodes import (
     name_at,
 )
 from vlad.translate.nonlocals import Passing, with_passing
+from vlad.translate.partial_calls import with_partial_calls
 from vlad.translate.trees import COMPREHENSIONS, walk, within
 from vlad.translate.versions import with_versions
 
@@ -56,6 +57,7 @@ def desugared(
     """
     with_collections(node, meaning, has_records, refuse)
     if isinstance(node, ast.FunctionDef):
+        with_partial_calls(node, meaning)
         with_versions(node, is_lazy, refuse)
         with_passing(node)
         _Desugaring(refuse, node).block(node.body)

@@ -82,3 +82,48 @@ def partly(x: float = 2.0) -> float:
 
     k = functools.partial(local, 1.0, w=x)
     return g(2.0) + h(1.0, 2.0) + k(3.0) + half(x) + sum(map(half, [x, 2.0]))
+
+
+def _any_number(a: float, b: float, c: float = 1.0, *more: float, k: float = 2.0) -> list[Any]:
+    return [a, b, c, list(more), k]
+
+
+def _three(a: float, b: float, c: float = 1.0) -> list[float]:
+    return [a, b, c]
+
+
+def partly_with_defaults(x: float = 2.0) -> list[Any]:
+    g, y = functools.partial(_three, x), x
+    h = functools.partial(_three, y, c=4.0)
+    k = functools.partial(_any_number, x, k=3.0)
+    y = 7.0
+
+    def later(u: float) -> list[float]:
+        return h(u)
+
+    found = [g(2.0), h(5.0), h(5.0, c=6.0), later(8.0), [h(u) for u in (1.0, 2.0)], y]
+    return [*found, k(1.0), k(1.0, 2.0, 3.0, 4.0), k(1.0, k=9.0), k(b=2.0)]
+
+
+def partly_more(x: float = 2.0) -> list[Any]:
+    g = functools.partial(_three, x)
+    return [g(2.0, 5.0), g(c=2.0, b=x), g(*[3.0, 4.0])]
+
+
+def partly_in_a_loop(x: float = 2.0) -> list[Any]:
+    found = []
+    for i in range(3):
+        g = functools.partial(_three, i)
+        found.append(g(x))
+    return found
+
+
+def partly_a_lambda(x: float = 2.0) -> float:
+    g = functools.partial(lambda a, b=3.0: a * b, x)
+    return g() + g(x)
+
+
+def partly_unassigned(x: float = 2.0) -> list[float]:
+    if x > 5.0:
+        g = functools.partial(_three, 1.0)
+    return g(x)
