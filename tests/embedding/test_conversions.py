@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import dataclasses
 import enum
 import math
@@ -179,7 +180,7 @@ def test_symbols_come_back_as_their_names(session: vlad.Session) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        1j, b"bytes", {1, 2}, object(), range(3), np.array([1j]), np.array(["a"]), np.array([None]), np.zeros(2, "float16"),
+        1j, b"bytes", {1, 2}, object(), np.array([1j]), np.array(["a"]), np.array([None]),
         np.ma.masked_array([1.0], [True]), np.array(["2020-01-01"], dtype="datetime64[D]"), [1.0, {2.0}], ((), {"a": 1j}),
         10**400, Layer(1.0, {1}),
     ],
@@ -193,6 +194,78 @@ def test_what_has_no_counterpart(session: vlad.Session, value: Any) -> None:
         and caught.value.code == "no-counterpart"
         and caught.value.hint
     )
+
+
+class OfDlpack:
+    """An array of another library, as PyTorch's."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+class Column:
+    """A column of a table, as those of pandas and polars."""
+
+    def __init__(self, *entries: Any) -> None:
+        self.entries = entries
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.entries, dtype)
+
+
+class Refusing(OfDlpack):
+    def __dlpack__(self, **options: Any) -> Any:
+        raise BufferError("it records gradients")
+
+
+class RefusingDlpackOnly(Refusing, Column):
+    def __init__(self, *entries: Any) -> None:
+        self.entries = entries
+
+
+@pytest.mark.parametrize(
+    ("value", "same"),
+    [
+        (range(2, 8, 3), [2.0, 5.0]),
+        (memoryview(np.array([[1.0, 2.0]])), np.array([[1.0, 2.0]])),
+        (array.array("i", [1, 2]), np.array([1, 2], "int32")),
+        (np.array([1, 2.5], "float16"), np.array([1, 2.5], "float32")),
+        (OfDlpack(np.arange(3.0)), np.arange(3.0)),
+        (Column(1.5, 2.5), np.array([1.5, 2.5])),
+        (RefusingDlpackOnly(1, 2), np.array([1, 2])),
+        ([OfDlpack(np.ones(2)), 1.0], [np.ones(2), 1.0]),
+    ],
+    ids=["range", "memoryview", "array.array", "float16", "DLPack", "column", "one of both", "inside"],
+)
+def test_arrays_of_other_libraries(session: vlad.Session, value: Any, same: Any) -> None:
+    np.testing.assert_equal(session["same"](value), same)
+    found = session["same"](value)
+    assert type(found) is type(same) and getattr(found, "dtype", None) == getattr(same, "dtype", None)
+
+
+def test_an_export_shares_memory(session: vlad.Session) -> None:
+    there = np.arange(4.0)
+    assert np.shares_memory(session["same"](OfDlpack(there)), there)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (Refusing(np.ones(2)), "it records gradients"),
+        (Column("a", "b"), "reals, integers or booleans"),
+        (Column(1, None), "reals"),
+    ],
+)
+def test_exports_that_are_refused(session: vlad.Session, value: Any, said: str) -> None:
+    with pytest.raises(TypeError, match="no counterpart") as caught:
+        session["same"](value)
+    assert said in str(caught.value)
 
 
 def nested(depth: int, part: Any, wrap: Any) -> Any:

@@ -53,7 +53,7 @@ from vlad.data.records import (
 from vlad.data.source import Span
 from vlad.data.tables import KEY, VALUE, elements, table_of
 from vlad.data.tables import Table as TableValue
-from vlad.data.tensors import SORT, Tensor, frozen, is_array, kind_name, made, namespace
+from vlad.data.tensors import SORT, Tensor, frozen, is_array, kind_name, load_numpy, made, namespace
 from vlad.data.values import (
     FALSE,
     LARGEST_WHOLE,
@@ -532,7 +532,7 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
         if apply not in (None, value._apply):
             raise _of_another_session(f"{value.__name__} is a procedure")
         return value.value
-    if isinstance(value, list):
+    if isinstance(value, list | range):
         return list_of(_each_from(value, apply))
     if apply is not None and apply.is_of_python:
         structure = _structure_of_python(value, apply)
@@ -542,8 +542,9 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
         return tuple_of(_each_from(value, apply))
     if isinstance(value, dict):
         return list_of([(_from_python(key, apply), _from_python(part, apply)) for key, part in value.items()])
-    if is_array(value):
-        return _array(value, apply)
+    array = value if is_array(value) else exported(value)
+    if array is not None:
+        return _array(array, apply)
     fields = _record(value)
     if fields is not None:
         return _from_python(fields, apply)
@@ -697,10 +698,36 @@ def _kept(value: Any, apply: Apply | None) -> Value:
     return table_of([(_from_python(key, apply), _from_python(part, apply)) for key, part in value.items()])
 
 
+def exported(value: Any) -> Any:
+    """The array that an object of another library exports: by DLPack (PyTorch) or as a buffer without a copy, or by `__array__`
+    (columns of pandas, polars and pyarrow). None for other objects. Raises NoCounterpart if the object refuses.
+    """
+    kind = type(value)
+    if kind is memoryview or kind.__module__ == "array":
+        return load_numpy().asarray(value)
+    refusal: Exception | None = None
+    if hasattr(kind, "__dlpack__"):
+        try:
+            return load_numpy().from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError, ValueError, NotImplementedError) as error:
+            refusal = error  # such as of a tensor that records gradients, or is on a GPU
+    if hasattr(kind, "__array__"):
+        try:
+            return load_numpy().asarray(value)
+        except (RuntimeError, TypeError, ValueError) as error:
+            refusal = refusal or error
+    if refusal is not None:
+        raise no_counterpart(f"This {kind.__name__}", f"its library does not export it: {refusal}")
+    return None
+
+
 def tensor_of(array: Any) -> Value:
     """An array as a tensor, without a copy if its layout matches this machine's: it must not be modified while
-    the tensor exists. Raises NoCounterpart if its entries are neither numbers nor booleans.
+    the tensor exists. Numbers of 16 bits become those of 32. Raises NoCounterpart if its entries are no numbers or booleans.
     """
+    if kind_name(array.dtype) == "float16":
+        xp = namespace(array)
+        array = xp.astype(array, xp.float32)
     if not SORT[array.dtype]:
         raise no_counterpart(
             f"An array of {array.dtype}", "the entries of a tensor are reals, integers or booleans"
