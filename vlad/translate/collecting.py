@@ -71,13 +71,14 @@ def with_collections(
             root = root.value
         return MISSING if isinstance(root, ast.Name) and root.id in own else meaning(one)
 
-    nodes = walk(node)
-    methods = {one.attr for one in nodes if isinstance(one, ast.Attribute)}.intersection(_OF_DEQUES)
-    named = [
-        one
-        for one in nodes
-        if isinstance(one, ast.Name) or (isinstance(one, ast.Attribute) and one.attr in _NAMES)
-    ]
+    found: dict[str, ast.AST] = {}  # one use of each name
+    for one in walk(node):
+        if isinstance(one, ast.Name):
+            found.setdefault(one.id, one)
+        elif isinstance(one, ast.Attribute) and (one.attr in _NAMES or one.attr in _OF_DEQUES):
+            found.setdefault(ast.unparse(one) if one.attr in _NAMES else f".{one.attr}", one)
+    methods = [own for own in _OF_DEQUES if f".{own}" in found]
+    named = [one for own, one in found.items() if own[0] != "."]
     if any(_is_of_collections(outside(one)) for one in named) or (
         methods and not any(map(has_records, methods))
     ):

@@ -44,6 +44,9 @@ class _Assignment(ast.Assign):
 
 def _assigned_once(function: ast.FunctionDef, meaning: Meaning) -> dict[str, _Assignment]:
     """The names that are assigned once, a partial function."""
+    made = [one for one in function.body if _partial_of(one, meaning) is not None]
+    if not made:
+        return {}
     own, bound = locals_of(function), [*parameters(function)]
     for one in nodes_in(function.body):
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
@@ -55,20 +58,26 @@ def _assigned_once(function: ast.FunctionDef, meaning: Meaning) -> dict[str, _As
     found: dict[str, _Assignment] = {}
     seen: set[str] = set()
     for statement in function.body:
-        match statement:
-            case ast.Assign(
-                targets=[ast.Name(id=name)], value=ast.Call(func=maker, args=[first, *others]) as call
-            ):
-                is_plain = not any(isinstance(one, ast.Starred) for one in others)
-                is_plain &= all(one.arg is not None for one in call.keywords)
-                root = maker.value if isinstance(maker, ast.Attribute) else maker
-                is_outside = not (isinstance(root, ast.Name) and root.id in own)
-                is_first = name in once and name not in seen
-                is_partial = is_plain and is_outside and is_first and meaning(maker) is functools.partial
-                if is_partial and _is_written(first, meaning, own, once):
-                    found[name] = statement  # type: ignore[assignment]  # its value is a call
+        name = _partial_of(statement, meaning) if statement in made else None
+        if name is not None and name in once and name not in seen:
+            assert isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)
+            call = statement.value
+            root = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+            is_outside = not (isinstance(root, ast.Name) and root.id in own)
+            if is_outside and _is_written(call.args[0], meaning, own, once):
+                found[name] = statement  # type: ignore[assignment]  # its value is a call
         seen.update([one.id for one in walk(statement) if isinstance(one, ast.Name)])
     return found
+
+
+def _partial_of(statement: ast.stmt, meaning: Meaning) -> str | None:
+    """The name that a statement gives a partial function of arguments that are written one by one."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=maker, args=[_, *others]) as call):
+            is_plain = not any(isinstance(one, ast.Starred) for one in others)
+            is_plain &= all(one.arg is not None for one in call.keywords)
+            return name if is_plain and meaning(maker) is functools.partial else None
+    return None
 
 
 def _is_written(node: ast.expr, meaning: Meaning, own: frozenset[str], once: set[str]) -> bool:
