@@ -6,23 +6,28 @@ import random
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import mixed_structures
 import pytest
 
 import vlad
+from vlad.compile.analysis.abstract_interpreter import Application, Instance
 from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.strategy import Strategy
+from vlad.compile.calling import pipeline
 from vlad.compile.calling.compilation import compile_call
 from vlad.compile.calling.pipeline import Unit
 from vlad.compile.ir.program import Box, Compute, Return, statements
 from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.native import toolchain
 from vlad.core.type_text import text_of
-from vlad.core.types import Type, Types
+from vlad.core.types import Known, Type, Types
+from vlad.data.values import Primitive
 from vlad.evaluate.limits import deep_recursion
-from vlad.python.convert import to_python
+from vlad.python.convert import from_python, to_python
 
 DEFINITIONS = """
 (define (numbers n) (if (= n 0) '() (cons n (numbers (- n 1)))))
@@ -407,3 +412,104 @@ def test_joined_types_cover_what_was_joined_for_ever() -> None:
             joined += [(one, a), (one, b)] if one.kind != "pair" or one.parts != (a, b) else []
             made.append(one)
             assert all(_covers(types, whole, part, set()) for whole, part in joined), seed
+
+
+class Thorough(Analysis):
+    """An analysis that leaves nothing out, and asserts that it would have found the same."""
+
+    left_out = 0
+
+    def _current(self) -> Callable[[Instance], bool]:
+        is_current = super()._current()
+
+        def is_rightly_current(instance: Instance) -> bool:
+            if not is_current(instance):
+                return False
+            before = self.types.epoch, len(self.instances), len(self._dirty)
+            found = self._found(instance)
+            if not instance.dirty:
+                self._run(instance)
+                assert before == (self.types.epoch, len(self.instances), len(self._dirty)), instance
+                assert found == self._found(instance), instance
+                Thorough.left_out += 1
+            return True
+
+        return is_rightly_current
+
+    def _found(self, instance: Instance) -> object:
+        result = instance.result and self.types.canonical(instance.result)
+        return result, list(instance.calls), instance.acts
+
+    def _is_same(self, found: Application, operands: list[Known]) -> bool:
+        if not super()._is_same(found, operands):
+            return False
+        Thorough.left_out += 1
+        before, members, acts = self.types.state, self.members_run, self.instance.acts
+        self.instance.acts = False
+        key, row = self.key, self.row
+        result = self.apply(row, operands)
+        assert (self.types.state, self.instance.acts) == (before, found.acts), row
+        assert self.members_run == members + found.members, row
+        types = [
+            None if one is None else self.types.canonical(one)
+            for one in (found.result, result and result.type)
+        ]
+        assert types[0] is types[1], row
+        self.key, self.members_run, self.instance.acts = key, members, acts
+        return True
+
+    def application(self, row: Primitive, operands: list[Known]) -> Known | None:
+        self.row = row
+        return super().application(row, operands)
+
+
+# By minors; a list of rows, some of them shorter
+DETERMINANT = """(lambda (n x)
+  (define (without i l) (if (= i 0) (cdr l) (cons (car l) (without (- i 1) (cdr l)))))
+  (define (det m)
+    (if (null? m)
+        1
+        (let loop ((i 0) (column (car m)) (sign 1) (sum 0))
+          (if (null? column)
+              sum
+              (loop (+ i 1) (cdr column) (- 0 sign)
+                    (+ sum (* sign (car column) (det (map (lambda (c) (without i c)) (cdr m))))))))))
+  ((gradient det) (list (list n 1 0 3) (list 1 3 1 0) (list 0 1 x 2) '(1 0 2 5))))"""
+
+
+@pytest.mark.parametrize(
+    "text", [VIEW, DETERMINANT, *[mixed_structures.program(seed, False)[0] for seed in (3, 14)]]
+)
+def test_what_is_not_run_again_would_find_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "Analysis", Thorough)
+    Thorough.left_out = 0
+    session = vlad.Session(tier="evaluate")
+    session.eval('(import "optimizers") (import "linear-algebra")')
+    f: Any = session.eval(text).value
+    operands = (3.0, 0.75, from_python([1.0, 2.0]))[: f[0].arity]
+    pipeline.made(session.machine, f[0], f[1 : 1 + len(f[0].environment)], operands).close()
+    assert Thorough.left_out > 10
+
+
+def test_two_unions_of_symbols_are_compared_in_time_that_grows_with_their_sum(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = []
+    for count in (10, 40):
+        names = " ".join([f"(= n {k}) 'name-{k})" + " (" * (k < count - 1) for k in range(count)])
+        session = vlad.Session(tier="evaluate")
+        session.eval(f"(define (name n) (cond ({names} (else 'none)))")
+        f: Any = session.eval("(lambda (a b) (if (eq? (name a) (name b)) 1 2))").value
+        ran = 0
+
+        def truth(self: Analysis, value: bool) -> Known:
+            nonlocal ran
+            ran += 1
+            return Known(self.types.truth(value))
+
+        monkeypatch.setattr(Analysis, "truth", truth)
+        analysis = Analysis(session.machine)
+        with deep_recursion():
+            assert analysis.solve(f[0], (), (analysis.types.real,) * 2).result is analysis.types.real
+        counts.append(ran)
+    assert counts[1] < 5 * counts[0] < 500  # 16 times as many when each was compared with each

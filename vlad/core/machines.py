@@ -256,6 +256,10 @@ class AbstractMachine(Protocol):
         """The rule on the value; for a union, on each member, with the results joined. `label` distinguishes two uses in one
         rule."""
 
+    def each_two(self, a: Known, b: Known, rule: Callable[[Known, Known], Known | None]) -> Known | None:
+        """The same for two values, and each member of one with each of the other. The rule does the same for all two of different
+        heads."""
+
     def branch(
         self,
         key: Any,

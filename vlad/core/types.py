@@ -35,17 +35,9 @@ class Type:
     """
 
     __slots__ = (
-        "kind",
-        "of",
-        "parts",
-        "head",
-        "size",
-        "mentions_cell",
-        "mentions_tensor",
-        "now",
-        "users",
-        "serial",
-    )
+        "kind", "of", "parts", "head", "size", "mentions_cell", "mentions_tensor", "heads", "inside", "nested", "general", "now",
+        "users", "serial",
+    )  # fmt: skip
 
     kind: str
     of: Any
@@ -54,7 +46,11 @@ class Type:
     size: int
     mentions_cell: bool
     mentions_tensor: bool  # cells are not entered
-    now: Type | None  # of one that mentions a cell: itself, or what replaces it; None if that is not made yet
+    heads: int  # of it and the structures inside, a bit each: `Types.bit`. Cells are not entered
+    inside: int  # of the structures inside only
+    nested: int  # those of structures that occur inside one with the same head
+    general: Type | None  # the type with its constant reals generalised, once it is made
+    now: Type | None  # itself, or what replaces it since cells were unified; None if that is not made yet
     users: list[Type]  # of one that mentions a cell: the types of which it is a part, until it is replaced
     serial: int
 
@@ -65,13 +61,14 @@ class Type:
 class Cell:
     """The members of a union, by head. After unification `link` leads to the cell that represents this one."""
 
-    __slots__ = ("serial", "members", "link", "readers", "callers", "depth")
+    __slots__ = ("serial", "members", "link", "readers", "callers", "depth", "epoch")
 
     def __init__(self, serial: int) -> None:
         self.serial = serial  # 0: the characters of strings
         self.members: dict[Head, Type] = {}
         self.link: Cell | None = None
         self.depth = 0  # how many cells are around it, each in a member of the next with one head
+        self.epoch = 0  # `Types.epoch` since another cell was last unified with it
         self.readers: dict[Any, None] = {}  # the instances whose results depend on the members, in order
         self.callers: dict[Any, None] = {}  # and those that call with a closure which is none of the members
 
@@ -149,9 +146,12 @@ class Types:
     def __init__(self) -> None:
         self._table: dict[Any, Type] = {}
         self._kept: list[Value] = []  # constants whose ids are keys
-        self._general: dict[Type, Type] = {}
+        self._bits: dict[Head, int] = {}
+        self._tags = self.bit("pair")  # the bits of heads that nest in types that do not grow
         self._layouts: dict[tuple[tuple[AnExtent, ...], str], Layout] = {}
         self.epoch = 0  # how often what was read of types may have changed: with each unification of cells
+        self.epoch_of_all = 0  # the last one that is due to no cell
+        self._unions: list[Type] = []
         self._took_points_for_absent = False
         # the types that have another form since; tables of types take them away
         self.replaced: list[Type] = []
@@ -160,6 +160,8 @@ class Types:
         self._cells = -1
         self._zero_or_real: Type | None = None
         self.changed: list[Any] = []
+        # where not None: the unions whose members are read, with these
+        self.reads: list[tuple[Type, list[Type]]] | None = None
         self.calling: set[Any] = set()
         self.folding = False  # does every closure that occurs inside itself become a cell's member?
         self._joining = 0
@@ -196,6 +198,8 @@ class Types:
             )
             type_.mentions_tensor = kind == "tensor" or any(part.mentions_tensor for part in parts)
             type_.serial = len(self._table) + 1
+            type_.now, type_.general = type_, None
+            self._note_heads(type_)
             if type_.mentions_cell:
                 self._note_users(type_)
             self._table[table_key] = (
@@ -203,9 +207,27 @@ class Types:
             )
         return type_
 
+    def bit(self, head: Head) -> int:
+        """The bit of a head of structures in `Type.heads`."""
+        found = self._bits.get(head)
+        if found is None:
+            found = self._bits[head] = 1 << len(self._bits)
+        return found
+
+    def _note_heads(self, type_: Type) -> None:
+        inside = nested = own = 0
+        for part in type_.parts:
+            inside |= part.heads
+            nested |= part.nested
+        if type_.kind == "pair" or type_.kind == "closure":
+            own = self.bit(type_.head)
+            if type_.kind == "closure" and type_.of.role is Role.TAG:
+                self._tags |= own
+        type_.heads, type_.inside, type_.nested = inside | own, inside, nested | (inside & own)
+
     @staticmethod
     def _note_users(type_: Type) -> None:
-        type_.now, type_.users = type_, []
+        type_.users = []
         for part in type_.parts:
             if part.mentions_cell:
                 if part.now is not part:
@@ -226,10 +248,21 @@ class Types:
         if layout is None:
             if self._took_points_for_absent and not is_of_reals(kind):
                 self.epoch += 1  # what has run runs again
+                self.epoch_of_all = self.epoch
                 self._took_points_for_absent = False
             self._cells += 1
             layout = self._layouts[shape, kind] = Layout(shape, kind, Cell(self._cells))
         return self._make("tensor", layout, (), layout)
+
+    @property
+    def state(self) -> tuple[int, int, int]:
+        """Equal to an earlier one if no union was made, unified or extended in between."""
+        return self._cells, self.epoch, len(self.changed)
+
+    @property
+    def count(self) -> int:
+        """How many types there are: the serial number of the last one."""
+        return len(self._table)
 
     @property
     def has_tensors(self) -> bool:
@@ -261,7 +294,9 @@ class Types:
         for member in members:
             self._keep_apart(cell, member)
             cell.members[member.head] = member
-        return self._union_of(cell)
+        union = self._union_of(cell)
+        self._unions.append(union)
+        return union
 
     @staticmethod
     def _keep_apart(cell: Cell, member: Type) -> None:
@@ -287,7 +322,10 @@ class Types:
         cell = found(union.of)
         if reader is not None:
             cell.readers[reader] = None
-        return [self.canonical(member) for member in list(cell.members.values())]
+        members = [self.canonical(member) for member in list(cell.members.values())]
+        if self.reads is not None:
+            self.reads.append((union, members))
+        return members
 
     def forget_readers(self) -> None:
         """Cut the references to what is not a part. No cells can be unified afterwards."""
@@ -300,7 +338,7 @@ class Types:
 
     def canonical(self, type_: Type) -> Type:
         """The present form of a type, with unified cells replaced."""
-        if not type_.mentions_cell or type_.now is type_:
+        if type_.now is type_:
             return type_
         at = type_
         while (now := at.now) is not at:
@@ -317,7 +355,7 @@ class Types:
     def all_canonical(self, types: tuple[Type, ...]) -> tuple[Type, ...]:
         """The present forms of types. Most are current: only for the others it calls `canonical`."""
         for type_ in types:
-            if type_.mentions_cell and type_.now is not type_:
+            if type_.now is not type_:
                 return tuple([self.canonical(one) for one in types])
         return types
 
@@ -341,7 +379,10 @@ class Types:
         return self.join_both(a, b)
 
     def join_both(self, a: Type, b: Type) -> Type:
-        a, b = self.canonical(a), self.canonical(b)
+        if a.now is not a:
+            a = self.canonical(a)
+        if b.now is not b:
+            b = self.canonical(b)
         if a is b:
             return a
         self._joining += 1
@@ -394,7 +435,7 @@ class Types:
         outer, self.widening = self.widening, True
         try:
             joined = self.join_both(a, b)
-            if not closure_nests(joined):
+            if not self.grows(joined):
                 return joined
             self.folding = True
             return self.canonical(self.folded(joined, {}))
@@ -405,6 +446,8 @@ class Types:
         """Fold a type so that no closure's code occurs inside itself except through a cell, whose members the inner ones become.
         `known` maps the codes, or the pairs of a list, above to their cells.
         """
+        if type_.now is type_ and not self._folds(type_, known):
+            return type_
         parts = []
         last = len(type_.parts) - 1
         for index, part in enumerate(type_.parts):
@@ -416,7 +459,7 @@ class Types:
                 cell = known[part.head]
                 self._absorb(cell, part)
                 part = self._union_of(found(cell))
-            elif self.folding and part.kind == "closure" and occurs_inside(part.of, part):
+            elif self.folding and part.kind == "closure" and self.occurs_inside(part.of, part):
                 whole = self.union()
                 cell = found(whole.of)
                 self._absorb(cell, part)
@@ -426,6 +469,20 @@ class Types:
                 part = self.folded(part, known if stays else _without_pairs(known))
             parts.append(part)
         return self.like(type_, tuple([self.canonical(part) for part in parts])) if parts else type_
+
+    def _folds(self, type_: Type, known: dict[Head, Cell]) -> bool:
+        """Whether a type may have a part that `folded` changes."""
+        if self.folding and type_.nested & ~self.bit("pair"):
+            return True
+        return any(type_.inside & self.bit(head) for head in known)
+
+    def grows(self, type_: Type) -> bool:
+        """Whether a closure of a code occurs inside another of the same code: the sign of a growing chain."""
+        return bool(type_.nested & ~self._tags)  # tags nest as deep as J was applied
+
+    def occurs_inside(self, code: Any, type_: Type) -> bool:
+        """Whether a closure of the code occurs strictly inside a type. Cells are not entered."""
+        return bool(type_.inside & self.bit(code))
 
     def rolled(self, type_: Type, caller: Any = None) -> Type:
         """A closure over a chain of closures of its own code becomes a link of that chain. `caller` is added to `calling` when
@@ -545,6 +602,7 @@ class Types:
         union = self._union_of(b)
         b.link = a
         self.epoch += 1
+        a.epoch = self.epoch
         self._replace(union)
         self._notify(a)
         self._notify(b)
@@ -552,6 +610,25 @@ class Types:
         a.callers |= b.callers
         for member in list(b.members.values()):
             self._absorb(found(a), self.canonical(member))
+
+    def epochs(self) -> dict[Type, int]:
+        """When each type that is still current last got another form inside: the last epoch of the cells that it leads to, by its
+        parts and the members of unions. Those that lead to no unified cell are left out."""
+        self._unions = unions = [union for union in self._unions if union.now is union]
+        holders: dict[Type, list[Type]] = {}  # the unions by their members
+        for union in unions:
+            for member in union.of.members.values():
+                holders.setdefault(self.canonical(member), []).append(union)
+        last: dict[Type, int] = {}
+        for seed in sorted([union for union in unions if union.of.epoch], key=lambda union: -union.of.epoch):
+            work = [seed]
+            while work:
+                type_ = work.pop()
+                if type_ not in last:
+                    last[type_] = seed.of.epoch
+                    work += type_.users
+                    work += holders.get(type_, ())
+        return last
 
     def _notify(self, cell: Cell) -> None:
         self.changed += cell.readers
@@ -561,15 +638,17 @@ class Types:
 
     def general(self, type_: Type) -> Type:
         """The type with its constant reals generalised."""
-        type_ = self.canonical(type_)
-        if type_.head == "real":
-            return self.real
-        if not type_.parts:
-            return type_
-        known = self._general.get(type_)
+        if type_.now is not type_:
+            type_ = self.canonical(type_)
+        known = type_.general
         if known is None:
-            parts = [self.general(part) for part in type_.parts]
-            known = self._general[type_] = self.like(type_, tuple(parts))
+            if type_.head == "real":
+                known = self.real
+            elif type_.parts:
+                known = self.like(type_, tuple([self.general(part) for part in type_.parts]))
+            else:
+                known = type_
+            type_.general = known
         return known
 
     def general_within(self, type_: Type) -> Type:
@@ -639,6 +718,9 @@ def _without_pairs(known: dict[Head, Cell]) -> dict[Head, Cell]:
     return {head: cell for head, cell in known.items() if head != "pair"}
 
 
+NO_HEADS: frozenset[Head] = frozenset()
+
+
 class Known:
     """The facts about a value: its type and, when specialising, its leaves; and, if found, four more: a real is
     factor·base + offset (`line`: the three), a tensor of matrices is another one transposed (`transposed`: the other), a
@@ -654,7 +736,7 @@ class Known:
         self.line: tuple[Known, float, float] | None = None
         self.transposed: Known | None = None
         self.test: tuple[Primitive, Variable] | None = None
-        self.ruled_out: frozenset[Head] = frozenset()
+        self.ruled_out = NO_HEADS
 
     def __repr__(self) -> str:
         return f"{shown(self.type)}{list(self.leaves) or ''}"
@@ -677,20 +759,6 @@ class Recursion:
         self.name = name
         self.rule = rule
         self.sharing = sharing
-
-
-def closure_nests(type_: Type, above: tuple[Any, ...] = ()) -> bool:
-    """Whether a closure of a code occurs inside another of the same code: the sign of a growing chain."""
-    if type_.kind == "closure" and type_.of.role is not Role.TAG:  # tags nest as deep as J was applied
-        if type_.of in above:
-            return True
-        above = (*above, type_.of)
-    return any(part.size > 1 and closure_nests(part, above) for part in type_.parts)
-
-
-def occurs_inside(code: Any, type_: Type) -> bool:
-    """Whether a closure of the code occurs strictly inside a type. Cells are not entered."""
-    return any(part.of is code or (part.size > 1 and occurs_inside(code, part)) for part in type_.parts)
 
 
 def is_tensor(type_: Type) -> bool:

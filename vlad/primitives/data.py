@@ -106,7 +106,7 @@ def _abstract_same(w: AbstractMachine, a: Any, b: Any) -> Any:
             )
         return w.truth(True)
 
-    return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
+    return w.each_two(a, b, of_two)
 
 
 _NO_IDENTITY = (
@@ -169,7 +169,7 @@ def _equal_types(w: AbstractMachine, a: Any, b: Any) -> Any:
             return w.invoke(w.system("equal-tables?"), (), [a, b], False)
         return _equal_parts(w, w.parts(a), w.parts(b), 0)
 
-    return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
+    return w.each_two(a, b, of_two)
 
 
 def _equal_parts(w: AbstractMachine, left: list[Any], right: list[Any], at: int) -> Any:

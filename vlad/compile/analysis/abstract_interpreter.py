@@ -92,15 +92,35 @@ Env = dict[Variable, Known]
 BUILT = "a structure that the program itself builds is compiled"
 
 
+class Application:
+    """What the analysis has found where a row was applied to these types, which depended on the members of these unions at that
+    time. `acts`: as of `Instance`; `members`: how many were run."""
+
+    __slots__ = ("acts", "epoch_of_all", "members", "operands", "reads", "result")
+
+    def __init__(
+        self,
+        operands: tuple[Type, ...],
+        reads: list[tuple[Type, list[Type]]],
+        result: Type | None,
+        acts: bool,
+        members: int,
+        epoch_of_all: int,
+    ) -> None:
+        self.operands, self.reads, self.result = operands, reads, result
+        self.acts, self.members, self.epoch_of_all = acts, members, epoch_of_all
+
+
 class Instance:
-    """One code, or recursion, for one choice of types. `joins` has the types at the points where its paths meet, `called` the
-    instance that called it first, and the place, `epoch` that of the types when it last began to run. `acts`: whether its code
-    itself may fail, has an effect, or calls what never returns. `calls`: what it calls, found by its last run, and if it is
-    `active`, `called_before` by the one before. `live`: whether such calls lead to it."""
+    """One code, or recursion, for one choice of types. `joins` has the types at the points where its paths meet, `applications`
+    what was found where it applies rows to unions, by the variable of the result, `called` the instance that called it first, and
+    the place, `epoch` that of the types when it last began to run. `acts`: whether its code itself may fail, has an effect, or
+    calls what never returns. `calls`: what it calls, found by its last run, and if it is `active`, `called_before` by the one
+    before. `live`: whether such calls lead to it."""
 
     __slots__ = (
         "callee", "fields", "operands", "result", "joins", "dependents", "growths", "active", "dirty", "ran", "serial",
-        "called", "epoch", "acts", "calls", "called_before", "live",
+        "called", "epoch", "acts", "calls", "called_before", "live", "applications",
     )  # fmt: skip
 
     def __init__(
@@ -111,6 +131,7 @@ class Instance:
         self.operands = operands
         self.result: Type | None = None
         self.joins: dict[Any, Type | None] = {}
+        self.applications: dict[Any, Application] = {}
         self.growths: dict[Any, int] = {}
         self.dependents: dict[Instance, None] = {}
         self.calls: dict[Instance, None] = {}
@@ -317,6 +338,10 @@ class AbstractInterpreter:
         if type_.kind != "union":
             return rule(value if type_ is value.type else Known(type_, value.leaves))
         return self.dispatch((self.key, label), Known(type_, value.leaves), rule, False)
+
+    def each_two(self, a: Known, b: Known, rule: Callable[[Known, Known], Result]) -> Result:
+        """Apply the rule to each member of one value with each of another. It does the same for all two of different heads."""
+        return self.each(a, lambda a: self.each(b, lambda b: rule(a, b), "b"), "a")
 
     def recursive(self, recursion: Recursion, *operands: Known) -> Result:
         """The recursion on these operands: a call if one is a union, in place if none is."""
@@ -546,7 +571,7 @@ class AbstractInterpreter:
                 return None
             if rhs.primitive.type is TEST and type(rhs.operands[0]) is Variable:
                 return self._test(rhs.primitive, rhs.operands[0], operands[0])
-            return self.apply(rhs.primitive, operands)
+            return self.application(rhs.primitive, operands)
         if type(rhs) is Call:
             return self._call(binding.variable, rhs, env, False)
         if type(rhs) is Lambda:
@@ -607,7 +632,7 @@ class AbstractInterpreter:
             results = [result for _, result in self._of_members(row, operand) or ()]
             if results and all(result is results[0] for result in results):
                 return self.truth(results[0])
-        result = self.apply(row, [operand])
+        result = self.application(row, [operand])
         if result is not None:
             result.test = row, variable
         return result
@@ -754,6 +779,10 @@ class AbstractInterpreter:
         return self.dispatch((key, "shape", at), Known(type_, operands[at].leaves), of_one, tail)
 
     # Primitives.
+
+    def application(self, row: Primitive, operands: list[Known]) -> Result:
+        """The right-hand side of a binding that applies a row."""
+        return self.apply(row, operands)
 
     def apply(self, row: Primitive, operands: list[Known]) -> Result:
         if row.abstract is not None:

@@ -11,11 +11,12 @@ becomes a recursive one (core/types.py). Without such a bound, as for an n-th de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.abstract_interpreter import (
     AbstractInterpreter,
+    Application,
     Callee,
     Instance,
     Result,
@@ -44,7 +45,6 @@ from vlad.core.types import (
     TooLarge,
     Type,
     Types,
-    occurs_inside,
 )
 from vlad.data.values import ZERO, Code, Global, Primitive, Role, Value
 
@@ -129,6 +129,7 @@ class Analysis(AbstractInterpreter):
         self._dirty: list[Instance] = []  # those that are live, too
         self._taken_for_loopless: dict[Callee, dict[Instance, None]] = {}
         self.runs = self.members_run = 0
+        self._dealings = 0  # how often a rule has called, read a variable or had an effect
 
     def follow_certain_calls(self, part: object) -> None:
         """Follow the certain calls of a part, if the strategy requires it; and, since that is the last attempt, permit types to
@@ -144,10 +145,11 @@ class Analysis(AbstractInterpreter):
         while True:  # repeats over the live instances that may have seen another state of unions, until nothing changes
             self._sweep()
             epoch, before = self.types.epoch, len(self._live)
+            is_current = self._current()
             for instance in self.instances[:]:
                 if not instance.live or not instance.ran:
                     continue
-                if instance.epoch != self.types.epoch or instance in self.types.calling:
+                if instance in self.types.calling or not is_current(instance):
                     self._run(instance)
             changed = bool(self._dirty)
             self._drain()
@@ -163,6 +165,40 @@ class Analysis(AbstractInterpreter):
         root = self._roots[callee, fields, operands] = self.find(callee, fields, operands)
         self._enliven(root)
         return root
+
+    def _current(self) -> Callable[[Instance], bool]:
+        """Whether what an instance has seen of types is as it was when it last began to run. It saw no more than what these types
+        lead to: its own, those where its paths meet, those of its calls, and those of known values."""
+        types = self.types
+        epoch, last, count = types.epoch, types.epochs(), types.count
+
+        def latest(seen: Iterable[Type | None]) -> int:
+            found, work = 0, [one for one in seen if one is not None]
+            while work:
+                type_ = types.canonical(work.pop())
+                if type_.serial <= count:
+                    found = max(found, last.get(type_, 0))
+                else:  # its present form was not made yet
+                    work += type_.parts
+            return found
+
+        known = [type_ for _, type_ in self._values.values() if type_.mentions_cell]
+        of_all = max(types.epoch_of_all, latest([types.characters, *known, *self.variables.values()]))
+
+        def is_current(instance: Instance) -> bool:
+            if instance.epoch == types.epoch:
+                return True
+            if instance.dirty or instance.epoch < of_all or types.epoch != epoch:
+                return False  # in the last case, because of an instance before it
+            seen = [*instance.fields, *instance.operands, instance.result, *instance.joins.values()]
+            for callee in instance.calls:
+                seen += (*callee.fields, *callee.operands, callee.result)
+            if latest(seen) > instance.epoch:
+                return False
+            instance.epoch = epoch
+            return True
+
+        return is_current
 
     def close(self) -> None:
         """Cut the references from instances to their callers, which make cycles. The analysis cannot go on."""
@@ -392,7 +428,7 @@ class Analysis(AbstractInterpreter):
         is_procedure = old.kind == "closure" and old.of.role is not Role.TAG
         if (is_procedure or old.kind in ("pair", "union") or old is types.nil) and types.contains(new, old):
             return True
-        if is_procedure and old.head == new.head and occurs_inside(new.of, new):
+        if is_procedure and old.head == new.head and types.occurs_inside(new.of, new):
             return True  # around something that was joined with the earlier value
         if old.kind == "union" and new.kind != "union" and self._is_around_member(new, old):
             return True  # from another arm of an iteration, whose first one has widened the earlier value
@@ -538,6 +574,73 @@ class Analysis(AbstractInterpreter):
 
     # Interpretation on types.
 
+    def application(self, row: Primitive, operands: list[Known]) -> Result:
+        """As `apply`. Most of what an instance applies to unions when it runs again has the operands that it had before: then the
+        result is that of before."""
+        is_of_unions = False
+        for operand in operands:
+            is_of_unions |= operand.type.kind == "union"
+            if operand.line is not None or operand.transposed is not None:
+                return self.apply(row, operands)  # it may depend on more than types
+        if not is_of_unions:
+            return self.apply(row, operands)
+        instance, types, key = self.instance, self.types, self.key
+        found = instance.applications.get(key)
+        if found is not None and self._is_same(found, operands):
+            instance.acts |= found.acts
+            self.members_run += found.members
+            return None if found.result is None else Known(types.canonical(found.result))
+        given = tuple([operand.type for operand in operands])
+        before = types.state, self._dealings, self.members_run
+        above, acts = types.reads, instance.acts
+        types.reads, instance.acts = [], False
+        try:
+            result = self.apply(row, operands)
+            reads = types.reads
+        finally:
+            types.reads = above
+        if reads and (types.state, self._dealings) == before[:2] and _is_plain(result, operands):
+            instance.applications[key] = Application(
+                given,
+                reads,
+                None if result is None else result.type,
+                instance.acts,
+                self.members_run - before[2],
+                types.epoch_of_all,
+            )
+        elif found is not None:
+            del instance.applications[key]
+        instance.acts |= acts
+        return result
+
+    def _is_same(self, found: Application, operands: list[Known]) -> bool:
+        """Whether an application would run as it did."""
+        if found.epoch_of_all != self.types.epoch_of_all:
+            return False
+        for operand, type_ in zip(operands, found.operands, strict=True):
+            if operand.type is not type_ or type_.now is not type_:
+                return False
+        members, instance = self.types.members, self.instance
+        return all(union.now is union and members(union, instance) == seen for union, seen in found.reads)
+
+    def each_two(self, a: Known, b: Known, rule: Callable[[Known, Known], Result]) -> Result:
+        """For each member, all of other heads are one."""
+
+        def of_one(a: Known) -> Result:
+            others = 0
+
+            def of_two(b: Known) -> Result:
+                nonlocal others
+                if a.type.head != b.type.head:
+                    others += 1
+                    if others > 1:
+                        return None
+                return rule(a, b)
+
+            return self.each(b, of_two, "b")
+
+        return self.each(a, of_one, "a")
+
     def fail(self, what: str, about: Failure = Failure.OTHER, name: str | None = None) -> Result:
         self.instance.acts = True
         return None
@@ -616,6 +719,7 @@ class Analysis(AbstractInterpreter):
     def invoke(
         self, callee: Callee, fields: tuple[Known, ...], operands: Sequence[Known], tail: bool
     ) -> Result:
+        self._dealings += 1
         caller = self.instance
         if type(callee) is Code and callee not in self.looping and self._active.get(callee):
             self.looping.add(callee)
@@ -636,6 +740,7 @@ class Analysis(AbstractInterpreter):
     def loops_through(self, callee: Callee) -> bool:
         if callee in self.looping:
             return True
+        self._dealings += 1
         self._taken_for_loopless.setdefault(callee, {})[self.instance] = None
         return False
 
@@ -644,6 +749,7 @@ class Analysis(AbstractInterpreter):
         self.constants_read.setdefault(self.instance, {}).setdefault(cell, span)
 
     def load(self, cell: Global) -> Result:
+        self._dealings += 1
         if cell in self.unknown:
             raise UnknownGlobal(f"`{cell.name}` is not known", self.span)
         self._readers.setdefault(cell, {})[self.instance] = None
@@ -652,6 +758,7 @@ class Analysis(AbstractInterpreter):
         return None if type_ is None else Known(self.types.canonical(type_))
 
     def define(self, cell: Global, value: Known) -> None:
+        self._dealings += 1
         self.instance.acts = True
         old = self.variables[cell]
         now = self.variables[cell] = self._grown(self.instance, cell, old, value)
@@ -667,5 +774,14 @@ class Analysis(AbstractInterpreter):
         result: Type | None = None,
         shape: tuple[int, ...] | None = None,
     ) -> Result:
+        self._dealings += 1
         self.instance.acts = True
         return self.unspecified if result is None else Known(result)
+
+
+def _is_plain(result: Result, operands: list[Known]) -> bool:
+    """Whether a result's type says all about it."""
+    if result is None:
+        return True
+    has_facts = (result.line, result.transposed, result.test) != (None, None, None) or result.ruled_out
+    return not has_facts and not any(result is operand for operand in operands)
