@@ -21,13 +21,15 @@ from vlad.compile.calling import pipeline
 from vlad.compile.calling.compilation import compile_call
 from vlad.compile.calling.pipeline import Unit
 from vlad.compile.ir.program import Box, Compute, Return, statements
-from vlad.compile.ir.refusals import Unbounded
+from vlad.compile.ir.refusals import CALL, Unbounded
 from vlad.compile.native import toolchain
 from vlad.core.type_text import text_of
 from vlad.core.types import Known, Type, Types
 from vlad.data.values import Primitive
 from vlad.evaluate.limits import deep_recursion
 from vlad.python.convert import from_python, to_python
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 DEFINITIONS = """
 (define (numbers n) (if (= n 0) '() (cons n (numbers (- n 1)))))
@@ -275,6 +277,19 @@ def test_what_constants_decide_is_followed(text: str, operands: tuple[float, ...
     expected, got = reals(f(*operands)), reals(to_python(compiled(*operands), session._calls))
     assert len(got) == len(expected) > 0
     assert got == pytest.approx(expected, rel=1e-12)
+
+
+def test_what_is_straightforward_is_followed_for_long() -> None:
+    """An interpreter of a constant program: hardly any instance runs twice."""
+    session = vlad.Session(tier="evaluate")
+    definitions, _, _ = (EXAMPLES / "probabilistic.vlad").read_text().partition("; dry, wet,")
+    session.eval(definitions)
+    code: Any = session.eval("(lambda (x) ((jacobian chances) '(0.5 . 0.5)))").value[0]
+    analysis = Analysis(session.machine, Strategy().unrolling(CALL))
+    with deep_recursion():
+        result = analysis.solve(code, (), (analysis.types.real,)).result
+    assert analysis.runs > 2_500
+    assert result is not None and 20 * analysis.reruns < analysis.runs
 
 
 def reals(value: Any) -> list[float]:

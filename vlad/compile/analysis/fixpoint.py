@@ -64,10 +64,13 @@ MOST_GROWTHS = 3  # of the type at a point where paths meet, before it is widene
 MOST_RUNS = 1_500  # of instances
 # with certain calls followed, or recursive types for known lists: where this pays, hardly any instance runs twice
 MOST_RUNS_WORTHWHILE = 2_500
+MOST_RUNS_STRAIGHT = 12_500  # with certain calls followed, while hardly any instance has run twice:
+LEAST_STRAIGHT = 20  # of so many runs at most one was due to a change of what an instance had seen
 MOST_RUNS_PATIENT = 8_000  # if nothing else helps
 MOST_RUNS_UNROLLED = 1_000  # with long operands unrolled: it pays only if the code is straightforward
 LEAST_RUNS = 16  # between two searches for the instances that are live
-MOST_RUNS_EACH = 20  # additional ones for each code
+MOST_RUNS_EACH = 10  # additional ones for each code: first attempts that settle take up to seven
+MOST_RUNS_EACH_PATIENT = 20
 # Members of unions on which code is run, one after the other. Programs that settle need some ten thousand.
 MOST_MEMBERS = 400_000
 
@@ -107,7 +110,7 @@ class Analysis(AbstractInterpreter):
         else:
             most = MOST_RUNS_PATIENT if strategy.patient else MOST_RUNS
             self.most_runs = MOST_RUNS_UNROLLED if unrolls else most
-            self.most_runs_each = MOST_RUNS_EACH
+            self.most_runs_each = MOST_RUNS_EACH_PATIENT if strategy.patient else MOST_RUNS_EACH
         self.instances: list[Instance] = []
         self.cells: dict[Global, Value] = {}  # globals whose values the result relies on
         # the same by instance, with the first place
@@ -128,7 +131,7 @@ class Analysis(AbstractInterpreter):
         self._sweep_after = 0  # so many runs
         self._dirty: list[Instance] = []  # those that are live, too
         self._taken_for_loopless: dict[Callee, dict[Instance, None]] = {}
-        self.runs = self.members_run = 0
+        self.runs = self.reruns = self.members_run = 0
         self._dealings = 0  # how often a rule has called, read a variable or had an effect
 
     def follow_certain_calls(self, part: object) -> None:
@@ -500,13 +503,16 @@ class Analysis(AbstractInterpreter):
             instance = waiting[-1]
             self._dirty.remove(instance)
             instance.dirty = False
+            self.reruns += 1
             self._run(instance)
 
     def _run(self, instance: Instance) -> None:
         yield_gil()
         self.runs += 1
+        is_straight = self.unroll_certain_calls and LEAST_STRAIGHT * self.reruns <= self.runs
+        most_runs = MOST_RUNS_STRAIGHT if is_straight else self.most_runs
         parts = 1 + len(self.variables)
-        if self.runs > self.most_runs * parts + self.most_runs_each * len(self._active):
+        if self.runs > most_runs * parts + self.most_runs_each * len(self._active):
             raise Exhausted(UNSETTLED, self.span, hint=TO_BOUND)
         above = self.instance, self.key, self.span
         self.instance = instance
