@@ -46,9 +46,10 @@ class Type:
     size: int
     mentions_cell: bool
     mentions_tensor: bool  # cells are not entered
-    heads: int  # of it and the structures inside, a bit each: `Types.bit`. Cells are not entered
-    inside: int  # of the structures inside only
-    nested: int  # those of structures that occur inside one with the same head
+    # by a bit for each head, which others may share (`Types.bit`); cells are not entered:
+    heads: int  # those of it and the structures inside
+    inside: int  # those of the structures inside only
+    nested: int  # those of closures that may occur inside one of the same code
     general: Type | None  # the type with its constant reals generalised, once it is made
     now: Type | None  # itself, or what replaces it since cells were unified; None if that is not made yet
     users: list[Type]  # of one that mentions a cell: the types of which it is a part, until it is replaced
@@ -128,6 +129,8 @@ LARGEST = 10_000  # nodes of one type, cells not entered,
 # and so many more for each procedure of the program: a backpropagator contains those of all calls
 LARGER = 20
 
+HEAD_BITS = 60
+
 DEEPEST = 300  # nested joins
 DEEPEST_UNIONS = 8  # unions with a common head, each inside of a member of the next
 
@@ -147,7 +150,6 @@ class Types:
         self._table: dict[Any, Type] = {}
         self._kept: list[Value] = []  # constants whose ids are keys
         self._bits: dict[Head, int] = {}
-        self._tags = self.bit("pair")  # the bits of heads that nest in types that do not grow
         self._layouts: dict[tuple[tuple[AnExtent, ...], str], Layout] = {}
         self.epoch = 0  # how often what was read of types may have changed: with each unification of cells
         self.epoch_of_all = 0  # the last one that is due to no cell
@@ -208,10 +210,10 @@ class Types:
         return type_
 
     def bit(self, head: Head) -> int:
-        """The bit of a head of structures in `Type.heads`."""
+        """The bit of a head of structures in `Type.heads`. There are few: a bit for each would take space in each type."""
         found = self._bits.get(head)
         if found is None:
-            found = self._bits[head] = 1 << len(self._bits)
+            found = self._bits[head] = 1 << len(self._bits) % HEAD_BITS
         return found
 
     def _note_heads(self, type_: Type) -> None:
@@ -219,11 +221,12 @@ class Types:
         for part in type_.parts:
             inside |= part.heads
             nested |= part.nested
-        if type_.kind == "pair" or type_.kind == "closure":
+        if type_.kind == "pair":
+            own = self.bit("pair")
+        elif type_.kind == "closure":
             own = self.bit(type_.head)
-            if type_.kind == "closure" and type_.of.role is Role.TAG:
-                self._tags |= own
-        type_.heads, type_.inside, type_.nested = inside | own, inside, nested | (inside & own)
+            nested |= own & inside
+        type_.heads, type_.inside, type_.nested = inside | own, inside, nested
 
     @staticmethod
     def _note_users(type_: Type) -> None:
@@ -472,17 +475,17 @@ class Types:
 
     def _folds(self, type_: Type, known: dict[Head, Cell]) -> bool:
         """Whether a type may have a part that `folded` changes."""
-        if self.folding and type_.nested & ~self.bit("pair"):
+        if self.folding and type_.nested:
             return True
         return any(type_.inside & self.bit(head) for head in known)
 
     def grows(self, type_: Type) -> bool:
         """Whether a closure of a code occurs inside another of the same code: the sign of a growing chain."""
-        return bool(type_.nested & ~self._tags)  # tags nest as deep as J was applied
+        return bool(type_.nested) and _nests(type_)
 
     def occurs_inside(self, code: Any, type_: Type) -> bool:
         """Whether a closure of the code occurs strictly inside a type. Cells are not entered."""
-        return bool(type_.inside & self.bit(code))
+        return bool(type_.inside & self.bit(code)) and _occurs_inside(code, type_)
 
     def rolled(self, type_: Type, caller: Any = None) -> Type:
         """A closure over a chain of closures of its own code becomes a link of that chain. `caller` is added to `calling` when
@@ -759,6 +762,18 @@ class Recursion:
         self.name = name
         self.rule = rule
         self.sharing = sharing
+
+
+def _nests(type_: Type, above: tuple[Any, ...] = ()) -> bool:
+    if type_.kind == "closure" and type_.of.role is not Role.TAG:  # tags nest as deep as J was applied
+        if type_.of in above:
+            return True
+        above = (*above, type_.of)
+    return any(part.size > 1 and _nests(part, above) for part in type_.parts)
+
+
+def _occurs_inside(code: Any, type_: Type) -> bool:
+    return any(part.of is code or (part.size > 1 and _occurs_inside(code, part)) for part in type_.parts)
 
 
 def is_tensor(type_: Type) -> bool:
