@@ -224,6 +224,11 @@ class Refusing(OfDlpack):
         raise BufferError("it records gradients")
 
 
+class Failing:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise KeyError("no such column")
+
+
 class RefusingDlpackOnly(Refusing, Column):
     def __init__(self, *entries: Any) -> None:
         self.entries = entries

@@ -229,9 +229,12 @@ class Expander:
         `(sum t :axis 0)`.)
         """
         row = self.row_of(operator)
-        if (
-            row is not None
-            and row.keywords
+        if row is None:
+            library = self.named_of(operator)
+            if library is not None and form.tail is None and len(operands) > len(library.operands):
+                raise wrong_number(of_named(library), len(operands), span=form.span)
+        elif (
+            row.keywords
             and form.tail is None
             and len(operands) == len(row.operands)
             and all(type(one) is not GlobalReference or hasattr(one.cell, "value") for one in operands)

@@ -709,12 +709,14 @@ def exported(value: Any) -> Any:
     if hasattr(kind, "__dlpack__"):
         try:
             return load_numpy().from_dlpack(value)
-        except (BufferError, RuntimeError, TypeError, ValueError, NotImplementedError) as error:
-            refusal = error  # such as of a tensor that records gradients, or is on a GPU
+        except (
+            Exception
+        ) as error:  # whatever the library raises, as of a tensor that records gradients, or is on a GPU
+            refusal = error
     if hasattr(kind, "__array__"):
         try:
             return load_numpy().asarray(value)
-        except (RuntimeError, TypeError, ValueError) as error:
+        except Exception as error:
             refusal = refusal or error
     if refusal is not None:
         raise no_counterpart(f"This {kind.__name__}", f"its library does not export it: {refusal}")
