@@ -205,7 +205,8 @@ class Expander:
         raise invalid(name, f"`{name}` is a {kind}, not a value: it stands first in a form")
 
     def top_reference(self, name: str, span: Span) -> GlobalReference:
-        return GlobalReference(self.module.cell(name), span)
+        """To a procedure of the library, whatever its name means in the program."""
+        return GlobalReference(self.module.library().cell(name), span)
 
     def call(self, form: Form, meaning: Any, scope: Scope, out: Out, name: str) -> Rhs:
         items = form.items if form.tail is None else (*form.items, form.tail)

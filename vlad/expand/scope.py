@@ -61,6 +61,13 @@ class Module:
             found = self.cells.setdefault(name, Global(name))
         return found
 
+    def library(self) -> Module:
+        """The module that programs inherit from and that defines a name when it is first used; without one, the last parent."""
+        module = self
+        while module.autoload is None and module.parent is not None:
+            module = module.parent
+        return module
+
     def lookup(self, name: str) -> Global | None:
         """The cell that gives a name its value, here or in a parent; None if there is none."""
         found = self.cells.get(name)
