@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import vlad
-from vlad.compile.calling.background import BACKGROUND
 from vlad.compile.calling.outside import outside_of
 from vlad.compile.native.abi import ffi
 from vlad.evaluate import limits
@@ -148,7 +147,6 @@ def test_what_is_compiled_is_counted_by_metering(point: Any) -> None:
 
 def test_a_limit_of_depth_holds_for_a_text_of_several_forms() -> None:
     """Reading and expanding may go deeper than the program may: between its forms the limit is that of the program again."""
-    assert BACKGROUND.wait_until_idle()  # Python's limit is one for all threads: what compiles may go deeper
     session = vlad.Session(tier="evaluate", limits=vlad.Limits(depth=1000))
     deepest = [0.0]
     session["note"] = lambda n: deepest.__setitem__(0, n) or n

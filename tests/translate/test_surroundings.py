@@ -306,9 +306,13 @@ def test_type_checkers_see_the_signature(tmp_path: Path) -> None:
     file = tmp_path / "typed.py"
     file.write_text(TYPED)
     cache = Path(__file__).parent.parent.parent / ".mypy_cache"
-    shown, _, _ = api.run(
-        ["--strict", "--no-error-summary", f"--cache-dir={cache}", "--hide-error-context", str(file)]
-    )
+    limit = sys.getrecursionlimit()
+    try:
+        shown, _, _ = api.run(
+            ["--strict", "--no-error-summary", f"--cache-dir={cache}", "--hide-error-context", str(file)]
+        )
+    finally:
+        sys.setrecursionlimit(limit)  # it sets one of its own, which would hold for the tests that follow
     said = [line.partition("typed.py:")[2] for line in shown.splitlines() if "typed.py:" in line]
     assert [line for line in said if "note: Revealed" in line] == [
         '14: note: Revealed type is "list[float]"',
