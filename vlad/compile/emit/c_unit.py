@@ -259,8 +259,7 @@ class CUnit(Definitions):
         """The functions that a session calls."""
         (entry,) = self.program.entries
         facts = self.facts
-        lines = self._enter(entry, "vlad_enter")
-        lines += self._call(entry in facts.fails)
+        lines = [*self._call(entry in facts.fails), *self._enter(entry, "vlad_enter")]
         if self.late:
             lines += self._admit()
         if self.extents:
@@ -268,7 +267,7 @@ class CUnit(Definitions):
         if self.sizes:
             lines += self._measure()
         lines.append(
-            "int vlad_call(union vlad_word const *in, union vlad_word *out) { return vlad_run(vlad_enter, in, out); }"
+            "int vlad_call(union vlad_word const *in, union vlad_word *out) { return vlad_run(vlad_enter_body, in, out); }"
         )
         if self.is_direct:
             kinds = [f"{C_TYPES[slot.kind]} x{index}" for index, slot in enumerate(entry.parameters)]
@@ -309,11 +308,11 @@ class CUnit(Definitions):
     def main(self, describe: Callable[[Fail], str]) -> str:
         """The function that the system calls."""
         (entry,) = self.program.entries
-        lines = [*self._enter(entry, "vlad_enter"), *self._call(True), self._messages(describe)]
+        lines = [*self._call(True), *self._enter(entry, "vlad_enter"), self._messages(describe)]
         takes_words = "vlad_argument_character" in self.needs.functions
         lines.append("int main(int count, char **words) {\n  vlad_word_count = count - 1, vlad_words = (void *)(words + 1);"
                      if takes_words else "int main(void) {")  # fmt: skip
-        lines.append("""  int status = vlad_run(vlad_enter, 0, 0);
+        lines.append("""  int status = vlad_run(vlad_enter_body, 0, 0);
   vlad_flush();
   if (!status) return 0;
   char text[VLAD_MESSAGE];
@@ -325,7 +324,7 @@ class CUnit(Definitions):
     def library(self, exports: list[Export], describe: Callable[[Fail], str], name: str) -> str:
         """The functions that other programs call."""
         first, *others = self.program.entries
-        lines = [*self._enter(first, "vlad_begin"), *self._call(True), self._messages(describe)]
+        lines = [*self._call(True), *self._enter(first, "vlad_begin"), self._messages(describe)]
         lines.append(f"""#define VLAD_EXPORT __attribute__((visibility("default")))
 VLAD_EXPORT const char *{name}_error(int status) {{
   static char text[VLAD_MESSAGE];
@@ -336,7 +335,7 @@ VLAD_EXPORT const char *{name}_error(int status) {{
         lines.append("""static int vlad_begun;
 static int vlad_begin_once(void) {
   if (vlad_begun) return 0;
-  int status = vlad_run(vlad_begin, 0, 0);
+  int status = vlad_run(vlad_begin_body, 0, 0);
   vlad_begun = !status;""")
         if self.facts.allocates:
             lines.append("  if (vlad_begun) {\n    vlad_floor = vlad_top;\n    vlad_begin_at_floor();\n  }")
@@ -348,7 +347,7 @@ static int vlad_begin_once(void) {
             lines.append(f"""VLAD_EXPORT int {export.name}({takes}) {{
   union vlad_word in[] = {{{", ".join([f"{{{name}}}" for name in names]) or "{0}"}}}, out[{max(1, len(entry.results))}];
   int status = vlad_begin_once();
-  if (!status) status = vlad_run(vlad_enter_{number}, in, out);
+  if (!status) status = vlad_run(vlad_enter_{number}_body, in, out);
   if (status) return status;""")
             for index, kind in enumerate(entry.results):
                 lines.append(f"  results[{index}] = out[{index}].{WORDS[kind]};")
@@ -428,7 +427,8 @@ static int vlad_begin_once(void) {
         ]
 
     def _enter(self, entry: Function, name: str) -> list[str]:
-        """A function without parameters that calls the entry; it can be called on another stack."""
+        """A function without parameters that calls the entry, since it may be called on another stack; and one that prepares
+        a call, and calls it."""
         arguments = ", ".join(
             [
                 f"({C_TYPES[slot.kind]})vlad_in[{index}].{WORDS[slot.kind]}"
@@ -448,8 +448,8 @@ static int vlad_begin_once(void) {
             lines.append(f"  vlad_lapack = vlad_in[{at}].p; vlad_lapack_is_wide = vlad_in[{at + 1}].i;")
         if words.calls_vectors:
             lines.append(f"  vlad_vectors = vlad_in[{words.functions}].p;")
-        for at, name in enumerate(self.takes, start=words.entries):
-            lines.append(f"  {name} = vlad_in[{at}].p;")
+        for at, taken in enumerate(self.takes, start=words.entries):
+            lines.append(f"  {taken} = vlad_in[{at}].p;")
         for at, index in enumerate(words.places, start=words.targets):
             lines.append(f"  {place_of_result(index)} = vlad_in[{at}].p;")
         lines += [f"  {length} = 0;" for length in self.late]
@@ -468,6 +468,10 @@ static int vlad_begin_once(void) {
         if self.facts.counts:
             lines.append(f"  vlad_out[{words.fuel_left}].i = vlad_fuel;")
         lines.append("}")
+        enters = f"vlad_on_stack({name});" if self.facts.recursive else f"{name}();"
+        lines.append(
+            f"static int {name}_body(void const *in, void *out) {{ vlad_prepare(in, out); {enters} return 0; }}"
+        )
         return lines
 
     def _call(self, fails: bool) -> list[str]:
@@ -487,28 +491,27 @@ static int vlad_begin_once(void) {
             lines.append(f"long vlad_give_back(void) {{ {' '.join(empties)} return 0; }}")
         if rests and not self.alone:
             lines.append(f"long vlad_rest(void) {{ {' '.join(rests)} return 0; }}")
-        lines += [
-            "static int vlad_run(void (*enter)(void), union vlad_word const *in, union vlad_word *out) {"
-        ]
-        if fails:
-            lines.append("  int status = VLAD_ESCAPED;")
-            trims = (["vlad_trim_arena();"] if facts.allocates else []) + (
-                ["vlad_trim_stack();"] if facts.recursive else []
-            )
-            lines.append(f"  if (status) {{ {' '.join(trims)} return status; }}")
+        lines.append("static inline void vlad_prepare(void const *in, void *out) {")
         if facts.allocates:
             lines.append("  if (!vlad_base) vlad_open_arena();")
             lines.append("  vlad_trim_arena();")
+        if facts.recursive:
+            lines.append("  if (!vlad_stack) vlad_open_stack();")
         if facts.acts or self.alone:
             lines.append("  vlad_filled = 0;")
         if self.sites is not None:
             lines.append("  vlad_at[0] = vlad_at[1] = 0;")
-        lines.append("  vlad_in = in; vlad_out = out;")
-        if facts.recursive:
-            lines.append("  if (!vlad_stack) vlad_open_stack();")
-            lines.append("  vlad_on_stack(enter);")
+        lines += ["  vlad_in = in; vlad_out = out;", "}"]
+        takes = "int (*body)(void const *, void *), void const *in, void *out"
+        lines.append(f"static inline int vlad_run({takes}) {{ /* returns the status */")
+        if fails:
+            lines.append("  int status = vlad_try(in, out, body);")
+            trims = (["vlad_trim_arena();"] if facts.allocates else []) + (
+                ["vlad_trim_stack();"] if facts.recursive else []
+            )
+            if trims:
+                lines.append(f"  if (__builtin_expect(status, 0)) {{ {' '.join(trims)} }}")
+            lines += ["  return status;", "}"]
         else:
-            lines.append("  enter();")
-        lines.append("  return 0;")
-        lines.append("}")
+            lines += ["  return body(in, out);", "}"]
         return lines
