@@ -11,7 +11,6 @@ import gc
 import os
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 from types import CodeType
@@ -19,7 +18,6 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from xdist.scheduler import LoadGroupScheduling
 
 from vlad.compile.native import toolchain
 from vlad.compile.native.c_extension import border
@@ -29,6 +27,7 @@ from vlad.evaluate import emit_python
 
 sys.path.insert(0, str(Path(__file__).parent))
 from amounts import THOROUGH
+from distribution import ByFile, by_length, send_in_batches
 from quick import FILES, is_quick
 
 debug.rungs = frozenset([debug.TRACEBACKS, debug.CHECKS])
@@ -79,37 +78,12 @@ def pytest_xdist_auto_num_workers() -> int:
     )
 
 
-# The files that take longest, the longest first.
-LONGEST = [
-    "test_programs.py", "test_whole.py", "test_examples.py", "test_tiers.py", "test_tensors.py", "test_adversary.py",
-    "test_packaging.py", "test_translated.py", "test_cuda.py", "test_matrices.py", "test_owned.py", "test_tensor_programs.py",
-    "test_auto.py", "test_kernels.py", "test_documentation.py", "test_cuda_programs.py", "test_read_back.py",
-    "test_structures.py", "test_tensor_derivatives.py", "test_terminal.py", "test_calls_in_c.py", "test_several_shapes.py",
-    "test_dask.py", "test_memory.py", "test_accuracy.py", "test_differentiable_curry.py", "test_complexity.py",
-    "test_trees.py", "test_strings.py", "test_plots.py", "test_forged.py", "test_emit_kernels.py", "test_cells.py",
-    "test_addresses.py", "test_cache.py", "test_derivatives.py", "test_lengths.py", "test_machine.py",
-    "test_matrix_functions.py", "test_raising.py", "test_range.py", "test_optimizers.py", "test_checkpointed.py",
-    "test_mixed_structures.py", "test_screens.py", "test_analysis.py", "test_cuda_rows.py", "test_compiling_process.py",
-    "test_sizes.py", "test_kernel.py", "test_saving.py", "test_interrupts.py", "test_gradbench.py", "test_surroundings.py",
-]  # fmt: skip
-
-
-class _ByFile(LoadGroupScheduling):  # type: ignore[misc]
-    """The tests of a group, or else of a file, run in one process, as they share fixtures, caches and expected results. When
-    they were spread over three processes, they took a quarter more time.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        group: str = super()._split_scope(nodeid)
-        return group.partition("::")[0] if group == nodeid else group
-
-
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _ByFile | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
     if config.getoption("dist") != "loadgroup":
         return None
     config.option.loadscopereorder = False  # the order is that of `pytest_collection_modifyitems`
-    return _ByFile(config, log)
+    return ByFile(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -120,6 +94,10 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.enable()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    send_in_batches(session.config)
 
 
 def pytest_collection_finish() -> None:
@@ -166,7 +144,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Quick tests are those of quick.py. Tests that select their tier need not be repeated in runs where everything
-    is compiled. Several processes begin with the files that take longest, lest one of them is the last to end.
+    is compiled.
     """
     for item in items:
         if is_quick(item.path, item.nodeid.partition("::")[2]):
@@ -175,9 +153,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if callspec is not None and "tier" in callspec.params:
             item.add_marker("own_tier")
     if hasattr(config, "workerinput"):
-        rank = {name: place for place, name in enumerate(LONGEST)}
-        number = Counter(item.path for item in items)
-        items.sort(key=lambda item: (rank.get(item.path.name, len(rank)), -number[item.path], item.path))
+        by_length(items)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
