@@ -281,8 +281,8 @@ FAST_MATH = (
 
 # What gcc adds at -O2, as far as it makes a difference here. The rest doubles the time to compile, and makes no benchmark in
 # benchmarks/ faster: pragmas vectorise loops over tensors, and the passes in compile/passes/ have eliminated what it looks for.
-# -fcaller-saves: each allocation calls a function if its area is full. Without it, a real that is needed after an allocation
-# lies in memory in the whole loop, for no register of reals survives a call.
+# -fcaller-saves: no register of reals survives a call. Without it, a real that is needed after one, as after the copying of
+# a loop's boxes, lies in memory in the whole function.
 SECOND_LEVEL = (
     "-O1", "-foptimize-sibling-calls", "-finline-small-functions", "-findirect-inlining", "-fcaller-saves",
 )  # fmt: skip

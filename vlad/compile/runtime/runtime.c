@@ -131,7 +131,7 @@ __attribute__((cold, noinline)) static void vlad_open_arena(void) {
 #endif
   vlad_begin_at_floor();
 }
-__attribute__((cold, noinline)) static void vlad_extend(void) {
+static inline void vlad_extend(void) { /* no call that returns: the compiler would keep what is needed after it in memory */
   if (vlad_end == vlad_limit) vlad_fail(VLAD_OUT_OF_MEMORY);
   vlad_end = vlad_limit;
 }
