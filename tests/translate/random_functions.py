@@ -473,11 +473,8 @@ def same(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
     return bool(a == b)
 
 
-FAR = 1e150  # the square of a number beyond it is infinite, and the derivative of that is nan
-
-
-def limited(function: Callable[..., Any], far: list[float]) -> Callable[..., Any]:
-    """The function in Python; raises TooLong after many lines. It puts variables beyond FAR into a list."""
+def limited(function: Callable[..., Any], infinite: list[float]) -> Callable[..., Any]:
+    """The function in Python; raises TooLong after many lines. It puts variables that are not finite into a list."""
 
     def call(*arguments: Any) -> Any:
         left = MOST_TURNS * 20
@@ -487,9 +484,9 @@ def limited(function: Callable[..., Any], far: list[float]) -> Callable[..., Any
             left -= 1
             if left < 0:
                 raise TooLong
-            if not far:
+            if not infinite:
                 values = frame.f_locals.values()
-                far.extend([one for one in values if type(one) is float and not -FAR < one < FAR])
+                infinite.extend([one for one in values if type(one) is float and not math.isfinite(one)])
             return trace
 
         before = sys.gettrace()
@@ -524,14 +521,14 @@ def differences(seed: int, sessions: list[vlad.Session]) -> list[str]:
     """What differs between Python and the translation of one function."""
     text = Text(seed).text()
     function = function_of(text, f"<random {seed}>")
-    far: list[float] = []
-    checked = limited(function, far)
+    infinite: list[float] = []
+    checked = limited(function, infinite)
     found = []
     for session in sessions:
         translated = session.function(function)
         for arguments in ARGUMENTS:
             x, n, xs = arguments
-            far.clear()
+            infinite.clear()
             try:
                 expected = outcome(lambda: checked(x, n, list(xs)))  # noqa: B023  # it is called at once
             except TooLong:
@@ -546,8 +543,8 @@ def differences(seed: int, sessions: list[vlad.Session]) -> list[str]:
             elif isinstance(expected, float):
                 by_differences = slope(function, x, n, xs)
                 by = outcome(lambda: vlad.grad(translated, argnums=0)(x, n, list(xs)))  # noqa: B023  # it is called at once
-                if far and by != by:
-                    continue
+                if infinite and by != by:
+                    continue  # by the chain rule a slope of 0 times one that is infinite; a finite gradient is compared
                 if by_differences is not None and not (
                     isinstance(by, float) and same(by_differences, by, 1e-3 * max(1.0, abs(by)))
                 ):
