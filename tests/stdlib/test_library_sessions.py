@@ -9,11 +9,14 @@ import pytest
 from amounts import THOROUGH
 
 import vlad
-from vlad.core.nodes import Lambda
+from vlad.core.nodes import Constant, GlobalReference, Lambda
 from vlad.core.text import print_core
 from vlad.data.values import Global, is_procedure
+from vlad.expand.items import Item
+from vlad.reader.parser import Syntax
 from vlad.session import session as sessions
 from vlad.session.library import Library
+from vlad.session.top_level import TopLevel
 
 
 @pytest.fixture
@@ -28,6 +31,7 @@ def loaded(names: list[str]) -> vlad.Session:
     session = vlad.Session(tier="evaluate")
     for name in names:
         session.library.cell(name)
+    cores(session, names)
     return session
 
 
@@ -89,3 +93,82 @@ def test_an_interrupt_while_names_are_loaded(library: Library, monkeypatch: pyte
         library.expanded("gradient", session.library)
     assert session.library.cell == was and "gradient" not in session.library.defined
     assert session.eval("((gradient (lambda (x) (* x x))) 3)") == 6.0
+
+
+def test_an_interrupt_while_a_procedure_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next call expands it again."""
+    session = vlad.Session(tier="evaluate")
+    code = session.library.cell("fold").value[0]
+
+    def interrupted(self: TopLevel, name: str) -> list[Item]:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(TopLevel, "_library_items", interrupted)
+        session.machine.core_of(code)
+    assert session.eval("(fold + 0 '(1 2))") == 3.0
+
+
+def test_a_procedure_that_is_not_called_is_not_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    was = Library.data
+
+    def data(self: Library, name: str) -> list[Syntax]:
+        read.append(name)
+        return was(self, name)
+
+    monkeypatch.setattr(Library, "data", data)
+    session = vlad.Session(tier="evaluate")
+    assert session.eval("(if (= 1 1) (fold + 0 '(1 2)) (matrix-function sin 3))") == 3.0
+    assert "fold" in read and "matrix-function" not in read
+    assert "matrix-function" in session.library.defined
+
+
+def test_what_a_procedure_needs_is_defined_before_it_is_expanded() -> None:
+    """The compiler's thread may expand it, while values of the library are evaluated by the session's own thread only. What
+    keywords expand to is not among the words of a definition: it must not need such a value, either.
+    """
+    session = vlad.Session(tier="evaluate")
+    library, top_level = session._library, session._top_level
+    values = {
+        name
+        for name in library.names()
+        if not top_level._is_late(name) and not is_closed(session.library.cell(name).value)
+    }
+    assert "pi" in values and "%closures" in values
+
+    def reached(name: str) -> set[str]:
+        found, work = set(), [name]
+        while work:
+            one = work.pop()
+            if one not in found:
+                found.add(one)
+                work += library.mentioned(one)
+        return found
+
+    wrong = []
+    for name in library.names():
+        if top_level._is_late(name):
+            core = session.machine.core_of(session.library.cell(name).value[0])
+            mentioned = set(library.mentioned(name))
+            made = {one for one in referred(core) if one in library.index()} - mentioned
+            wrong += [(name, one) for one in made if reached(one) & values]
+    assert wrong == []
+
+
+def is_closed(value: object) -> bool:
+    return is_procedure(value) and len(value) == 1
+
+
+def referred(core: object) -> set[str]:
+    """The names of the globals in the core of a procedure."""
+    found, work = set(), [core]
+    while work:
+        one = work.pop()
+        if isinstance(one, GlobalReference):
+            found.add(one.cell.name)
+        elif isinstance(one, tuple):
+            work += one
+        elif hasattr(type(one), "__match_args__") and not isinstance(one, Constant):
+            work += [getattr(one, field) for field in type(one).__match_args__]
+    return found

@@ -255,7 +255,10 @@ class Machine:
         """A closure of a top-level lambda. It is resolved and simplified on first use, and again after a
         primitive it relied on is redefined.
         """
-        assert not lambda_.free, f"free at top level: {lambda_.free}"
+        return self.top_level_later(lambda_.name, len(lambda_.parameters), lambda: lambda_)
+
+    def top_level_later(self, name: str, arity: int, written: Callable[[], Lambda]) -> Value:
+        """As `top_level`, of a lambda of that name and number of parameters, which `written` makes when it is first needed."""
         family = self.family()
 
         def prepared() -> Lambda:
@@ -266,12 +269,14 @@ class Machine:
                     )  # an expression that was evaluated once need not be kept alive
                 cell.dependents.add(code)
 
+            lambda_ = written()
+            assert not lambda_.free and len(lambda_.parameters) == arity, f"{name}: {lambda_.free}, {arity}"
             resolved = run_pass("resolve", lambda it: resolve(it, relied_on, self.table), lambda_, check)
             if self.instrument is not None:  # debuggers show the code as written
                 return resolved
             return run_pass("simplify", simplify, resolved, check)
 
-        code = family.outermost = self.make_code(family, len(lambda_.parameters), prepared, name=lambda_.name)
+        code = family.outermost = self.make_code(family, arity, prepared, name=name)
         return code.closed
 
     def space_of(self, owner: Lambda) -> TangentSpace | None:

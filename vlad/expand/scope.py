@@ -53,7 +53,7 @@ class Module:
         inherited = self.lookup(name)
         if inherited is not None:
             if found is None:
-                found = self.cells[name] = Global(name)
+                found = self.cells.setdefault(name, Global(name))
             if inherited is not found:
                 found.value, found.primitive = inherited.value, inherited.primitive
             return found
@@ -101,7 +101,7 @@ class Module:
         """The cell of a name that is about to be defined here."""
         cell = self.cells.get(name)
         if cell is None:
-            cell = self.cells[name] = Global(name)
+            cell = self.cells.setdefault(name, Global(name))  # the compiler's thread may expand, too
         if cell.primitive is not None or cell.dependents is not None:
             cell.primitive = None
             if self.on_redefine is not None:

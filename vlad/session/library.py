@@ -1,4 +1,4 @@
-"""The standard library's files. A definition is read when its name is first used.
+"""The standard library's files. A definition is read when its name is first used, or its procedure is first needed.
 
 Out: texts, data and core, by the names that they define. Called by top_level.py and suggestions.py. One index serves all
 sessions of a process: the files are read once, by the first thread that needs them, and from the second session on that uses a
@@ -20,6 +20,8 @@ from vlad.expand.scope import Module
 from vlad.reader.parser import Syntax, read
 
 _DEFINITION = r"^\(define \(*([^\s()]+)"  # not compiled until a name of the library is used
+_HEAD = r"\(define \([^\s()]+((?: [^\s()#\"'.][^\s()]*)*)\)"  # of a procedure whose parameters are names
+_WORD = r""";[^\n]*|"(?:\\.|[^"\\])*"|[^\s()"';`,]+"""
 Place = tuple[str, int, int]  # a file, and the extent of a definition in it
 
 
@@ -28,6 +30,7 @@ class Library:
         self._index: dict[str, Place] | None = None
         self._texts: dict[str, str] = {}
         self._data: dict[str, list[Syntax]] = {}
+        self._mentioned: dict[str, list[str]] = {}
         self._used: set[str] = set()  # the definitions that a session has expanded
         self._expanded: dict[str, Definition] = {}  # over cells that belong to no session
         # beside this package in a checkout, inside it when installed; importlib.resources would cost 10 ms
@@ -69,6 +72,25 @@ class Library:
             start = line
         lines = "\n" * text.count("\n", 0, start)
         return Source(f"stdlib/{file}", lines + text[start:end], Origin.LIBRARY)
+
+    def arity(self, name: str) -> int | None:
+        """The number of parameters of a procedure whose parameters are names; None for other definitions."""
+        place = self.index().get(name)
+        if place is None:
+            return None
+        file, start, end = place
+        head = re.compile(_HEAD).match(self._texts[file], start, end)
+        return None if head is None else max(1, len(head.group(1).split()))
+
+    def mentioned(self, name: str) -> list[str]:
+        """The names of the library among the words of a definition, including its own variables of such a name."""
+        found = self._mentioned.get(name)
+        if found is None:
+            index = self.index()
+            file, start, end = index[name]
+            words = dict.fromkeys(re.compile(_WORD).findall(self._texts[file], start, end))
+            found = self._mentioned[name] = [word for word in words if word in index]
+        return found
 
     def data(self, name: str) -> list[Syntax]:
         """The data of a definition with a text, which is read once in a process."""

@@ -107,24 +107,66 @@ class TopLevel:
     def _load_library(self, name: str) -> bool:
         if name in self._loading:
             return False
-        data = self._stdlib.data(name)
-        if not data:
+        if name not in self._stdlib.index():
             return self._load_hidden(name)
+        if self._is_late(name):
+            self._define_late(name)
+        else:
+            self._define_now(name)
+        return True
+
+    def _is_late(self, name: str) -> bool:
+        return name not in KEYWORDS and self._stdlib.arity(name) is not None
+
+    def _define_now(self, name: str) -> None:
+        """Define a value of the library, a procedure whose parameters are patterns, or `list`."""
         self._loading.add(name)
         note, self.note = self.note, None
         try:
-            items = self._stdlib.expanded(name, self.library)
-            if items is None:
-                items = [item for syntax in data for item in expand_form(syntax, self.library)]
-                self._stdlib.keep(name, items)
-            for item in items:
+            for item in self._library_items(name):
                 self.execute(item, self.library, None)
             if name in KEYWORDS:  # `list` as a value; the keyword keeps its meaning in texts read from now on
                 self.library.defined.pop(name, None)
         finally:
             self._loading.discard(name)
             self.note = note
-        return True
+
+    def _define_late(self, name: str) -> None:
+        """Define a procedure of the library that is expanded when it is first needed: few of those that it mentions are called.
+        The compiler's thread may need it, and must not evaluate: so all that is mentioned, directly or not, is defined now.
+        """
+        work = [name]
+        while work:
+            name = work.pop()
+            cell = self.library.cells.get(name)
+            if name in self._loading or name in KEYWORDS or (cell is not None and hasattr(cell, "value")):
+                continue
+            if not self._is_late(name):
+                self._define_now(name)
+                continue
+            cell, arity = self.library.define(name), self._stdlib.arity(name)
+            assert arity is not None
+            with self.machine.making:
+                if not hasattr(cell, "value"):
+                    cell.value = self.machine.top_level_later(
+                        name, arity, partial(self._library_lambda, name)
+                    )
+            work += self._stdlib.mentioned(name)
+
+    def _library_lambda(self, name: str) -> Lambda:
+        with deep_recursion(self.machine.limits.depth):
+            (item,) = self._library_items(name)
+        assert isinstance(item, Definition)
+        lambda_ = only_lambda(item.body)
+        assert lambda_ is not None
+        return lambda_
+
+    def _library_items(self, name: str) -> list[Item]:
+        items = self._stdlib.expanded(name, self.library)
+        if items is None:
+            items = [item for syntax in self._stdlib.data(name) for item in expand_form(syntax, self.library)]
+            self._stdlib.keep(name, items)
+        return items
 
     def _load_hidden(self, name: str) -> bool:
         """The library calls a hidden row `%NAME`, like its own helpers."""
