@@ -100,6 +100,28 @@ def test_functions_of_a_text_without_a_name(session: vlad.Session) -> None:
     assert f(2.0) == 5.0 and vlad.grad(f)(2.0) == 2.0 and "(helper x)" in f.text
 
 
+TO_THE_LEFT = {
+    "a string": 'def f(x):\n    text = """\nreturn 1\n  """\n    return x + len(text)\n',
+    "a bracket": "def f(x):\n    y = max(\nx,\n2.0\n)\n    return y * x\nz = 1\n",
+    "a header": "def f(\nx,\n):\n    return x * x\ng = f\n",
+    "a comment": "def f(x):\n    y = x\n# no end\n\n    return y + x\n",
+    "a backslash": "def f(x):\n    y = x + \\\n2.0\n    return y\n",
+    "a decorator": "def keep(*_):\n    return lambda f: f\n@keep(\n'def g(x):',\n2\n)\ndef f(x):\n    return x + 3\n",
+    "tabs": "if True:\n\tdef f(x):\n\t\ty = x\n\t\treturn y + 1\nelse:\n\tf = None\n",
+    "an else": "if True:\n    def f(x):\n        return x - 1\nelse:\n    f = None\n",
+    "a line": "def f(x): return x + 5\ndef g(x): return x\n",
+    "a semicolon": "def f(x): y = x; return y + 5\nclass A:\n    def f(self):\n        return 1\n",
+}
+
+
+@pytest.mark.own_tier
+@pytest.mark.parametrize("what", TO_THE_LEFT)
+def test_where_a_definition_ends(what: str) -> None:
+    names: dict[str, Any] = {"__name__": "ends"}
+    run(TO_THE_LEFT[what], f"<{what} to the left>", names)
+    assert vlad.Session(tier="evaluate").function(names["f"])(3.0) == names["f"](3.0)
+
+
 def test_it_calls_functions_that_stay_in_python(session: vlad.Session) -> None:
     @vlad.primitive(partials={"x": "(* 2 y)", "y": "(* 2 x)"})
     def twice(x: float, y: float) -> float:

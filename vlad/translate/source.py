@@ -29,6 +29,10 @@ class Text:
 
     def span(self, node: ast.AST) -> Span:
         """The extent of a node, or of the first line of a statement with a body."""
+        if isinstance(node, ast.expr) and self._is_plain and node.end_lineno is not None:  # most nodes
+            starts = self.source.line_starts()
+            end = starts[node.end_lineno - 1] + (node.end_col_offset or 0)
+            return Span(self.source, starts[node.lineno - 1] + node.col_offset, end)
         start = self._offset(getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
         if isinstance(node, ast.FunctionDef):
             start = self.source.text.find("def", start)
@@ -87,18 +91,42 @@ def _definition_in(code: CodeType, text: str) -> ast.FunctionDef | ast.AsyncFunc
     at = code.co_firstlineno - 1
     if at >= len(lines):
         return None
-    try:
-        block = "".join(inspect.getblock(lines[at:]))
-    except (SyntaxError, tokenize.TokenError):
-        return None
-    try:  # where it stands in the file: a line before keeps the columns of what is indented
-        tree = ast.parse("\n" * (at - 1) + "if 1:\n" + block if block[0] in " \t" else "\n" * at + block)
-    except SyntaxError:
-        return None
+    tree = _parsed(_indented_block(lines[at:]), at)
+    if tree is None:  # a line of a string, or with a bracket, stands to the left
+        try:
+            tree = _parsed(inspect.getblock(lines[at:]), at)
+        except (SyntaxError, tokenize.TokenError):
+            return None
+        if tree is None:
+            return None
     for node in walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             return node if node.name == code.co_name else None
     return None
+
+
+def _parsed(block: list[str], at: int) -> ast.Module | None:
+    """The tree of lines that stand after `at` others in a file; None if they are no statement."""
+    if not block:
+        return None
+    text = "".join(block)
+    try:  # where it stands in the file: a line before keeps the columns of what is indented
+        return ast.parse("\n" * (at - 1) + "if 1:\n" + text if text[0] in " \t" else "\n" * at + text)
+    except SyntaxError:
+        return None
+
+
+def _indented_block(lines: list[str]) -> list[str]:
+    """The lines of a definition up to the next line that is not indented more: less than all of it, which has an open bracket
+    or string then, if that line is inside of one. `inspect.getblock`, which reads tokens, takes several times as long as parsing.
+    """
+    indent, is_inside = len(lines[0]) - len(lines[0].lstrip(" ")), False
+    for number, line in enumerate(lines):
+        rest = line.lstrip(" ")
+        if is_inside and rest[0] not in "\n#\t\f\r" and len(line) - len(rest) <= indent:
+            return lines[:number]
+        is_inside = is_inside or rest.startswith(("def ", "async def "))
+    return lines
 
 
 @functools.lru_cache(maxsize=16)

@@ -16,7 +16,10 @@ _PLAIN = frozenset({
     "ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "n", "s", "is_async", "module", "level", "simple",
 })  # fmt: skip
 _WITH_OTHERS = frozenset({"keys", "kw_defaults", "names", "kwd_attrs"})  # lists with None, or with texts
-_fields: dict[type[ast.AST], tuple[str, ...]] = {}
+_LEAVES = frozenset({ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue})  # most nodes
+_fields: dict[type[ast.AST], tuple[str, ...]] = dict.fromkeys(_LEAVES, ())
+_SHALLOW = _LEAVES | _SCOPES
+_AST = ast.AST
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -29,8 +32,8 @@ def children(node: ast.AST) -> list[ast.AST]:
     for field in fields:
         value = getattr(node, field, None)
         if type(value) is list:
-            found += [one for one in value if isinstance(one, ast.AST)] if field in _WITH_OTHERS else value
-        elif isinstance(value, ast.AST):
+            found += [one for one in value if isinstance(one, _AST)] if field in _WITH_OTHERS else value
+        elif isinstance(value, _AST):
             found.append(value)
     return found
 
@@ -39,7 +42,8 @@ def walk(node: ast.AST) -> list[ast.AST]:
     """A node and all below it, outer ones first."""
     found = [node]
     for one in found:
-        found += children(one)
+        if type(one) not in _LEAVES:
+            found += children(one)
     return found
 
 
@@ -55,7 +59,7 @@ def nodes_in(statements: Sequence[ast.AST]) -> list[ast.AST]:
     while work:
         node = work.pop()
         found.append(node)
-        if type(node) not in _SCOPES:
+        if type(node) not in _SHALLOW:
             below = children(node)
             below.reverse()
             work += below
