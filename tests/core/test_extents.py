@@ -164,6 +164,18 @@ def test_equal_lengths_become_one_size() -> None:
     assert size is m.sizes[0] and instead == 2 * n
 
 
+def test_a_size_that_is_given_is_not_replaced_by_what_is_found_later() -> None:
+    """As in a loop that factors a length, n = p q: its factors are not known when the call begins."""
+    guards = Guards()
+    n, p, q = guards.size(32), guards.size(4, is_late=True), guards.size(8, is_late=True)
+    assert (n == p * q) is ((n - p * q).now == 0)
+    assert guards.conditions
+    with pytest.raises(Resized) as raised:
+        bool(n * p == q)
+    ((size, instead),) = raised.value.values.items()
+    assert size is q.sizes[0] and instead == n * p
+
+
 def test_no_guard_is_added_to_code_that_is_compiled() -> None:
     guards, n, m = pair(5, 10)
     guards.closed = True

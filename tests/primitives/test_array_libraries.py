@@ -102,6 +102,7 @@ MORE = [
     "(lambda (x) (list (diagonal x) (trace x) (tril x) (triu x) (variance x) (variance x #:axis 1)))",
     "(lambda (x) (let ((v (reshape x -1))) (list (fill-lower v 3) (fill-upper v 3) (fill-upper v 4))))",
     "(lambda (x) (let ((m (matmul (transpose x) x))) (list (lower-entries m) (upper-entries m) (cross x (tensor-ref x 0)))))",
+    "(lambda (x) (list (fft x) (ifft (cons x x) #:axis 0) (rfft x) (irfft (rfft x) #:length 3)))",
     "(lambda (x) (pad (flipped x #:axis 1) '((1 0) 2) (sum x)))",
     "(lambda (x) (list (cumprod x #:axis 1) (diff x) (roll x 4) (roll x 1 #:axis 1) (repeat x 2 #:axis 0) (top-k x 2)))",
     "(lambda (x) (list (median x) (quantile x #[0.2 0.7] #:axis 0) (covariance x) (correlation (transpose x)) (kron x x)))",

@@ -590,8 +590,8 @@ def _is_apart(difference: Extent) -> bool:
 
 def _solved(difference: Extent) -> dict[Size, AnExtent] | None:
     """The replacement of one size for which the difference is 0; if there are several, of one that is determined within a call,
-    and of the one with the greatest number. That a list has the length that a program needs is assumed, and tested where the list
-    is counted."""
+    and of the one with the greatest number. A size that is known when a call begins is not replaced by sizes that are determined
+    within it. That a list has the length that a program needs is assumed, and tested where the list is counted."""
     for size in sorted(difference.sizes, key=lambda size: (size.is_late, size.number), reverse=True):
         factor = difference.terms.get((size,))
         others = [monomial for monomial in difference.terms if monomial != (size,)]
@@ -602,5 +602,7 @@ def _solved(difference: Extent) -> dict[Size, AnExtent] | None:
                 for monomial, times in difference.terms.items()
                 if monomial != (size,)
             }
-            return {size: _made(difference.guards, rest)}
+            replacement = _made(difference.guards, rest)
+            if size.is_late or not (type(replacement) is Extent and replacement.late):
+                return {size: replacement}
     return None

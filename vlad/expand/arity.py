@@ -187,6 +187,10 @@ NAMED = {
         Named("trapezoid", ("y",), {"x": FALSE, "dx": 1.0, "axis": -1.0}, "%trapezoid"),
         Named("convolve", ("a", "b"), {"mode": Symbol("full")}, "%convolve"),
         Named("tensordot", ("a", "b"), {"axes": 2.0}, "%tensordot"),
+        Named("fft", ("x",), {"axis": -1.0}, "%fft"),
+        Named("ifft", ("x",), {"axis": -1.0}, "%ifft"),
+        Named("rfft", ("x",), {"axis": -1.0}, "%rfft"),
+        Named("irfft", ("x",), {"length": FALSE, "axis": -1.0}, "%irfft"),
     )
 }
 

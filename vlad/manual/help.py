@@ -103,7 +103,7 @@ ROOMS: dict[ModuleType, str] = {
     tangent_spaces: "Derivatives: the operators",
 }
 _FILES = """prelude lists numbers tables vectors characters texts streams dynamic ports control calculus optimize optimizers
-linear-algebra tensors arrays matrix-functions nn parallel data differential-equations differentiable-curry"""
+linear-algebra tensors arrays fourier matrix-functions nn parallel data differential-equations differentiable-curry"""
 LIBRARY = _FILES.split()
 ALIASES = {"J": "*j"}
 _DEFINITION = re.compile(r"\(define \(*([^\s()]+)")
