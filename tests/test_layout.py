@@ -58,8 +58,8 @@ ROOMS = (
     ),
     (
         "vlad.compile.passes",
-        "dead_code merge_functions merge_unions congruence inlining common_subexpressions scalar_replacement thread_cases "
-        "reboxing "
+        "dead_code merge_functions merge_unions carried_values congruence inlining common_subexpressions scalar_replacement "
+        "thread_cases reboxing "
         "rematerialization step_counts peel_invariants forwarding ranges fuse_derivatives "
         "fuse_loops sparse uniqueness buffer_reuse triangles order",
     ),

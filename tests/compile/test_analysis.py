@@ -528,3 +528,24 @@ def test_two_unions_of_symbols_are_compared_in_time_that_grows_with_their_sum(
             assert analysis.solve(f[0], (), (analysis.types.real,) * 2).result is analysis.types.real
         counts.append(ran)
     assert counts[1] < 5 * counts[0] < 500  # 16 times as many when each was compared with each
+
+
+@pytest.mark.any_compiler
+def test_a_step_of_many_nested_derivatives_settles_in_reverse_mode() -> None:
+    """A backpropagator contains what its four slopes need, each a derivative of derivatives: many nodes, most of them shared."""
+    program = """
+(import "mechanics")
+(define ((P m l ys) (up t q v))
+  (let ((ydot ((D ys) t)))
+    (- (* 0.5 m (+ (square (* l v)) (square ydot) (* 2 ydot l v (sin q)))) (* 9.8 (- (ys t) (* l (cos q)))))))
+(define (run l n)
+  (let ((f (Lagrangian->state-derivative (P 1 l (lambda (t) (* 0.1 (cos t)))))))
+    (coordinate (rk4 (lambda (t s) (f s)) 0 (up 0 1 0) 1 n))))
+"""
+    found = []
+    for tier, mode in (("compile", "R"), ("evaluate", "F")):
+        session = vlad.Session(tier=tier)
+        session.run_text(program)
+        found.append(session.eval(f"(derivative-{mode} (lambda (l) (run l 10)))")(2.0))
+        assert {entry.reason for entry in session.tiers.entries.values()} <= {None}
+    assert found[0] == pytest.approx(found[1], rel=1e-12)

@@ -125,7 +125,7 @@ def constant_head(value: Value) -> Head:
 # list of mixed kinds it may be the zero of another element. Each level generates more code than the one before.
 FROM_NOTHING, FROM_STRUCTURES, FROM_ALL = range(3)
 
-LARGEST = 10_000  # nodes of one type, cells not entered,
+LARGEST = 40_000  # nodes of one type, cells not entered,
 # and so many more for each procedure of the program: a backpropagator contains those of all calls
 LARGER = 20
 

@@ -159,6 +159,9 @@ def _guarded(statement: Statement) -> tuple[Branch, Block, bool] | None:
 def _folded(statement: Compute) -> Leaf | None:
     """The result of an operation on constants; None if it is unknown, or must not be computed."""
     row = statement.row
+    same = _unchanged(row.name, statement.operands)
+    if same is not None:
+        return same
     if row.name == "unknown-real" or not all(type(leaf) in (float, bool) for leaf in statement.operands):
         return None
     if any(type(leaf) is bool for leaf in statement.operands):
@@ -166,6 +169,15 @@ def _folded(statement: Compute) -> Leaf | None:
         return not first if row.name == "not" else None
     value = row.value(*statement.operands)
     return value is TRUE if isinstance(value, Boolean) else float(value)
+
+
+def _unchanged(name: str, operands: tuple[Leaf, ...]) -> Leaf | None:
+    """The operand that an operation returns as it is, to the last bit. Derivatives multiply by 1 often."""
+    if name == "*" and operands[0] == 1.0 and type(operands[0]) is float:
+        return operands[1]
+    if name in ("*", "/") and operands[1] == 1.0 and type(operands[1]) is float:
+        return operands[0]
+    return None
 
 
 def _settled(statement: Statement, boxes: dict[Slot, Box]) -> Block | None:

@@ -3,7 +3,8 @@
 In: a Program.  Out: the same, changed in place. Called by order.py. A loop that carries one value twice, as derivatives of
 derivatives carry several equal tapes, has two parameters that are equal if the results of the loop's body are, which only
 holds if the parameters are equal: so equality is assumed first, and refuted (the optimistic value numbering of Alpern, Wegman and
-Zadeck, POPL 1988, between functions and through boxes). The duplicates are then dead, and dead-code removes them.
+Zadeck, POPL 1988, between functions and through boxes). The duplicates are then dead, and dead-code removes them. What a box has
+computed of its own fields, such as the sine of one, is not computed again where it is opened.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from vlad.compile.ir.program import (
     Block,
     Box,
     Branch,
+    Compute,
     Function,
     Invoke,
     Leaf,
@@ -35,6 +37,10 @@ from vlad.compile.ir.program import (
 from vlad.compile.ir.rewriting import fixed_cells, operation, same_operands, substitute
 from vlad.control.gil_yield import yield_gil
 
+# Operations that cost less than the read of a field of a box: rematerialization.py computes them again.
+CHEAP = {"+", "-", "*", "negate"}
+# A field that each box computes of its other fields, or of constants: the name of the row, and the operands
+Relation = tuple[str, tuple[int | str, ...]]
 # For each of a function's parameters or results, or a member's fields: the first one of equal value.
 Classes = list[int]
 
@@ -77,6 +83,9 @@ class _Congruences:
                 pointers = iter(member.cells)
                 kinds = [(kind, next(pointers) if kind == "p" else None) for kind in member.kinds]
                 self.fields[member] = list(range(len(kinds))) if cell in fixed else _first_equal(kinds)
+        self.relations = _relations(
+            program.functions, {m for cell in fixed for m in program.members.get(cell, ())}
+        )
 
     def refute(self) -> None:
         """Split classes until what is assumed of each function follows from what is assumed of the others."""
@@ -171,10 +180,18 @@ class _Numbering:
                     self.equal.update(zip(slots, self.read(made.leaves), strict=True))
                 else:
                     self.unite(slots, self.all.fields[statement.member])
+                    self.relate(statement, known)
             case Branch() | Switch():
                 for inner in inner_blocks(statement):
                     self.walk(inner, dict(known))
                 self.join(statement)
+
+    def relate(self, unbox: Unbox, known: dict[object, tuple[Slot, ...]]) -> None:
+        """Take what a box has computed of its fields for known."""
+        for index, (name, places) in self.all.relations.get(unbox.member, {}).items():
+            operands = [unbox.slots[place] if type(place) is int else place for place in places]
+            read = [self.first(one) if type(one) is Slot else one for one in operands]
+            known.setdefault(("compute", name, *read), (unbox.slots[index],))
 
     def join(self, choice: Branch | Switch) -> None:
         """Number the results of a choice: two are equal if they are equal in each arm, and one is a leaf that all arms yield."""
@@ -188,6 +205,49 @@ class _Numbering:
             for slot, leaf, key in zip(choice.slots, arms[0], keys, strict=True):
                 if len(set(key)) == 1:
                     self.equal[slot] = leaf
+
+
+def _relations(functions: Iterable[Function], fixed: set[Member]) -> dict[Member, dict[int, Relation]]:
+    """By field: the operation whose result it is, in all boxes."""
+    made: dict[Slot, Compute] = {}
+    boxes: dict[Member, list[Box]] = {}
+    for function in functions:
+        for block in blocks(function.body):
+            for statement in block.statements:
+                if type(statement) is Compute and statement.row.name not in CHEAP:
+                    made[statement.slot] = statement
+                elif type(statement) is Box and statement.member not in fixed:
+                    boxes.setdefault(statement.member, []).append(statement)
+    found: dict[Member, dict[int, Relation]] = {}
+    for member, several in boxes.items():
+        of_each = [_computed(box, made) for box in several]
+        common = {
+            i: relation
+            for i, relation in of_each[0].items()
+            if all(one.get(i) == relation for one in of_each)
+        }
+        if common:
+            found[member] = common
+    return found
+
+
+def _computed(box: Box, made: dict[Slot, Compute]) -> dict[int, Relation]:
+    """The fields of a box that are results of operations on its fields, or on constants."""
+    places = {leaf: index for index, leaf in reversed([*enumerate(box.leaves)]) if type(leaf) is Slot}
+    found: dict[int, Relation] = {}
+    for index, leaf in enumerate(box.leaves):
+        compute = made.get(leaf) if type(leaf) is Slot else None
+        if compute is None:
+            continue
+        operands: list[int | str] = []
+        for operand in compute.operands:
+            if type(operand) is float:
+                operands.append(operand.hex())
+            elif type(operand) is Slot and operand in places:
+                operands.append(places[operand])
+        if len(operands) == len(compute.operands):
+            found[index] = compute.row.name, tuple(operands)
+    return found
 
 
 def _first_equal(keys: Iterable[object]) -> Classes:

@@ -11,7 +11,8 @@ from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import Function, Invoke, Program, TailInvoke, blocks
 from vlad.compile.ir.rewriting import calling, inline_calls, looping, put_last, reachable
 
-SMALL = 40  # statements of a function that is inlined at every call,
+# Statements of a function that is inlined at every call, besides what the call itself costs: one for each operand and result.
+SMALL = 40
 TINY = 8  # even in a large program
 LARGEST = 4000  # statements of a function into which others are inlined
 LARGE = 16_000  # of a program: lines of C, approximately
@@ -59,7 +60,8 @@ def _inline(
         callee = call.function
         size = sizes[callee]
         is_copied = counts[callee] > 1
-        if callee in kept or (size > SMALL and is_copied) or size > budget:
+        interface = len(callee.parameters) + len(callee.results)
+        if callee in kept or (size - interface > SMALL and is_copied) or size > budget:
             return False
         if type(call) is Invoke and not outlines[callee].returns:
             return False

@@ -17,6 +17,7 @@ from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.ir.representation import Representation
 from vlad.compile.ir.rewriting import repeated
 from vlad.compile.ir.text import program_text
+from vlad.compile.passes.carried_values import spread_constants, store_unnegated
 from vlad.compile.passes.common_subexpressions import share
 from vlad.compile.passes.congruence import find_congruences
 from vlad.compile.passes.dead_code import drop_dead
@@ -60,6 +61,7 @@ ROUNDS = 4
 # repeated again.
 ONCE: dict[str, Callable[[Program], bool]] = {
     "merge-unions": merge_unions,
+    "constants": spread_constants,
     "congruence": find_congruences,
     "ranges": use_ranges,
 }
@@ -72,6 +74,8 @@ LOOPS: dict[str, Pass] = {
 # Passes whose results would impede the others.
 LAST: dict[str, Pass] = {
     "keep-boxed": keep_boxed,
+    "unnegated": store_unnegated,
+    "last-congruence": find_congruences,
     "rematerialization": rematerialize,
     "last-common-subexpressions": share,
     "last-dead-code": drop_dead,

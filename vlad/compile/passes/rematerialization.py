@@ -9,8 +9,8 @@ from typing import Any
 
 from vlad.compile.ir.program import Block, Box, Compute, Leaf, Member, Program, Slot, Statement, Unbox, blocks
 from vlad.compile.ir.rewriting import fixed_cells, substitute
+from vlad.compile.passes.congruence import CHEAP
 
-CHEAP = {"+", "-", "*", "negate"}
 MOST_OPERATIONS = 4  # to compute a field again
 
 
