@@ -1,4 +1,4 @@
-"""Arguments by name, as Python has them, where a primitive has operands by name."""
+"""Arguments by name, as Python has them, where a primitive or a procedure of the library has operands by name."""
 
 from __future__ import annotations
 
@@ -44,6 +44,12 @@ def session(request: Any) -> vlad.Session:
         (lambda s: s.conv2d(np.ones((1, 1, 3, 3)), np.ones((1, 1, 3, 3)), padding="same"),
          [[[[4, 6, 4], [6, 9, 6], [4, 6, 4]]]]),
         (lambda s: s.as_type(A, "float32"), A.astype(np.float32)),
+        (lambda s: s.median(A, axis=0), np.median(A, 0)),
+        (lambda s: s.median(A, axis=None), 2.5),
+        (lambda s: s.convolve(A[0], A[1], mode="same"), np.convolve(A[0], A[1], "same")),
+        (lambda s: s.tensordot(A, A, axes=((0,), (0,))), A.T @ A),
+        (lambda s: s.searchsorted(A[0], 1.0, right=True), 2),
+        (lambda s: s["fft"](A, axis=0)[0], np.fft.fft(A, axis=0).real),
     ],
 )  # fmt: skip
 def test_operands_by_name(session: vlad.Session, call: Callable[[Any], Any], expected: Any) -> None:
@@ -86,6 +92,10 @@ def test_compiled_for_each() -> None:
          "its parameter list is (sum t #:axis … #:keep …)"),
         (lambda s: s.sum(A, A, axis=1), "sum takes 1 argument and got 2",
          "its parameter list is (sum t #:axis … #:keep …)"),
+        (lambda s: s.median(A, axes=0), "median takes no argument by the name of axes", "it takes axis"),
+        (lambda s: s.median(axis=1), "median takes 1 argument and got none", "its parameter list is (median t #:axis …)"),
+        (lambda s: s.median(A, axis=5), "Axis given to sorted is out of range: 5", "the tensor has rank 2"),
+        (lambda s: s.cube(2.0, axis=1), "cube takes no argument by the name of axis", "its arguments are given by place"),
         (lambda s: s.sum(A, axis=5), "Axis given to sum is out of range: 5", "the tensor has rank 2"),
         (lambda s: s.sum(A, axis=0, keep=0), "Argument to sum is invalid", "#:keep is #t or #f"),
         (lambda s: s.cumsum(A, from_end=0), "Argument to cumsum is invalid", "#:from-end is #t or #f"),
@@ -100,7 +110,7 @@ def test_compiled_for_each() -> None:
 def test_errors_by_name_are_reported(
     session: vlad.Session, call: Callable[[Any], Any], message: str, hint: str
 ) -> None:
-    session.eval("(define (half x) (* 0.5 x))")
+    session.eval("(define (half x) (* 0.5 x)) (define (cube x) (* x x x))")
     for _ in range(2):  # the second time by C, where it is compiled
         with pytest.raises(vlad.VladError) as caught:
             call(session)
@@ -149,3 +159,12 @@ def test_lists_and_several_arguments_get_no_hint_on_tuples(session: vlad.Session
         with pytest.raises(vlad.VladError) as caught:
             call()
         assert "tuple" not in str(caught.value) and "took it apart" not in str(caught.value)
+
+
+def test_a_program_s_own_procedure_of_that_name_takes_nothing_by_name() -> None:
+    session = vlad.Session()
+    assert str(inspect.signature(session.median)) == "(t, /, *, axis=False)"
+    session.eval("(define (median t) 5)")
+    assert str(inspect.signature(session.median)) == "(t, /)"
+    with pytest.raises(vlad.VladError, match="by the name of axis"):
+        session.median(A, axis=0)

@@ -77,7 +77,7 @@ from vlad.data.values import (
     symbol,
 )
 from vlad.evaluate.limits import deep_recursion
-from vlad.expand.arity import Signature, signature, wrong_number
+from vlad.expand.arity import Named, Signature, of_named, signature, wrong_number
 from vlad.python.call_errors import reword_call, reword_rows
 from vlad.python.handles import Record, Table
 from vlad.python.procedure_docs import code_of, doc_of, headline, place_of, python_name, python_signature
@@ -121,7 +121,9 @@ class Apply(Protocol):
 
     def procedure(self, function: Callable[..., Any]) -> Value: ...
 
-    def with_names(self, row: Primitive, named: Mapping[str, Value]) -> Value: ...
+    def named_of(self, procedure: Value) -> Named | None: ...
+
+    def with_names(self, takes: Primitive | Named, named: Mapping[str, Value]) -> Value: ...
 
     def quicken(self, procedure: Procedure) -> None: ...
 
@@ -234,42 +236,46 @@ class Procedure:
         return self._apply.python_result(self.renewed(), packed, self.options)
 
     def _by_name(self, *arguments: Any, **named: Any) -> Any:
-        """A call with keyword operands of a primitive: `#:axis 0` is `axis=0`. Raises VladError if it has no such
-        keyword.
+        """A call with keyword operands of a primitive or of a procedure of the library: `#:axis 0` is `axis=0`. Raises VladError
+        if it has no such keyword.
         """
-        taken, row = self.taken(), self._row()
-        names = {} if row is None else {python_name(name): name for name in row.keywords}
+        taken, takes = self.taken(), self._takes()
+        names = {} if takes is None else {python_name(name): name for name in takes.keywords}
         for name in named:
             if name not in names:
                 hint = f"it takes {' and '.join(names)}" if names else "its arguments are given by place"
                 message = f"{self.__name__} takes no argument by the name of {name}"
                 raise VladError("unknown-keyword", message, self.place(), hint)
-        if row is None or len(arguments) != taken.count:
-            raise wrong_number(taken, len(arguments), span=self.place())
+        if takes is None or len(arguments) != taken.count:
+            expected = of_named(takes) if isinstance(takes, Named) else taken
+            raise wrong_number(expected, len(arguments), span=self.place())
         values = [from_python(argument, self._apply) for argument in arguments]
-        fixed: dict[str, Value] = {}  # a flag, or one of a few choices, is part of the procedure
+        fixed: dict[str, Value] = {}  # a flag, or one of a few choices, is part of the primitive's procedure
         for by_name, name in names.items():
+            default = takes.keywords[name]
             if by_name in named:
-                value = _by_its_name(named[by_name], row.keywords[name], self._apply)
-                is_fixed = isinstance(value, Boolean | Symbol)
+                value = _by_its_name(named[by_name], default, self._apply)
+                is_fixed = isinstance(takes, Primitive) and isinstance(value, Boolean | Symbol)
                 fixed[name] = value if is_fixed else UNSPECIFIED
                 values += [] if is_fixed else [value]
+            elif isinstance(takes, Named):
+                values.append(default)
         try:
-            return self._apply.python_result(
-                self._apply.with_names(row, fixed), tuple_of(values), self.options
-            )
+            with_names = self._apply.with_names(takes, fixed)
+            return self._apply.python_result(with_names, tuple_of(values), self.options)
         except VladError as error:
             self.reword(error, arguments)
             raise
 
-    def _row(self) -> Primitive | None:
-        """Its primitive, if it is one."""
-        is_itself = type(self) is Procedure and not self.session.closed
-        return code_of(self.value).primitive if is_itself else None
+    def _takes(self) -> Primitive | Named | None:
+        """Its primitive, or what a procedure of the library takes by name; None if it is neither."""
+        if type(self) is not Procedure or self.session.closed:
+            return None
+        return code_of(self.value).primitive or self._apply.named_of(self.value)
 
     def _signature(self) -> Any:
-        row = self._row()
-        defaults = {} if row is None else row.keywords
+        takes = self._takes()
+        defaults = {} if takes is None else takes.keywords
         named = {python_name(name): to_python(value, self._apply) for name, value in defaults.items()}
         return python_signature(self.taken(), named)
 
@@ -482,7 +488,12 @@ def _by_its_name(value: Any, default: Value, apply: Apply) -> Value:
         value = OF_PYTHON.get(name, name) if isinstance(name, str) else value
     if isinstance(value, str) and type(default) is not String:
         return symbol(value)
-    return from_python(list(value) if type(value) is tuple else value, apply)
+    return from_python(_listed(value), apply)
+
+
+def _listed(value: Any) -> Any:
+    """Tuples as lists, also within tuples."""
+    return [_listed(item) for item in value] if type(value) is tuple else value
 
 
 def _however_deep(convert: Callable[..., Any], value: Any, *more: Any) -> Any:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from vlad.compile.calling.policy import Tiers
 from vlad.compile.calling.variants import Options
 from vlad.data.values import Primitive, Value
+from vlad.expand.arity import NAMED, Named
 from vlad.python.convert import Guard, Procedure, to_python
+from vlad.python.procedure_docs import code_of
 
 if TYPE_CHECKING:
     from vlad.data.records import Record
@@ -51,10 +53,26 @@ class Calls:
                 self._host = Host(self.session.machine, self)
             return self._host.procedure(function)
 
-    def with_names(self, row: Primitive, named: Mapping[str, Value]) -> Value:
-        """A primitive as a procedure that also takes keyword operands (SystemProcedures.with_names)."""
+    def named_of(self, procedure: Value) -> Named | None:
+        """What a procedure takes by name, if it is one of the library; else None."""
+        named = NAMED.get(code_of(procedure).name)
+        is_this = named is not None and code_of(self._of_library(named.name)) is code_of(procedure)
+        return named if is_this else None
+
+    def with_names(self, takes: Primitive | Named, named: Mapping[str, Value]) -> Value:
+        """A primitive as a procedure that also takes keyword operands (SystemProcedures.with_names); or the procedure of the
+        library that takes all operands by place."""
+        if isinstance(takes, Named):
+            return self._of_library(takes.procedure)
         with self.session._lock:
-            return self.session.machine.system.with_names(row, named)
+            return self.session.machine.system.with_names(takes, named)
+
+    def _of_library(self, name: str) -> Value:
+        """The value of a name that the library defines."""
+        with self.session._lock:
+            found = self.session.library.library().lookup(name)
+        assert found is not None, name
+        return found.value
 
     def __call__(self, procedure: Value, argument: Value, options: Options | None = None) -> Value:
         return self.session.apply(procedure, argument, options)
