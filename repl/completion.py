@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from vlad.data.write import written
 from vlad.reader.lexer import tokens
 from vlad.session.session import Session
 
 from .command import COMMAND_NAMES, FILES, MODULES, WORDS
 from .commands import COMMANDS
 from .editing import Node, around, tree
-from .knowledge import beside, names
+from .knowledge import beside, keywords_of, names
 from .shell import Shell
 from .structure import Outline
 
@@ -96,7 +97,24 @@ def in_program(session: Session, before: str) -> list[Candidate]:
         return []
     word = _WORD.search(before)
     prefix = "" if word is None else word.group()
+    if prefix.startswith("#"):
+        return _keywords(session, form, prefix)
     return [*_locals(form, prefix), *_names(session, prefix)][:MOST]
+
+
+def _keywords(session: Session, form: str, prefix: str) -> list[Candidate]:
+    """The operands by name that the call around the end of a text takes and does not have yet."""
+    call = around(tree(form), len(form) - len(prefix))
+    given = [_text(form, child) for child in call.children]
+    takes = keywords_of(session, given[0]) if given else {}
+    return _matching(
+        prefix,
+        (
+            (f"#:{name}", f"default {written(value)}")
+            for name, value in takes.items()
+            if f"#:{name}" not in given
+        ),
+    )
 
 
 def _locals(form: str, prefix: str) -> list[Candidate]:

@@ -6,9 +6,11 @@ documented by the comment above its definition, like those of the library.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from vlad.data.source import Span
 from vlad.data.values import Value, is_procedure
-from vlad.expand.arity import signature
+from vlad.expand.arity import NAMED, signature
 from vlad.expand.forms import KEYWORDS
 from vlad.manual.help import Entry, documentation, entry_of, is_elsewhere, lines_of, text_and_examples
 from vlad.session.session import Session
@@ -24,6 +26,15 @@ def known(session: Session, name: str) -> Entry | None:
         return Entry(name, "macro", "", name, (), ())
     entry = entry_of(name)
     return None if entry is None or entry.hidden else entry
+
+
+def keywords_of(session: Session, name: str) -> Mapping[str, Value]:
+    """The operands that the procedure of a name takes by name, with their defaults."""
+    cell = session.module.lookup(name)
+    if cell is not None and cell.primitive is not None:
+        return cell.primitive.keywords
+    named = NAMED.get(name) if session.module.is_inherited(name) else None
+    return {} if named is None else named.keywords
 
 
 def about(session: Session, name: str) -> str | None:

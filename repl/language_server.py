@@ -159,7 +159,7 @@ def made() -> Server:
             return None
         return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.PlainText, text))
 
-    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION)
+    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["#"]))
     def complete(params: lsp.CompletionParams) -> lsp.CompletionList:
         document, at = server.at(params)
         source = document.looked.source

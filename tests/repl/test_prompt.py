@@ -201,6 +201,21 @@ class TestCompletion:
     def test_locals_come_first(self, writing: Writing) -> None:
         assert self.offered(writing, "(define (f sinus)\n  (* (sin")[0] == "sinus"
 
+    def test_operands_by_name(self, writing: Writing) -> None:
+        assert self.offered(writing, "(sum t #:") == ["#:axis", "#:keep"]
+        assert self.offered(writing, "(+ 1 (histogram t 3 #:low 0 #") == ["#:high"]
+        assert self.offered(writing, "(sum (exp t) #:a") == ["#:axis"]
+        assert (
+            self.offered(writing, "(square #:")
+            == self.offered(writing, "(let ((x #:")
+            == self.offered(writing, "#:")
+            == []
+        )
+        (candidate,) = candidates(writing.shell, "(convolve a b #:mo")
+        assert (candidate.length, candidate.beside) == (4, "default full")
+        writing.output("(define (histogram t) t)")
+        assert self.offered(writing, "(histogram t #:") == []
+
     def test_commands_and_their_operands(self, writing: Writing) -> None:
         assert self.offered(writing, ",re") == ["reverse", "reload", "reset"]
         assert self.offered(writing, ",tier c") == ["compile"]

@@ -6,7 +6,7 @@
 int volatile vlad_stop;
 @own long vlad_escape[64];
 typedef int vlad_body(void const *, void *); /* returns 0 */
-#if __GNUC__ >= 8 && defined(__x86_64__) && defined(__linux__) && !defined(__TINYC__) && !defined(__CET__) \
+#if __GNUC__ >= 8 && defined(__x86_64__) && defined(__LP64__) && defined(__linux__) && !defined(__TINYC__) && !defined(__CET__) \
     && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /* The registers that a call preserves. To save them here costs a call 1 ns; the C library's jump costs 5 ns, and gcc's own 3, since with
    either one the compiler keeps nothing in registers across the jump. */
