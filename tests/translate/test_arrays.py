@@ -187,7 +187,8 @@ def test_factors_are_those_of_the_matrix(evaluating: vlad.Session) -> None:
 
 # Expressions, and what an error says of them: the message, and the hint.
 REFUSED = [
-    ("np.fft.fft(x)", "np.fft.fft", "python-functions.md"),
+    ("np.fft.fft(x)", "np.fft.fft", "session.fft"),
+    ("np.fft.fftshift(x)", "np.fft.fftshift", "python-functions.md"),
     ("np.sum(x, dtype=int)", "dtype", "float64"),
     ("np.sum(x, where=x > 0)", "by name", "keepdims"),
     ("np.zeros(3, dtype=complex)", "dtype", "float"),

@@ -125,7 +125,7 @@ def _objects(names: Sequence[str]) -> dict[Any, str]:
     found: dict[Any, str] = {}
     for name in names:
         around, _, own = name.rpartition(".")
-        value = getattr(numpy.linalg if around else numpy, own, None)
+        value = getattr(getattr(numpy, around) if around else numpy, own, None)
         if value is not None:
             found.setdefault(value, name)
     return found

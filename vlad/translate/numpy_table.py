@@ -344,6 +344,9 @@ the shape of the result would depend on values: `np.where(mask, x, 0)` keeps it:
 numbers are real::
   angle imag iscomplex iscomplexobj isreal isrealobj sort_complex linalg.eig linalg.eigvals unwrap
   complex128 complex64 complex256 cdouble csingle clongdouble complexfloating complex192
+numbers are real: `session.fft(x)` of a session returns the real and the imaginary part::
+  fft.fft fft.ifft fft.rfft fft.irfft fft.hfft fft.ihfft fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2 fft.fftn fft.ifftn
+  fft.rfftn fft.irfftn
 numbers are doubles: `//`, `%` and `**` with powers of 2::
   bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_invert invert bitwise_count bitwise_left_shift
   bitwise_right_shift left_shift right_shift packbits unpackbits binary_repr base_repr frexp nextafter
