@@ -21,29 +21,24 @@ def counted(iterable: Any) -> Any:
 
 def plus_counted(counts: Any, iterable: Any) -> Any:
     """`counts` after `update(iterable)`, as a dict of its own."""
-    found: Any = {}
-    for key, count in counts.items():
-        found[key] = 0 + count
-    if isinstance(iterable, dict):
-        for key, count in iterable.items():
-            found[key] = found.get(key, 0) + count
-    else:
-        for key in iterable:
-            found[key] = found.get(key, 0) + 1
-    return found
+    return _with_counted(counts, iterable, 1)
 
 
 def minus_counted(counts: Any, iterable: Any) -> Any:
     """`counts` after `subtract(iterable)`, as a dict of its own."""
+    return _with_counted(counts, iterable, -1)
+
+
+def _with_counted(counts: Any, iterable: Any, sign: Any) -> Any:
     found: Any = {}
     for key, count in counts.items():
         found[key] = 0 + count
     if isinstance(iterable, dict):
         for key, count in iterable.items():
-            found[key] = found.get(key, 0) - count
+            found[key] = found.get(key, 0) + sign * count
     else:
         for key in iterable:
-            found[key] = found.get(key, 0) - 1
+            found[key] = found.get(key, 0) + sign
     return found
 
 

@@ -226,7 +226,7 @@ linalg.det det a
 linalg.cholesky %py-np-cholesky a .upper=False
 linalg.eigvalsh %py-np-eigvalsh a .UPLO='L'
 linalg.svdvals %py-np-svdvals x
-linalg.pinv %py-np-pinv a
+linalg.pinv pinv a
 linalg.matrix_power %py-np-matrix-power a .n
 linalg.matrix_rank %py-np-matrix-rank A
 linalg.cond %py-np-cond x
