@@ -66,6 +66,11 @@ def take(xs): return xs.pop():: xs = [[1.], [2.]]; x = take(xs) if len(xs) > 1 e
 def take(xs): return xs.pop():: xs = [1., 2.]; return any(x > 1. and take(xs) > 0. for x in [1., 2.]), xs
 def maybe(xs):|    if len(xs) > 1:|        xs = xs + [1.]|    xs[0] = 7.:: xs = [1., 2.]; maybe(xs); return xs
 def push(xs, x):|    xs.append(x)|    return xs:: xs = []; ys = push(xs, 1.); push(xs, 2.); return ys
+def up(xs): xs[1] += 1.|def g(xs):|    xs = up(xs)|    return None:: xs = [1., 2.]; g(xs); return xs
+def p(xs):|    xs.append(1.)|    return xs|def g(xs, n): return p(xs) if n else xs:: xs = []; ys = g(xs, 1); p(xs); return ys
+def push(xs):|    xs.append(1.)|    return xs:: xs = []; ys = xs if len(xs) > 5 else push(xs); ys.append(2.); return xs
+def push(xs):|    xs.append(1.)|    return xs:: xs = []; ys = [xs, push(xs)] if len(xs) < 5 else xs; xs.append(2.); return ys
+def push(xs):|    xs.append([1.])|    return xs:: xs = [[0.]]; ys = sorted(xs); xs = push(xs); xs[0].append(2.); return ys
 def put(xs, row): xs.append(row):: xs = []; row = [1.]; put(xs, row); row.append(2.); return xs
 def swap(xs, i, j): xs[i], xs[j] = xs[j], xs[i]:: xs = [1., 2.]; f2 = lambda: xs[0]; swap(xs, 0, 1); return f2()
 def swap(xs, i, j): xs[i], xs[j] = xs[j], xs[i]:: rows = [[1., 2.]]; row = rows[0]; swap(row, 0, 1); return rows
@@ -170,6 +175,9 @@ from collections import *|def g(d): return d[5]:: d = defaultdict(int); return g
 from collections import *:: d = defaultdict(int); return str(d)
 """
 SAME = """
+def p(xs):|    xs.append(1.)|    return xs|def g(xs, n): return p(xs) if n else xs:: xs = []; g(xs, 1); return g(xs, 2)
+def p(xs, a, b):|    xs[a:b] = sorted(xs[a:b])|    return xs:: xs = [3., 1., 2.]|for i in range(3): xs = p(xs, i, 3)|return xs
+def up(x, n):|    x[0] += n; a = up(x, n - 1) if n > 0 else 0.|    return n > 3 or a:: x = [1.]; y = up(x, 2.); return y, x
 :: r = []|def put(xs, x):|    xs.append(x)|    r.append(len(xs))|a = [1.]; put(a, 2.); put(a, 3.); return a, r
 :: n = 0.|def put(xs, x):|    nonlocal n|    n += x|    xs.append(n)|a = [1.]; put(a, 2.); put(a, 3.); return a, n
 def last(xs): return xs.pop():: xs = [1., 2.]; return [last(xs), last(xs)]

@@ -196,7 +196,7 @@ class Checks(Calls):
     def _is_made_between(self, first: int, last: int, changed: str, depth: int) -> bool:
         """Does a statement, in no loop and under no condition, give a name a value of its own, to a depth?"""
         return any(
-            first < self.inside.end(statement) and self.inside.start(statement) < last
+            first < self.inside.end(statement) <= last
             for statement in self.inside.body
             if self._is_renewal(statement, changed, depth)
         )

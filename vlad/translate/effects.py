@@ -278,11 +278,14 @@ class Effects(Checks):
             if not self.is_made_before(node, one):
                 changed[one] = changed.get(one, False) or is_sure
 
-    @staticmethod
-    def _is_returned(node: ast.AST, own: Inside) -> bool:
+    def _is_returned(self, node: ast.AST, own: Inside) -> bool:
         around = own.around.get(node)
-        while isinstance(around, ast.Tuple | ast.List | ast.Dict | ast.IfExp):
-            around = own.around.get(around)
+        while isinstance(around, ast.Tuple | ast.List | ast.Dict | ast.IfExp | ast.BoolOp | ast.Call):
+            if isinstance(around, ast.Call) and (
+                not isinstance(node, ast.expr) or not self.keeps_nothing_of(around, node, is_consumed=True)
+            ):
+                return False
+            node, around = around, own.around.get(around)
         return isinstance(around, ast.Return)
 
     def _shared_by(self, value: ast.expr, own: Inside, given: set[str]) -> frozenset[str] | None:
@@ -316,6 +319,10 @@ class Effects(Checks):
                     return frozenset()
                 if own.fresh.is_call(value, set, frozenset):
                     return frozenset()
+                if own.fresh.is_call(value, list, sorted, tuple) and len(value.args) == 1:
+                    (items,) = value.args
+                    part = items.value if isinstance(items, ast.Subscript) else items
+                    return self._shared_by(part, own, given)
                 if (
                     isinstance(function, ast.Attribute)
                     and function.attr in NUMERIC
@@ -448,6 +455,9 @@ class Effects(Checks):
         if super().keeps_nothing_of(call, argument):
             return True
         effects = [] if self._is_method(call) else self.effects_of(call)
+        is_consumed = is_consumed or isinstance(
+            self.inside.around.get(call), ast.Expr
+        )  # the result is not used
         if argument is None:
             return bool(effects) and all(
                 not one.kept and one.returned == frozenset() for one, _, _ in effects
@@ -524,7 +534,12 @@ class Effects(Checks):
         statement = inside.statements.get(call)
         if own not in inside.names or statement is None or self._is_repeated(call, statement):
             return False
-        reads = [one for one in walk(statement) if isinstance(one, ast.Name) and one.id == own]
+        elsewhere = self._not_after(call)
+        reads = [
+            one
+            for one in walk(statement)
+            if isinstance(one, ast.Name) and one.id == own and id(one) not in elsewhere
+        ]
         if len([one for one in reads if isinstance(one.ctx, ast.Load)]) != 1:
             return False
         is_renamed = isinstance(statement, ast.Assign | ast.AnnAssign) and any(
@@ -542,6 +557,17 @@ class Effects(Checks):
             one for had in inside.exchanged_with(own) for one in inside.sharing(had, self.keeps_nothing_of)
         ]
         return not any(self.is_before(one, statement, own) for one in shared if one is not argument)
+
+    def _not_after(self, node: ast.AST) -> set[int]:
+        """The ids of the nodes of conditional expressions around one that are not evaluated if it is, or decide that."""
+        found: set[int] = set()
+        around = self.inside.around.get(node)
+        while around is not None:
+            if isinstance(around, ast.IfExp) and node is not around.test:
+                other = around.orelse if node is around.body else around.body
+                found.update(map(id, [*walk(around.test), *walk(other)]))
+            node, around = around, self.inside.around.get(around)
+        return found
 
     def _is_repeated(self, node: ast.AST, statement: ast.stmt) -> bool:
         """May a part of a statement be evaluated several times, or later?"""

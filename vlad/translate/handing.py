@@ -90,6 +90,12 @@ def _all(value: ast.expr, owns: Owns, may_be_none: Iterable[str]) -> ast.expr:
 def _hand_back(statements: list[ast.stmt], owns: Owns, may_be_none: Iterable[str]) -> None:
     found: list[ast.stmt] = []
     for one in statements:
+        if isinstance(one, ast.Return) and isinstance(one.value, ast.IfExp):  # each result for itself
+            arms = [[at(ast.Return(value), value)] for value in (one.value.body, one.value.orelse)]
+            for arm in arms:
+                _hand_back(arm, owns, may_be_none)
+            found.append(at(ast.If(one.value.test, *arms), one))
+            continue
         if isinstance(one, ast.Return):
             value = one.value or at(ast.Constant(None), one)
             if not isinstance(value, ast.Constant | ast.Name):
@@ -286,7 +292,7 @@ class Handing(Attempts):
         is_here = function in self.inside.nodes or isinstance(function, FunctionType)
         if not is_here and (function, owns) not in self._versions:
             return None
-        is_result_used = not isinstance(self.inside.around.get(call), ast.Expr)
+        is_result_used = not self._goes_on(call)
         shared = [
             own for own in owns if is_result_used and (effect.returned is None or own in effect.returned)
         ]
@@ -307,6 +313,15 @@ class Handing(Attempts):
         ]
         call = self.guarded(call, {id(argument) for _, argument in seen if argument not in changed})
         return at(Handed(call, changed, kept, function, owns, bool(shared)), call)  # type: ignore[no-any-return]  # as it is given
+
+    def _goes_on(self, call: ast.Call) -> bool:
+        """Is the result of a call not used here, or returned with the changed arguments at once?"""
+        match self.inside.around.get(call):
+            case ast.Expr():
+                return True
+            case ast.Assign(targets=[ast.Name(id=target)]):
+                return target == RESULT
+        return False
 
     def _is_returned_whole(self, function: FunctionType | ast.FunctionDef, own: str) -> bool:
         """May a function return the value of a parameter itself, and not an item of it at most?"""

@@ -462,6 +462,7 @@ class Inside:
                 | ast.Return()
                 | ast.BinOp()
                 | ast.AugAssign()
+                | ast.Slice()
             ):
                 return True
             case ast.For(iter=value) | ast.comprehension(iter=value):
@@ -573,7 +574,9 @@ def _is_read_only_within(node: ast.AST, shared: str, keeps_nothing: Keeps) -> bo
     for around in walk(node):
         for one in children(around):
             if isinstance(one, ast.Name) and one.id == shared:
-                reads = isinstance(around, ast.Subscript | ast.comprehension | ast.BinOp | ast.Compare)
+                reads = isinstance(
+                    around, ast.Subscript | ast.Slice | ast.comprehension | ast.BinOp | ast.Compare
+                )
                 if isinstance(around, ast.Attribute):
                     reads = around.attr == "get" or (around.attr in VIEWS and around in views)
                 if not reads and not (

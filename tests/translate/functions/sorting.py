@@ -181,3 +181,76 @@ def distinct(x: float = 2.5) -> list[float]:
         if v not in seen:
             seen += [v]
     return seen
+
+
+def _bubbled_again(xs: list[float]) -> list[float]:
+    is_changed = False
+    for i in range(len(xs) - 1):
+        if xs[i] > xs[i + 1]:
+            xs[i], xs[i + 1] = xs[i + 1], xs[i]
+            is_changed = True
+    return xs if not is_changed else _bubbled_again(xs)
+
+
+def sorted_by_a_call_under_a_condition(a: float = 0.7, b: float = 1.9) -> list[float]:
+    return _bubbled_again([a * b, 3.0 * a, b, b - a, a])
+
+
+def sorted_in_circles(a: float = 0.7, b: float = 1.9) -> list[float]:
+    def compare(xs: list[float], low: int, high: int) -> bool:
+        is_changed = False
+        if low == high:
+            return is_changed
+        left, right = low, high
+        while left < right:
+            if xs[left] > xs[right]:
+                xs[left], xs[right] = xs[right], xs[left]
+                is_changed = True
+            left, right = left + 1, right - 1
+        middle = (low + high) // 2
+        is_left = compare(xs, low, middle)
+        is_right = compare(xs, middle + 1, high)
+        return is_changed or is_left or is_right
+
+    found = [a * b, 3.0 * a, b, b - a, a, a + 0.1]
+    while compare(found, 0, len(found) - 1):
+        pass
+    return found
+
+
+def _merged(xs: list[float], low: int, middle: int, high: int) -> list[float]:
+    left, right, found = xs[low:middle], xs[middle:high], []
+    while left and right:
+        found.append(left.pop(0) if left[0] <= right[0] else right.pop(0))
+    xs[low:high] = found + left + right
+    return xs
+
+
+def merged_from_short_to_long(a: float = 0.7, b: float = 1.9) -> list[float]:
+    xs, length = [a * b, 3.0 * a, b, b - a, a], 1
+    xs = list(xs)
+    while length < len(xs):
+        for low in range(0, len(xs), 2 * length):
+            xs = _merged(xs, low, low + length, low + 2 * length)
+        length *= 2
+    return xs
+
+
+def _settled(xs: list[float]) -> list[float]:
+    xs[0], xs[-1] = min(xs[0], xs[-1]), max(xs[0], xs[-1])
+    return xs
+
+
+def _in_parts(xs: list[float], depth: int) -> list[float]:
+    while depth > 0:
+        if depth == 1:
+            return _settled(xs)
+        depth -= 1
+        first = xs[0] + 1.0
+        _in_parts(xs, depth)
+        xs[1] = first
+    return _settled(xs)
+
+
+def settled_in_several_ways(a: float = 0.7, b: float = 1.9) -> list[float]:
+    return _in_parts([a * b, b, a], 3)
