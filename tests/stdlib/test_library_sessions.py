@@ -109,7 +109,9 @@ def test_an_interrupt_while_a_procedure_is_expanded(monkeypatch: pytest.MonkeyPa
     assert session.eval("(fold + 0 '(1 2))") == 3.0
 
 
-def test_a_procedure_that_is_not_called_is_not_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_procedure_that_is_not_called_is_not_expanded(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read: list[str] = []
     was = Library.data
 
