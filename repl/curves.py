@@ -26,8 +26,11 @@ DEFAULT = (-5.0, 5.0)  # the default interval
 
 @dataclass
 class Curve:
+    """`dots`: the points are drawn alone, without a line through them, as those of a surface of section are."""
+
     name: str
     points: list[tuple[float, float]]
+    dots: bool = False
 
 
 def curves_of(shell: Shell, operands: list[str], derivative: bool) -> list[Curve]:

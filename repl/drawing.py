@@ -31,7 +31,7 @@ def in_terminal(curves: list[Curve], terminal: Terminal) -> str:
                 round((x - left) / (right - left) * (width * 2 - 1)),
                 round((high - y) / (high - low) * (ROWS * 4 - 1)),
             )
-            for x, y in joined(curve.points, left, right, width * 2)
+            for x, y in (curve.points if curve.dots else joined(curve.points, left, right, width * 2))
         }
         cells: dict[tuple[int, int], int] = {}
         for column, row in dots:
@@ -102,8 +102,13 @@ def as_svg(curves: list[Curve]) -> str:
         parts.append(f'<text x="{MARGIN - 6}" y="{down(y)}" text-anchor="end">{label(y, high - low)}</text>')
     for index, curve in enumerate(curves):
         hue = HUES[index % len(HUES)]
-        path = " ".join([f"{across(x)},{down(y)}" for x, y in curve.points])
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{hue}" stroke-width="1.5"/>')
+        places = [f"{across(x)},{down(y)}" for x, y in curve.points]
+        if curve.dots:
+            path = "".join([f"M{place}h0" for place in dict.fromkeys(places)])
+            parts.append(f'<path d="{path}" stroke="{hue}" stroke-width="2" stroke-linecap="round"/>')
+        else:
+            line = " ".join(places)
+            parts.append(f'<polyline points="{line}" fill="none" stroke="{hue}" stroke-width="1.5"/>')
         parts.append(
             f'<text x="{MARGIN + 8}" y="{MARGIN + 18 + 16 * index}" fill="{hue}">{escape(curve.name)}</text>'
         )

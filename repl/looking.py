@@ -79,6 +79,7 @@ PLOTS = """\
 ,plot '(3 1 4 1 5)             a list or tensor of numbers, such as the losses of a training
 ,plot '((0 . 1) (2 . 3))       points, such as the way of an optimizer
 ,plot (list xs ys)             the numbers ys over the numbers xs, each a list or tensor
+,plot points dots              the same without a line through them
 ,plot sin 0 6 sine.svg         into a file: .svg, or what Matplotlib writes (.png, .pdf)
 ,plot sin window               in a window, by Matplotlib; `inline`: in the terminal, if it shows
                                pictures; `text`: of characters. What is best, without these"""

@@ -29,7 +29,9 @@ def draw(figure: Any, curves: Iterable[Curve]) -> None:
     """Draw on a Matplotlib figure. A path that turns back, such as an optimiser's, shows its steps."""
     axes = figure.subplots()
     for curve in curves:
-        marks = {"marker": "."} if turns_back(curve) else {}
+        marks = {"marker": "."} if curve.dots or turns_back(curve) else {}
+        if curve.dots:
+            marks["linestyle"] = ""
         axes.plot(*zip(*curve.points, strict=True), label=curve.name, **marks)
     axes.legend()
 

@@ -23,11 +23,13 @@ WHERE = ("inline", "window", "text")
 
 def plot(shell: Shell, operands: list[str]) -> None:
     """Draw the operands of `,plot`. Raises VladError."""
-    file, derivative, where = "", False, ""
+    file, derivative, dots, where = "", False, False, ""
     while len(operands) > 1 and is_word(shell, operands[-1]):
         last = operands.pop()
         if last == "derivative":
             derivative = True
+        elif last == "dots":
+            dots = True
         elif last in WHERE:
             where = last
         else:
@@ -35,6 +37,8 @@ def plot(shell: Shell, operands: list[str]) -> None:
     curves = [curve for curve in curves_of(shell, operands, derivative) if curve.points]
     if not curves:
         raise VladError("invalid-command", "There is no finite number to plot")
+    for curve in curves:
+        curve.dots = dots
     if file:
         save(curves, file)
         shell.remark(f"written: {file}")
@@ -44,7 +48,8 @@ def plot(shell: Shell, operands: list[str]) -> None:
 
 def is_word(shell: Shell, operand: str) -> bool:
     """Whether an operand is an option rather than something to draw."""
-    return operand == "derivative" or is_file(operand) or (operand in WHERE and operand not in shell.session)
+    is_own = operand in shell.session
+    return operand == "derivative" or is_file(operand) or (operand in ("dots", *WHERE) and not is_own)
 
 
 def is_file(word: str) -> bool:

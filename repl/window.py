@@ -38,7 +38,7 @@ class Window:
             start_new_session=True,  # Ctrl-C does not apply to it
         )
         try:
-            result = self._reply(json.dumps([[curve.name, curve.points] for curve in curves]))
+            result = self._reply(json.dumps([[curve.name, curve.points, curve.dots] for curve in curves]))
         except BaseException:
             self.close()
             raise
@@ -72,7 +72,10 @@ class Window:
 
 def main() -> None:
     """The process of a window."""
-    curves = [Curve(name, [(x, y) for x, y in points]) for name, points in json.loads(sys.stdin.readline())]
+    curves = [
+        Curve(name, [(x, y) for x, y in points], dots)
+        for name, points, dots in json.loads(sys.stdin.readline())
+    ]
     try:
         from matplotlib import pyplot
 

@@ -51,6 +51,8 @@ STATUS = '; echo "status $?"'
 # A line of `vlad` with words in single quotes, or in double quotes without what a shell replaces there.
 PLAIN = re.compile(rf"""vlad( ([\w./:,+=-]+|'[^']*'|"[^"$`\\]*"))*({re.escape(STATUS)})?""")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
+CHAOTIC = {"section.svg", "energy.svg", "standard.svg", "exponent.svg"}
 # `sh` sets up machines and is not run. `scheme` is in the pages that docs/make_reference.py makes, from texts whose examples
 # tests/test_help.py runs, and marks the grammar in docs/saving.md.
 LANGUAGES = {"vlad", "python", "repl", "console", "text", "sh", "scheme"}
@@ -96,7 +98,7 @@ def check(block: Block, printed: str, expected: str) -> None:
 class Page:
     """State shared by the blocks of one page."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tier: str | None = None) -> None:
         self.folder = folder
         self.printed: list[str] = []
         self.session = Session(write=self.printed.append)
@@ -104,7 +106,7 @@ class Page:
         self.shown = io.StringIO()
         terminal = Terminal(self.shown)
         terminal.columns = 100
-        self.shell = Shell(lambda write: Session(write=write), terminal, Interrupts())
+        self.shell = Shell(lambda write: Session(write=write, tier=tier), terminal, Interrupts())
         (folder / "bin").mkdir()
         shim = folder / "bin" / "vlad"
         shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m vlad "$@"\n')
@@ -175,14 +177,36 @@ class Page:
         return done.stdout.decode()
 
 
+def check_pictures(page: Path, folder: Path) -> None:
+    """The pictures of a gallery are those that the page's `,plot`s wrote. A chaotic orbit is another one where a C library rounds
+    otherwise: it has as many shapes."""
+    gallery = page.with_suffix("")
+    if not gallery.is_dir():
+        return
+    drawn = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.svg")}
+    kept = {path.name: path.read_text(encoding="utf-8") for path in gallery.glob("*.svg")}
+    linked = {
+        Path(link).name for link in LINK.findall(page.read_text(encoding="utf-8")) if link.endswith(".svg")
+    }
+    assert drawn.keys() == kept.keys() == linked, "run: python docs/make_gallery.py"
+    for name, text in drawn.items():
+        shapes = [re.sub(r"[-\d.e]+", "", line)[:20] for line in text.splitlines()]
+        assert shapes == [re.sub(r"[-\d.e]+", "", line)[:20] for line in kept[name].splitlines()], name
+        if name not in CHAOTIC:
+            numbers = [[float(n) for n in NUMBER.findall(one)] for one in (text, kept[name])]
+            assert numbers[0] == pytest.approx(numbers[1], abs=0.5), name  # of 640 points
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_examples_of_a_page(page: Path, tmp_path: Path) -> None:
-    runner = Page(tmp_path)
+    # as users run it, compiled where that pays: pictures take thousands of steps
+    runner = Page(tmp_path, "auto" if page.with_suffix("").is_dir() else None)
     for block in blocks(page):
         if block.language in ("vlad", "python", "repl", "console"):
             getattr(runner, block.language)(block)
             hidden = hidden_names(runner.session) + hidden_names(runner.shell.session)
             assert hidden == [], f"{page.name}, line {block.line}: another name would not hide the library's"
+    check_pictures(page, tmp_path)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

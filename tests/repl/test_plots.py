@@ -92,6 +92,15 @@ class TestCurves:
         svg = minidom.parse(str(tmp_path / "a b.svg"))
         assert len(svg.getElementsByTagName("polyline")) == 2
 
+    def test_dots_have_no_line_through_them(self, writing: Writing, tmp_path: Path) -> None:
+        assert writing.output(",plot '((0 . 0) (4 . 2) (8 . 0)) dots a.svg") == "; written: a.svg\n"
+        svg = minidom.parse(str(tmp_path / "a.svg"))
+        assert not svg.getElementsByTagName("polyline")
+        assert [path.getAttribute("d").count("M") for path in svg.getElementsByTagName("path")] == [3]
+        drawn = writing.output(",plot '((0 . 0) (4 . 2) (8 . 0)) dots")
+        assert sum("\u2800" <= c <= "\u28ff" for c in drawn) == 3
+        assert "; written" in writing.output("(define dots '((0 . 1) (2 . 3)))", ",plot dots b.svg")
+
     def test_other_files_need_matplotlib(self, writing: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
         assert "Only Matplotlib can write out.png" in writing.output(",plot sin out.png")
@@ -185,6 +194,8 @@ class TestPictures:
         writing.output(",plot '((0 . 1) (2 . 0) (1 . 0.5)) way.png", ",plot '(3 1 2) sequence.png")
         assert ", 3, '.')" in (tmp_path / "way.png").read_text()
         assert ", 3, '')" in (tmp_path / "sequence.png").read_text()
+        writing.output(",plot '(3 1 2) dots dots.png")
+        assert ", 3, '. alone')" in (tmp_path / "dots.png").read_text()
 
     def test_inline_where_the_terminal_cannot(self, writing: Writing, pretended: None) -> None:
         assert "not known to show pictures" in writing.output(",plot sin inline")

@@ -9,9 +9,9 @@ class Axes:
     def __init__(self) -> None:
         self.lines: list[tuple[str, int, str]] = []
 
-    def plot(self, x: Any, y: Any, label: str, marker: str = "") -> None:
+    def plot(self, x: Any, y: Any, label: str, marker: str = "", linestyle: str = "-") -> None:
         assert len(x) == len(y)
-        self.lines.append((label, len(x), marker))
+        self.lines.append((label, len(x), marker if linestyle else f"{marker} alone"))
 
     def legend(self) -> None:
         self.lines.append(("legend", 0, ""))
