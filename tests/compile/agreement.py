@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from sessions import shared_for
 
 import vlad
 from vlad import VladError
@@ -50,7 +51,7 @@ def agree(text: str, *operands: Any, compiled: bool = True) -> list[Any]:
     """The results of both tiers, which must agree. `compiled`: the procedure must be compiled, and its result is used. Results
     computed from floats have their precision.
     """
-    evaluating, compiling = vlad.Session(tier="evaluate"), vlad.Session(tier="compile")
+    evaluating, compiling = shared_for(text, "evaluate"), shared_for(text, "compile")
     expected, found = [answer(session, text, operands) for session in (evaluating, compiling)]
     has_floats = "float32" in text or any(getattr(x, "dtype", None) == np.float32 for x in operands)
     assert same(expected, found, FLOATS if has_floats else DOUBLES), (text, operands, expected, found)

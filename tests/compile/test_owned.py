@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from amounts import THOROUGH
+from sessions import shared_for
 
 import vlad
 from vlad.compile.calling.pipeline import Unit
@@ -71,7 +72,7 @@ long vlad_count(void) {{ return vlad_counted; }}
 def alike(text: str, *operands: Any, tier: str = "compile") -> None:
     """On both tiers, and the operands are unchanged."""
     given = [operand.copy() for operand in operands]
-    found, expected = [vlad.Session(tier=one).eval(text)(*operands) for one in (tier, "evaluate")]
+    found, expected = [shared_for(text, one).eval(text)(*operands) for one in (tier, "evaluate")]
     compare(found, expected)
     for operand, original in zip(operands, given, strict=True):
         assert np.array_equal(operand, original)

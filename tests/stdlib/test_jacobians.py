@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sessions import shared
 
 import vlad
 
@@ -45,7 +46,7 @@ def differences(f: Any, x: Any) -> Any:
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("text", FUNCTIONS)
 def test_a_jacobian_is_that_of_differences(text: str, tier: str) -> None:
-    session = vlad.Session(tier=tier)
+    session = shared(tier)
     f = session.eval(text)
     for shape in FUNCTIONS[text]:
         x = random(shape)
@@ -75,7 +76,7 @@ def test_closed_forms(mode: str, tier: str) -> None:
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_hessian_is_that_of_differences_of_gradients(mode: str, tier: str) -> None:
-    session = vlad.Session(tier=tier)
+    session = shared(tier)
     f = "(lambda (x) (logsumexp (* (outer x x) (sin (sum x)))))"
     for shape in ((1,), (4,)):
         x = random(shape, 8)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sessions import shared
 
 import vlad
 
@@ -125,7 +126,7 @@ def function(body: str) -> Any:
 def test_a_change_that_another_name_sees_is_an_error(body: str) -> None:
     f = function(body)
     with pytest.raises(vlad.VladError):
-        vlad.Session(tier="evaluate").function(f)()
+        shared("evaluate").function(f)()
 
 
 @pytest.mark.parametrize("tier", ["evaluate", "compile"])
@@ -133,5 +134,5 @@ def test_a_change_that_another_name_sees_is_an_error(body: str) -> None:
 def test_changes_of_its_own_are_those_of_python(body: str, tier: str) -> None:
     f = function(body)
     expected = f()
-    found = vlad.Session(tier=tier).function(f)()
+    found = shared(tier).function(f)()
     assert same(expected, found), (expected, found)

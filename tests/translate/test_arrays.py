@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sessions import shared
 
 import vlad
 from vlad.translate import numpy_table
@@ -80,7 +81,7 @@ def test_expressions_have_the_values_of_numpy(part: list[str], evaluating: vlad.
 def test_expressions_are_compiled(part: list[str]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", vlad.NotCompiledWarning)
-        expect_values(part, vlad.Session(tier="compile"))
+        expect_values(part, shared("compile"))
 
 
 OTHERS: dict[str, Any] = {
@@ -99,7 +100,7 @@ def test_expressions_of_other_arguments(part: list[str], tier: str) -> None:
     names: dict[str, Any] = {"np": np, "__name__": "arrays"}
     run(f"def f({', '.join(OTHERS)}):\n    return [{', '.join(part)}]\n", f"others {part[0]}", names)
     expected = names["f"](**OTHERS)
-    found = vlad.Session(tier=tier).function(names["f"])(**OTHERS)
+    found = shared(tier).function(names["f"])(**OTHERS)
     assert [one for one, a, b in zip(part, expected, found, strict=True) if not same(a, b)] == []
 
 
@@ -161,7 +162,7 @@ def test_gradients_are_those_of_differences(part: list[str], evaluating: vlad.Se
 @pytest.mark.any_compiler
 @pytest.mark.parametrize("part", PARTS[::6], ids=range(len(PARTS[::6])))
 def test_gradients_are_compiled(part: list[str]) -> None:
-    assert wrong_gradients([one for one in part if has_slopes(one)], vlad.Session(tier="compile")) == []
+    assert wrong_gradients([one for one in part if has_slopes(one)], shared("compile")) == []
 
 
 @pytest.mark.any_compiler

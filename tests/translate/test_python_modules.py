@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from sessions import shared
 
 import vlad
 from vlad.translate.known import instead_of, known, public_name
@@ -129,7 +130,7 @@ def function_of(result: str) -> Any:
 def test_expressions_have_the_values_of_python(part: list[str], tier: str) -> None:
     part = [one for one in part if one.partition("(")[0] != "math.sumprod" or hasattr(math, "sumprod")]
     f = function_of(f"[{', '.join(part)}]")
-    expected, found = f(X, list(XS)), vlad.Session(tier=tier).function(f)(X, list(XS))
+    expected, found = f(X, list(XS)), shared(tier).function(f)(X, list(XS))
     assert [one for one in zip(part, expected, found, strict=True) if not same(one[1], one[2])] == []
 
 
@@ -185,7 +186,7 @@ REFUSED = [
 @pytest.mark.parametrize(("expression", "message", "hint"), REFUSED)
 def test_what_is_missing_is_named(expression: str, message: str, hint: str) -> None:
     with pytest.raises(vlad.VladError) as caught:
-        vlad.Session(tier="evaluate").function(function_of(expression))(X, list(XS))
+        shared("evaluate").function(function_of(expression))(X, list(XS))
     error = caught.value
     assert error.code == "not-translated" and message in error.message and hint in (error.hint or "")
     assert error.span is not None and error.span.line == 4
@@ -209,7 +210,7 @@ def test_an_error_of_a_call_is_pythons(expression: str, kind: type[Exception]) -
     with pytest.raises(kind):
         f(X, list(XS))
     with pytest.raises(kind) as caught:
-        vlad.Session(tier="evaluate").function(f)(X, list(XS))
+        shared("evaluate").function(f)(X, list(XS))
     assert isinstance(caught.value, vlad.VladError) and caught.value.span is not None
 
 
