@@ -176,12 +176,13 @@ def identity(
 
 @functools.cache
 def _ourselves() -> str:
-    """The version of this compiler: another one may compile the same call differently."""
+    """The version of this compiler: another one may compile the same call differently. A digest, as each identity has it."""
     folder = os.path.abspath(__file__)
     for _ in range(3):
         folder = os.path.dirname(folder)
     files = sorted(_files(folder)) + sorted(_files(os.path.join(os.path.dirname(folder), "stdlib")))
-    return " ".join([f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in files])
+    text = " ".join([f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in files])
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:

@@ -496,6 +496,7 @@ def _key(text: str, compiler: Compiler, options: list[str]) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
+@functools.cache
 def _processor() -> str:
     """The features on which -march=native depends."""
     try:
