@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from distribution import Batches, ByFile
+from distribution import LONGEST, Batches, ByFile
 from xdist.remote import Producer
 from xdist.workermanage import WorkerController
 
@@ -72,3 +73,8 @@ def test_events_arrive_in_order_with_one_message_for_each_test() -> None:
     wanted = [(name, {"node": controller} | details) for name, details in events]
     wanted[2] = ("testreport", {"node": controller, "rep": report})
     assert heard == wanted
+
+
+def test_the_longest_files_are_there_once() -> None:
+    assert {*LONGEST} <= {path.name for path in Path(__file__).parent.rglob("test_*.py")}
+    assert len(LONGEST) == len({*LONGEST})
