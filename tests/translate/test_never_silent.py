@@ -70,6 +70,7 @@ def up(xs): xs[1] += 1.|def g(xs):|    xs = up(xs)|    return None:: xs = [1., 2
 def p(xs):|    xs.append(1.)|    return xs|def g(xs, n): return p(xs) if n else xs:: xs = []; ys = g(xs, 1); p(xs); return ys
 def push(xs):|    xs.append(1.)|    return xs:: xs = []; ys = xs if len(xs) > 5 else push(xs); ys.append(2.); return xs
 def push(xs):|    xs.append(1.)|    return xs:: xs = []; ys = [xs, push(xs)] if len(xs) < 5 else xs; xs.append(2.); return ys
+def go(g, s):|    s.append(0)|    for n in g: r = n|    return [r]:: g = [[1]]; s = []; t = go(g, s); t[0].append(3); return g
 def push(xs):|    xs.append([1.])|    return xs:: xs = [[0.]]; ys = sorted(xs); xs = push(xs); xs[0].append(2.); return ys
 def put(xs, row): xs.append(row):: xs = []; row = [1.]; put(xs, row); row.append(2.); return xs
 def swap(xs, i, j): xs[i], xs[j] = xs[j], xs[i]:: xs = [1., 2.]; f2 = lambda: xs[0]; swap(xs, 0, 1); return f2()

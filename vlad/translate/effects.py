@@ -302,6 +302,8 @@ class Effects(Checks):
                 return self._shared_by_all(parts, own, given)
             case ast.IfExp(body=yes, orelse=no):
                 return self._shared_by_all([yes, no], own, given)
+            case ast.Starred(value=items):
+                return self._shared_by(items, own, given)
             case ast.ListComp(elt=item):
                 return self._shared_by(item, own, given)
             case ast.BinOp() | ast.Constant() | ast.UnaryOp() | ast.Compare() | ast.JoinedStr():
@@ -356,6 +358,7 @@ class Effects(Checks):
         if variable not in given and any(not self._is_returned(one, own) for one in kept):
             return None
         values: list[ast.expr] = []
+        items_of = {variable} & given
         for place in own.places.get(variable, ()):
             match own.statements[place]:
                 case ast.Assign(value=value) | ast.AugAssign(value=value):
@@ -364,12 +367,18 @@ class Effects(Checks):
                     values.append(value)
                 case ast.Expr(value=ast.Call(args=arguments)):
                     values += arguments
+                case ast.For(target=ast.Name(), iter=items) if own.fresh.is_call(items, range):
+                    continue
+                case ast.For(
+                    target=ast.Name(), iter=ast.Name(id=root) | ast.Subscript(value=ast.Name(id=root))
+                ) if root in given and root not in own.places:
+                    items_of.add(root)
                 case _:
                     return None
         self._followed.add(variable)
         found = self._shared_by_all(values, own, given)
         self._followed.discard(variable)
-        return None if found is None else found | ({variable} & given)
+        return None if found is None else found | items_of
 
     def _shared_by_call(self, call: ast.Call, own: Inside, given: set[str]) -> frozenset[str] | None:
         results = self._results(call)

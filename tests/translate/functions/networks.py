@@ -250,3 +250,22 @@ def learning_rates(x: float = 1.0) -> list[float]:
         "cosine": lambda t: 0.05 * x * (1 + math.cos(math.pi * t / 10)),
     }
     return [rate(t) for rate in schedules.values() for t in (0, 5)]
+
+
+def _reached(graph: dict[int, list[int]], at: int, seen: list[bool], cost: float) -> list[float]:
+    seen[at] = True
+    found: list[float] = []
+    for other in graph[at]:
+        if not seen[other]:
+            found += _reached(graph, other, seen, cost * (at + 1.0))
+    return [cost, *found]
+
+
+def parts_by_a_search_that_returns_what_it_finds(x: float = 0.7) -> list[list[float]]:
+    graph = {0: [1, 2], 1: [0, 3], 2: [0], 3: [1], 4: [5], 5: [4]}
+    seen = [False] * 6
+    parts = []
+    for start in range(6):
+        if not seen[start]:
+            parts.append(_reached(graph, start, seen, x + start))
+    return parts
