@@ -26,6 +26,13 @@ REFUSED = [
     ),
     ("def f(x, xs):\n    return [max]", "max", "max as a value", "lambda"),
     (
+        "class Point:\n    def __init__(self, x): self.x = x\n    def move(self): self.x += 1\n"
+        "def f(x, xs):\n    p = Point(x)\n    p.move()\n    return p.x",
+        "Point",
+        "a call of Point",
+        "a NamedTuple, or a frozen dataclass",
+    ),
+    (
         "def f(x, xs):\n    return vlad.map(lambda y: x * y, xs)",
         "vlad.map(lambda y: x * y, xs)",
         "a call of vlad.map",

@@ -9,6 +9,7 @@ compares the values of the names that its functions read.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from types import CellType, FunctionType, MethodType
 from typing import Any
@@ -234,11 +235,13 @@ class Functions:
         kept = self._data.get(id(value))
         if kept is None:
             if callable(value) and not isinstance(value, Procedure | HostPrimitive):
-                raise refused(
-                    f"a call of {name}",
-                    span,
-                    "it has no counterpart: write it in Python, or with rules, as a `vlad.primitive`",
+                hint = (
+                    "instances are values: a NamedTuple, or a frozen dataclass, whose methods return new ones"
+                    if isinstance(value, type)
+                    and value.__module__.partition(".")[0] not in sys.stdlib_module_names
+                    else "it has no counterpart: write it in Python, or with rules, as a `vlad.primitive`"
                 )
+                raise refused(f"a call of {name}", span, hint)
             cell = self.module.define(self._fresh(f"python.{name}"))
             try:
                 self.top_level.define(
