@@ -58,6 +58,12 @@ def test_values_are_those_of_numpy(sessions: dict[str, vlad.Session], tier: str)
         close(fft(np.arange(4)), np.fft.fft(np.arange(4)), "integers")
 
 
+def test_of_no_entries_there_are_none(sessions: dict[str, vlad.Session]) -> None:
+    for name in ("fft", "ifft", "rfft"):
+        re, im = sessions["evaluate"][name](np.zeros((2, 0)))
+        assert re.shape == im.shape == (2, 0)
+
+
 def test_quarters_of_a_turn_are_exact(sessions: dict[str, vlad.Session]) -> None:
     found = sessions["evaluate"].eval("(fft #[1 0 0 0 1 0 0 0])")
     assert found[0].tolist() == [2, 0, 2, 0, 2, 0, 2, 0] and not found[1].any()
