@@ -21,7 +21,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 
 from run import c_results, processor, span, versions  # noqa: E402 - found by the path above
 
-import vlad  # noqa: E402
+import vlad  # noqa: E402 - as well
 
 OPERANDS = (1.0, 0.1, 20.0, 100_000.0)
 NEAR = 1e-5  # a step's rounding, magnified by 10^5 steps

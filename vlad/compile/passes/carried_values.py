@@ -2,7 +2,7 @@
 
 In: a Program.  Out: the same, changed in place. Called by order.py. A parameter, a result or a field that is the same constant
 wherever it is given becomes that constant where it is read; dead-code removes it. A field that every box negates is stored as it
-was before, and negated by those who read it: the derivative of a cosine needs a sine, which may then be found in the box.
+was before, and negated where it is read: the derivative of a cosine needs a sine, which may then be found in the box.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def _constants(groups: list[tuple[Leaf | None, ...]]) -> dict[int, Leaf]:
     for place, leaves in enumerate(zip(*groups, strict=True)):
         others = [leaf for leaf in leaves if leaf is not None]
         first = others[0] if others else None
-        if type(first) in (float, bool) and len(set(same_operands(tuple(others)))) == 1:
-            found[place] = first  # type: ignore[assignment]
+        if isinstance(first, float | bool) and len(set(same_operands(tuple(others)))) == 1:
+            found[place] = first
     return found
 
 

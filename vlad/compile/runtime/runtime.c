@@ -8,7 +8,7 @@ int volatile vlad_stop;
 typedef int vlad_body(void const *, void *); /* returns 0 */
 #if __GNUC__ >= 8 && defined(__x86_64__) && defined(__LP64__) && defined(__linux__) && !defined(__TINYC__) && !defined(__CET__) \
     && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-/* The registers that a call preserves. To save them here costs a call 1 ns; the C library's jump costs 5 ns, and gcc's own 3, since with
+/* The registers that a call preserves. To save them here costs a call 1 ns; the jump of the C library and gcc's own cost 3, since with
    either one the compiler keeps nothing in registers across the jump. */
 __attribute__((naked, noinline)) static int vlad_begin_try(void const *one, void *other, vlad_body *body, long *escape) {
   __asm__("movq %rsp, (%rcx)\n\tmovq %rbx, 8(%rcx)\n\tmovq %rbp, 16(%rcx)\n\tmovq %r12, 24(%rcx)\n\t"
