@@ -7,6 +7,7 @@ only the lazy names of `vlad/__init__.py` are excepted. A second list defines wh
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -263,3 +264,29 @@ def test_ad_names_no_primitive_module() -> None:
     for module in programs():
         if module.startswith("vlad.ad."):
             assert not any(name.startswith("vlad.primitives") for _, name in imports(module)), module
+
+
+# Imports each script with the path that `python SCRIPT` has, in a fork of a process in which vlad is loaded already.
+LOADING = """
+import os, runpy, sys, vlad, numpy, pytest
+for script in sys.argv[1:]:
+    if os.fork() == 0:
+        sys.path[0], sys.argv[1:] = os.path.dirname(script), []
+        runpy.run_path(script, run_name="imported")
+        sys.stdout.flush()
+        os._exit(0)
+    if os.wait()[1]:
+        print("cannot be loaded:", script)
+"""
+
+
+def test_the_scripts_of_the_tests_find_what_they_import() -> None:
+    """Programs that compare tiers for hours are started by hand, as their docstrings say, where pytest adds no path."""
+    scripts = [
+        str(path)
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        if not path.name.startswith("test_") and '__name__ == "__main__"' in path.read_text()
+    ]
+    assert str(ROOT / "tests/compile/mixed_structures.py") in scripts and len(scripts) > 10
+    done = subprocess.run([sys.executable, "-c", LOADING, *scripts], capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("", 0), done.stderr

@@ -23,11 +23,14 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # as a script: `agreement` needs `sessions`
 from agreement import DOUBLES, FLOATS, same
 
 import vlad
