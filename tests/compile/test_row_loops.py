@@ -16,6 +16,8 @@ from commands import command
 
 import vlad
 from vlad import LimitExceeded, Limits, VladError
+from vlad.compile.calling.pipeline import Unit
+from vlad.python.convert import from_python
 
 PROGRAM = """
 (define (turns n x) (let loop ((i 0) (x x)) (if (< i n) (loop (+ i 1) (- x (* 0.01 (sin (+ x i))))) x)))
@@ -145,6 +147,24 @@ def test_what_never_ends_is_stopped(count: int, sessions: dict[int, vlad.Session
         session["checked"](W, XS + 6, VS)
     timer.join()
     assert session["checked"](W, XS, VS).shape == (COUNT,)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_divisions_repeated_in_rows() -> None:
+    """What a loop has written over is kept until its divisions are known to be right, in an array of each thread."""
+    text = """(lambda (xs ys)
+        ((vmap (lambda (a b)
+           (let* ((b (cumsum b)) (e (* a (sqrt (abs b)))) (f (* (maximum e #:keep #t) (/ e b) (/ 1 b))))
+             (dot f (cumsum f))))) xs ys))"""
+    xs, ys = rng.normal(size=(2, 40, 4098))
+    xs[:, ::100] = 1e-310
+    sessions = [vlad.Session(tier="compile", threads=count) for count in (1, 2)]
+    one, two = [session.eval(text)(xs, ys) for session in sessions]
+    assert one.tobytes() == two.tobytes()
+    code, *environment = sessions[0].eval(text).value
+    operands = tuple(map(from_python, (xs, ys)))
+    emitted = Unit(sessions[0].machine, code, tuple(environment[: len(code.environment)]), operands).text
+    assert "#define VLAD_STATIC static _Thread_local" in emitted and "VLAD_STATIC double" in emitted
 
 
 def test_loops_that_recursions_run_in_rows() -> None:

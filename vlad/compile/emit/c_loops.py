@@ -21,6 +21,7 @@ from vlad.compile.loops.ir import (
     Condition,
     For,
     If,
+    Local,
     Origin,
     Poll,
     Prefetch,
@@ -105,6 +106,9 @@ class CLoopPrinter(LoopPrinter):
             case Poll():
                 every = "" if statement.every == 1 else f"!({statement.index} % {statement.every}) && "
                 self.line(self.needs.stop(every, statement.turns))
+            case Local():
+                self.needs.keeps |= statement.keeps
+                super().statement(statement)
             case Prefetch():
                 self.line(f"__builtin_prefetch(&{self.style.place(statement.entry)} + {statement.ahead});")
             case If():

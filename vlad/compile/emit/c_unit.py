@@ -161,6 +161,8 @@ class CUnit(Definitions):
                 parts.append(of["tensors"].replace("@longest@", str(LONGEST_AXIS)).replace("@sizes@", sizes))
         else:
             parts.append(needed(self.needs.functions, self.has_kernels))
+        if self.needs.keeps:
+            parts.append(f"#define VLAD_STATIC static{' _Thread_local' if self.needs.threads else ''}")
         if self.decomposes:
             parts.append(of["matrices"])
         parts += [structure.text for structure in self.structures.values()]

@@ -179,7 +179,7 @@ class LoopPrinter:
         start = ""
         if local.start is not None:
             start = f" = {{{', '.join([self.text(local.start)] * local.size)}}}"
-        keeps = "static " if local.keeps else ""
+        keeps = "VLAD_STATIC " if local.keeps else ""
         name = self.style.array(local.array)
         self.line(f"{keeps}{self.kinds[local.array.kind]} {name}[{local.size}]{start};")
 

@@ -28,8 +28,8 @@ from vlad.compile.loops.ir import (
 from vlad.core.expressions import Binary, Name, Number
 from vlad.core.extents import AnExtent
 
-# Entries of a block, a multiple of those of a turn. They are static, since a frame may be one of many on the stack, and a library
-# is called by one thread at a time.
+# Entries of a block, a multiple of those of a turn. They are static, since a frame may be one of many on the stack: one array for
+# each thread, as rows of a batch run in several.
 BLOCK = 1024
 FIRST, LAST = "first", "last"
 

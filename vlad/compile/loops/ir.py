@@ -143,7 +143,7 @@ class Variables:
 @final
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A local array of so many entries; `keeps`: it is static."""
+    """A local array of so many entries; `keeps`: it is static, one for each thread."""
 
     array: Array
     size: int
