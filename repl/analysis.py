@@ -16,14 +16,18 @@ from typing import NamedTuple
 from vlad.data.errors import VladError
 from vlad.data.source import Origin, Source, Span
 from vlad.data.values import is_procedure, look
+from vlad.manual.help import Entry, lines_of
 from vlad.reader.parser import looks_like_number
 from vlad.session.session import Session
 from vlad.session.survey import Defined, Survey, survey
 
-from .completion import Candidate, binders, in_program
+from .bindings import Form, atoms, binder_in
+from .colouring import Coloured, coloured
+from .completion import Candidate, in_program
 from .editing import Node, around, tree, word_at
 from .knowledge import about, known
 from .structure import Outline
+from .typed_text import Hint, Present, TypedText
 
 # forms with names or data of their own, which binders() does not know
 UNFOLLOWED = frozenset(
@@ -65,11 +69,13 @@ class Call(NamedTuple):
     operand: int
 
 
-class Form(NamedTuple):
-    """A top-level form: its text, and its offset."""
+class Explanation(NamedTuple):
+    """What a name is. `heading`: lines of a program, its signature and types; `text`: documentation as plain lines; `entry`: the
+    same as data, if the name has an entry."""
 
+    heading: tuple[str, ...]
     text: str
-    start: int
+    entry: Entry | None = None
 
 
 class Looked:
@@ -106,6 +112,7 @@ class Document:
         self.path = path
         self.session = Session(tier="evaluate", write=lambda text: None)
         self.survey: Survey | None = None
+        self.typed: TypedText | None = None
         self.change(text)
 
     def change(self, text: str) -> None:
@@ -175,15 +182,58 @@ class Document:
             raise VladError("invalid-command", f"The name {new} has a meaning there already")
         return found
 
-    def explained(self, at: int) -> str | None:
-        """The documentation of the name at an offset."""
-        name, start = word_at(self.looked.source.text, at)
+    def types(self) -> Present | None:
+        """The types of this text, as far as they are known."""
+        return None if self.typed is None else self.typed.in_text(self.looked.source.text)
+
+    def explained(self, at: int) -> Explanation | None:
+        """What the name at an offset is, or the type of the list that begins there."""
+        text, types = self.looked.source.text, self.types()
+        name, start = word_at(text, at)
         if not name:
-            return None
+            type_ = (
+                types.of_expression(at) if types is not None and text[at : at + 1] in tuple("([") else None
+            )
+            return None if type_ is None else Explanation((f": {type_}",), "")
         bound = self.binder(name, start)
         if bound is not None:
-            return f"{name}: bound in line {self.looked.source.position(bound[0])[0]}"
-        return about(self.session, name)
+            type_ = None if types is None else types.of_local(name, bound)
+            line = self.looked.source.position(bound[0])[0]
+            return Explanation((name if type_ is None else f"{name} : {type_}",), f"bound in line {line}")
+        entry = known(self.session, name)
+        if entry is not None:
+            heading = types.of_global(name) if types is not None else []
+            lines = [line for one in heading for line in one.split("\n")]
+            return Explanation(
+                (entry.signature, *lines), "\n".join([*lines_of(entry)][1:]).strip("\n"), entry
+            )
+        found = about(self.session, name)
+        return None if found is None else Explanation((), found)
+
+    def hints(self, first: int, last: int) -> list[Hint]:
+        """Types to display between two offsets."""
+        types = self.types()
+        if types is None:
+            return []
+        forms = [
+            form for form in self.looked.forms() if form.start < last and first < form.start + len(form.text)
+        ]
+        return [hint for hint in types.hints(forms) if first <= hint.at <= last]
+
+    def coloured(self, looked: Looked, first: int, last: int) -> Iterator[tuple[int, Coloured, str]]:
+        """The words of a text between two lines, counted from 0, with their kinds, and the lines of their forms."""
+        kinds = {one.name: "function" if one.is_procedure else "variable" for one in self.definitions()}
+        macros = self.session.module.macro
+
+        def kind_of(name: str) -> str:
+            return kinds.get(name) or ("macro" if macros(name) is not None else "")
+
+        for form in looked.forms():
+            line = looked.source.position(form.start)[0] - 1
+            if line <= last and first <= line + form.text.count("\n"):
+                for word, kind in coloured(form.text, kind_of):
+                    if first <= line + word.row <= last:
+                        yield line, word, kind
 
     def _unfollowed(self, form: Form, root: Node, at: int) -> str:
         """The form around an offset whose names are not followed here, if there is one."""
@@ -246,33 +296,3 @@ class Document:
 def placed(path: str, source: Source, start: int, end: int) -> Place:
     line, column = source.position(start)
     return Place(path, line, source.line(line)[: column - 1], source.text[start:end].split("\n")[0])
-
-
-def binder_in(form: Form, root: Node, name: str, at: int) -> tuple[int, int] | None:
-    """The offsets at which a form binds a name for a position in it, if it does."""
-    for node in binders(form.text, at - form.start, root):
-        if form.text[node.start : node.end] == name and not is_global(form.text, node):
-            return form.start + node.start, form.start + node.end
-    return None
-
-
-def atoms(text: str, root: Node) -> Iterator[Node]:
-    """The atoms in a tree, without those of quoted data."""
-    work = [root]
-    while work:
-        node = work.pop()
-        if node.inside < 0:
-            yield node
-        elif node.above is None or not text.startswith("'", node.start):
-            work += reversed(node.children)
-
-
-def is_global(text: str, node: Node) -> bool:
-    """Is this the name in a definition at top level?"""
-    while node.above is not None and node.above.children[0] is node:
-        node = node.above
-    form = node.above
-    if form is None or form.above is None or form.above.above is not None:
-        return False
-    head = form.children[0]
-    return text[head.start : head.end] == "define" and form.children[1] is node

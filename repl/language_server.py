@@ -2,14 +2,18 @@
 
 In: messages of the Language Server Protocol, which pygls reads and writes; https://microsoft.github.io/language-server-protocol
 defines them.  Out: replies, from analysis.py and vlad/tools/formatting.py. A text is surveyed in another thread, once it has not
-been changed for a moment; replies to requests use the last survey, and wait for nothing.
+been changed for a moment, and then analysed in another process (checking_process.py); replies to requests use what was found
+last, and wait for nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import subprocess
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -23,16 +27,61 @@ from vlad.data.errors import VladError
 from vlad.data.source import Source
 from vlad.tools.formatting import formatted_text
 
-from .analysis import Document, Looked, Place
+from .analysis import Document, Explanation, Looked, Place
+from .checking_process import CHECKING, Typing, Wrong
+from .colouring import KINDS, MODIFIERS, Coloured
+from .markdown import block, markdown
+from .typed_text import TypedText
 
-QUIET_SECONDS = 0.2  # without a change, before a text is surveyed
+QUIET_SECONDS = 0.2  # without a change, before a text is surveyed,
+CALM_SECONDS = 0.3  # and then before its types are analysed
+LONGEST_SECONDS = 60.0  # of an analysis
+LONGEST_LINE = 1 << 28  # bytes of what an analysis finds
 SWITCH_SECONDS = (
     0.0005  # for which the surveying thread may keep the interpreter's lock while a request waits
 )
 
 
+class Checker:
+    """The process that finds types. An analysis that is cancelled ends it, and the next one starts it again."""
+
+    def __init__(self) -> None:
+        self.process: asyncio.subprocess.Process | None = None
+        self.turn = asyncio.Lock()
+
+    async def typing(self, looked: Looked) -> Typing:
+        """The types of a text. Raises TimeoutError, and EOFError if the process ends."""
+        async with self.turn:
+            try:
+                return await asyncio.wait_for(self._asked(looked), LONGEST_SECONDS)
+            except BaseException:
+                self.end()
+                raise
+
+    async def _asked(self, looked: Looked) -> Typing:
+        if self.process is None:
+            self.process = await asyncio.create_subprocess_exec(
+                sys.executable, *(["-I"] if sys.flags.isolated else []), "-c", CHECKING, *sys.path,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, limit=LONGEST_LINE,
+            )  # fmt: skip
+        requests, replies = self.process.stdin, self.process.stdout
+        assert requests is not None and replies is not None
+        request = {"name": looked.source.name, "text": looked.source.text}
+        requests.write(json.dumps(request).encode() + b"\n")
+        await requests.drain()
+        line = await replies.readline()
+        if not line:
+            raise EOFError
+        return Typing.of(line.decode())
+
+    def end(self) -> None:
+        process, self.process = self.process, None
+        if process is not None and process.returncode is None:
+            process.kill()
+
+
 class Server(LanguageServer):
-    """`documents`: the open ones by their addresses; `tasks`: their surveys that are to come."""
+    """`documents`: the open ones by their addresses; `tasks`: their surveys that are to come; `finds_types`: is wanted."""
 
     def __init__(self) -> None:
         super().__init__("vlad", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
@@ -41,6 +90,8 @@ class Server(LanguageServer):
         self.surveyor = ThreadPoolExecutor(
             1, "vlad-survey"
         )  # one after the other: what is outdated never begins
+        self.checker = Checker()
+        self.finds_types = True
 
     @property
     def positions(self) -> Positions:
@@ -69,9 +120,45 @@ class Server(LanguageServer):
             (str(error.span), error.message): diagnostic(error, looked, self.positions)
             for error in found.errors
         }
+        self.show(uri, version, [*shown.values()])
+        if self.finds_types and not shown:  # a program with errors of this kind has no types
+            await asyncio.sleep(CALM_SECONDS)
+            await self.check(uri, version, document, looked)
+
+    async def check(self, uri: str, version: int | None, document: Document, looked: Looked) -> None:
+        """Find the types of a text."""
+        try:
+            typing = await self.checker.typing(looked)
+        except TimeoutError:
+            self.log(f"The types of {looked.source.name} were not found in {LONGEST_SECONDS:g} seconds")
+            return
+        except (EOFError, OSError):
+            self.log(f"The process that finds the types of {looked.source.name} has ended")
+            return
+        document.typed = TypedText(looked.source, typing)
+        if typing.wrong:
+            self.show(uri, version, [of_types(one, looked, self.positions) for one in typing.wrong])
+        workspace = self.client_capabilities.workspace
+        if (
+            workspace is not None
+            and workspace.inlay_hint is not None
+            and workspace.inlay_hint.refresh_support
+        ):
+            self.workspace_inlay_hint_refresh(None)
+
+    def show(self, uri: str, version: int | None, found: list[lsp.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(
-            lsp.PublishDiagnosticsParams(uri=uri, version=version, diagnostics=list(shown.values()))
+            lsp.PublishDiagnosticsParams(uri=uri, version=version, diagnostics=found)
         )
+
+    def log(self, message: str) -> None:
+        self.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, message))
+
+    def reads_markdown(self) -> bool:
+        """Does the editor display Markdown?"""
+        documents = self.client_capabilities.text_document
+        hover = documents.hover if documents is not None else None
+        return hover is not None and lsp.MarkupKind.Markdown in (hover.content_format or ())
 
     def at(self, params: Any) -> tuple[Document, int]:
         """The document and the offset that a request is about."""
@@ -123,6 +210,47 @@ def diagnostic(error: VladError, looked: Looked, positions: Positions) -> lsp.Di
     )
 
 
+def of_types(found: Wrong, looked: Looked, positions: Positions) -> lsp.Diagnostic:
+    """An error of types, or a part of the program that is not compiled."""
+    return lsp.Diagnostic(
+        positions.range(looked.source, found.start, max(found.end, found.start + 1)),
+        found.message + (f"\n{found.hint}" if found.hint else ""),
+        severity=lsp.DiagnosticSeverity.Information if found.is_notice else lsp.DiagnosticSeverity.Error,
+        code=found.code,
+        source="vlad",
+    )
+
+
+def numbered(words: Iterable[tuple[int, Coloured, str]], source: Source, positions: Positions) -> list[int]:
+    """Words as the protocol has them: five numbers for each; lines and columns are counted from the word before."""
+    found: list[int] = []
+    line = column = 0
+    for first, word, kind in words:
+        row = first + word.row
+        text = source.line(row + 1)
+        is_plain = text.isascii()
+        start = word.first if is_plain else positions.units(text[: word.first])
+        length = word.last - word.first if is_plain else positions.units(text[word.first : word.last])
+        found += [
+            row - line,
+            start - column if row == line else start,
+            length,
+            KINDS.index(kind),
+            word.modifiers,
+        ]
+        line, column = row, start
+    return found
+
+
+def displayed(found: Explanation, as_markdown: bool) -> lsp.MarkupContent:
+    if not as_markdown:
+        text = "\n".join([*found.heading, *([found.text] if found.text else [])])
+        return lsp.MarkupContent(lsp.MarkupKind.PlainText, text)
+    text = markdown(found.entry) if found.entry is not None else found.text
+    parts = [block(found.heading)] if found.heading else []
+    return lsp.MarkupContent(lsp.MarkupKind.Markdown, "\n\n".join([*parts, text]))
+
+
 def location(uri: str, place: Place, positions: Positions) -> lsp.Location:
     start = positions.units(place.before)
     found = lsp.Range(
@@ -134,6 +262,23 @@ def location(uri: str, place: Place, positions: Positions) -> lsp.Location:
 
 def made() -> Server:
     server = Server()
+    for feature in (follow, explain, find_uses, display):
+        feature(server)
+    return server
+
+
+def follow(server: Server) -> None:
+    """What editors tell of themselves and of their texts."""
+
+    @server.feature(lsp.INITIALIZE)
+    def initialize(params: lsp.InitializeParams) -> None:
+        options = params.initialization_options
+        if isinstance(options, dict):
+            server.finds_types = options.get("types") is not False
+
+    @server.feature(lsp.SHUTDOWN)
+    def shutdown(params: None) -> None:
+        server.checker.end()
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     async def opened(params: lsp.DidOpenTextDocumentParams) -> None:
@@ -151,13 +296,15 @@ def made() -> Server:
         server.documents.pop(uri).session.close()
         server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
 
+
+def explain(server: Server) -> None:
+    """What a name is, and what could be written."""
+
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hover(params: lsp.HoverParams) -> lsp.Hover | None:
         document, at = server.at(params)
-        text = document.explained(at)
-        if text is None:
-            return None
-        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.PlainText, text))
+        found = document.explained(at)
+        return None if found is None else lsp.Hover(displayed(found, server.reads_markdown()))
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["#"]))
     def complete(params: lsp.CompletionParams) -> lsp.CompletionList:
@@ -186,6 +333,10 @@ def made() -> Server:
             parameters=[lsp.ParameterInformation(word) for word in words],
         )
         return lsp.SignatureHelp([one], 0, min(call.operand, max(len(words) - 1, 0)))
+
+
+def find_uses(server: Server) -> None:
+    """Definitions and uses of a name."""
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def definition(params: lsp.DefinitionParams) -> lsp.Location | None:
@@ -217,6 +368,10 @@ def made() -> Server:
         edits = [lsp.TextEdit(positions.range(source, *one), params.new_name) for one in found]
         return lsp.WorkspaceEdit(changes={params.text_document.uri: edits})
 
+
+def display(server: Server) -> None:
+    """The outline, colours, types in the text, and layout."""
+
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
         document = server.documents[params.text_document.uri]
@@ -226,6 +381,37 @@ def made() -> Server:
             kind = lsp.SymbolKind.Function if one.is_procedure else lsp.SymbolKind.Variable
             found.append(lsp.DocumentSymbol(one.name, kind, where, where))
         return found
+
+    legend = lsp.SemanticTokensLegend([*KINDS], [*MODIFIERS])
+
+    async def colours(uri: str, first: int, last: int) -> lsp.SemanticTokens:
+        document, positions = server.documents[uri], server.positions
+        looked = document.looked
+
+        def found() -> list[int]:
+            return numbered(document.coloured(looked, first, last), looked.source, positions)
+
+        return lsp.SemanticTokens(await asyncio.get_running_loop().run_in_executor(server.surveyor, found))
+
+    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, legend)
+    async def all_colours(params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
+        return await colours(params.text_document.uri, 0, sys.maxsize)
+
+    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, legend)
+    async def some_colours(params: lsp.SemanticTokensRangeParams) -> lsp.SemanticTokens:
+        return await colours(params.text_document.uri, params.range.start.line, params.range.end.line)
+
+    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
+    def hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+        document = server.documents[params.text_document.uri]
+        source, positions = document.looked.source, server.positions
+        found = document.hints(
+            positions.offset(source, params.range.start), positions.offset(source, params.range.end)
+        )
+        return [
+            lsp.InlayHint(positions.position(source, one.at), f" : {one.type}", kind=lsp.InlayHintKind.Type)
+            for one in found
+        ]
 
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     def format_(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
@@ -239,8 +425,6 @@ def made() -> Server:
             if text == source.text
             else [lsp.TextEdit(server.positions.range(source, 0, len(source.text)), text)]
         )
-
-    return server
 
 
 def main() -> None:

@@ -83,7 +83,7 @@ ROOMS = (
         "background compiling_process costs variants preemption effects notices finishing notifier entry_table variant_compiler "
         "variant_runner stages policy",
     ),
-    ("vlad.compile.programs", "whole uses guards check observe build export"),
+    ("vlad.compile.programs", "noting whole uses guards check observe build export"),
     (
         "vlad.translate",
         "trees syntax source refusals reads counted wholes heaps nodes names versions decorators nonlocals exchanges "
@@ -115,8 +115,8 @@ ROOMS = (
         "vlad.repl",
         "words files lexer structure indentation editing display terminal interrupts knowledge shell history "
         "graph curves drawing pictures window plot sessions command asking measuring looking watching "
-        "keeping settings commands startup completion plain prompt loop html notebook kernel kernel_files analysis "
-        "language_server",
+        "keeping settings commands startup completion plain prompt loop html notebook kernel kernel_files markdown bindings "
+        "colouring checking_process typed_text analysis language_server",
     ),
     ("vlad", "command_line command __main__"),
 )

@@ -784,6 +784,14 @@ def test_check_reports_on_the_programs_own_files(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == ["u : (up (1 . 4))", "4:1 : 4", "twice : real -> real", "two : 2"]
 
 
+def test_check_of_types_as_deep_as_hundreds_of_lists(tmp_path: Path) -> None:
+    nested = "(list " * 700 + "x" + ")" * 700
+    (tmp_path / "it.vlad").write_text(f"(define (f x) {nested})\n(f 1.5)\n")
+    done = command("check", "it.vlad", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["f : real -> ((((((…))))))", "2:1 : ((((((…))))))"]
+
+
 def test_names_of_modules_are_checked(tmp_path: Path) -> None:
     (tmp_path / "part.vlad").write_text(
         "(export twice)\n(define (twice x) (* k (hidden x)))\n(define (hidden x) (unknown x))\n(define k (real 2))",

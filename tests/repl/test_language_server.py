@@ -38,7 +38,9 @@ PROGRAM = """\
 class Editor:
     """Sends messages to a server, and reads its own."""
 
-    def __init__(self, folder: Path, encodings: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, folder: Path, encodings: tuple[str, ...] = (), types: bool = False, markdown: bool = False
+    ) -> None:
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         self.process = subprocess.Popen(
             [sys.executable, "-m", "vlad", "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -47,9 +49,13 @@ class Editor:
         self.uri = (folder / "p.vlad").as_uri()
         self.folder = folder
         self.numbers, self.versions = itertools.count(1), itertools.count(1)
-        able = {"general": {"positionEncodings": encodings}} if encodings else {}
-        reply = self.ask("initialize", {"processId": None, "rootUri": None, "capabilities": able})
-        self.encoding = reply["capabilities"].get("positionEncoding", "utf-16")
+        able: dict[str, Any] = {"general": {"positionEncodings": encodings}} if encodings else {}
+        if markdown:
+            able["textDocument"] = {"hover": {"contentFormat": ["markdown", "plaintext"]}}
+        asked = {"processId": None, "rootUri": None, "capabilities": able}
+        reply = self.ask("initialize", {**asked, "initializationOptions": {"types": types}})
+        self.able = reply["capabilities"]
+        self.encoding = self.able.get("positionEncoding", "utf-16")
         self.tell("initialized", {})
 
     def tell(self, method: str, params: Any, number: int | None = None) -> None:
@@ -90,7 +96,13 @@ class Editor:
         found: list[dict[str, Any]] = message["params"]["diagnostics"]
         return found
 
+    def typed(self) -> list[dict[str, Any]]:
+        """The errors of types, which are published after those of the survey."""
+        assert self.diagnostics() == []
+        return self.diagnostics()
+
     def open(self, text: str) -> list[dict[str, Any]]:
+        self.text = text
         document = {"uri": self.uri, "languageId": "vlad", "version": next(self.versions), "text": text}
         self.tell("textDocument/didOpen", {"textDocument": document})
         return self.diagnostics()
@@ -180,7 +192,7 @@ def test_documentation(editor: Editor) -> None:
     assert hover(5, 8).startswith("(square-of x)") and "the square of a number" in hover(5, 8)
     assert hover(6, 2).startswith("(fold f start l)")
     assert hover(2, 4).startswith("(let ")
-    assert hover(3, 7) == "y: bound in line 3" and hover(3, 9) == "x: bound in line 2"
+    assert hover(3, 7).split("\n") == ["y", "bound in line 3"] and hover(3, 9).endswith("bound in line 2")
     assert editor.at("hover", 6, 15) is None
 
 
@@ -345,3 +357,123 @@ def test_examples_have_no_errors() -> None:
 
 def test_the_command() -> None:
     assert "`vlad lsp` takes no file" in command("lsp", "p.vlad").stderr
+
+
+TYPED = """\
+(define weights #[[1 2] [3 4]])
+; how far off the weights are
+(define (loss v)
+  (let ((product (matmul weights v)))
+    (sum (square product))))
+(define (near x) (let loop ((y x)) (if (< y 1) y (loop (/ y 2)))))
+((gradient loss) #[1 2])
+(near 12)
+"""
+
+
+@pytest.fixture(scope="module")
+def typing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
+    """A server that finds types, too."""
+    editor = Editor(tmp_path_factory.mktemp("types"), types=True, markdown=True)
+    yield editor
+    editor.leave()
+
+
+def hints(editor: Editor) -> list[tuple[int, int, str]]:
+    everything = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}
+    found = editor.ask("textDocument/inlayHint", {"textDocument": {"uri": editor.uri}, "range": everything})
+    return [(one["position"]["line"], one["position"]["character"], one["label"]) for one in found]
+
+
+def test_types(typing: Editor) -> None:
+    """Errors of types, types of names and expressions, and hints: first of one text, then of changed ones."""
+    wrong = TYPED + "(matmul weights #[1 2 3])\n(+ 'a 1)\n"
+    assert typing.open(wrong) == []
+    first, second = typing.diagnostics()
+    assert (where(first), first["code"]) == ((8, 0, 8, 25), "type-error")
+    assert (where(second), second["code"]) == ((9, 0, 9, 8), "type-error")
+
+    def hover(line: int, character: int) -> str:
+        return typing.at("hover", line, character)["contents"]["value"]  # type: ignore[no-any-return]
+
+    assert "loss : (reverse tensor (2)) -> (reverse real)" in hover(6, 12)
+    assert "how far off the weights are" in hover(6, 12)
+    assert hover(3, 11).startswith("```vlad\nproduct : tensor (2)\n```")
+    assert hover(2, 14).startswith("```vlad\nv : tensor (2)\n```")
+    assert hover(5, 30).startswith("```vlad\ny : real\n```")
+    assert hover(6, 0).startswith("```vlad\n: tensor (2)\n```")
+    shapes = [(0, 15, " : tensor (2 2)"), (2, 15, " : tensor (2)"), (3, 16, " : tensor (2)")]
+    assert sorted(hints(typing)) == shapes
+    # what follows a change keeps its types, at its new place, until those of the new text are known
+    top = {"start": {"line": 1, "character": 0}, "end": {"line": 1, "character": 0}}
+    typing.change([{"range": top, "text": "(define (other u) (dot u u))\n"}])
+    assert sorted(hints(typing)) == [shapes[0], *[(line + 1, *rest) for line, *rest in shapes[1:]]]
+    typing.change([{"text": TYPED}])
+    assert typing.diagnostics() == []  # neither is wrong now
+
+
+def test_an_analysis_is_abandoned_when_the_text_changes(typing: Editor) -> None:
+    """The second text is analysed at once, though the first would take long."""
+    typing.close()
+    many = "".join([f"(define (f{n} v) (sum (sin (* v (f{n - 1} v)))))\n" for n in range(1, 400)])
+    long = f"(define (f0 v) (sum v))\n{many}((gradient (gradient f399)) #[1 2 3])\n"
+    assert typing.open(long) == []
+    time.sleep(1)
+    begun = time.perf_counter()
+    typing.change([{"text": "(define a #[1 2])\n(car a)\n"}])
+    (error,) = typing.typed()
+    assert error["code"] == "type-error" and where(error) == (1, 0, 1, 7)
+    assert hints(typing) == [(0, 9, " : tensor (2)")]
+    assert time.perf_counter() - begun < 30
+
+
+def test_documentation_as_markdown(typing: Editor) -> None:
+    typing.open("(sin 1)\n(fold + 0 '(1))\n")
+    found = typing.at("hover", 0, 2)["contents"]
+    assert found["kind"] == "markdown" and found["value"].startswith(
+        "```vlad\n(sin x)\n```\n\nSine of x in radians."
+    )
+    assert "**Derivative**\n\n- by x `(cos x)`" in found["value"]
+    assert "```vlad\n(fold + 0 '(1 2 3))  ⇒ 6\n" in typing.at("hover", 1, 2)["contents"]["value"]
+
+
+def test_words_are_coloured_by_meaning(editor: Editor) -> None:
+    editor.open(
+        "; note\n(define-syntax twice (syntax-rules () ((_ e) (begin e e))))\n"
+        '(define (f x)\n  (let ((𝛂 (sin x)))\n    (twice (* 𝛂 x 2))))\n(define k "s")\n(f k \'q #:key)\n'
+    )
+    kinds = server_legend(editor)
+
+    def words(method: str, **more: Any) -> list[tuple[str, str]]:
+        data = editor.ask(
+            f"textDocument/semanticTokens/{method}", {"textDocument": {"uri": editor.uri}, **more}
+        )["data"]
+        lines = editor.text.split("\n")
+        line = column = 0
+        found = []
+        for down, right, length, kind, modifiers in zip(*[iter(data)] * 5, strict=True):
+            line, column = line + down, right if down else column + right
+            units = lines[line].encode("utf-16-le")
+            word = units[2 * column : 2 * (column + length)].decode("utf-16-le")
+            found.append(
+                (word, kinds[kind] + ("!" if modifiers & 1 else "") + ("*" if modifiers & 2 else ""))
+            )
+        return found
+
+    found = words("full")
+    for one in (
+        ("; note", "comment"), ("define", "keyword"), ("f", "function!"), ("x", "parameter!"), ("x", "parameter"),
+        ("𝛂", "variable!"), ("𝛂", "variable"), ("sin", "function*"), ("twice", "macro"), ("2", "number"),
+        ("k", "variable!"), ("k", "variable"), ("f", "function"), ('"s"', "string"), ("#:key", "property"),
+    ):  # fmt: skip
+        assert one in found, one
+    assert "q" not in [word for word, _ in found]
+    part = words("range", range={"start": {"line": 6, "character": 0}, "end": {"line": 6, "character": 9}})
+    assert part == [("f", "function"), ("k", "variable"), ("#:key", "property")]
+
+
+def server_legend(editor: Editor) -> list[str]:
+    legend = editor.able["semanticTokensProvider"]["legend"]
+    found: list[str] = legend["tokenTypes"]
+    assert legend["tokenModifiers"] == ["definition", "defaultLibrary"]
+    return found

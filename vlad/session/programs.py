@@ -14,7 +14,7 @@ from vlad.compile.calling.policy import Tiers
 from vlad.compile.emit.c_text import identifier
 from vlad.compile.ir.refusals import Unavailable
 from vlad.compile.programs.build import program_text
-from vlad.compile.programs.check import Examples, check
+from vlad.compile.programs.check import Examples, Report, check
 from vlad.compile.programs.export import Wanted, library_text
 from vlad.compile.programs.whole import Defined, Named, Step, Steps
 from vlad.core.nodes import Body, Constant, GlobalReference
@@ -29,14 +29,20 @@ from vlad.session.top_level import TopLevel, is_written, only_lambda
 
 
 class Program:
-    """The top level of a file. Raises VladError if it cannot be read, or defines a name twice."""
+    """The top level of a file, or of a text that an editor has changed. Raises VladError if it cannot be read, or defines a name
+    twice."""
 
-    def __init__(self, top_level: TopLevel, path: Path) -> None:
+    def __init__(self, top_level: TopLevel, program: Path | Source) -> None:
         self._top_level = top_level
         self._steps = Steps([], [], [])
         top_level.note, top_level.note_import = self._note, self._note_import
         try:
-            self._source = top_level.run_file(path, top_level.print)
+            if isinstance(program, Source):
+                self._source = program
+                with top_level.within(program.name):
+                    top_level.run(program, top_level.module, top_level.print)
+            else:
+                self._source = top_level.run_file(program, top_level.print)
         finally:
             top_level.note = top_level.note_import = None
 
@@ -77,13 +83,23 @@ class Program:
         `arguments`: a text of example arguments, for the procedure of this name, or for those that the program does not use."""
         with self._top_level.within(self._source.name):
             examples = self._examples(arguments, name) if arguments or name else None
-            report = check(self._top_level.machine, self._steps, examples)
+            report = self._suggesting(check(self._top_level.machine, self._steps, examples))
         for unbounded, span in report.refusals:
             self._top_level.tiers.give_notice(notice_of_step(unbounded, span))
+        lines = [typed.text for typed in report.types]
+        return lines, list({str(error): error for error in report.errors}.values())
+
+    def typed(self) -> Report:
+        """The same as data, with the types of local variables and of all expressions."""
+        with self._top_level.within(self._source.name):
+            return self._suggesting(check(self._top_level.machine, self._steps, places=True))
+
+    def _suggesting(self, report: Report) -> Report:
+        """A report whose errors suggest other names."""
         for error in report.errors:
             if error.code == "unbound-variable" and error.hint is None:
                 self._top_level.suggestions.suggest(error)
-        return report.lines, list({str(error): error for error in report.errors}.values())
+        return report
 
     def _examples(self, arguments: str, name: str | None) -> Examples:
         top_level = self._top_level

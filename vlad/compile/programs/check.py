@@ -7,10 +7,11 @@ code, before optimisation, is searched for errors that occur whenever they are r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from vlad.compile.analysis.abstract_interpreter import Instance, locate
+from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.strategy import Settled, Strategy, best
 from vlad.compile.ir.program import (
     Block,
@@ -35,19 +36,23 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.refusals import NOT_COMPILED, Unbounded, UnknownGlobal
+from vlad.compile.ir.representation import Representation
 from vlad.compile.ir.rewriting import leaf_kind
 from vlad.compile.passes.order import has_thin, improved
 from vlad.compile.programs.guards import caught_failure, is_guard
+from vlad.compile.programs.noting import Noting, Typed
 from vlad.compile.programs.whole import Defined, Step, Steps, Whole, check_order
+from vlad.control.frame_stack import with_room
 from vlad.core.names import operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda, Letrec, Rhs
 from vlad.core.nodes import Result as CoreResult
-from vlad.core.type_text import TypeText, line
+from vlad.core.type_text import TypeText
 from vlad.core.types import FROM_ALL, Type, Types
 from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Span, in_library
 from vlad.data.values import NIL, UNSPECIFIED, Code, Role
 from vlad.data.write import real_text
+from vlad.evaluate.limits import deep_recursion
 from vlad.expand.arity import signature
 from vlad.primitives.control import SHOWING
 from vlad.primitives.files import OF_FILES, Files
@@ -69,11 +74,14 @@ MOST_USES = 8  # lines of one procedure
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """A line for each definition and expression, the errors, and the reasons why parts are not compiled, each with a place."""
+    """The types of definitions and expressions at top level, the errors, and the reasons why parts are not compiled, each with a
+    place. With `places`, the types of local variables, and of all expressions, by the last node of each place."""
 
-    lines: list[str]
+    types: list[Typed]
     errors: list[VladError]
     refusals: list[tuple[Unbounded, Span]]
+    variables: list[Typed] = field(default_factory=list)
+    values: list[Typed] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,27 +93,39 @@ class Examples:
     wanted: Defined | None
 
 
-def check(machine: Machine, steps: Steps, examples: Examples | None = None) -> Report:
+def check(machine: Machine, steps: Steps, examples: Examples | None = None, places: bool = False) -> Report:
     """The types of a program's definitions and expressions, and the errors that occur whenever they are reached. Steps
-    whose analysis does not terminate are left out.
+    whose analysis does not terminate are left out. `places`: also the types of local variables and of all expressions.
     """
     files = Files()
     while True:
-        report = best(lambda strategy: _checked(machine, steps, strategy, files, examples), leaves_out=True)
+        with deep_recursion():  # texts of types, too, may be as deep as the program is
+            report = with_room(
+                lambda: best(
+                    lambda strategy: _checked(machine, steps, strategy, files, examples, places),
+                    leaves_out=True,
+                )
+            )
         if files.is_consistent():
             return report
         files.found.clear()  # now the files that the program writes are known
 
 
 def _checked(
-    machine: Machine, given: Steps, strategy: Strategy, files: Files, examples: Examples | None
+    machine: Machine,
+    given: Steps,
+    strategy: Strategy,
+    files: Files,
+    examples: Examples | None,
+    places: bool,
 ) -> tuple[Report, Settled]:
     """Raises Unbounded."""
     left_out = {unbounded.part: unbounded for unbounded in strategy.left_out}
     steps = given if examples is None else replace(given, steps=[*given.steps, *examples.steps])
     bounded = [step for step in steps.steps if step not in left_out]
     missing = [step for step in steps.steps if step in left_out]
-    whole = Whole(machine, replace(steps, steps=bounded), strategy, missing, files)
+    kind = Noting if places else Analysis
+    whole = Whole(machine, replace(steps, steps=bounded), strategy, missing, files, kind)
     called: list[Instance] = []
     refusals = [
         (left_out[step], step.span) for step in missing if not isinstance(left_out[step], UnknownGlobal)
@@ -116,7 +136,7 @@ def _checked(
             refusals.append((left_out[defined], defined.span))
         elif operands is not None:
             called.append(whole.instance(defined.value, operands, defined))
-    at = [(step.span, line(_name(step), f"not known: {left_out[step].reason}")) for step in missing]
+    at = [Typed(step.span, _name(step), f"not known: {left_out[step].reason}") for step in missing]
     program = whole.program(*called)
     found = list(mistakes(program))
     abouts = {about for about, _ in found}
@@ -148,14 +168,14 @@ def _checked(
             result = _value_text(types, instance.result)
         is_reported = step.shown or (step.cell is not None and not step.is_import)
         if is_reported and (instance.result is None or instance.result.of is not UNSPECIFIED or step.cell):
-            at.append((step.span, line(_name(step), result)))
+            at.append(Typed(step.span, _name(step), result))
     used = [instance for instance in whole.analysis.instances if instance in origins]
     for defined in steps.defined:
-        at += [(defined.span, text) for text in _signatures(whole, defined, used)]
+        at += _signatures(whole, defined, used)
     spans = [step.span for step in steps.steps] + [defined.span for defined in steps.defined]
     order = {span.source: index for index, span in reversed(list(enumerate(spans)))}
-    at = [one for one in at if not in_library(one[0])]  # of the library's modules, the errors only
-    at.sort(key=lambda one: (order[one[0].source], one[0].start))
+    at = [one for one in at if not in_library(one.span)]  # of the library's modules, the errors only
+    at.sort(key=lambda one: (order[one.span.source], one.span.start))
     errors = _each_once(errors)
     errors.sort(
         key=lambda one: (order.get(one.span.source, len(order)), one.span.start) if one.span else (0, 0)
@@ -164,13 +184,22 @@ def _checked(
     is_taken = types.filled or (types.taken and Failure.UNLIKE in abouts)
     distinct = types.keep_zeros_distinct
     more = distinct + 1 if is_short and is_taken and distinct < FROM_ALL else None
-    refusals += _files_used(program)
+    refusals += _refused_in(program, whole.layout, steps)
+    report = Report(at, errors, refusals)
+    if isinstance(whole.analysis, Noting):
+        report.variables.extend(whole.analysis.types_of_variables())
+        report.values.extend(whole.analysis.types_of_expressions())
+    return report, Settled(more)
+
+
+def _refused_in(program: Program, layout: Representation, steps: Steps) -> Iterator[tuple[Unbounded, Span]]:
+    """The refusals of what is analysed all the same: of what uses files of tensors, and of what only a pass finds."""
+    yield from _files_used(program)
     if has_thin(program):
         try:
-            improved(program, whole.layout)
+            improved(program, layout)
         except Unbounded as unbounded:
-            refusals.append((unbounded.kept(), unbounded.span or steps.steps[0].span))
-    return Report([text for _, text in at], errors, refusals), Settled(more)
+            yield unbounded.kept(), unbounded.span or steps.steps[0].span
 
 
 def _files_used(program: Program) -> Iterator[tuple[Unbounded, Span]]:
@@ -252,7 +281,7 @@ def _captures_tensors(types: Types, type_: Type) -> bool:
     return type_.mentions_tensor and any(_captures_tensors(types, part) for part in type_.parts)
 
 
-def _signatures(whole: Whole, defined: Defined, used: list[Instance]) -> Iterator[str]:
+def _signatures(whole: Whole, defined: Defined, used: list[Instance]) -> Iterator[Typed]:
     """The types with which a procedure is used, one per line; or those with which its derivatives are used, or that it is
     unused."""
     code: Code = defined.value[0]
@@ -266,22 +295,24 @@ def _signatures(whole: Whole, defined: Defined, used: list[Instance]) -> Iterato
         found = [instance for _, _, instance in sorted(derived)]  # those of the lowest order first
     types = whole.analysis.types
     uses = [_use(types, instance) for instance in found]
-    lines = _lines(types, defined.cell.name, uses)
-    if not lines:
-        names = [parameter.name for parameter in whole.machine.core_of(code).parameters]
-        lines = [line(defined.cell.name, "not used", names)]
-    yield from lines[:MOST_USES]
-    if len(lines) > MOST_USES:
-        yield f"{defined.cell.name} : … and {len(lines) - MOST_USES} more"
+    texts = _lines(types, uses)
+    name, span = defined.cell.name, defined.span
+    if not texts:
+        names = tuple([parameter.name for parameter in whole.machine.core_of(code).parameters])
+        yield Typed(span, name, "not used", names)
+    for takes, gives in texts[:MOST_USES]:
+        yield Typed(span, name, gives, takes)
+    if len(texts) > MOST_USES:
+        yield Typed(span, name, f"… and {len(texts) - MOST_USES} more")
 
 
-def _lines(types: Types, name: str, uses: list[_Use]) -> list[str]:
-    """The lines of the uses of a procedure. What procedures among the operands have captured is displayed if that distinguishes
-    uses with different results."""
+def _lines(types: Types, uses: list[_Use]) -> list[tuple[tuple[str, ...], str]]:
+    """The texts of the operands and results of the uses of a procedure, each once. What procedures among the operands have
+    captured is displayed if that distinguishes uses with different results."""
     texts = dict.fromkeys(_texts(types, uses, captured=False))
     if len(texts) <= MOST_USES and len(dict.fromkeys([takes for takes, _ in texts])) < len(texts):
         texts = dict.fromkeys(_texts(types, uses, captured=True))
-    return [line(name, gives, takes) for takes, gives in texts]
+    return [*texts]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

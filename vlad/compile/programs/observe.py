@@ -6,13 +6,10 @@ a type wherever the analysis binds it: in each instance of the code, and in each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from vlad.compile.analysis.abstract_interpreter import Env, Result
-from vlad.compile.analysis.fixpoint import Analysis
 from vlad.compile.analysis.sizes import Sizes, sizes_in_unions
 from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.analysis.strategy import Settled, Strategy, fit
@@ -23,12 +20,12 @@ from vlad.compile.ir.refusals import GROWING, TO_BOUND, NotWorthwhile, Unbounded
 from vlad.compile.passes.order import has_thin, improved, size
 from vlad.compile.programs.check import certain, endings, mistakes, why_never
 from vlad.compile.programs.guards import caught_failure
+from vlad.compile.programs.noting import Noting
 from vlad.control.frame_stack import with_room
 from vlad.core.extents import Resized
-from vlad.core.nodes import Binding, Call, WrittenName
-from vlad.core.types import Known, TooLarge, Type, Types
+from vlad.core.types import TooLarge, Type, Types
 from vlad.data.errors import VladError
-from vlad.data.source import Span, in_library
+from vlad.data.source import Span
 from vlad.data.values import Code, Value
 from vlad.evaluate.limits import deep_recursion
 
@@ -58,57 +55,18 @@ class Observation:
     refusal: Unbounded | None = None
 
 
-class _Observing(Analysis):
-    """An analysis that notes the types at the places of the program."""
-
-    def __init__(self, machine: Machine, strategy: Strategy) -> None:
-        super().__init__(machine, strategy)
-        self.bound: dict[tuple[str, Span, Type], None] = {}
-        self.expressions: dict[tuple[Span, object, Type], None] = {}
-
-    def enter(self, code: Code, fields: Sequence[Known], operands: Sequence[Known]) -> Result:
-        lambda_ = self.machine.core_of(code)
-        if lambda_.span is not None and not in_library(lambda_.span):
-            for parameter, operand in zip(lambda_.parameters, operands, strict=True):
-                if isinstance(parameter.name, WrittenName):
-                    self.bound[parameter.name, lambda_.span, operand.type] = None
-        return super().enter(code, fields, operands)
-
-    def _rhs(self, binding: Binding, env: Env, code: Code) -> Result:
-        found = super()._rhs(binding, env, code)
-        span: Span | None = getattr(binding.rhs, "span", None)
-        if found is not None and span is not None and not in_library(span):
-            if not code.transforms:
-                self._note(span, binding, found.type)
-            if isinstance(binding.variable.name, WrittenName):
-                self.bound[binding.variable.name, span, found.type] = None
-        return found
-
-    def _call(self, key: Any, call: Call, env: Env, tail: bool) -> Result:
-        found = super()._call(key, call, env, tail)
-        callee = self.instance.callee
-        is_primal = type(callee) is Code and not callee.transforms
-        if is_primal and found is not None and call.span is not None and not in_library(call.span):
-            self._note(call.span, call, found.type)
-        return found
-
-    def _note(self, span: Span, node: object, type_: Type) -> None:
-        if type_.kind != "closure" or not type_.of.transforms:
-            self.expressions[span, node, type_] = None
-
-
 def observe(
     machine: Machine, f: Value, operands: tuple[Value, ...], arguments: tuple[Value, ...]
 ) -> Observation:
     """The types in a call of a procedure on operands like these, which may pack the arguments of the call."""
     code: Code = f[0]
     environment = f[1 : 1 + len(code.environment)]
-    latest: list[_Observing] = []
+    latest: list[Noting] = []
 
     def attempt(
         values: tuple[Value | Tree, ...], strategy: Strategy, sizes: Sizes
     ) -> tuple[Observation, Settled]:
-        analysis = _Observing(machine, strategy)
+        analysis = Noting(machine, strategy)
         analysis.shapes = sizes.shapes
         analysis.sizes = sizes if machine.device == "cpu" else None
         latest[:] = [analysis]

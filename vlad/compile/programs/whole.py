@@ -128,7 +128,8 @@ def _main(whole: Whole, continues: bool) -> Recursion:
 
 class Whole:
     """The analysis of a program. Raises Unbounded. `left_out`: steps that are not analysed; if it is given, steps after one that
-    never returns are analysed as well. `files`: the contents of the files that the program reads, if they are used."""
+    never returns are analysed as well. `files`: the contents of the files that the program reads, if they are used. `analysis`:
+    the kind that is made."""
 
     def __init__(
         self,
@@ -137,10 +138,11 @@ class Whole:
         strategy: Strategy,
         left_out: Sequence[Step] | None = None,
         files: Files | None = None,
+        analysis: type[Analysis] = Analysis,
     ) -> None:
         self.machine = machine
         self.steps = steps
-        self.analysis = Analysis(machine, strategy)
+        self.analysis = analysis(machine, strategy)
         self.analysis.is_standalone, self.analysis.files = True, files
         self.analysis.devices = ("cpu",)
         self.analysis.counting = False  # a standalone program has no limits
