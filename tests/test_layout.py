@@ -61,7 +61,7 @@ ROOMS = (
         "vlad.compile.passes",
         "dead_code merge_functions merge_unions carried_values congruence inlining common_subexpressions scalar_replacement "
         "thread_cases reboxing "
-        "rematerialization step_counts peel_invariants forwarding ranges fuse_derivatives "
+        "rematerialization step_counts carried_entries peel_loops forwarding ranges fuse_derivatives "
         "fuse_loops sparse uniqueness buffer_reuse triangles order",
     ),
     ("vlad.compile.native", "abi call_words reserve cache_folder cache toolchain blas vectors c_extension"),

@@ -70,9 +70,9 @@ class Definitions:
         self.measured: list[
             tuple[int, Extent]
         ] = []  # the members of cells whose sizes are known only in a call
-        self.facts = Facts(program.functions)
-        self.shared = sharing_in(program.functions, self.facts)
         self.owning = owning(program)
+        self.facts = Facts(program.functions, self.owning)
+        self.shared = sharing_in(program.functions, self.facts)
         self.failures: list[Fail] = []
         self.structures: dict[str, Structure] = {}  # by the kinds of their fields
         self.statics: dict[int, tuple[Static, str]] = {}

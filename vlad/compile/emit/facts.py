@@ -34,6 +34,7 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.loops.lower import polls
+from vlad.compile.passes.uniqueness import Owning
 from vlad.core.extents import estimate
 from vlad.core.loop_nests import Kernel, Step
 
@@ -43,13 +44,17 @@ LONG = 1 << 20
 STEPS_AT_A_TIME, SUMS_AT_A_TIME = 4, 64
 SUMS = ("+", "-", "*", "negate")
 
+NO_OWNING: Owning = {}
+
 
 class Facts:
     """The functions that allocate, that call themselves outside tail position (`recursive`), that do so or are called by one that
     does (`nested`: many of its calls may be open beside theirs), that are recursive or loop, or call one that does (`repeats`),
-    that execute many steps without a loop (`long`), that can fail, …"""
+    that execute many steps without a loop (`long`), that can fail, …
 
-    def __init__(self, functions: list[Function]) -> None:
+    `owning`: the loops that overwrite their base, by the output's number; they allocate nothing for it."""
+
+    def __init__(self, functions: list[Function], owning: Owning = NO_OWNING) -> None:
         calls: dict[Function, list[Function]] = {}
         tails: dict[Function, list[Function]] = {}
         self.allocates: set[Function] = set()
@@ -62,7 +67,7 @@ class Facts:
             calls[function] = [s.function for s in all_statements if type(s) is Invoke]
             ends = [block.end for block in blocks(function.body)]
             tails[function] = [end.function for end in ends if type(end) is TailInvoke]
-            if any(makes(s) for s in all_statements):
+            if any(_allocates(s, owning) for s in all_statements):
                 self.allocates.add(function)
             if function in tails[function]:
                 self.loops.add(function)
@@ -128,6 +133,12 @@ class Facts:
                 if function not in has and any(callee in has for callee in self.callees[function]):
                     has.add(function)
                     grown = True
+
+
+def _allocates(statement: Statement, owning: Owning) -> bool:
+    if type(statement) is not Each or statement not in owning:
+        return makes(statement)
+    return any(slot.kind == "p" for n, slot in enumerate(statement.slots) if n != owning[statement])
 
 
 def _steps(function: Function, of: dict[Function, int]) -> int:

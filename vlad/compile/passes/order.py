@@ -27,7 +27,7 @@ from vlad.compile.passes.fuse_loops import fuse_kernels
 from vlad.compile.passes.inlining import inline
 from vlad.compile.passes.merge_functions import merge
 from vlad.compile.passes.merge_unions import merge_unions
-from vlad.compile.passes.peel_invariants import hoist
+from vlad.compile.passes.peel_loops import peel
 from vlad.compile.passes.ranges import use_ranges
 from vlad.compile.passes.reboxing import keep_boxed, reuse_boxes
 from vlad.compile.passes.rematerialization import rematerialize
@@ -69,7 +69,7 @@ LOOPS: dict[str, Pass] = {
     "sparse": add_in_places,
     "fuse-loops": fuse_kernels,
     "triangles": solve_triangles,
-    "peel-invariants": hoist,
+    "peel-loops": peel,
 }
 # Passes whose results would impede the others.
 LAST: dict[str, Pass] = {

@@ -5,7 +5,7 @@ In: a Program.  Out: the same, changed in place. Called by order.py.
 A counter of a loop begins at a whole number and grows by a whole number up to a bound. So an index by it, of which the program
 tests whether it is whole, not negative and less than an extent, needs none of these tests. The range of a number is known from
 arithmetic (core/ranges.py), and in the arms of a branch from its test; that of a parameter is what all calls of its function
-have in common.
+have in common, and that of a field what all boxes of its member have: a derivative takes its indices from a tape.
 """
 
 from __future__ import annotations
@@ -17,22 +17,25 @@ from typing import Any, TypeAlias
 
 from vlad.compile.ir.program import (
     Block,
+    Box,
     Branch,
     Compute,
     Function,
     Invoke,
     Leaf,
+    Member,
     Program,
     Slot,
     Statement,
     Switch,
     TailInvoke,
+    Unbox,
     Unreachable,
     Yield,
     leaves_read,
     statements,
 )
-from vlad.compile.ir.rewriting import reachable, replace_leaves
+from vlad.compile.ir.rewriting import fixed_cells, reachable, replace_leaves
 from vlad.core.extents import Extent, are_same
 from vlad.core.ranges import EXACT, Range, joined
 
@@ -67,11 +70,17 @@ def use_ranges(program: Program) -> bool:
 
 
 class _Ranges:
-    """The ranges of all functions' parameters: the least fixed point, found by analysing functions until none changes."""
+    """The ranges of all functions' parameters, and of the fields of boxes: the least fixed point, found by analysing functions
+    until none changes.
+    """
 
     def __init__(self, program: Program, functions: list[Function]) -> None:
         self.parameters: dict[Function, list[Range | None]] = {}
-        self._changes: dict[Function, int] = {}
+        self.fields: dict[Member, list[Range | None]] = {}  # of the members of which a box has been found
+        for cell in fixed_cells(program):  # callers make boxes of these
+            self.fields.update({one: [None] * len(one.kinds) for one in program.members.get(cell, ())})
+        self.readers: dict[Member, dict[Function, None]] = {}  # the functions that take apart boxes
+        self._changes: dict[Function | Member, int] = {}
         bounds = sorted({bound + by for bound in _constants(functions) for by in (-1.0, 0.0, 1.0)})
         self._bounds = bounds if len(bounds) <= MOST_BOUNDS else []
         self._waiting: dict[Function, None] = {}
@@ -84,19 +93,47 @@ class _Ranges:
 
     def call(self, function: Function, found: list[Range | None]) -> None:
         """Note the ranges of a call's operands."""
-        known = self.parameters.get(function)
-        if known is None:
-            self.parameters[function] = found
+        if function not in self.parameters:  # a counter begins below the extent at which it ends
+            for at, extent in self._ends_at(function):
+                start = found[at]
+                if start is not None and start.below is None and start.is_below(extent + 1):
+                    found[at] = Range(start.low, start.high, start.whole, extent + 1)
+        new = self._joined(function, self.parameters.get(function), found)
+        if new is not None:
+            self.parameters[function] = new
             self._waiting[function] = None
-            return
+
+    def _ends_at(self, function: Function) -> list[tuple[int, Extent]]:
+        """The parameters that a function compares with an extent, of equality."""
+        places = {slot: at for at, slot in enumerate(function.parameters)}
+        found = []
+        for one in statements(function.body):
+            if type(one) is Compute and one.row.name == "=":
+                for x, y in (one.operands, one.operands[::-1]):
+                    if type(x) is Slot and x in places and type(y) is Extent:
+                        found.append((places[x], y))
+        return found
+
+    def box(self, member: Member, found: list[Range | None]) -> None:
+        """Note the ranges of the leaves of a box."""
+        new = self._joined(member, self.fields.get(member), found)
+        if new is not None:
+            self.fields[member] = new
+            self._waiting.update(self.readers.get(member, {}))
+
+    def _joined(
+        self, of: Function | Member, known: list[Range | None] | None, found: list[Range | None]
+    ) -> list[Range | None] | None:
+        """What is known together with what is found, if it is less."""
+        if known is None:
+            return found
         new = [joined(old, one) for old, one in zip(known, found, strict=True)]
         if all(a is b is None or (a and b and a.is_same(b)) for a, b in zip(known, new, strict=True)):
-            return
-        count = self._changes[function] = self._changes.get(function, 0) + 1
+            return None
+        count = self._changes[of] = self._changes.get(of, 0) + 1
         if count > PATIENCE:
             new = [self._widened(old, one) for old, one in zip(known, new, strict=True)]
-        self.parameters[function] = new
-        self._waiting[function] = None
+        return new
 
     def _widened(self, old: Range | None, new: Range | None) -> Range | None:
         """The range with bounds that have changed moved on, to the next one of which a test may depend."""
@@ -131,6 +168,7 @@ class _Walk:
 
     def __init__(self, ranges: _Ranges, function: Function, changes: bool) -> None:
         self.ranges = ranges
+        self.function = function
         self.changes = changes
         self.changed = False
         self.known: dict[Slot, Range] = {}
@@ -191,7 +229,7 @@ class _Walk:
         (a, b), (x, y) = found, operands
         assert a is not None and b is not None
         if name == "=":
-            if x is y and type(x) is Slot:
+            if (x is y and type(x) is Slot) or a.low == a.high == b.low == b.high:
                 return True
             return False if a.high < b.low or a.low > b.high else None
         if name in (">", ">="):
@@ -229,11 +267,27 @@ class _Walk:
             x, y = operands
             a, b = self.range(x), self.range(y)
             if not value:
-                if name == "=" or a is None or b is None:
+                if a is None or b is None:
                     return  # either may be nan
+                if name == "=":
+                    self._exclude(x, a, b, y)
+                    self._exclude(y, b, a, x)
+                    return
                 name = NEGATED[name]
             self._restrict(x, _compared(name, b, y))
             self._restrict(y, _compared(SWAPPED[name], a, x))
+
+    def _exclude(self, leaf: Leaf, own: Range, other: Range, value: Leaf) -> None:
+        """A whole number is not another one: a bound that is that number moves."""
+        if type(leaf) is not Slot or not own.whole:
+            return
+        if type(value) is Extent:
+            if are_same(own.below, value + 1):
+                self._restrict(leaf, Range(own.low, own.high, True, value))
+        elif own.is_exact and other.low == other.high and (own.low == other.low or own.high == other.low):
+            self._restrict(
+                leaf, Range(own.low + (own.low == other.low), own.high - (own.high == other.low), True)
+            )
 
     def _restrict(self, leaf: Leaf, to: Range) -> None:
         """A number is in a range, too, and not nan."""
@@ -251,7 +305,8 @@ class _Walk:
 
     # The walk.
 
-    def block(self, block: Block) -> None:
+    def block(self, block: Block) -> bool:
+        """Whether its end is reached, as far as is known by now."""
         made: list[Statement] = []
         for statement in block.statements:
             if self.changes and self.same:
@@ -261,12 +316,14 @@ class _Walk:
                 if value is not None:
                     arm = statement.consequent if value else statement.alternative
                     self.changed = True
-                    self.block(arm)
+                    reached = self.block(arm)
                     made += arm.statements
                     if type(arm.end) is not Yield:  # the rest of the block is that of the arm
                         if self.changes:
                             block.statements, block.end = made, arm.end
-                        return
+                        return reached
+                    if not reached:
+                        return False
                     self.same.update(
                         zip(statement.slots, [self.leaf(one) for one in arm.end.leaves], strict=True)
                     )
@@ -274,30 +331,45 @@ class _Walk:
                 made.append(statement)
                 arms = [(statement.consequent, True), (statement.alternative, False)]
                 if not self._choice(statement, arms):
-                    self._end(block, made)
-                    return
+                    return self._end(block, made)
             elif type(statement) is Switch:
                 made.append(statement)
                 if not self._choice(statement, [(case, None) for _, case in statement.cases]):
-                    self._end(block, made)
-                    return
+                    return self._end(block, made)
             elif type(statement) is not Compute or not self._compute(statement):
                 made.append(statement)
                 if type(statement) is Invoke:
-                    self.ranges.call(statement.function, [self.range(leaf) for leaf in self._read(statement)])
+                    self.ranges.call(statement.function, self._read(statement.operands))
+                elif type(statement) is Box:
+                    self.ranges.box(statement.member, self._read(statement.leaves))
+                elif type(statement) is Unbox and not self._unbox(statement):
+                    return False
         if self.changes:
             block.statements = made
             replace_leaves(block.end, self.leaf)
         if type(block.end) is TailInvoke:
-            self.ranges.call(block.end.function, [self.range(leaf) for leaf in self._read(block.end)])
+            self.ranges.call(block.end.function, self._read(block.end.operands))
+        return True
 
-    def _read(self, node: Invoke | TailInvoke) -> list[Leaf]:
-        return [self.leaf(leaf) for leaf in node.operands]
+    def _read(self, leaves: tuple[Leaf, ...]) -> list[Range | None]:
+        return [self.range(self.leaf(leaf)) for leaf in leaves]
 
-    def _end(self, block: Block, made: list[Statement]) -> None:
+    def _unbox(self, statement: Unbox) -> bool:
+        """Note the ranges of a box's leaves. Whether there is one: until one has been found, what follows is not reached."""
+        fields = self.ranges.fields.get(statement.member)
+        self.ranges.readers.setdefault(statement.member, {})[self.function] = None
+        if fields is None:
+            return self.changes or not statement.slots
+        self.known.update(
+            {slot: range_ for slot, range_ in zip(statement.slots, fields, strict=True) if range_ is not None}
+        )
+        return True
+
+    def _end(self, block: Block, made: list[Statement]) -> bool:
         """No arm of the last statement yields anything: what follows is never reached."""
         if self.changes:
             block.statements, block.end = made, Unreachable()
+        return False
 
     def _compute(self, statement: Compute) -> bool:
         """Note the range of a result; whether it is that of something else, and need not be computed."""
@@ -336,8 +408,7 @@ class _Walk:
             mark = len(self._trail)
             if value is not None:
                 self.assume(test, value)
-            self.block(arm)
-            if type(arm.end) is Yield:
+            if self.block(arm) and type(arm.end) is Yield:
                 leaves = [self.leaf(leaf) for leaf in arm.end.leaves]
                 results.append((value, [(leaf, self.range(leaf), self.value(leaf)) for leaf in leaves]))
                 if yielding == 1:

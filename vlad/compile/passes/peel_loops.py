@@ -1,9 +1,10 @@
-"""First-order code → first-order code: loop-invariant calls are computed in the first iteration and passed on to the others.
+"""First-order code → first-order code: what an iteration knows of the next one is passed on to it.
 
 In: an optimised Program.  Out: the same, changed in place. A loop that calls a procedure, or a function of the C library, on
-loop-invariant operands is split in two: the first iteration, which is unchanged, and a loop for the others, which gets
-the results as parameters. So nothing is computed that would not have been computed anyway: a loop without iterations
-computes nothing, and failures and endless loops stay where they are.
+loop-invariant operands, or that reads the entry of an array that the iteration before has written (carried_entries.py), is split
+in two: the first iteration, which is unchanged, and a loop for the others, which gets the results, or the entries, as parameters.
+So nothing is computed that would not have been computed anyway: a loop without iterations computes nothing, and failures and
+endless loops stay where they are.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from vlad.compile.ir.program import (
     Block,
     Branch,
     Compute,
+    Each,
     Function,
     Invoke,
     Leaf,
@@ -31,6 +33,7 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.ir.rewriting import Copy, reachable, replace_leaves
+from vlad.compile.passes.carried_entries import carried_entries
 from vlad.core.expressions import functions_called
 from vlad.core.types import Cell
 
@@ -38,7 +41,7 @@ CHEAP = {"fabs"}  # a function that C compilers have instructions for
 LARGEST_TURN = 1_000  # statements
 
 
-def hoist(program: Program) -> Program:
+def peel(program: Program) -> Program:
     acting = acting_functions(program.functions)
     serial = max([function.serial for function in program.functions])
     for function in reachable(program):
@@ -54,10 +57,13 @@ class _Loop:
     function: Function
     ends: list[TailInvoke]  # its iterations
     found: list[Compute | Invoke]  # the invariant operations
+    carried: dict[
+        Each, dict[TailInvoke, Leaf]
+    ]  # reads of entries, with what each iteration has written there
 
     @staticmethod
     def of(function: Function, acting: set[Function]) -> _Loop | None:
-        """The loop of a function, if it has invariant operations; else None."""
+        """The loop of a function, if an iteration knows something of the next one; else None."""
         turns = [block for block in blocks(function.body) if _turns(block, function)]
         ends = [block.end for block in turns if type(block.end) is TailInvoke]
         if not ends or len(statements(function.body)) > LARGEST_TURN:
@@ -81,43 +87,51 @@ class _Loop:
                     found.append(statement)
                 case Unbox():
                     same.update(statement.slots)
-        return _Loop(function, ends, found) if found else None
+        carried = carried_entries(function, ends)
+        return _Loop(function, ends, found, carried) if found or carried else None
 
     def split(self, serial: int) -> Function:
         """Leave the first iteration to the function; returns the loop for the others."""
         function = self.function
-        handed = [slot for statement in self.found for slot in slots_bound(statement)]
+        same = [slot for statement in self.found for slot in slots_bound(statement)]
+        known = [*same, *[slot for read in self.carried for slot in read.slots]]
         copy = Copy({})
         parameters = [copy.new(slot) for slot in function.parameters]
         body = copy.block(function.body)
-        made = [
-            copy.leaf(slot) for slot in handed
-        ]  # by the operations repeated in the copy, until they are removed
-        taken = [Slot(slot.kind, slot.name) for slot in handed]
-        instead: dict[Leaf, Slot] = dict(zip(made, taken, strict=True))
+        # in the copy what is known is computed, or read, again until that is removed
+        taken = {copy.leaf(slot): Slot(slot.kind, slot.name) for slot in known}
         rest = Function(
             function.name,
             serial,
-            [*parameters, *taken],
-            [*function.parameter_cells, *[cell for statement in self.found for cell in _cells(statement)]],
+            [*parameters, *taken.values()],
+            [
+                *function.parameter_cells,
+                *[cell for statement in self.found for cell in _cells(statement)],
+                *[None for _ in self.carried],
+            ],
             function.results,
             function.result_cells,
             body,
             function.span,
             function.origin,
         )
+
+        def in_rest(leaf: Leaf) -> Leaf:
+            return taken.get(leaf, leaf)
+
         for block in blocks(body):
             block.statements = [
-                s for s in block.statements if not (slots_bound(s) and slots_bound(s)[0] in instead)
+                s for s in block.statements if not (slots_bound(s) and slots_bound(s)[0] in taken)
             ]
             for node in (*block.statements, block.end):
-                replace_leaves(node, lambda leaf: instead.get(leaf, leaf) if type(leaf) is Slot else leaf)
-            if type(block.end) is TailInvoke and block.end.function is function:
-                block.end.function = rest
-                block.end.operands += tuple(taken)
-        for end in self.ends:
-            end.function = rest
-            end.operands += tuple(handed)
+                replace_leaves(node, in_rest)
+        turns = [block.end for block in blocks(body) if _turns(block, function)]
+        for end, again in zip(self.ends, turns, strict=True):
+            written = tuple([numbers[end] for numbers in self.carried.values()])
+            assert type(again) is TailInvoke
+            again.function = end.function = rest
+            again.operands += tuple([in_rest(copy.leaf(leaf)) for leaf in (*same, *written)])
+            end.operands += (*same, *written)
         return rest
 
 
