@@ -90,7 +90,7 @@ def _entry_read(statement: Each) -> tuple[Leaf, Access] | None:
 
 
 def _entry_written(statement: Each) -> tuple[Leaf, Access] | None:
-    """The number and its position, if a loop only writes a real at one entry of an array of reals."""
+    """The number and its position, if a loop only replaces one entry of an array of reals."""
     if not statement.is_loop:
         return None
     kernel = statement.kernel
@@ -100,6 +100,8 @@ def _entry_written(statement: Each) -> tuple[Leaf, Access] | None:
     if write.combine or write.access is None or write.value >= len(kernel.reads):
         return None
     read, output = kernel.reads[write.value], kernel.outputs[write.output]
+    if output.base is None or output.fill is not None:
+        return None
     if {output.kind, read.kind} != {"float64"} or read.access is not None or read.operand is None:
         return None
     return statement.operands[read.operand], write.access
