@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,19 @@ def test_values(tool: Tool) -> None:
     matrix = np.array(INPUTS["det"]["A"]).reshape(4, 4)
     assert output(tool, "det", "primal", INPUTS["det"]) == pytest.approx(np.linalg.det(matrix))
     assert output(tool, "hello", "double", 3.5) == 7 and output(tool, "hello", "square", 3.0) == 9
+
+
+def test_a_determinant_by_parts() -> None:
+    """Seven and fewer columns are computed again in the reverse phase; the gradient has the cofactors."""
+    compiled = Tool({"tier": "compile"})
+    matrix = np.random.default_rng(2).random((8, 8))
+    given = {"A": matrix.ravel().tolist(), "ell": 8}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        value, gradient = (output(compiled, "det", name, given) for name in ("primal", "gradient"))
+    assert value == pytest.approx(np.linalg.det(matrix))
+    cofactors = np.linalg.det(matrix) * np.linalg.inv(matrix).T
+    np.testing.assert_allclose(np.reshape(gradient, (8, 8)), cofactors, rtol=1e-9, atol=1e-12)
 
 
 def test_ode(tool: Tool) -> None:

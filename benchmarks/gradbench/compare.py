@@ -94,6 +94,9 @@ def measured(eval_: str, tool: str, gradbench: Path, python: str, options: list[
                 first = max([first, *[time / 1e9 for time in times["first call"]]])
             eval_process.stdin.write(response)
             eval_process.stdin.flush()
+        eval_process.stdin.close()
+        if eval_process.wait() or not least:
+            raise SystemExit(f"{eval_}, {tool}: the eval failed, or asked for nothing")
         return Times(least[False], least[True], first)
     finally:
         for process in (eval_process, tool_process):
