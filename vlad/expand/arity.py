@@ -170,6 +170,12 @@ class Named:
         self.procedure = procedure
 
 
+_GEOMETRY: dict[str, Value] = {
+    "stride": 1.0,
+    "padding": 0.0,
+    "dilation": 1.0,
+    "groups": 1.0,
+}  # as that of conv2d
 NAMED = {
     one.name: one
     for one in (
@@ -191,6 +197,9 @@ NAMED = {
         Named("ifft", ("x",), {"axis": -1.0}, "%ifft"),
         Named("rfft", ("x",), {"axis": -1.0}, "%rfft"),
         Named("irfft", ("x",), {"length": FALSE, "axis": -1.0}, "%irfft"),
+        Named("conv1d", ("x", "w"), _GEOMETRY, "%conv1d"),
+        Named("conv-transpose2d", ("x", "w"), _GEOMETRY, "%conv-transpose2d"),
+        Named("ctc-loss", ("logits", "labels"), {"blank": 0.0}, "%ctc-loss"),
     )
 }
 
