@@ -108,7 +108,7 @@ ROOMS = (
     ("vlad.tools", "indentation layout formatting testing doctor new"),
     (
         "vlad.debugging",
-        "origins frames instrumented retracing tracing stepping finite debugger commands sampling naming profile",
+        "origins frames instrumented retracing tracing stepping finite debugger commands sampling naming profile recording",
     ),
     ("vlad.bridges", "arrays torch jax modules magic"),
     (
@@ -116,7 +116,7 @@ ROOMS = (
         "words files lexer structure indentation editing display terminal interrupts knowledge shell history "
         "graph curves drawing pictures window plot sessions command asking measuring looking watching "
         "keeping settings commands startup completion plain prompt loop html notebook kernel kernel_files markdown bindings "
-        "colouring checking_process typed_text analysis language_server",
+        "colouring checking_process typed_text analysis language_server explorer",
     ),
     ("vlad", "command_line command __main__"),
 )

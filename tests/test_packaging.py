@@ -128,7 +128,9 @@ def test_the_wheel_holds_every_file_of_the_language_and_no_other(wheel: Path) ->
     files = [
         path for room in ("vlad", "repl", "stdlib") for path in (ROOT / room).rglob("*") if path.is_file()
     ]
-    expected = {in_wheel(path) for path in files if path.suffix in (".py", ".vlad", ".typed", ".c", ".md")}
+    expected = {
+        in_wheel(path) for path in files if path.suffix in (".py", ".vlad", ".typed", ".c", ".md", ".html")
+    }
     with zipfile.ZipFile(wheel) as archive:
         found = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert found == expected

@@ -59,6 +59,8 @@ def execute(line: CommandLine) -> int:
         return _check_file(session, line)
     elif line.command == "build":
         _build(session, line)
+    elif line.command == "explore":
+        _explore(session, line)
     elif line.command == "profile":
         _profile(session, line)
     else:
@@ -337,6 +339,21 @@ def _profile(session: Session, line: CommandLine) -> None:
             written_out(line.speedscope, speedscope(found, line.words[0]))
         if line.folded is not None:
             written_out(line.folded, folded(found))
+
+
+def _explore(session: Session, line: CommandLine) -> None:
+    """Write the page on a procedure."""
+    from vlad.repl.explorer import explore  # not needed by programs
+
+    session.tiers.policy = "evaluate"  # operations are recorded where code is evaluated
+    name = line.words[1] if line.words[1:] else None
+    written = explore(session, line.words[0], name, "\n".join(line.examples), line.output)
+    print(written)
+    if line.open:
+        import webbrowser
+        from pathlib import Path
+
+        webbrowser.open(Path(written).resolve().as_uri())
 
 
 def _lsp(line: CommandLine) -> int:

@@ -46,6 +46,10 @@ vlad: a language in which differentiation is an operator like any other
   vlad profile [--speedscope FILE] [--folded FILE] FILE [ARG ...]
                                         run a program, and show the procedures and lines in which
                                         it spends its time; for speedscope and flame graphs, too
+  vlad explore FILE [PROCEDURE] [--with ARGUMENTS] [-o PAGE] [--open]
+                                        write a page that shows a procedure, its derivatives, types
+                                        and C side by side; for ARGUMENTS, also each operation of
+                                        its gradient; --open: show it in the browser
   vlad new NAME                         make a folder with a module, its test, and a pyproject.toml
                                         by which pip installs it and (import "NAME") finds it
   vlad kernel install [--prefix FOLDER], vlad kernel uninstall
@@ -84,7 +88,7 @@ INFORMATION = {"--help": HELP, "-h": HELP, "--version": f"vlad {__version__}\n"}
 
 COMMANDS = (
     "run", "debug", "expand", "show", "check", "build", "cache", "doc", "repl", "format", "test", "doctor", "new", "profile",
-    "kernel", "lsp",
+    "explore", "kernel", "lsp",
 )  # fmt: skip
 WITHOUT_FILE = ("repl", "cache", "doctor", "doc", "test", "kernel", "lsp")
 CHOICES = {
@@ -104,6 +108,7 @@ FLAGS = {
     "--raw": "raw",
     "--check": "check",
     "--json": "json",
+    "--open": "open",
 }
 LIMITS = {"--max-seconds": "seconds", "--max-memory": "memory", "--max-depth": "depth", "--fuel": "fuel"}
 OPTIONS_OF = {
@@ -116,6 +121,7 @@ OPTIONS_OF = {
     "doctor": ("--json",),
     "profile": ("--speedscope", "--folded"),
     "kernel": ("--prefix",),
+    "explore": ("--with", "-o", "--open"),
 }  # options of this command only
 VALUED = (
     "-I",
@@ -155,7 +161,7 @@ class CommandLine:
         self.expressions: list[str] = []
         self.path: list[str] = []
         self.interactive = self.metered = self.fast_math = self.library = self.native = self.find_nan = False
-        self.no_init = self.raw = self.check = self.json = False
+        self.no_init = self.raw = self.check = self.json = self.open = False
         self.traced: list[str] = []
         self.breakpoints: list[str] = []
         self.output: str | None = None
@@ -310,7 +316,9 @@ def _check(line: CommandLine) -> None:
         return
     if line.command and not line.words:
         raise UsageError(f"`vlad {line.command}` needs a {'name' if line.command == 'new' else 'file'}")
-    if line.command in ("expand", "show", "check", "build", "profile") and (line.traced or line.find_nan):
+    if line.command in ("expand", "show", "check", "build", "profile", "explore") and (
+        line.traced or line.find_nan
+    ):
         raise UsageError(f"--trace and --find-nan go with programs that run, not with `vlad {line.command}`")
     if line.exports and not line.library:
         raise UsageError("--export and --export-value go with --lib")
@@ -318,6 +326,8 @@ def _check(line: CommandLine) -> None:
         raise UsageError("--lib needs the procedures to export: --export PROCEDURE")
     if line.command == "new" and len(line.words) > 1:
         raise UsageError(f"`vlad new` takes one name; too many: {' '.join(line.words[1:])}")
+    if line.command == "explore" and len(line.words) > 2:
+        raise UsageError(f"`vlad explore` takes a file and a procedure; too many: {' '.join(line.words[2:])}")
     if line.command in ("expand", "show", "check", "build") and len(line.words) > 1:
         raise UsageError(f"`vlad {line.command}` takes one file; too many: {' '.join(line.words[1:])}")
 
