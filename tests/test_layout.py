@@ -68,12 +68,12 @@ ROOMS = (
     ("vlad.compile.runtime", "functions sections"),
     (
         "vlad.compile.loops",
-        "ir walking text check values lower write_groups lower_parallel scaling divide_once mark_parallel "
+        "ir walking text check values parts lower write_groups lower_parallel scaling divide_once mark_parallel "
         "multiple_accumulators split roots moved blocks vectorize order",
     ),
     (
         "vlad.compile.emit",
-        "needs c_numbers c_names c_text loop_text c_rules blas_calls c_loops "
+        "needs c_numbers c_names c_text loop_text part_functions c_rules blas_calls c_loops "
         "lapack_calls facts row_loops row_threads results sharing definitions c_function places c_unit cuda_loops "
         "cuda_functions row_launches cuda_unit",
     ),

@@ -72,7 +72,8 @@ vlad: a language in which differentiation is an operator like any other
   --optimize 0|1|2|3    optimisation level of the C compiler; 2 by default
   --device cpu|cuda     where tensors are made: in memory, or on the GPU (needs CuPy)
   --fast-math           allow it to reorder sums and products, at the cost of the last digits
-  --threads N           threads of compiled loops over rows; by default one for each processor
+  --threads N           threads of compiled loops over rows and long tensors; by default one
+                        for each processor
   --workers N|ADDRESS   the workers of `parallel-map`: N processes, or those of a Dask scheduler
   --max-seconds N       end the program with an error after N seconds,
   --max-memory N        when it grows by more than N megabytes,

@@ -17,6 +17,7 @@ import vlad
 sys.path.insert(0, str(Path(__file__).parent.parent / "embedding"))
 sys.path.insert(0, str(Path(__file__).parent.parent))
 import session_soak
+import test_loop_parts
 import test_row_loops
 
 
@@ -104,6 +105,14 @@ def rows_in_threads() -> None:
             session.close()
 
 
+def loops_in_parts() -> None:
+    """Long loops over tensors."""
+    given = test_loop_parts.W, test_loop_parts.X, test_loop_parts.Y, test_loop_parts.M
+    session = test_loop_parts.session_of(5)
+    one, *others = [test_loop_parts.flat(session["all"](*given)) for _ in range(4)]
+    assert all(other.tobytes() == leaf.tobytes() for other, leaf in zip(others[-1], one, strict=True))
+
+
 def known_race() -> None:
     """Two threads in one unit at a time."""
     session = session_soak.session_of("compile")
@@ -127,6 +136,7 @@ if __name__ == "__main__":
     else:
         threads, evaluations = int(sys.argv[1]), int(sys.argv[2])
         rows_in_threads()
+        loops_in_parts()
         for shared in (False, True):
             session_soak.threads("compile", shared, threads, evaluations)
         past_the_session(threads, evaluations)

@@ -23,10 +23,12 @@ from vlad.compile.calling.pipeline import Unit
 from vlad.compile.emit.c_function import operands_of
 from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.needs import Needs
+from vlad.compile.emit.part_functions import parts_constants
 from vlad.compile.ir import matrix_products
 from vlad.compile.ir.matrix_products import Matrix, Product, as_product
 from vlad.compile.ir.program import Each, Leaf, Slot, statements
 from vlad.compile.ir.reindex import compact, cut, pieces, split
+from vlad.compile.loops import parts
 from vlad.compile.loops.lower import Operand
 from vlad.compile.loops.values import loop_order
 from vlad.compile.native import toolchain
@@ -635,6 +637,12 @@ COMPILERS = ["cc", *[path for path in [toolchain.boxed_compiler()] if path]]
 HEAD = """union vlad_word { double d; long i; void *p; };
 static char *vlad_top;
 static void *vlad_array(long count) { char *array = vlad_top; vlad_top += 8 * count; return array; }
+static int vlad_stop;
+#define VLAD_STOPPED 0
+static void vlad_fail(int status) {}
+static void vlad_spread(void (*part)(void *, double, double), void *given, double first, double last) {
+  while (last-- > first) part(given, last, last + 1); /* in another order than one thread would */
+}
 """
 
 
@@ -648,16 +656,17 @@ def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
             kind = "double" if np.shape(operand) == () else "void *"
             lines.append(f"  {kind} a{index} = in[{index}].{'d' if kind == 'double' else 'p'};")
         names = [f"o{index}" for index in range(len(kernel.outputs))]
-        lines += kernel_lines(
-            kernel, [Operand(index, f"a{index}") for index in range(len(operands))], names, needs
-        )
+        kinds = {index: "void *" if np.shape(one) else "double" for index, one in enumerate(operands)}
+        given = [Operand(index, f"a{index}") for index in range(len(operands))]
+        lines += kernel_lines(kernel, given, names, needs, kinds=kinds)
         for index, output in enumerate(kernel.outputs):
             lines.append(f"  out[{index}].{'d' if output.size is None else 'p'} = o{index};")
         bodies.append("\n".join([*lines, "}"]))
     cases = [f"    case {number}: kernel_{number}(in + 2, out); break;" for number in range(len(all_kernels))]
     return "\n".join([
         needed(needs.functions, True), HEAD, sections()["products"],
-        *[marked(sections()["product"], kind) for kind in MARKS], *bodies,
+        *[marked(sections()["product"], kind) for kind in MARKS],
+        parts_constants(), sections()["parts"], *needs.parts, *bodies,
         "void vlad_use(void *gemm, void *gemmf, long is_wide) {",
         "  vlad_gemm = gemm; vlad_gemmf = gemmf; vlad_gemm_is_wide = is_wide;", "}",
         "int vlad_call(union vlad_word const *in, union vlad_word *out) {", "  vlad_top = in[1].p;",
@@ -713,6 +722,33 @@ def test_compiled_loops_compute_the_same(compiler: str, seed: int) -> None:
     pick = random.Random(seed).choice
     all_kernels = [made(lambda choices: pick(list(choices))) for _ in range(120)]
     all_kernels += [(compact(kernel), operands) for kernel, operands in all_kernels[:40]]
+    library = toolchain.build(c_text(all_kernels))
+    for number, (kernel, operands) in enumerate(all_kernels):
+        assert same(ran(library, number, kernel, operands), interpreted(kernel, operands)), (kernel, operands)
+
+
+@pytest.fixture
+def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but the shortest kernels are divided."""
+    for name, value in {
+        "FEWEST_STEPS": 6,
+        "STEPS_OF_A_PART": 3,
+        "FEWEST_INSIDE": 2,
+        "FEWEST_ROWS": 3,
+    }.items():
+        monkeypatch.setattr(parts, name, value)
+
+
+@pytest.mark.usefixtures("short_parts")
+def test_parts_of_loops_compute_the_same(compiler: str) -> None:
+    pick = random.Random(3).choice
+    drawn_kernels = [made(lambda choices: pick(list(choices))) for _ in range(1500)]
+    all_kernels = [
+        (kernel, operands)
+        for kernel, operands in drawn_kernels
+        if any(parts.divided(piece) for piece, _ in pieces(kernel, list(range(len(operands)))))
+    ][:120]
+    assert len(all_kernels) == 120
     library = toolchain.build(c_text(all_kernels))
     for number, (kernel, operands) in enumerate(all_kernels):
         assert same(ran(library, number, kernel, operands), interpreted(kernel, operands)), (kernel, operands)

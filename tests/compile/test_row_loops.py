@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -230,6 +231,21 @@ def test_a_program_alone(tmp_path: Path) -> None:
     ]
     assert len(found[0].stdout.split()) == 2 and "out of range" in found[0].stderr
     assert {(one.stdout, one.stderr) for one in found} == {(found[0].stdout, found[0].stderr)}
+
+
+def test_a_library_alone(tmp_path: Path) -> None:
+    """Libraries are linked with nothing but the C library."""
+    source, library = tmp_path / "sums.vlad", tmp_path / "sums"
+    source.write_text(
+        f"{PROGRAM}(define (sums n) (sum ((vmap (lambda (x) (turns 90 x))) (* n (arange 4000)))))"
+    )
+    assert (
+        command("build", str(source), "--lib", "--export-value", "sums", "-o", str(library)).returncode == 0
+    )
+    results = (ctypes.c_double * 1)()
+    assert ctypes.CDLL(str(library)).sums(ctypes.c_double(0.5), results) == 0
+    expected = session_of(1).eval("(sum ((vmap (lambda (x) (turns 90 x))) (* 0.5 (arange 4000))))")
+    assert results[0] == pytest.approx(expected, rel=1e-12)  # for another processor than this one
 
 
 def test_numbers_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:

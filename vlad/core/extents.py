@@ -43,9 +43,10 @@ else:
 class Size:
     """A size that is known only when a call runs, or the quotient of an extent by another one, rounded down. `now`: its value in
     the call at hand; `is_late`: it is determined within the call, as the length of a list is, and has no such value. `apart`:
-    lengths that it is assumed not to have, as a value may have either shape."""
+    lengths that it is assumed not to have, as a value may have either shape. `name`: of a variable of C that is not a size of the
+    program."""
 
-    __slots__ = ("number", "now", "least", "quotient", "is_late", "apart")
+    __slots__ = ("number", "now", "least", "quotient", "is_late", "apart", "name")
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class Size:
         least: int = LEAST,
         quotient: tuple[Extent, int | Extent] | None = None,
         is_late: bool = False,
+        name: str = "",
     ) -> None:
         self.number = number
         self.now = now
@@ -61,10 +63,11 @@ class Size:
         self.quotient = quotient
         self.is_late = is_late
         self.apart: set[int] = set()
+        self.name = name
 
     def __repr__(self) -> str:
         if self.quotient is None:
-            return f"n{self.number}"
+            return self.name or f"n{self.number}"
         above, below = self.quotient
         return f"({above} / {below})"
 

@@ -547,6 +547,7 @@ class FunctionText:
             unit.needs,
             self.taken.get(statement, {}),
             {at: self.places[slot] for at, slot in enumerate(statement.slots) if slot in self.places},
+            {at: C_TYPES[one.kind] for at, one in enumerate(statement.operands) if type(one) is Slot},
         )
 
     def invoke(self, statement: Invoke) -> None:

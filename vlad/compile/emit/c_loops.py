@@ -11,6 +11,7 @@ from vlad.compile.emit.blas_calls import product_lines
 from vlad.compile.emit.c_text import place_of_result
 from vlad.compile.emit.loop_text import CStyle, LoopPrinter
 from vlad.compile.emit.needs import Needs
+from vlad.compile.emit.part_functions import call_in_parts, variables_read
 from vlad.compile.ir.matrix_products import FEWEST, as_product
 from vlad.compile.loops import order
 from vlad.compile.loops.ir import (
@@ -44,6 +45,7 @@ CONDITIONS = {
 }
 NOWHERE: Mapping[int, Place] = {}
 NO_PLACES: Mapping[int, int] = {}
+NO_VARIABLES: Mapping[int, str] = {}
 
 
 def kernel_lines(
@@ -53,8 +55,10 @@ def kernel_lines(
     needs: Needs,
     taken: Mapping[int, int] = NO_PLACES,
     places: Mapping[int, Place] = NOWHERE,
+    kinds: Mapping[int, str] = NO_VARIABLES,
 ) -> list[str]:
-    """The lines of a kernel. `needs` records what it uses of the run-time. `taken`, `places`: as in loops/lower.py."""
+    """The lines of a kernel. `needs` records what it uses of the run-time. `taken`, `places`: as in loops/lower.py; `kinds`: the
+    C types of the operands that are variables of the function, by number."""
     names = [operand.name for operand in operands]
     printer = CLoopPrinter(names, outputs, needs)
     turns = kernel.turns
@@ -68,19 +72,24 @@ def kernel_lines(
             (output,) = kernel.outputs
             printer.body(placed(Array(Origin.OUTPUT, 0, output.kind), output, places.get(0)))
             return [*printer.lines, *by_library]
-    found = order.loops(kernel, operands, outputs, taken, places)
+    found = order.loops(kernel, operands, outputs, taken, places, divides=product is None)
     printer.body(found.declared)
     if product is not None:
         printer.lines += [f"if ({turns} >= {FEWEST}) {{", *by_library, "} else {"]
     for nest in found.nests:
-        printer.body(nest.body)
+        if nest.parts is None:
+            printer.body(nest.body)
+            continue
+        inner = CLoopPrinter(names, outputs, needs)
+        given = variables_read(nest, names, outputs, taken, kinds)
+        printer.lines += call_in_parts(nest, given, inner, needs)
     printer.body(found.converted)
     return [*printer.lines, "}"] if product is not None else printer.lines
 
 
 def when_over(kernel: Kernel, operands: Sequence[Operand]) -> Condition | None:
     """The condition under which outputs overwrite operands; as in loops/order.py."""
-    return None if as_product(kernel) is not None else order.when_over(kernel, operands)
+    return None if as_product(kernel) is not None else order.when_over(kernel, operands, True)
 
 
 class CLoopPrinter(LoopPrinter):

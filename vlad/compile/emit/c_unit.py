@@ -25,6 +25,7 @@ from vlad.compile.emit.c_text import (
 )
 from vlad.compile.emit.definitions import Definitions, Site
 from vlad.compile.emit.needs import WORD
+from vlad.compile.emit.part_functions import parts_constants
 from vlad.compile.emit.places import DEFINITIONS, PlacedText
 from vlad.compile.ir.program import (
     Fail,
@@ -148,6 +149,7 @@ class CUnit(Definitions):
         if fails:
             parts.append(self._constants())
         parts += self._state()
+        parts += self._statics()
         if facts.acts or self.alone:
             parts.append(needed({*self.needs.functions, "vlad_real_text"}, self.has_kernels))
             # only quoting needs the table of printable characters, which takes 45 ms to compute
@@ -161,8 +163,6 @@ class CUnit(Definitions):
                 parts.append(of["tensors"].replace("@longest@", str(LONGEST_AXIS)).replace("@sizes@", sizes))
         else:
             parts.append(needed(self.needs.functions, self.has_kernels))
-        if self.needs.keeps:
-            parts.append(f"#define VLAD_STATIC static{' _Thread_local' if self.needs.threads else ''}")
         if self.decomposes:
             parts.append(of["matrices"])
         parts += [structure.text for structure in self.structures.values()]
@@ -171,11 +171,23 @@ class CUnit(Definitions):
             names = self.variable_names(cell)
             parts += [f"static {C_TYPES[kind]} {name};" for kind, name in zip(kinds, names, strict=True)]
         parts += prototypes
+        parts += self.needs.parts
         parts += bodies
         parts.append("union vlad_word { double d; long i; void *p; };")
         parts.append("static union vlad_word const *vlad_in; static union vlad_word *vlad_out;")
         parts.append(exports())
         return "\n".join([part for part in parts if part]) + "\n"
+
+    def _statics(self) -> list[str]:
+        """How static variables of C are declared of which each thread has its own: tcc knows none, and starts no threads."""
+        if not self.needs.keeps and "vlad_argument_character" not in self.needs.functions:
+            return []
+        if not self.needs.threads:
+            return ["#define VLAD_STATIC static"]
+        of_threads = "static _Thread_local"
+        return [
+            f"#ifdef __TINYC__\n#define VLAD_STATIC static\n#else\n#define VLAD_STATIC {of_threads}\n#endif"
+        ]
 
     def _state(self) -> list[str]:
         """The sections of the run-time that have state. Sections of threads are after those of the state of a thread."""
@@ -210,7 +222,8 @@ class CUnit(Definitions):
             found.append(of["fuel"])
         if not self.needs.threads:
             return [alone(text) for text in found]
-        return shared([*found, of["threads"]])
+        parts = [f"{parts_constants()}{of['parts']}"] if self.needs.parts else []
+        return shared([*found, of["threads"], *parts])
 
     def _constants(self) -> str:
         most = max([1, *[m.kinds.count("p") for members in self.program.members.values() for m in members]])

@@ -34,6 +34,7 @@ from vlad.compile.ir.program import (
     statements,
 )
 from vlad.compile.loops.lower import polls
+from vlad.compile.loops.parts import may_be_divided
 from vlad.compile.passes.uniqueness import Owning
 from vlad.core.extents import estimate
 from vlad.core.loop_nests import Kernel, Step
@@ -77,7 +78,8 @@ class Facts:
             self.shows_tensors |= "tensor" in effects
             if effects - {"step", "measure"}:
                 self.acts.add(function)
-            takes_long = any(type(s) is Each and s.is_loop and polls(s.kernel) for s in all_statements)
+            kernels = [s.kernel for s in all_statements if type(s) is Each and s.is_loop]
+            takes_long = any(polls(kernel) or may_be_divided(kernel) for kernel in kernels)
             if effects or takes_long or any(type(end) in (Fail, Unreachable) for end in ends):
                 self.fails.add(function)
         self.callees = {function: [*calls[function], *tails[function]] for function in functions}

@@ -18,7 +18,8 @@ class Needs:
     """`functions`: the C functions that are called, and so declared; `stops`: calls poll `vlad_stop`, and so can be interrupted;
     `vectors`: they use vector functions that the caller passes; `largest`: bytes of the largest array of constant size that is
     allocated; `rooms`: the words of the others; `turns`: of loops whose numbers are known only in a call, which may be
-    interrupted if there are many; `threads`: loops over rows may run in several threads; `keeps`: loops have arrays that stay in
+    interrupted if there are many; `threads`: loops over rows, or parts of loops over arrays, may run in
+    several threads; `parts`: the functions that run the latter; `keeps`: loops have arrays that stay in
     place between calls (`Local`), one for each thread."""
 
     functions: set[str] = field(default_factory=set)
@@ -26,6 +27,7 @@ class Needs:
     vectors: bool = False
     threads: bool = False
     keeps: bool = False
+    parts: list[str] = field(default_factory=list)
     largest: int = 0
     turns: dict[Extent, None] = field(default_factory=dict)
     rooms: dict[Extent, None] = field(default_factory=dict)

@@ -343,19 +343,43 @@ Body: TypeAlias = "tuple[Statement, ...]"
 
 @final
 @dataclass(frozen=True, slots=True)
+class Gathered:
+    """A variable outside of a nest in which a real is accumulated. `kind`: its own; `of`: that of the numbers."""
+
+    name: str
+    kind: str
+    of: str
+    combine: str
+    start: Number
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A nest is for a part of the `rows` indices of an axis (parts.py), whose loops have `steps` steps for each. `least`: the
+    fewest indices of a part."""
+
+    rows: AnExtent
+    steps: AnExtent
+    least: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Nest:
     """Loops over one piece of a kernel. `turns`: their total number; `outputs`: the kinds of all arrays and reals that are
-    results of the kernel; `in_place`: does any of them start from another array? `gathered`: the variables outside in which reals
-    are accumulated, and their kinds; `over`: the numbers of operands that outputs overwrite although a loop may be repeated;
-    `steps`: the number of values that a turn computes."""
+    results of the kernel; `in_place`: does any of them start from another array? `over`: the numbers of operands that outputs
+    overwrite although a loop may be repeated; `steps`: the number of values that a turn computes; `parts`: if it is only for a
+    part of the kernel."""
 
     body: Body
     turns: AnExtent
     outputs: tuple[str, ...]
     in_place: bool = False
-    gathered: tuple[tuple[str, str], ...] = ()
+    gathered: tuple[Gathered, ...] = ()
     over: frozenset[int] = field(default_factory=frozenset)
     steps: int = 0
+    parts: Parts | None = None
 
 
 @final

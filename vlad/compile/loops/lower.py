@@ -20,11 +20,13 @@ from vlad.compile.loops.ir import (
     Body,
     Condition,
     Element,
+    Gathered,
     If,
     Let,
     Loops,
     Nest,
     Origin,
+    Parts,
     Poll,
     Position,
     Scalar,
@@ -36,6 +38,7 @@ from vlad.compile.loops.ir import (
     Versions,
     counting,
 )
+from vlad.compile.loops.parts import divided
 from vlad.compile.loops.values import (
     ORDER,
     combined_value,
@@ -82,9 +85,17 @@ def polls(kernel: Kernel) -> bool:
     return not at_most(kernel.turns, MANY_TURNS - 1)
 
 
-def lower_pieces(kernel: Kernel, operands: Sequence[Operand], outputs: Sequence[str]) -> list[_Lowering]:
-    parts = pieces(kernel, operands)
-    return [_Lowering(part, given, outputs, len(parts) > 1) for part, given in parts]
+def lower_pieces(
+    kernel: Kernel, operands: Sequence[Operand], outputs: Sequence[str], divides: bool
+) -> list[_Lowering]:
+    """`divides`: in parts for threads, where that is worth it."""
+    found = pieces(kernel, operands)
+    lowerings = []
+    for piece, given in found:
+        part = divided(piece) if divides else None
+        one, parts = (piece, None) if part is None else part
+        lowerings.append(_Lowering(one, given, outputs, len(found) > 1, parts))
+    return lowerings
 
 
 def lower(
@@ -94,11 +105,12 @@ def lower(
     over: Condition | None,
     taken: Mapping[int, int],
     places: Mapping[int, Place],
+    divides: bool = False,
 ) -> Loops:
     """`outputs`: their names. `over`: the condition under which outputs may overwrite operands (`when_over` in order.py);
     `taken`: by output, an operand that is dead afterwards, whose buffer it may reuse (buffer_reuse.py). `places`: where to store
-    outputs, by number."""
-    lowerings = lower_pieces(kernel, operands, outputs)
+    outputs, by number. `divides`: as of `lower_pieces`."""
+    lowerings = lower_pieces(kernel, operands, outputs, divides)
     first = lowerings[0]
     declared: list[Statement] = []
     for number, output in enumerate(kernel.outputs):
@@ -157,13 +169,19 @@ class _Lowering:
     """Makes the loops of a kernel without choices."""
 
     def __init__(
-        self, kernel: Kernel, operands: Sequence[Operand], outputs: Sequence[str], is_piece: bool
+        self,
+        kernel: Kernel,
+        operands: Sequence[Operand],
+        outputs: Sequence[str],
+        is_piece: bool,
+        parts: Parts | None,
     ) -> None:
-        """`is_piece`: other pieces write to the same outputs."""
+        """`is_piece`: other pieces write to the same outputs; `parts`: if the kernel is for a part of another one."""
         self.kernel = kernel
         self.operands = operands
         self.outputs = outputs
         self.is_piece = is_piece
+        self.parts = parts
         self.axes = loop_order(kernel)
         self.levels = levels(kernel, self.axes)
         # by write: how many of the outer loops enclose the variable in which it is accumulated; None if there is none
@@ -179,12 +197,19 @@ class _Lowering:
             any(output.base is not None for output in kernel.outputs),
             tuple(
                 [
-                    (self._gathered(write), self._kind_gathered(write))
+                    Gathered(
+                        self._gathered(write),
+                        self._kind_gathered(write),
+                        self._kind_of(write),
+                        write.combine,
+                        self._start(write),
+                    )
                     for write in kernel.writes
                     if write.combine and write.access is None
                 ]
             ),
             steps=len(kernel.steps),
+            parts=self.parts,
         )
 
     def gathers_all(self, output: int) -> bool:

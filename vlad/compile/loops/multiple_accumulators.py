@@ -36,7 +36,7 @@ from vlad.compile.loops.ir import (
 from vlad.compile.loops.mark_parallel import FEWEST_SIMD, is_left_to_the_compiler
 from vlad.compile.loops.walking import is_innermost, mapped, retargeted, statements, with_body
 from vlad.core.expressions import Binary, Name, Number
-from vlad.core.extents import at_most, estimate, is_symbolic
+from vlad.core.extents import AnExtent, at_most, certainly, estimate, is_symbolic
 from vlad.core.loop_nests import SHORT
 from vlad.core.types import is_of_reals
 
@@ -68,7 +68,7 @@ class Gathered(NamedTuple):
 
 
 def accumulate_in_several(nest: Nest) -> Nest:
-    kinds = dict(nest.gathered)
+    kinds = {one.name: one.kind for one in nest.gathered}
     for variables in statements(nest.body):
         if type(variables) is Variables:
             kinds.update(dict.fromkeys(variables.names, variables.kind))
@@ -113,11 +113,17 @@ def is_short_row(nest: Nest, loop: For) -> bool:
         is_innermost(loop)
         and loop.begins_at_zero
         and not at_most(nest.turns, SHORT)
-        and (is_symbolic(loop.extent) or FEWEST_SIMD <= loop.extent < MOST_IN_LANES)
+        and _may_be_short(loop.extent)
         and loop.simd is not None
         and bool(gathers)
         and all(one.combine in ("+", "add", *IN_ORDER) and is_of_reals(one.kind) for one in gathers)
     )
+
+
+def _may_be_short(extent: AnExtent) -> bool:
+    if is_symbolic(extent):
+        return not certainly("<=", MOST_IN_LANES, extent)
+    return FEWEST_SIMD <= extent < MOST_IN_LANES
 
 
 def _gathered(body: Body, kinds: Mapping[str, str]) -> list[Gathered]:

@@ -55,10 +55,11 @@ def loops(
     outputs: Sequence[str],
     taken: Mapping[int, int],
     places: Mapping[int, Place],
+    divides: bool = False,
 ) -> Loops:
-    """The loops of a kernel for a processor. `outputs`, `taken`, `places`: as in lower.py."""
-    condition = when_over(kernel, operands) if taken else None
-    found = lower(kernel, operands, outputs, condition, taken, places)
+    """The loops of a kernel for a processor. `outputs`, `taken`, `places`, `divides`: as in lower.py."""
+    condition = when_over(kernel, operands, divides) if taken else None
+    found = lower(kernel, operands, outputs, condition, taken, places, divides)
     if condition is Condition.VECTORS:
         over = frozenset([operands[operand].number for operand in taken.values()])
         found = replace(found, nests=tuple([replace(nest, over=over) for nest in found.nests]))
@@ -100,9 +101,9 @@ def _on_nest(change: Pass, function: GridFunction) -> GridFunction:
     return function if nest is function.nest else replace(function, nest=nest)
 
 
-def when_over(kernel: Kernel, operands: Sequence[Operand]) -> Condition | None:
+def when_over(kernel: Kernel, operands: Sequence[Operand], divides: bool) -> Condition | None:
     """The condition under which outputs overwrite operands that they may reuse; None for never."""
-    pieces = lower_pieces(kernel, operands, [""] * len(kernel.outputs))
+    pieces = lower_pieces(kernel, operands, [""] * len(kernel.outputs), divides)
     conditions = {_when_over(piece.nest()) for piece in pieces}
     is_one = len(conditions) == 1 and (len(pieces) == 1 or Condition.ALWAYS in conditions)
     return conditions.pop() if is_one else None

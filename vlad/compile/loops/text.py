@@ -196,8 +196,12 @@ def power_text(value: float) -> str:
 def loops_text(loops: Loops) -> str:
     """The loops of a kernel, its declarations before and its conversions after them."""
     lines = _Lines(Style(loops.operands, loops.outputs))
-    bodies = [loops.declared, *[nest.body for nest in loops.nests], loops.converted]
-    return "\n".join([line for body in bodies for line in lines.of(body)])
+    text = [*lines.of(loops.declared)]
+    for nest in loops.nests:
+        if nest.parts is not None:
+            text.append(f"in parts of the {nest.parts.rows} indices")
+        text += lines.of(nest.body) if nest.parts is None else lines.inside(nest.body)
+    return "\n".join([*text, *lines.of(loops.converted)])
 
 
 def function_text(function: GridFunction) -> str:

@@ -734,8 +734,9 @@ static inline double vlad_numeral_real(double state, double high, double low, do
    as in Python. */
 static int vlad_word_count;
 static unsigned char **vlad_words;
-static const unsigned char *vlad_word_at; /* the position of character vlad_word_j of word vlad_word_i: words are read in order */
-static double vlad_word_i = -1, vlad_word_j;
+/* The position of character vlad_word_j of word vlad_word_i: words are read in order. */
+VLAD_STATIC const unsigned char *vlad_word_at;
+VLAD_STATIC double vlad_word_i = -1, vlad_word_j;
 static inline double vlad_argument_character(double i, double j) {
   if (!(i >= 0 && i < vlad_word_count)) return -2;
   if (i != vlad_word_i || j < vlad_word_j) vlad_word_at = vlad_words[(int)i], vlad_word_j = 0;

@@ -1032,8 +1032,8 @@ static long vlad_processors(void) {
 #ifdef __linux__
   unsigned long mask[128] = {0};
   long count = 0;
-  if (!sched_getaffinity(0, sizeof mask, mask))
-    for (int i = 0; i < 128; i++) count += __builtin_popcountl(mask[i]);
+  if (!sched_getaffinity(0, sizeof mask, mask)) /* gcc's function that counts bits is in a library which libraries are not linked with */
+    for (int i = 0; i < 128 * 64; i++) count += mask[i / 64] >> i % 64 & 1;
   return count ? count : 1;
 #else
   long count = sysconf(58);
@@ -1239,6 +1239,14 @@ static void vlad_spread(void (*rows)(void *, double, double), void *given, doubl
     vlad_rows_of(&spread, part);
   }
 #endif
+}
+
+/* section: parts
+   The indices of a part of a loop over arrays, if each has so many steps (loops/parts.py). */
+static inline long vlad_rows_of_part(long rows, long steps, long least) {
+  long each = (VLAD_STEPS_OF_A_PART + steps - 1) / steps, fewest = (rows + VLAD_MOST_PARTS - 1) / VLAD_MOST_PARTS;
+  if (each < fewest) each = fewest;
+  return each < least ? least : each;
 }
 
 /* section: output
