@@ -34,10 +34,11 @@ WHAT = {
     "roots": "root by Newton's method with implicit derivative, 10^5",
     "pendulums": "gradient of a pendulum's misfit after 1000 steps, 10^4",
     "network": "gradients of samples, network 784-128-10, 256",
+    "saddles": "saddle point by descent within descent, 10^4 starts",
 }
 PROGRAMS = {
     "rosenbrock": "rosenbrock-gradients", "options": "options", "roots": "roots", "pendulums": "pendulums",
-    "network": "sample-gradients",
+    "network": "sample-gradients", "saddles": "saddles",
 }  # fmt: skip
 PEERS = ("jax", "torch", "numba", "numpy")
 SECONDS = 1.0  # of calls, for one time

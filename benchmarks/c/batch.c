@@ -106,3 +106,46 @@ void network(long n, const double *w1, const double *b1, const double *w2, const
     }
   }
 }
+
+/* The least of the greatest of x1^2 + y1^2 - x2^2 - y2^2, as in saddle.c: the inner gradient by formula, no derivative in the inner steps,
+   since they do not depend on (x1, y1). */
+static double length(double x, double y) { return sqrt(x * x + y * y); }
+
+static void descend(double (*value)(double, double, double, double *), double start, double of, double *at) {
+  double x = start, y = start, g[2], next[2], eta = 1e-5, f = value(x, y, of, g);
+  for (int i = 0; length(g[0], g[1]) > 1e-5;) {
+    if (i == 10) {
+      eta *= 2, i = 0;
+      continue;
+    }
+    double u = x - eta * g[0], v = y - eta * g[1];
+    if (length(u - x, v - y) <= 1e-5) break;
+    double new = value(u, v, of, next);
+    if (new < f) x = u, y = v, f = new, g[0] = next[0], g[1] = next[1], i++;
+    else eta /= 2, i = 0;
+  }
+  at[0] = x, at[1] = y;
+}
+
+/* of (x2, y2), where (x1, y1) has the square of its length given; the start is not */
+static double inner(double x, double y, double squares, double *g) {
+  g[0] = 2 * x, g[1] = 2 * y;
+  return 0 - (squares - (x * x + y * y));
+}
+
+static double outer(double x, double y, double start, double *g) {
+  double best[2], squares = x * x + y * y;
+  descend(inner, start, squares, best);
+  g[0] = 2 * x, g[1] = 2 * y;
+  return squares - (best[0] * best[0] + best[1] * best[1]);
+}
+
+void saddles(long n, const double *start, double *result) {
+#pragma omp parallel for schedule(dynamic, 16)
+  for (long i = 0; i < n; i++) {
+    double a[2], b[2];
+    descend(outer, start[i], start[i], a);
+    descend(inner, start[i], a[0] * a[0] + a[1] * a[1], b);
+    result[i] = a[0] + 3 * a[1] + 5 * b[0] + 7 * b[1];
+  }
+}

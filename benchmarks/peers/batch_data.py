@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-NAMES = ("rosenbrock", "options", "roots", "pendulums", "network")
+NAMES = ("rosenbrock", "options", "roots", "pendulums", "network", "saddles")
 
 
 def operands(name: str) -> list[np.ndarray]:
@@ -18,6 +18,8 @@ def operands(name: str) -> list[np.ndarray]:
             return [rng.uniform(0, 3, 100_000), rng.uniform(0, 0.8, 100_000)]
         case "pendulums":
             return [rng.uniform(low, high, 10_000) for low, high in ((1, 3), (0.1, 0.5), (0.5, 2), (-1, 1))]
+        case "saddles":
+            return [rng.uniform(0.5, 1.5, 10_000)]
     scales = ((128, 784, 28.0), (128, 1, 10.0), (10, 128, 11.0), (10, 1, 10.0))
     weights = [rng.normal(size=(rows, columns)) / scale for rows, columns, scale in scales]
     w1, b1, w2, b2 = weights
