@@ -379,3 +379,29 @@ def test_a_gradient_of_a_loop_of_entries_costs_as_much_as_the_loop(n: int) -> No
     assert list(session.eval("((gradient f) t)")) == pytest.approx(2 * np.arange(float(n)))
     assert sum(session.counts.values()) <= 6 * function
     assert function <= 8 * n
+
+
+@pytest.mark.parametrize("tier", ["evaluate", "compile"])
+def test_reports_of_steps(tier: str) -> None:
+    """A report has the number of a step and the loss before it, and changes nothing, derivatives by what was given included."""
+    written: list[str] = []
+    session = vlad.Session(tier=tier, write=written.append)
+    session.eval("(define (report step value) (write (list step value)))")
+    plain = "(optimize (sgd 1/4) square 8 5"
+    assert session.eval(plain + " #:report report #:every 2)") == session.eval(plain + ")") == 0.25
+    assert "".join(written).split("\n") == ["(2 16)", "(4 1)", ""]
+    written.clear()
+    session["data"] = np.arange(10.0).reshape(5, 2)
+    epochs = (
+        "(train-epochs (adam 0.1) (lambda (x b) (mean (square (- x b)))) '(0 . ()) data 2 (random-key 1) 2"
+    )
+    assert session.eval(epochs + " #:report report)") == session.eval(epochs + ")")
+    found = [tuple(map(float, line.strip("()").split())) for line in "".join(written).splitlines()]
+    assert [step for step, _ in found] == [1, 2, 3, 4, 5, 6]  # three batches an epoch, and the count goes on
+    first = session["data"][session.eval("(permutation (car (split (random-key 1) 2)) 5)").astype(int)[:2]]
+    assert found[0][1] == pytest.approx((first**2).mean(), rel=1e-5)
+    slope = "((gradient (lambda (start) (optimize (sgd 1/4) square start 3{}))) 8)"
+    assert session.eval(slope.format(" #:report report #:every 3")) == session.eval(slope.format("")) == 0.125
+    for options in ("#:every 0", "#:every 1.5", "#:report 3"):
+        with pytest.raises(vlad.VladError, match="#:report takes a procedure"):
+            session.eval(f"{plain} {options})")

@@ -176,6 +176,7 @@ _GEOMETRY: dict[str, Value] = {
     "dilation": 1.0,
     "groups": 1.0,
 }  # as that of conv2d
+_REPORT: dict[str, Value] = {"report": FALSE, "every": 1.0}
 NAMED = {
     one.name: one
     for one in (
@@ -197,6 +198,14 @@ NAMED = {
         Named("ifft", ("x",), {"axis": -1.0}, "%ifft"),
         Named("rfft", ("x",), {"axis": -1.0}, "%rfft"),
         Named("irfft", ("x",), {"length": FALSE, "axis": -1.0}, "%irfft"),
+        Named("optimize", ("optimizer", "f", "x", "n"), _REPORT, "%optimize"),
+        Named("train", ("optimizer", "loss", "start", "batches"), _REPORT, "%train"),
+        Named(
+            "train-epochs",
+            ("optimizer", "loss", "start", "data", "n", "key", "times"),
+            _REPORT,
+            "%train-epochs",
+        ),
         Named("conv1d", ("x", "w"), _GEOMETRY, "%conv1d"),
         Named("conv-transpose2d", ("x", "w"), _GEOMETRY, "%conv-transpose2d"),
         Named("ctc-loss", ("logits", "labels"), {"blank": 0.0}, "%ctc-loss"),
