@@ -110,7 +110,7 @@ ROOMS = (
         "vlad.debugging",
         "origins frames instrumented retracing tracing stepping finite debugger commands sampling naming profile recording",
     ),
-    ("vlad.bridges", "arrays torch jax modules magic"),
+    ("vlad.bridges", "arrays torch jax modules"),
     (
         "vlad.repl",
         "words files lexer structure indentation editing display terminal interrupts knowledge shell history "
@@ -118,6 +118,7 @@ ROOMS = (
         "keeping settings commands startup completion plain prompt loop html notebook kernel kernel_files markdown bindings "
         "colouring checking_process typed_text analysis language_server explorer",
     ),
+    ("vlad.bridges", "magic"),
     ("vlad", "command_line command __main__"),
 )
 ORDER = [f"{room}.{file}" for room, names in ROOMS for file in names.split()]

@@ -149,6 +149,34 @@ def test_cells_of_a_notebook(capsys: pytest.CaptureFixture[str]) -> None:
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
+def test_variables_of_a_notebook_and_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    shell = Shell()
+    magic.load_ipython_extension(shell)
+    cell = shell.magics["vlad"]
+    shell.user_ns["a"] = np.array([1.0, 2.0])
+    shell.user_ns["k"] = 3
+    assert cell("-i a,k -o b", "(define b (* k a))\n(sum b)") == 9.0
+    assert np.array_equal(shell.user_ns["b"], [3.0, 6.0])
+    cell("-o twice -o b", "(define (twice x) (* 2 x))\n(define b 1)")
+    assert shell.user_ns["twice"](4) == 8.0 and shell.user_ns["b"] == 1.0
+    for line, text, message in (
+        ("-i nothing", "1", "The notebook has no variable nothing"),
+        ("-o nothing", "1", "nothing"),
+        ("(f 2)", "1", "%%vlad does not take (f 2)"),
+        ("-i", "1", "expected one argument"),
+    ):
+        with pytest.raises(vlad.VladError, match=re.escape(message)):
+            cell(line, text)
+    capsys.readouterr()
+    cell(",doc fold")
+    assert "(fold f start l)" in capsys.readouterr().out
+    with pytest.raises(magic.CommandFailed, match="Unbound variable: nope"):
+        cell("", ",time (nope)")
+    cell(",reset")
+    with pytest.raises(vlad.VladError, match="Unbound variable: twice"):
+        cell("(twice 1)")
+
+
 NOTEBOOK = """
 import sys
 from IPython.core.interactiveshell import InteractiveShell
@@ -156,6 +184,31 @@ shell = InteractiveShell.instance()
 for cell in sys.argv[1:]:
     print(shell.run_cell(cell).success)
 """
+
+
+DISPLAYED = """
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+shell = InteractiveShell.instance()
+shell.run_cell("%load_ext vlad.bridges.magic")
+shell.display_formatter.active_types = ["text/plain", "text/html", "image/svg+xml"]
+done = shell.run_cell("%%vlad\\n; twice <a> number\\n(define (twice x) (* 2 x))\\ntwice")
+print(shell.display_formatter.format(done.result)[0]["text/html"])
+with capture_output() as found:
+    shell.run_cell("%vlad ,plot sin -3 3")
+print([sorted(one.data) for one in found.outputs], found.stderr)
+"""
+
+
+def test_what_notebooks_display(tmp_path: Path) -> None:
+    ipython = {**os.environ, "IPYTHONDIR": str(tmp_path), "NO_COLOR": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", DISPLAYED], env=ipython, capture_output=True, text=True, timeout=200
+    )
+    assert done.returncode == 0, done.stderr
+    *_, html, plot = done.stdout.splitlines()
+    assert "twice &lt;a&gt; number" in html and "<code>(twice x)</code>" in html
+    assert plot.strip() == "[['image/svg+xml', 'text/plain']]"
 
 
 def test_an_error_fails_the_cell(tmp_path: Path) -> None:
