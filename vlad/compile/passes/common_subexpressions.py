@@ -2,7 +2,8 @@
 
 In: a Program.  Out: the same, changed in place. Called by order.py. All operations are pure, so operations and calls on the same
 operands are done once if one dominates the others: results of a block are available in the rest of it, blocks within it
-included. Operations on constants become constants, and a branch or switch with a known test becomes that arm.
+included. Operations on constants become constants, operations that return an operand as it is become that, and a branch or switch
+with a known test becomes that arm.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.rewriting import operation, replace_leaves
 from vlad.control.gil_yield import yield_gil
+from vlad.core.extents import Extent
 from vlad.data.values import TRUE, Boolean
 
 
@@ -61,12 +63,13 @@ class _Sharing:
     that has not failed are placed after the test, not within it, which extends their scope.
     """
 
-    __slots__ = ("acting", "boxes", "changed", "replaced")
+    __slots__ = ("acting", "boxes", "changed", "replaced", "signless")
 
     def __init__(self, acting: set[Function]) -> None:
         self.acting = acting
         self.replaced: dict[Slot, Leaf] = {}
         self.boxes: dict[Slot, Box] = {}
+        self.signless: set[Leaf] = set()  # numbers that are never -0.0
         self.changed = False
 
     def new(self, leaf: Leaf) -> Leaf:
@@ -84,10 +87,12 @@ class _Sharing:
                 replace_leaves(statement, new)
             if type(statement) is Compute:
                 own.add(statement.slot)
-                constant = _folded(statement)
+                constant = self.folded(statement)
                 if constant is not None:
                     replaced[statement.slot] = constant
                     continue
+                if self.is_signless(statement):
+                    self.signless.add(statement.slot)
             key, slots = operation(statement, leaves_read(statement)), slots_bound(statement)
             if type(statement) is Invoke and statement.function in self.acting:
                 key = None
@@ -138,6 +143,47 @@ class _Sharing:
         block.statements = kept
         replace_leaves(block.end, new)
 
+    def folded(self, statement: Compute) -> Leaf | None:
+        """The result of an operation on constants; None if it is unknown, or must not be computed."""
+        row = statement.row
+        same = self.unchanged(row.name, statement.operands)
+        if same is not None:
+            return same
+        if row.name == "unknown-real" or not all(type(leaf) in (float, bool) for leaf in statement.operands):
+            return None
+        if any(type(leaf) is bool for leaf in statement.operands):
+            first = statement.operands[0]
+            return not first if row.name == "not" else None
+        value = row.value(*statement.operands)
+        return value is TRUE if isinstance(value, Boolean) else float(value)
+
+    def unchanged(self, name: str, operands: tuple[Leaf, ...]) -> Leaf | None:
+        """The operand that an operation returns as it is, to the last bit. Derivatives multiply by 1 often, and add to 0."""
+        if name not in ("*", "/", "+", "-"):
+            return None
+        x, y = operands
+        if name == "*" and x == 1.0 and type(x) is float:
+            return y
+        if name in ("*", "/") and y == 1.0 and type(y) is float:
+            return x
+        if name == "+" and _is_zero(x) and self.has_no_sign(y):  # 0 + -0 is 0
+            return y
+        if (name == "+" and _is_zero(y) and self.has_no_sign(x)) or (name == "-" and _is_zero(y)):
+            return x
+        return None
+
+    def is_signless(self, statement: Compute) -> bool:
+        """Is a result never -0.0? A sum is that only if both operands are, a difference only if the first one is."""
+        name = statement.row.name
+        return (name == "+" and any(map(self.has_no_sign, statement.operands))) or (
+            name == "-" and self.has_no_sign(statement.operands[0])
+        )
+
+    def has_no_sign(self, leaf: Leaf) -> bool:
+        if type(leaf) is float:
+            return leaf.hex() != "-0x0.0p+0"
+        return type(leaf) is Extent or leaf in self.signless
+
 
 def _guarded(statement: Statement) -> tuple[Branch, Block, bool] | None:
     """For a branch with one arm that is only an error: the branch, the other arm, and the result of the test that selects it."""
@@ -156,28 +202,8 @@ def _guarded(statement: Statement) -> tuple[Branch, Block, bool] | None:
     return Branch((), statement.test, nothing, arms[1], statement.span), rest, True
 
 
-def _folded(statement: Compute) -> Leaf | None:
-    """The result of an operation on constants; None if it is unknown, or must not be computed."""
-    row = statement.row
-    same = _unchanged(row.name, statement.operands)
-    if same is not None:
-        return same
-    if row.name == "unknown-real" or not all(type(leaf) in (float, bool) for leaf in statement.operands):
-        return None
-    if any(type(leaf) is bool for leaf in statement.operands):
-        first = statement.operands[0]
-        return not first if row.name == "not" else None
-    value = row.value(*statement.operands)
-    return value is TRUE if isinstance(value, Boolean) else float(value)
-
-
-def _unchanged(name: str, operands: tuple[Leaf, ...]) -> Leaf | None:
-    """The operand that an operation returns as it is, to the last bit. Derivatives multiply by 1 often."""
-    if name == "*" and operands[0] == 1.0 and type(operands[0]) is float:
-        return operands[1]
-    if name in ("*", "/") and operands[1] == 1.0 and type(operands[1]) is float:
-        return operands[0]
-    return None
+def _is_zero(leaf: Leaf) -> bool:
+    return type(leaf) is float and leaf.hex() == "0x0.0p+0"
 
 
 def _settled(statement: Statement, boxes: dict[Slot, Box]) -> Block | None:
