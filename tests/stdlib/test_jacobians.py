@@ -121,3 +121,44 @@ def test_the_cheaper_mode_is_taken() -> None:
         session.eval(f"(define (f x) (* 3 {text}))")
         session.eval("((jacobian f) (ones 2))" if "broadcast" in text else "((jacobian f) (ones '(50 2)))")
         assert session.counts["*"] <= most, session.counts
+
+
+# Second differences, a column that all entries depend on beside it, an arrow, entries that depend on nothing.
+SPARSE = {
+    "(lambda (v) (let ((n (size v))) (- (* 2 (exp (slice v 1 (- n 1)))) (slice v 0 (- n 2)) (sin (slice v 2 n)))))": 3,
+    "(lambda (v) (* (square v) (tensor-ref v 0)))": 2,
+    "(lambda (v) (concatenate (list (reshape (sum (* v v v)) 1) (square (slice v 1 (size v))))))": 12,
+    "(lambda (v) (* 0 v))": 1,
+}
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_sparse_jacobians(tier: str) -> None:
+    """Equal to dense ones, in as many passes as there are colours."""
+    session = vlad.Session(tier=tier)
+    session["x"] = random((12,))
+    for f, colours in SPARSE.items():
+        session.eval(f"(define pattern (jacobian-pattern {f} (+ 2 x)))")
+        dense = session.eval(f"((jacobian {f}) x)")
+        np.testing.assert_allclose(session.eval(f"((sparse-jacobian {f} pattern) x)"), dense, atol=1e-13)
+        assert len(set(session.eval("(column-colours pattern)").tolist())) == colours
+    chain = "(lambda (v) (let ((n (size v))) (sum (square (- (slice v 1 n) (square (slice v 0 (- n 1))))))))"
+    session.eval(f"(define pattern (jacobian-pattern (gradient {chain}) (+ 2 x)))")
+    assert session.eval("(maximum (column-colours pattern))") == 2
+    dense = session.eval(f"((hessian {chain}) x)")
+    np.testing.assert_allclose(session.eval(f"((sparse-hessian {chain} pattern) x)"), dense, atol=1e-12)
+    found = session.eval("((gradient (lambda (x) (sum (square ((sparse-jacobian square (eye 12)) x))))) x)")
+    np.testing.assert_allclose(found, 8 * session["x"], atol=1e-12)  # of (2 x)^2
+
+
+def test_colours_of_columns_that_meet_differ() -> None:
+    session = shared("evaluate")
+    colour = session.eval("(lambda (pattern) (column-colours pattern))")
+    for seed in range(20):
+        pattern = (random((9, 14), seed) > 0.6).astype(float)
+        colours = colour(pattern)
+        meet = (pattern.T @ pattern > 0) & ~np.eye(14, dtype=bool)
+        assert not (meet & (colours[:, None] == colours)).any()
+        assert colours.max() <= meet.sum(0).max()  # greedy: no more than the neighbours of a column, and one
+    with pytest.raises(vlad.VladError, match="A pattern is a matrix"):
+        session.eval("((sparse-jacobian square #[1 2]) #[1 2])")
