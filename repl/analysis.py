@@ -221,19 +221,23 @@ class Document:
         return [hint for hint in types.hints(forms) if first <= hint.at <= last]
 
     def coloured(self, looked: Looked, first: int, last: int) -> Iterator[tuple[int, Coloured, str]]:
-        """The words of a text between two lines, counted from 0, with their kinds, and the lines of their forms."""
+        """The words of a text between two lines, counted from 0, with their kinds, and the lines of their forms. What is known
+        now counts, also if another thread takes the words, after a later survey has replaced the session."""
         kinds = {one.name: "function" if one.is_procedure else "variable" for one in self.definitions()}
-        macros = self.session.module.macro
+        kinds = dict.fromkeys(self.session.module.macros, "macro") | kinds  # the library's are its own forms
 
         def kind_of(name: str) -> str:
-            return kinds.get(name) or ("macro" if macros(name) is not None else "")
+            return kinds.get(name, "")
 
-        for form in looked.forms():
-            line = looked.source.position(form.start)[0] - 1
-            if line <= last and first <= line + form.text.count("\n"):
-                for word, kind in coloured(form.text, kind_of):
-                    if first <= line + word.row <= last:
-                        yield line, word, kind
+        def found() -> Iterator[tuple[int, Coloured, str]]:
+            for form in looked.forms():
+                line = looked.source.position(form.start)[0] - 1
+                if line <= last and first <= line + form.text.count("\n"):
+                    for word, kind in coloured(form.text, kind_of):
+                        if first <= line + word.row <= last:
+                            yield line, word, kind
+
+        return found()
 
     def _unfollowed(self, form: Form, root: Node, at: int) -> str:
         """The form around an offset whose names are not followed here, if there is one."""

@@ -90,6 +90,7 @@ class Server(LanguageServer):
         self.surveyor = ThreadPoolExecutor(
             1, "vlad-survey"
         )  # one after the other: what is outdated never begins
+        self.colourer = ThreadPoolExecutor(1, "vlad-colours")  # waits for no survey
         self.checker = Checker()
         self.finds_types = True
 
@@ -388,10 +389,12 @@ def display(server: Server) -> None:
         document, positions = server.documents[uri], server.positions
         looked = document.looked
 
-        def found() -> list[int]:
-            return numbered(document.coloured(looked, first, last), looked.source, positions)
+        words = document.coloured(looked, first, last)
 
-        return lsp.SemanticTokens(await asyncio.get_running_loop().run_in_executor(server.surveyor, found))
+        def found() -> list[int]:
+            return numbered(words, looked.source, positions)
+
+        return lsp.SemanticTokens(await asyncio.get_running_loop().run_in_executor(server.colourer, found))
 
     @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, legend)
     async def all_colours(params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:

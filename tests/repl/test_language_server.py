@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from commands import command
 from shipped import EXAMPLES
+from vlad.repl.analysis import Document
 
 import vlad
 from vlad.session.files import load
@@ -470,6 +471,15 @@ def test_words_are_coloured_by_meaning(editor: Editor) -> None:
     assert "q" not in [word for word, _ in found]
     part = words("range", range={"start": {"line": 6, "character": 0}, "end": {"line": 6, "character": 9}})
     assert part == [("f", "function"), ("k", "variable"), ("#:key", "property")]
+
+
+def test_words_are_coloured_while_a_survey_replaces_the_session() -> None:
+    text = "(define-syntax twice (syntax-rules () ((_ e) (begin e e))))\n(twice 1)\n"
+    document = Document("p.vlad", text)
+    document.adopt(*document.surveyed(document.looked))
+    words = document.coloured(document.looked, 1, 1)
+    document.adopt(*document.surveyed(document.looked))  # closes the session of before
+    assert [(kind, word.first, word.last) for _, word, kind in words] == [("macro", 1, 6), ("number", 7, 8)]
 
 
 def server_legend(editor: Editor) -> list[str]:
