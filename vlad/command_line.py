@@ -216,7 +216,8 @@ def _option(line: CommandLine, word: str, rest: list[str]) -> None:
         name, joined, value = "-I", "joined", word[2:]
     owners = [command for command, options in OPTIONS_OF.items() if name in options]
     if owners and line.command not in owners:
-        raise UsageError(f"{name} belongs to {' and '.join([f'`vlad {owner}`' for owner in owners])}")
+        *others, last = [f"`vlad {owner}`" for owner in owners]
+        raise UsageError(f"{name} belongs to {', '.join(others)}{' and ' if others else ''}{last}")
     if name in FLAGS and not joined:
         setattr(line, FLAGS[name], True)
         return

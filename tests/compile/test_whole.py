@@ -672,7 +672,7 @@ def test_wrong_uses_of_example_arguments(tmp_path: Path) -> None:
             ["show", "it.vlad", "--stage", "types", "--with", " "],
             "--with needs an expression, such as (ones '(3 2))",
         ),
-        (["--with", "1", "it.vlad"], "--with belongs to `vlad show` and `vlad check`"),
+        (["--with", "1", "it.vlad"], "--with belongs to `vlad show`, `vlad check` and `vlad explore`"),
         (["check", "it.vlad", "--name", "total"], "--name of `vlad check` goes with --with"),
     ):
         done = command(*words, cwd=tmp_path)
