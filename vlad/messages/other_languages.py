@@ -541,7 +541,10 @@ SHARED: tuple[tuple[str, str], ...] = (
         "a polynomial is a `fold` over its coefficients: `(fold (lambda (c y) (+ c (* x y))) 0 l)`",
         "polyval polyfit poly1d horner",
     ),
-    ("write `(conv2d x w)`; `(convolve a b)` of vectors", "correlate conv conv1d Conv1d"),
+    (
+        "write `(conv2d x w)`, `(conv1d x w)` of sequences, or `(convolve a b)` of vectors",
+        "correlate conv Conv1d",
+    ),
     ("write `(fft x)` along each axis: `#:axis`", "fft2 fftn rfft2 ifft2"),
     ("there is `(fft x)`; a cosine transform is that of the entries continued by their mirror image", "dct"),
     ('write `(to-device t "cuda")`', "cuda cpu to device_put gpu"),
