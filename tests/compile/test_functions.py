@@ -115,7 +115,8 @@ def library() -> Any:
         expression = printed(row.c, kind, called)
         cases.append(f"case {index}: {{ {names} return ({real})({expression}); }}")
     text = (
-        needed(called)
+        "#define VLAD_STATIC static\n"  # as in units without threads
+        + needed(called)
         + """
         union vlad_word {{ double d; long i; void *p; }};
         static double value(const union vlad_word *in) {{ switch (in[8].i) {{ {} }} return 0; }}
