@@ -27,7 +27,6 @@ from vlad.evaluate.limits import deep_recursion
 from vlad.expand.arity import signature
 from vlad.expand.items import Expression
 from vlad.python.convert import tuple_of
-from vlad.reader.lexer import tokens
 from vlad.session.examples import example_values, no_procedure, wrong_examples
 from vlad.session.files import find, load
 from vlad.session.programs import Program
@@ -36,7 +35,7 @@ from vlad.session.showing import core_at, procedure_at
 
 from .editing import tree
 from .files import write_text
-from .words import class_of, expects_name
+from .words import classed
 
 # Around what has a place, in texts that are still to be laid out; no other text contains them, as control characters are escaped.
 OPENS, CLOSES = "\x01", "\x02"
@@ -207,14 +206,7 @@ def _elements(text: str) -> Iterable[tuple[int, int, int, int]]:
 
 def _classes(text: str) -> Iterable[tuple[int, int, str]]:
     """The words of a text with their classes, for colours."""
-    is_defined = False
-    for token in tokens(text):
-        word = text[token.start : token.end]
-        class_ = class_of(token.kind, word)
-        if is_defined and class_ in ("name", "builtin"):
-            class_, is_defined = "defined", False
-        elif class_ not in ("space", "bracket"):
-            is_defined = expects_name(class_, word)
+    for token, _, class_ in classed(text):
         if class_ not in ("space", "name"):
             yield token.start, token.end, class_
 

@@ -19,9 +19,7 @@ from pygments.token import (
     _TokenType,
 )
 
-from vlad.reader.lexer import tokens
-
-from .words import class_of, expects_name
+from .words import classed
 
 TYPES: dict[str, _TokenType] = {
     "space": Text.Whitespace,
@@ -50,12 +48,5 @@ class VladLexer(Lexer):
     mimetypes = ["text/x-vlad"]
 
     def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, Any, str]]:
-        defining = False
-        for token in tokens(text):
-            word = text[token.start : token.end]
-            kind = class_of(token.kind, word)
-            if defining and kind in ("name", "builtin"):
-                kind, defining = "defined", False
-            elif kind not in ("space", "bracket"):
-                defining = expects_name(kind, word)
-            yield token.start, TYPES[kind], word
+        for token, word, class_ in classed(text):
+            yield token.start, TYPES[class_], word

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 from vlad.expand.forms import KEYWORDS, PROCEDURE_KEYWORDS
 from vlad.primitives.table import PROCEDURES, TABLE
+from vlad.reader.lexer import Token, tokens
 from vlad.reader.parser import numeral, prefixed_number
 from vlad.session.library import the_library
 
@@ -60,3 +62,16 @@ def builtins() -> frozenset[str]:
 def expects_name(kind: str, text: str) -> bool:
     """Whether a keyword is followed by a name that it defines."""
     return kind == "keyword" and text.startswith("define")
+
+
+def classed(text: str) -> Iterator[tuple[Token, str, str]]:
+    """The tokens of a program, each with its text and its class: "defined" for a name that a definition defines."""
+    is_defined = False
+    for token in tokens(text):
+        word = text[token.start : token.end]
+        class_ = class_of(token.kind, word)
+        if is_defined and class_ in ("name", "builtin"):
+            class_, is_defined = "defined", False
+        elif class_ not in ("space", "bracket"):
+            is_defined = expects_name(class_, word)
+        yield token, word, class_

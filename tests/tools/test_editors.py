@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 
 import pytest
 from shipped import EXAMPLES
-from vlad.repl.words import class_of, expects_name
+from vlad.repl.words import classed
 
-from vlad.reader.lexer import tokens
 from vlad.tools.formatting import formatted_text
 
 ROOT = Path(__file__).parent.parent.parent
@@ -45,14 +44,7 @@ class Word(NamedTuple):
 
 def words(text: str) -> Iterator[Word]:
     """The words of a program with their classes at the prompt."""
-    defining = False
-    for token in tokens(text):
-        word = text[token.start : token.end]
-        class_ = class_of(token.kind, word)
-        if defining and class_ in ("name", "builtin"):
-            class_, defining = "defined", False
-        elif class_ not in ("space", "bracket"):
-            defining = expects_name(class_, word)
+    for token, word, class_ in classed(text):
         if class_ not in ("space", "bracket", *UNKNOWN):
             yield Word(token.start, word, class_)
 

@@ -54,12 +54,13 @@ def peel(program: Program) -> Program:
 
 @dataclass(slots=True)
 class _Loop:
+    """`ends`: of its iterations; `found`: the invariant operations; `carried`: reads of entries, and what each iteration has
+    written there."""
+
     function: Function
-    ends: list[TailInvoke]  # its iterations
-    found: list[Compute | Invoke]  # the invariant operations
-    carried: dict[
-        Each, dict[TailInvoke, Leaf]
-    ]  # reads of entries, with what each iteration has written there
+    ends: list[TailInvoke]
+    found: list[Compute | Invoke]
+    carried: dict[Each, dict[TailInvoke, Leaf]]
 
     @staticmethod
     def of(function: Function, acting: set[Function]) -> _Loop | None:
