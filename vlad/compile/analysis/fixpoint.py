@@ -289,9 +289,12 @@ class Analysis(AbstractInterpreter):
         """For many instances that differ only in constants: an instance with the differing reals generalised. Those within
         structures come first: a real that is an operand itself may be a position, by which a part of a structure is chosen.
         """
-        # a backpropagator of tensor operations has their shapes and positions among its constants
-        is_kept = code.backpropagator_of is None or any(
-            type_.mentions_tensor for type_ in (*fields, *operands)
+        # A backpropagator of tensor operations has their shapes and positions among its constants. One that was transformed hands
+        # them to what it returns, which may be for tensors if it is not.
+        is_kept = (
+            code.backpropagator_of is None
+            or bool(code.transforms)
+            or any(type_.mentions_tensor for type_ in (*fields, *operands))
         )
         general, within = self.types.general, self.types.general_within
         key = (code, tuple([general(f) for f in fields]), tuple([general(o) for o in operands]))
