@@ -51,7 +51,7 @@ ROOMS = (
     ("vlad.evaluate", "entries system_procedures transforms machine overtaking"),
     (
         "vlad.compile.ir",
-        "refusals program check text parse representation outlines rewriting acting matrix_products reindex",
+        "refusals program check text parse representation outlines rewriting acting row_loops matrix_products reindex",
     ),
     (
         "vlad.compile.analysis",
@@ -62,7 +62,7 @@ ROOMS = (
         "dead_code merge_functions merge_unions carried_values congruence inlining common_subexpressions scalar_replacement "
         "thread_cases reboxing "
         "rematerialization step_counts carried_entries peel_loops forwarding ranges fuse_derivatives "
-        "fuse_loops sparse uniqueness buffer_reuse triangles order",
+        "fuse_loops row_lanes sparse uniqueness buffer_reuse triangles order",
     ),
     ("vlad.compile.native", "abi call_words reserve cache_folder cache toolchain blas vectors c_extension"),
     ("vlad.compile.runtime", "functions sections"),
@@ -74,8 +74,8 @@ ROOMS = (
     (
         "vlad.compile.emit",
         "needs c_numbers c_names c_text loop_text part_functions c_rules blas_calls c_loops "
-        "lapack_calls facts row_loops row_threads results sharing definitions c_function places c_unit cuda_loops "
-        "cuda_functions row_launches cuda_unit",
+        "lapack_calls facts row_threads results sharing definitions c_function places c_unit cuda_loops "
+        "host_division cuda_functions row_launches cuda_unit",
     ),
     (
         "vlad.compile.calling",

@@ -26,7 +26,6 @@ from vlad.compile.emit.definitions import Definitions
 from vlad.compile.emit.facts import drops, grows_only
 from vlad.compile.emit.lapack_calls import BESIDE_LAPACK, WITHOUT_LAPACK, routine_lines
 from vlad.compile.emit.loop_text import Directive, expression_text
-from vlad.compile.emit.row_loops import RowLoop
 from vlad.compile.emit.row_threads import fewest, threaded
 from vlad.compile.emit.sharing import MOST_WORDS, places_of_visits
 from vlad.compile.ir.matrix_products import as_product
@@ -59,6 +58,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.refusals import OTHER_LENGTH, SHORT_LENGTH, UNFIT_LENGTH
 from vlad.compile.ir.rewriting import leaf_kind
+from vlad.compile.ir.row_loops import RowLoop
 from vlad.compile.loops.ir import Condition
 from vlad.compile.loops.lower import Operand, Place
 from vlad.compile.passes.buffer_reuse import places_taken

@@ -1,4 +1,4 @@
-"""First-order functions → CUDA: the turns of loops (row_loops.py), each of which a thread of a GPU executes.
+"""First-order functions → CUDA: the turns of loops (ir/row_loops.py), each of which a thread of a GPU executes.
 
 In: the loops of a program.  Out: `RowKernels`: for each loop a function of the CUDA text, and what the host needs to launch it.
 The text of a function is that of c_function.py, with another run-time (`THREAD`): a call takes the thread's state, memory is the
@@ -20,9 +20,9 @@ from vlad.compile.emit.c_loops import CLoopPrinter
 from vlad.compile.emit.c_text import C_TYPES, c_name, comment
 from vlad.compile.emit.definitions import Definitions
 from vlad.compile.emit.facts import Facts
+from vlad.compile.emit.host_division import MOST_TURNS
 from vlad.compile.emit.loop_text import C_KINDS
 from vlad.compile.emit.needs import Needs
-from vlad.compile.emit.row_loops import MOST_TURNS, RowLoop, callees
 from vlad.compile.emit.sharing import sharing_in
 from vlad.compile.ir.program import (
     Block,
@@ -48,6 +48,7 @@ from vlad.compile.ir.program import (
     leaves_read,
     statements,
 )
+from vlad.compile.ir.row_loops import RowLoop, callees
 from vlad.compile.loops import order
 from vlad.compile.loops.ir import Alias, Allocate
 from vlad.compile.runtime.functions import is_for_hosts

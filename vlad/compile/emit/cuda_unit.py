@@ -4,7 +4,7 @@ In: an optimized Program, all of whose tensors are on the device cuda.  Out: `Em
 leaves to leaves: arrays of CuPy with one axis, floats and bools. Python executes branches, loops and calls. A real that a kernel
 computes stays on the GPU, and computations with it run there; the host waits for it only where the program branches on it, passes
 it to a procedure or returns it. CuPy computes products of large matrices, with cuBLAS. A loop whose turns are independent
-(row_loops.py), as that of `vmap`, is one launch, with a thread for each turn (cuda_functions.py).
+(ir/row_loops.py), as that of `vmap`, is one launch, with a thread for each turn (cuda_functions.py).
 
 `Unbounded` is raised for programs that build structures of unknown size, print, or recurse other than in loops: they stay on
 tier 0.
@@ -20,8 +20,8 @@ from vlad.compile.emit import cuda_loops
 from vlad.compile.emit.c_text import within_comment
 from vlad.compile.emit.cuda_functions import RowKernel, RowKernels, refusal, row_kernels
 from vlad.compile.emit.cuda_loops import Launches
+from vlad.compile.emit.host_division import Division
 from vlad.compile.emit.row_launches import row_launcher
-from vlad.compile.emit.row_loops import Division, RowLoop, callees, row_loop
 from vlad.compile.ir.matrix_products import Matrix, Product, as_product
 from vlad.compile.ir.program import (
     Block,
@@ -49,6 +49,7 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.ir.refusals import Failed, Unbounded
 from vlad.compile.ir.rewriting import leaf_kind
+from vlad.compile.ir.row_loops import RowLoop, callees, row_loop
 from vlad.compile.loops.write_groups import Unfit
 from vlad.core.loop_nests import SIZES, Kernel, Output, Read, Step, Write
 from vlad.core.types import Type, Types

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from vlad.compile.emit.c_function import FunctionText
 from vlad.compile.emit.definitions import Site
-from vlad.compile.emit.row_loops import RowLoop
 from vlad.compile.ir.program import Block, Compute, Each, Effect, Function, Invoke, Slot
+from vlad.compile.ir.row_loops import RowLoop
 from vlad.compile.native.abi import PLACES_KEPT
 from vlad.data.source import Span, in_library, is_ours
 

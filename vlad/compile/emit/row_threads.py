@@ -1,4 +1,4 @@
-"""Which loops with independent turns (row_loops.py) C runs in several threads, and how many turns are worth it.
+"""Which loops with independent turns (ir/row_loops.py) C runs in several threads, and how many turns are worth it.
 
 In: a function that is a loop, and which arrays it writes over.  Out: a `RowLoop`, or None. Called by c_function.py.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vlad.compile.emit.facts import Facts
-from vlad.compile.emit.row_loops import RowLoop, callees, row_loop
 from vlad.compile.ir.program import Each, Effect, Function, Invoke, Store, statements
+from vlad.compile.ir.row_loops import RowLoop, callees, row_loop
 
 # Turns that threads may share: of those that may take long, and of others.
 FEWEST_LONG, FEWEST_SHORT = 2, 64

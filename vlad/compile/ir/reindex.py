@@ -178,15 +178,19 @@ class Builder:
         choice = self._made[step.values[0]]
         if step.row.name == "real" and type(choice) is Step and choice.row.name == "where":
             test, *chosen = choice.values
-            if all(self._kind(value) == choice.kind for value in chosen):
+            if all(self.kind(value) == choice.kind for value in chosen):
                 # narrow from the start: a loop over numbers of one size vectorises better
                 alike = [self.step(replace(step, values=(value,))) for value in chosen]
                 step = replace(choice, values=(test, *alike), kind=step.kind)
         return self._value((step.row.name, step.values, step.kind), step)
 
-    def _kind(self, value: int) -> str:
+    def kind(self, value: int) -> str:
         one = self._made[value]
-        return self._kind(one.values[0]) if type(one) is Choice else one.kind
+        return self.kind(one.values[0]) if type(one) is Choice else one.kind
+
+    def numbers(self) -> list[int]:
+        """Of all values."""
+        return list(range(len(self._made)))
 
     def choice(self, box: Box | bool, first: int, second: int) -> int:
         if type(box) is bool or first == second:

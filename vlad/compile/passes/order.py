@@ -31,6 +31,7 @@ from vlad.compile.passes.peel_loops import peel
 from vlad.compile.passes.ranges import use_ranges
 from vlad.compile.passes.reboxing import keep_boxed, reuse_boxes
 from vlad.compile.passes.rematerialization import rematerialize
+from vlad.compile.passes.row_lanes import lay_out
 from vlad.compile.passes.scalar_replacement import dissolve
 from vlad.compile.passes.sparse import add_in_places
 from vlad.compile.passes.step_counts import coalesce_steps
@@ -65,6 +66,8 @@ ONCE: dict[str, Callable[[Program], bool]] = {
     "congruence": find_congruences,
     "ranges": use_ranges,
 }
+# For C only: on a GPU, each row has a thread.
+ROWS: dict[str, Pass] = {"row-lanes": lay_out}
 LOOPS: dict[str, Pass] = {
     "sparse": add_in_places,
     "fuse-loops": fuse_kernels,
@@ -87,6 +90,7 @@ PASSES: dict[str, Pass] = {
     **FIRST,
     **REPEATED,
     **ONCE,
+    **ROWS,
     **LOOPS,
     **LAST,
     **UNIQUENESS,
@@ -104,7 +108,7 @@ def improved(program: Program, layout: Representation, writes_over: bool = True)
     _repeat(program)
     if any(_run(ONCE, program)):
         _repeat(program)
-    _run({**LOOPS, **LAST}, program)
+    _run({**(ROWS if writes_over else {}), **LOOPS, **LAST}, program)
     if writes_over:
         _run(UNIQUENESS, program)
     _refuse_thin(program, writes_over)

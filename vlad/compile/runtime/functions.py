@@ -86,6 +86,11 @@ WIDE = """#ifdef __AVX512F__
 #endif"""
 
 
+# Nothing reads the flags of exceptions, so what only one arm of a choice computes may be computed in each lane. The values stay
+# the same. gcc assumes that they are read, and leaves loops with such choices as they are.
+LANES = '#pragma GCC optimize("no-trapping-math")'
+
+
 def function_name(function: str, kind: str) -> str:
     """The C function for numbers of a kind. If it exists only for doubles, the caller rounds its results."""
     single = f"{function}f"
@@ -109,7 +114,7 @@ def _used(functions: Iterable[str]) -> set[str]:
 def needed(functions: Iterable[str], in_loops: bool = False) -> str:
     """The prototypes and definitions of functions, and of those that they use; `in_loops`: over arrays."""
     used = _used(functions)
-    lines = [WIDE] if in_loops else []
+    lines = [WIDE, LANES] if in_loops else []
     lines += [MARK] if in_loops and not used.isdisjoint(MARKED) else []
     for names, count in ((ONE, 1), (TWO, 2), (["fma"], 3)):
         for name in names:

@@ -959,7 +959,7 @@ static __attribute__((noinline)) void vlad_on_stack(void (*procedure)(void)) {
 static inline void vlad_step(long count) { if (__builtin_expect((vlad_fuel -= count) < 0, 0)) vlad_fail(VLAD_OUT_OF_FUEL); }
 
 /* section: threads
-   The rows of a loop such as that of vmap are independent (emit/row_loops.py). They are divided into parts, whose number depends on
+   The rows of a loop such as that of vmap are independent (ir/row_loops.py). They are divided into parts, whose number depends on
    that of the rows only, so that C compilers which may reorder arithmetic do so alike for any number of threads. The caller begins with the
    first parts; if the others take longer than to start threads, these take parts, too. A thread has a state of its own, with an
    area, a stack and steps. All happens as if in the order of the rows: the first part that fails ends the loop, after those before it, whose
