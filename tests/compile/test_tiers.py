@@ -722,6 +722,39 @@ class TestMemory:
         assert session.eval("(descend (arange 1000) 40)") == pytest.approx(expected, rel=1e-9)
         assert session.tiers.entry(session["descend"].value).reason is None
 
+    @pytest.mark.any_compiler
+    @pytest.mark.parametrize(
+        ("rest", "answer", "end"),
+        [
+            ("(cons (car l) (sieve (rest (car l) (cdr l)) kept))", "(total (sieve (numbers n) kept))", "'()"),
+            ("(+ (car l) (sieve (rest (car l) (cdr l)) kept))", "(sieve (numbers n) kept)", "(- (total kept) 6)"),
+            # with turns of a loop between the calls
+            ("(if (= 0 (modulo (car l) 3)) (sieve (append (cdr l) '()) kept) (cons (car l) (sieve (rest (car l) (cdr l)) kept)))",
+             "(+ 3 (total (sieve (numbers n) kept)))", "'()"),
+            # the caller's list is read after the call, so nothing is collected
+            ("(let ((found (sieve (rest (car l) (cdr l)) kept))) (cons (+ (car l) (* 0 (total l))) found))",
+             "(total (sieve (numbers n) kept))", "'()"),
+        ],
+    )  # fmt: skip
+    def test_lists_that_a_recursion_hands_on(self, rest: str, answer: str, end: str) -> None:
+        """Each of 3,500 levels makes a list of what a level before has found, 110 MB together."""
+        keeps = "total l" in rest
+        session = vlad.Session(tier="compile", limits=vlad.Limits(memory=None if keeps else 60))
+        session.eval(
+            f"""(define (total l) (fold + 0 l))
+                (define (numbers n) (let loop ((n n) (l '())) (if (= n 1) l (loop (- n 1) (cons n l)))))
+                (define (rest k l)
+                  (cond ((null? l) '())
+                        ((= (remainder (car l) k) 0) (rest k (cdr l)))
+                        (else (cons (car l) (rest k (cdr l))))))
+                (define (sieve l kept) (if (null? l) {end} {rest}))
+                (define (main n) (let ((kept (list 1 2 3))) (+ {answer} (- (total kept) 6))))"""
+        )
+        n = 5000 if keeps else 32_000
+        expected = sum(k for k in range(2, n + 1) if all(k % d for d in range(2, math.isqrt(k) + 1)))
+        assert session["main"](n) == expected
+        assert session.tiers.entry(session["main"].value).reason is None
+
     def test_what_a_loop_carries_survives_its_collections(self) -> None:
         evaluating, compiling = sessions()
         text = """(lambda (n) (let next ((l '()) (i 0)) (if (= i n) (total l) (next (cons i (if (= (modulo i 1000) 0) '() l))

@@ -23,7 +23,7 @@ from vlad.compile.emit.c_text import (
     position,
 )
 from vlad.compile.emit.definitions import Definitions
-from vlad.compile.emit.facts import drops, grows_only
+from vlad.compile.emit.facts import drops, grows_only, hands_on
 from vlad.compile.emit.lapack_calls import BESIDE_LAPACK, WITHOUT_LAPACK, routine_lines
 from vlad.compile.emit.loop_text import Directive, expression_text
 from vlad.compile.emit.row_threads import fewest, threaded
@@ -118,6 +118,7 @@ class FunctionText:
             if slot in makers:
                 self._lead_back(slot, makers)
         self.rows: RowLoop | None = None
+        self.enters = False  # does it collect when it calls itself?
         self.nested: int | None = None  # the number of a loop that a recursion runs, if it collects
 
     def _lead_back(self, slot: Slot, makers: Mapping[Slot, tuple[Each, int]]) -> None:
@@ -149,9 +150,17 @@ class FunctionText:
         self.nests = any(f in facts.nested for f in members)
         # what a loop leaves behind is little, unless a recursion runs the loop again and again
         self.packs = self.drops or (self.nests and self.gathers and "p" in self.function.results)
+        self.enters = (
+            self.number is None
+            and not self.keeps_addresses
+            and len(members) == 1
+            and hands_on(self.function, facts)
+        )
+        if self.enters:
+            self.enter()
         rows = "" if self.rows is None else self._rows(self.rows)
         if self.allocates and (self.releases or self.packs or (self.loops and pointed and not rows)):
-            self.line("char *const mark = vlad_top;")
+            self.line(f"char *const mark = {'first->mark' if self.enters else 'vlad_top'};")
         if self.gathers:
             self.unit.collects = True
             if self.nests:
@@ -208,7 +217,23 @@ class FunctionText:
         self.block(loop.after, ())
         return "\n".join([self._head(name, self._parameters(function), function), *self.lines, "}"])
 
+    def enter(self) -> None:
+        """Free what a call's operands do not reach of all that was allocated since the first of the calls in progress."""
+        function = self.function
+        names = [self.name(slot) for slot in function.parameters if slot.kind == "p"]
+        numbers = [self.unit.cell_number(cell) for cell in function.parameter_cells if cell is not None]
+        self.unit.collects = self.unit.enters = True
+        self.line("if (__builtin_expect(vlad_top - first->mark > first->limit, 0)) {")
+        self.line(f"  void *roots[] = {{{', '.join(names) or '0'}}};")
+        self.line(f"  static const short cells[] = {{{number_list(numbers)}}};")
+        self.line(f"  first->limit = vlad_collect(first->mark, {len(names)}, roots, cells);")
+        for index, name in enumerate(names):
+            self.line(f"  {name} = roots[{index}];")
+        self.line("}")
+
     def _one(self) -> str:
+        if self.enters:
+            return self._entered()
         function = self.function
         if self.loops:
             self.lines.append(f"{place_of(function)}:;")
@@ -218,6 +243,31 @@ class FunctionText:
         return "\n".join(
             [self._head(c_name(function), self._parameters(function), function), *self.lines, "}"]
         )
+
+    def _entered(self) -> str:
+        """The function that calls itself, and the one that others call."""
+        function = self.function
+        within, parameters = self._within(), self._parameters(function)
+        if self.loops:
+            self.lines.append(f"{place_of(function)}:;")
+        self.block(function.body, ())
+        takes = ", ".join([*([parameters] if parameters else []), "struct vlad_first *first"])
+        given = ", ".join([*[self.name(slot) for slot in function.parameters], "&first"])
+        result = "return " if function.results else ""
+        inner = self._signature(within, takes, function)
+        outer = self._signature(c_name(function), parameters, function)
+        return "\n".join(
+            [
+                f"{inner};",
+                f"{outer} {{\n  struct vlad_first first = {{vlad_top, VLAD_NURSERY}};\n  {result}{within}({given});\n}}",
+                f"{inner} {{{self._place(function)}",
+                *self.lines,
+                "}",
+            ]
+        )
+
+    def _within(self) -> str:
+        return f"{c_name(self.function)}_within"
 
     def _several(self) -> str:
         """One function with a label for each member, and for each member a function that jumps there."""
@@ -551,7 +601,10 @@ class FunctionText:
         )
 
     def invoke(self, statement: Invoke) -> None:
-        call = self.call(c_name(statement.function), map(self.leaf, statement.operands))
+        name, operands = c_name(statement.function), [self.leaf(leaf) for leaf in statement.operands]
+        if self.enters and statement.function is self.function:
+            name, operands = self._within(), [*operands, "first"]
+        call = self.call(name, operands)
         slots = statement.slots
         name = "" if not slots else self.name(slots[0]) if len(slots) == 1 else self.temporary("both")
         self.called(f"{call};", statement.function, name)

@@ -208,6 +208,8 @@ class CUnit(Definitions):
             tables = self._tables()
             fixed = "" if self.measured else "const"  # the sizes of arrays may be known only in a call
             found.append(f"#define VLAD_FIXED {fixed}\n{of['collect']}{tables}")
+        if self.enters:
+            found.append(of["entering"])
         if self.packs or self.nested:
             found.append(of["pack"])
         if self.nested:

@@ -79,7 +79,9 @@ class Definitions:
         self.static_lines: list[str] = []
         self.needs = Needs()
         self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
-        self.decomposes = self.collects = self.packs = self.has_arrays = self.has_kernels = False
+        self.decomposes = self.collects = self.packs = self.enters = self.has_arrays = self.has_kernels = (
+            False
+        )
         self.nested = 0  # loops that recursions run, and that collect
         self.multiplies: set[str] = set()  # kinds of numbers in products of matrices
         self.given: list[Tensor] = []  # tensors whose entries the caller passes with each call,

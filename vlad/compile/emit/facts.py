@@ -30,7 +30,9 @@ from vlad.compile.ir.program import (
     components,
     inner_blocks,
     leaves_read,
+    leaves_within,
     makes,
+    slots_bound,
     statements,
 )
 from vlad.compile.loops.lower import polls
@@ -175,15 +177,27 @@ def drops(function: Function, facts: Facts) -> bool:
     if "p" not in function.results or function not in facts.allocates:
         return False
     within = statements(function.body)
-    made = {
+    made = _made(within, facts)
+    if not made or any(type(s) is Store for s in within):
+        return False
+    ends = [block.end for block in blocks(function.body)]
+    results = [leaf for end in ends if type(end) is not Yield for leaf in leaves_read(end)]
+    return not made <= _reached(results, within)
+
+
+def _made(within: list[Statement], facts: Facts) -> set[Slot]:
+    """The pointers that a loop or a recursion returns to these statements."""
+    return {
         slot
         for s in within
         if type(s) is Invoke and s.function in facts.allocates and s.function in facts.repeats
         for slot in s.slots
         if slot.kind == "p"
     }
-    if not made or any(type(s) is Store for s in within):
-        return False
+
+
+def _reached(leaves: list[Leaf], within: list[Statement]) -> set[Leaf]:
+    """These leaves, and what they are made of or taken from."""
     reached: set[Leaf] = set()
     sources: dict[Leaf, list[Leaf]] = {}
     for s in within:
@@ -196,14 +210,60 @@ def drops(function: Function, facts: Facts) -> bool:
                 if type(block.end) is Yield:
                     for slot, leaf in zip(s.slots, block.end.leaves, strict=True):
                         sources.setdefault(slot, []).append(leaf)
-    ends = [block.end for block in blocks(function.body)]
-    work = [leaf for end in ends if type(end) is not Yield for leaf in leaves_read(end)]
+    work = list(leaves)
     while work:
         leaf = work.pop()
         if leaf not in reached:
             reached.add(leaf)
             work += sources.get(leaf, ())
-    return not made <= reached
+    return reached
+
+
+def hands_on(function: Function, facts: Facts) -> bool:
+    """Does each of its calls of itself hand on all pointers that the caller holds, among them one that a loop or a recursion
+    returned? Then the operands of the last call reach all that was allocated since the first one and is needed, and the rest can
+    be collected, as between the turns of a loop. Tail calls are loops already."""
+    if function not in facts.recursive or function not in facts.allocates:
+        return False
+    within = statements(function.body)
+    together = {f for f in facts.callees[function] if facts.component[f] == facts.component[function]}
+    if together != {function} or any(type(s) is Store for s in within):
+        return False
+    given: list[Leaf] = []
+    found: list[list[tuple[Block, int]]] = []  # for each call: the blocks around it, each with a position
+    work: list[tuple[Block, list[tuple[Block, int]]]] = [(function.body, [])]
+    same = set(function.parameters)  # that all calls hand on as they are: older than the first call
+    while work:
+        block, around = work.pop()
+        if type(block.end) is TailInvoke and block.end.function is function:
+            same.intersection_update(_unchanged(function, block.end))
+        for index, statement in enumerate(block.statements):
+            if type(statement) is Invoke and statement.function is function:
+                same.intersection_update(_unchanged(function, statement))
+                given += statement.operands
+                found.append([*around, (block, index)])
+            work += [(inner, [*around, (block, index)]) for inner in inner_blocks(statement)]
+    if _made(within, facts).isdisjoint(_reached(given, within)):
+        return False
+    return all(_read_after(path) <= same for path in found)
+
+
+def _unchanged(function: Function, call: Invoke | TailInvoke) -> list[Slot]:
+    return [slot for slot, leaf in zip(function.parameters, call.operands, strict=True) if leaf is slot]
+
+
+def _read_after(path: list[tuple[Block, int]]) -> set[Slot]:
+    """The pointers that are read after a statement, and were there before it."""
+    read: set[Leaf] = set()
+    new: set[Slot] = set()
+    for block, index in path:
+        read.update(leaves_read(block.end))
+        new.update(slots_bound(block.statements[index]))
+        for statement in block.statements[index + 1 :]:
+            read |= leaves_within(statement)
+            inner = [s for part in inner_blocks(statement) for s in statements(part)]
+            new.update([slot for s in (statement, *inner) for slot in slots_bound(s)])
+    return {leaf for leaf in read if type(leaf) is Slot and leaf.kind == "p" and leaf not in new}
 
 
 def grows_only(function: Function, facts: Facts) -> bool:

@@ -771,6 +771,11 @@ static long vlad_collect(char *mark, int count, void **roots, const short *cells
   return next > VLAD_NURSERY ? next : VLAD_NURSERY;
 }
 
+/* section: entering
+   A recursion whose calls hand on all pointers that they hold (emit/facts.py) is collected when it calls itself, as a loop is in its next
+   turn. `mark`: the top before the first of the calls in progress; `limit`: what may be allocated before the next collection. */
+struct vlad_first { char *mark; long limit; };
+
 /* section: pack
    A procedure that dropped what it allocated, as one that runs a tape back, or a loop, frees that when it returns, if it is more than
    `least` bytes. What was packed before is left alone until as much has been allocated since, so that the total work is at most a
