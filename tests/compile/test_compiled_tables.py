@@ -84,6 +84,41 @@ def test_it_means_the_same_on_both_tiers() -> None:
     assert notices == [] and compiled.tiers.disagreements == 0
 
 
+VECTOR = '\'#(3 -0.0 +inf.0 a "b" (4 5) 7)'
+PLACES = (0.0, -0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+OUTSIDE = (7.0, -1.0, 0.5, float("nan"), float("inf"), True)
+
+
+@pytest.mark.any_compiler
+def test_positions_in_known_vectors() -> None:
+    """Where elements are known when a call is compiled, a position that is not is found by comparisons."""
+    answers = []
+    for tier in ("evaluate", "compile"):
+        session = vlad.Session(tier=tier)
+        session.eval(f"(define (at k) (vector-ref {VECTOR} k))")
+        session.eval("(define (row x y k) (let ((v (vector (* x y) (sin x) y (* 3 x) 5))) (vector-ref v k)))")
+        session.eval(
+            "(define (sum x y) (let loop ((k 0) (s 0)) (if (= k 5) s (loop (+ k 1) (+ s (* k (row x y k)))))))"
+        )
+        at = session["at"]
+        answer = [repr(at(place)) for place in PLACES]
+        for text in ("sum", "(gradient sum)", "(derivative-R (lambda (x) ((derivative-F (lambda (x) (sum x 3))) x)))",
+                     "(lambda (k) ((gradient-R (lambda (x) (row x 3 k))) 2))"):  # fmt: skip
+            f = session.eval(text)
+            operands: list[tuple[float, ...]] = (
+                [(2.0, 3.0)] if "sum" in text[:14] else [(2.0,), (3.0,), (0.0,)]
+            )
+            answer += [repr(f(*given)) for given in operands]
+        for place in OUTSIDE:
+            with pytest.raises(vlad.VladError) as caught:
+                at(place)
+            answer.append(str(caught.value))
+        answers.append(answer)
+        if tier == "compile":
+            assert session.tiers.entry(at.value).reason is None
+    assert answers[0] == answers[1]
+
+
 @pytest.mark.any_compiler
 def test_tables_cross() -> None:
     """Of known keys, of any number of other keys, inside of structures; in both directions."""

@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from vlad.core.types import is_real
 from vlad.data.errors import Kind, VladError
-from vlad.data.tables import VALUE, Table
-from vlad.data.values import VECTOR_CODE, Primitive, Role, SystemCode, Value, look
+from vlad.data.tables import BRANCH_CODE, VALUE, Table
+from vlad.data.values import NIL, VECTOR_CODE, Primitive, Role, SystemCode, Value, look
 from vlad.primitives.numbers import invalid
 from vlad.primitives.tables import by_leaf, on_tables
 from vlad.primitives.transforms import abstract_test, machine_row, record_rows, tag_test
+from vlad.primitives.type_rules import provided
+from vlad.primitives.walking import scalar
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
@@ -29,6 +32,18 @@ CODES: dict[str, SystemCode] = {
         Role.PROCEDURE,
         "",
         {"": "(lambda (l) (fill-vector l 0 (empty-table (quote ()))))"},
+    ),
+    # The element at a position in a tree of known elements: (() . element), or (position low . high), where `low` has the
+    # elements before the position. The type of a tree is its shape, so compiled code consists of the comparisons.
+    "%element-at": (
+        Role.RULE,
+        "",
+        {
+            "": """(lambda (tree k)
+                (if (null? (car tree))
+                    (cdr tree)
+                    (if (< k (car tree)) (%element-at (car (cdr tree)) k) (%element-at (cdr (cdr tree)) k))))"""
+        },
     ),
 }
 
@@ -93,7 +108,53 @@ def _changed(w: AbstractMachine, t: Any, k: Any, x: Any, leaf: Any) -> Any:
     return items and w.closure(w.system(VECTOR_CODE), [items])
 
 
-_REF = on_tables("vector-ref", by_leaf(_outside, lambda w, t, k, leaf: w.part(leaf, 2)))
+def _elements(w: AbstractMachine, t: Any) -> list[Any] | None:
+    """The elements of the table of a vector, in their order, if its positions are known."""
+    found: dict[float, Any] = {}
+    work = [w.part(t, 0)]
+    while work:
+        trie = work.pop()
+        if w.types.canonical(trie.type).kind == "union":
+            return None
+        if trie.type is w.types.nil:
+            continue
+        if trie.type.of is w.system(BRANCH_CODE):
+            work += w.parts(trie)
+            continue
+        key, _, element, more = w.parts(trie)
+        if key.type.kind != "constant" or type(key.type.of) is not float:
+            return None
+        found[key.type.of] = element
+        work.append(more)
+    places = [float(place) for place in range(len(found))]
+    return [found[place] for place in places] if places and all(place in found for place in places) else None
+
+
+def _tree(w: AbstractMachine, elements: list[Any], start: int) -> Any:
+    if len(elements) == 1:
+        return w.pair(w.constant(NIL), elements[0])
+    half = len(elements) // 2
+    low, high = _tree(w, elements[:half], start), _tree(w, elements[half:], start + half)
+    return w.pair(w.constant(float(start + half)), w.pair(low, high))
+
+
+def _at_position(w: AbstractMachine, t: Any, k: Any) -> Any:
+    """The element at a position that is known when the program runs: a few comparisons of it where the elements are known, in
+    place of the hash's bits."""
+    elements = _elements(w, t) if is_real(k.type) and k.type.kind != "constant" else None
+    if elements is None:
+        return _by_hash(w, t, k)
+    tests = [
+        scalar(w, "<=", w.constant(0.0), k),
+        scalar(w, "<", k, w.constant(float(len(elements)))),
+        scalar(w, "=", k, scalar(w, "floor", k)),
+    ]
+    tree = _tree(w, elements, 0)
+    return provided(w, tests, OUTSIDE, lambda: w.invoke(w.system("%element-at"), (), [tree, k], False))
+
+
+_by_hash = by_leaf(_outside, lambda w, t, k, leaf: w.part(leaf, 2))
+_REF = on_tables("vector-ref", _at_position)
 _SET = on_tables("vector-set", by_leaf(_outside, _changed))
 
 ROWS: list[Primitive] = [
