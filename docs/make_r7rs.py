@@ -99,11 +99,12 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
     ),
     (
         "delay delay-force force make-promise",
-        "A promise is a procedure without arguments. It is computed each time, which only cells and output show.",
+        "A promise is computed each time, which only cells and output show.",
     ),
     (
         "let-values let*-values define-values values call-with-values",
-        "Several values are a tuple: `(values a b)` is `(cons a b)`.",
+        "Several values are a tuple: `(values a b)` is `(cons a b)`. A name that takes all of them, or the rest, gets the tuple, "
+        "not a list; `(define-values () (values))` is out.",
     ),
     (
         "include import export",
@@ -115,7 +116,9 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
     ),
     (
         "eqv? eq?",
-        "Numbers, strings and tensors are compared by value. Two pairs are the same if they are one object.",
+        "Numbers, strings and tensors are compared by value. Two pairs are the same if they are one object, as equal "
+        "constants may "
+        "be: nothing changes them, so `(cons 1 2)` is a constant.",
     ),
     (
         "exact? inexact? exact-integer?",
@@ -169,6 +172,18 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
     ("current-output-port", "It is the session's output, and no parameter."),
     ("syntax-rules", "Vectors are patterns and templates, tensors only templates."),
 )
+# The notation of data, which has no names.
+NOTATION: tuple[str, ...] = (
+    "Numbers are written as decimals and fractions, with the prefixes `#b #o #d #x #e #i`: `#xff`, `#e1.5`, `1e3`, "
+    "`+inf.0`, `+NaN.0`. "
+    "Out: complex numbers, such as `1+2i`, and the exponents `s f d l` of R5RS. So `+i` and `-i` are symbols.",
+    "A number is written in the shortest way that is read as the same double: `1.0` is written `1`, and `1/2` is written `0.5`.",
+    "Labels of shared data, `#0=(1 . #0#)`, are out, since nothing is circular. `write` shows a part as often as it occurs.",
+    "Letters of either case differ in names; `#!fold-case` and `#!no-fold-case` are out.",
+    "Characters are strings of one: `#\\a`, `#\\newline`, `#\\x41`. Vectors are `#(1 a)`, and `#[1 2]` is a tensor. "
+    "`#u8(1 2)` is out.",
+    "Comments are `;`, `#|` to `|#`, which nest, and `#;` before a datum. Symbols may stand in bars, `|a b|`.",
+)
 OUT_TEXT = "Out, with the hint that an error message gives:"
 
 
@@ -212,6 +227,10 @@ def _lines() -> Iterator[str]:
         "Made by `python docs/make_r7rs.py` from the language's tables; the tests use each procedure of chapter 6.",
         "",
     )
+    yield from ("## 2, notation", "")
+    for sentence in NOTATION:
+        yield from _filled(f"- {sentence}", "  ")
+    yield ""
     for section, names in sections.items():
         yield from (f"## {section}", "")
         yield from _section(names, there, differing)

@@ -248,8 +248,8 @@ THE_OTHERS = [
     (
         "(delay x)",
         (
-            "(let* ((result (lambda (nothing) (let* ((matched (expect-constant nothing (quote ())))) x)))) "
-            "result)"
+            "(let* ((computing (lambda (nothing) (let* ((matched (expect-constant nothing (quote ())))) x)))) "
+            "(%promise #f computing))"
         ),
     ),
     (

@@ -11,7 +11,7 @@ from collections.abc import Container
 from vlad.core.nodes import Atom, Call, Constant, Rhs
 from vlad.data.errors import VladError
 from vlad.data.source import Span
-from vlad.data.values import NIL
+from vlad.data.values import FALSE, NIL, TRUE, Value
 from vlad.expand.expander import Expander
 from vlad.expand.macros import invalid, text_of
 from vlad.expand.normalize import Out, as_atom
@@ -147,18 +147,23 @@ def _made_list(x: Expander, form: Form, scope: Scope, out: Out, proper: bool) ->
 
 
 def delay(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    """A promise is a procedure without arguments: evaluation has no effects, so evaluating it twice is safe."""
+    """The promise of a procedure without arguments: evaluation has no effects, so evaluating it twice is safe."""
     if len(form.items) != 2:
         raise invalid(form, "(delay EXPRESSION)")
-    return x.procedure(Form((), None, form.span), form.items[1:], scope, name, form)
+    return _promise(x, FALSE, form, scope, out, name)
 
 
 def delay_force(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    """The promise of what another promise gives, whose computation is a tail call: a chain of them needs constant space."""
+    """The promise of what another promise gives."""
     if len(form.items) != 2:
         raise invalid(form, "(delay-force PROMISE)")
-    called = Form((form.items[1],), None, form.span)
-    return x.procedure(Form((), None, form.span), (called,), scope, name, form)
+    return _promise(x, TRUE, form, scope, out, name)
+
+
+def _promise(x: Expander, again: Value, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
+    computing = x.procedure(Form((), None, form.span), form.items[1:], scope, name, form)
+    operands = (Constant(again), as_atom(computing, out, "computing"))
+    return Call(x.top_reference("%promise", form.span), operands, form.span)
 
 
 def cons_stream(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:

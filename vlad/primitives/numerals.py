@@ -45,7 +45,7 @@ _FOLLOWING = {
 _KINDS = {
     **{float(ord(c)): "1" for c in "123456789"},
     **{float(ord(c)): c for c in "0+-.einfa"},
-    float(ord("E")): "e",
+    **{float(ord(c)): c.lower() for c in "EINFA"},
 }
 _WHOLE_NUMERALS = (WHOLE, FRACTION, POWER, LESS, INFINITY, NOT_A_NUMBER)
 # An error of compiled code alone: tier 0 handles such numerals.

@@ -432,8 +432,8 @@ def number(text: str) -> float | None:
     first = text[0]
     if not (first in "0123456789" or (first in "+-." and len(text) > 1)):
         return None
-    if text in _SPECIAL_REALS:
-        return _SPECIAL_REALS[text]
+    if text[1:2] in "iInN" and text.lower() in _SPECIAL_REALS:
+        return _SPECIAL_REALS[text.lower()]
     if not _DECIMAL.issuperset(text) or not any(c in "0123456789" for c in text[:3]):
         return None
     try:
@@ -469,8 +469,8 @@ def numeral(text: str) -> float | None:
 
 def _in_radix(text: str, radix: int) -> float | None:
     """A whole number, or a fraction of two, rounded once; a special real, which has no radix."""
-    if text in _SPECIAL_REALS:
-        return _SPECIAL_REALS[text]
+    if text.lower() in _SPECIAL_REALS:
+        return _SPECIAL_REALS[text.lower()]
     match = re.fullmatch(_WHOLE_OR_FRACTION, text)
     if match is None:
         return None

@@ -667,10 +667,10 @@ static inline double vlad_numeral_state(double state, double c) {
   case '-': return at == 0 ? 1 : at == 5 ? 7 : -1;
   case '.': return at <= 1 ? 3 : at == 2 ? 4 : at == 12 || at == 17 ? at + 1 : -1;
   case 'e': case 'E': return at == 2 || at == 4 ? 5 : -1;
-  case 'i': return at == 1 ? 10 : -1;
-  case 'n': return at == 1 ? 15 : at == 10 ? 11 : at == 16 ? 17 : -1;
-  case 'f': return at == 11 ? 12 : -1;
-  case 'a': return at == 15 ? 16 : -1;
+  case 'i': case 'I': return at == 1 ? 10 : -1;
+  case 'n': case 'N': return at == 1 ? 15 : at == 10 ? 11 : at == 16 ? 17 : -1;
+  case 'f': case 'F': return at == 11 ? 12 : -1;
+  case 'a': case 'A': return at == 15 ? 16 : -1;
   }
   return -1;
 }
