@@ -98,11 +98,12 @@ ROOMS = (
         "procedure_docs call_errors handles convert dump load callables differences stating rules host derivatives batches "
         "compiling functions type_words",
     ),
+    ("vlad.onnx", "values shapes operators model translation"),
     (
         "vlad.session",
         "library installed session_lock lifecycle asynchronous files calls suggestions repeated top_level examples programs "
-        "showing namespace functions session parts default executors parallel differentiating random own_derivatives checking "
-        "building compiling survey",
+        "showing namespace functions session parts default models executors parallel differentiating random own_derivatives "
+        "checking building compiling survey",
     ),
     ("vlad.manual", "public help"),
     ("vlad.tools", "indentation layout formatting testing doctor new"),
@@ -135,7 +136,9 @@ FOREIGN = {
         "vlad.compile.native.vectors",
         "vlad.bridges.arrays",
         "vlad.bridges.jax",
+        "vlad.onnx.translation",
     ),
+    "onnx": ("vlad.onnx.model",),
     "torch": ("vlad.bridges.torch",),
     "distributed": ("vlad.session.executors",),
     "jax": ("vlad.bridges.jax",),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from vlad.session.checking import Checked, CheckedLine, check
     from vlad.session.default import function
     from vlad.session.differentiating import value_and_grad
+    from vlad.session.models import from_onnx
     from vlad.session.own_derivatives import checkpointed, custom_derivative, stop_gradient
     from vlad.session.parallel import map
     from vlad.session.session import Session
@@ -41,8 +42,8 @@ __version__ = "0.1.0"
 __all__ = [
     "Checked", "CheckedLine", "Debugger", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque", "Procedure",
     "Record", "Session", "Table", "VladError", "__version__", "build", "check", "checkpointed", "compile", "custom_derivative",
-    "dumps", "function", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "map", "primitive", "random",
-    "stop_gradient", "to_jax", "to_torch", "value_and_grad", "vjp", "vmap",
+    "dumps", "from_onnx", "function", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "map",
+    "primitive", "random", "stop_gradient", "to_jax", "to_torch", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 
 _MODULES = {"random": "vlad.session.random"}
@@ -67,6 +68,7 @@ _HOMES = {
     "primitive": "vlad.python.stating",
     "compile": "vlad.session.differentiating",
     "build": "vlad.session.building",
+    "from_onnx": "vlad.session.models",
     "map": "vlad.session.parallel",
     **dict.fromkeys(("Checked", "CheckedLine", "check"), "vlad.session.checking"),
     **dict.fromkeys(("checkpointed", "custom_derivative", "stop_gradient"), "vlad.session.own_derivatives"),

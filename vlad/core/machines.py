@@ -47,6 +47,9 @@ class Evaluator(Protocol):
     spread: Callable[[Value, Value], Value] | None
     """The values of a procedure at the elements of a list, which the session's executor computes; None if it has none."""
 
+    import_onnx: Callable[[str], Value]
+    """The pair of the procedure and the parameters of the model of ONNX in a file."""
+
     @property
     def uses_cells(self) -> bool:
         """May programs use cells?"""

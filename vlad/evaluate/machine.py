@@ -123,6 +123,7 @@ class Machine:
             [String(word) for word in arguments]
         )  # one value, so that it is analysed once
         self.spread: Callable[[Value, Value], Value] | None = None
+        self.import_onnx: Callable[[str], Value] = _no_models  # the session's, which has the library
         self._pending_words: list[str] = []
         self.outward: Callable[[Value], Any] = lambda value: value
         self._bound: dict[str, Callable[..., Value]] = {}
@@ -714,6 +715,11 @@ class Machine:
         if self.failed is not None:
             self.failed(found, frames, beginning)
         return found
+
+
+def _no_models(path: str) -> Value:
+    """`import_onnx` of a machine without a session."""
+    raise VladError("not-permitted", f"There is no session that imports {path}")
 
 
 def _nothing() -> None:

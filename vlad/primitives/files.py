@@ -311,6 +311,10 @@ def _written(w: AbstractMachine, path: Any, *operands: Any) -> Any:
     return w.effect("file")
 
 
+def _import_onnx(machine: Evaluator, path: Value) -> Value:
+    return machine.import_onnx(machine.find(_text("import-onnx", "the name of a file", path)))
+
+
 def _effect(name: str, operands: str, doc: str, value: Any, text: str, **columns: Any) -> Primitive:
     type = primitive_type(text)
     return Primitive(
@@ -333,4 +337,8 @@ ROWS: list[Primitive] = [
         "The numbers in the lines of a text file, as a tensor of rank 2.\n"
         "(load-csv \"numbers.csv\" #:skip 1)  ⇒ #[[1 2] [3 4]]", _load_csv,
             "string any any -> any", keywords={"skip": 0.0, "separator": String(",")}),
+    _effect("import-onnx", "path",
+        "The pair of a procedure and its parameters, from a model in ONNX's format: a list of pairs (name . tensor). The "
+        "procedure takes such a list, then the model's inputs. It needs the package onnx.\n"
+        "(import-onnx \"missing.onnx\")  ⇒ Error: Cannot find: missing.onnx", _import_onnx, "string -> any"),
 ]  # fmt: skip

@@ -23,7 +23,12 @@ def function(f: Callable[Parameters, Result]) -> Function[Parameters, Result]:
     one session; `Session.function` makes one of another. Usable as a decorator. Raises WrongOption if `f` is no function written
     in Python; using it raises VladError, with the place in the Python file, if it is outside the language.
     """
+    return cast("Function[Parameters, Result]", default_session().function(f))
+
+
+def default_session() -> Session:
+    """The session of `vlad.function`."""
     with _lock:
         if not _default or _default[0].closed:
             _default[:] = [Session()]
-        return cast("Function[Parameters, Result]", _default[0].function(f))
+        return _default[0]

@@ -142,6 +142,7 @@ class Session(Namespace):
         if executor is not None:
             parallel = import_safely("vlad.session.parallel")
             self.machine.spread = functools.partial(parallel.spread, self, parallel.executor_of(executor))
+        self.machine.import_onnx = lambda path: import_safely("vlad.session.models").pair_of(self, path)
         tier = tier or os.environ.get("VLAD_TIER") or "auto"
         self.tiers = Tiers(self.machine, tier, optimize, fast_math)
         self._settings: Settings = (tuple(sorted(self.capabilities)), tier, optimize, fast_math)
