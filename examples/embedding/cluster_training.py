@@ -27,14 +27,14 @@ def rings(count):
     return x, (np.sum(x * x, axis=1) > 1.4) * 1.0
 
 
-def trained(x, y, executor, steps=150):
+def trained(x, y, executor, steps=60):
     rng = np.random.default_rng(0)
     weights = {"in": rng.normal(size=(2, 16)), "shift": np.zeros(16), "out": rng.normal(size=16) / 4}
     step = vlad.value_and_grad(loss, data=(x, y), reduce="mean", executor=executor, chunks=4)
     for number in range(steps):
         value, gradient = step(weights)
         weights = {name: weights[name] - 2.0 * gradient[name] for name in weights}
-        if number % 50 == 0:
+        if number % 20 == 0:
             print(f"step {number:3}: loss {value:.4f}")
     return weights
 
