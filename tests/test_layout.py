@@ -24,7 +24,7 @@ ROOMS = (
         "debug surroundings standard_streams regular_files async_exceptions frame_stack budget safe_import native_interrupts "
         "processors gil_yield",
     ),
-    ("vlad.data", "source values records tensors tables write errors raised devices"),
+    ("vlad.data", "source python_functions values records tensors tables write errors raised devices"),
     ("vlad.reader", "lexer parser"),
     (
         "vlad.core",

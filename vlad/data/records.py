@@ -10,6 +10,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from vlad.data.python_functions import python_of
 from vlad.data.values import RECORDS, String, Symbol, Value, is_procedure, look, symbol
 
 # In translated Python functions: None; the end of a tuple; the beginning of a dict, of a set, of a frozenset, of an exception,
@@ -166,7 +167,7 @@ def is_written(value: Any) -> bool:
     import linecache
     from types import FunctionType
 
-    value = getattr(value, "__func__", getattr(value, "python", value))
+    value = getattr(value, "__func__", python_of(value))
     return isinstance(value, FunctionType) and bool(
         linecache.getlines(value.__code__.co_filename, value.__globals__)
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import NoCounterpart, VladError, WrongOption
+from vlad.data.python_functions import PythonFunction
 from vlad.data.source import Span
 from vlad.data.values import Value
 from vlad.expand.arity import Signature
@@ -48,7 +49,7 @@ class Linked(Protocol):
         """The parameters that are counters, each with the place of a use."""
 
 
-class Function(Procedure, Generic[Parameters, Result]):
+class Function(Procedure, PythonFunction, Generic[Parameters, Result]):
     """A Python function that is translated and differentiated; it is translated when it is first used.
 
     python  the function itself, which Python runs

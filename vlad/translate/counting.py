@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
+from vlad.data.python_functions import python_of
 from vlad.data.source import Span
 from vlad.translate.decorators import own_cache
 from vlad.translate.expressions import Scope
@@ -44,7 +45,7 @@ class Counting(Partials):
 
     def counters_of(self, function: Any) -> Counters:
         """The counters of a function outside; none if it is not one that is translated."""
-        return self._counters_outside(getattr(function, "python", function), {})
+        return self._counters_outside(python_of(function), {})
 
     def counters(self, node: Function) -> Counters:
         """The counters of a function whose tree is known here."""
@@ -85,7 +86,7 @@ class Counting(Partials):
                 taken = parameters(inner)
             else:
                 called = self._object(call.func, own_names)
-                its = self._counters_outside(getattr(called, "python", called), known)
+                its = self._counters_outside(python_of(called), known)
                 taken = list(its and self._parameters(called))
             given = [
                 *zip(taken, call.args, strict=False),
@@ -98,7 +99,7 @@ class Counting(Partials):
         return found
 
     def _parameters(self, function: Any) -> list[str]:
-        other = self.another(getattr(function, "python", function))
+        other = self.another(python_of(function))
         return [] if other is None else parameters(other[1])
 
     def _object(self, node: ast.AST, own: frozenset[str]) -> Any:

@@ -12,6 +12,8 @@ import weakref
 from types import CodeType, FunctionType
 from typing import Any
 
+from vlad.data.python_functions import python_of
+
 CACHED = type(functools.cache(id))  # what `functools.cache` and `lru_cache` make
 
 
@@ -60,14 +62,14 @@ with_caches: weakref.WeakSet[FunctionType] = (
 
 
 def _is_cached(value: Any) -> bool:
-    value = value if type(value) is CACHED else getattr(value, "python", value)
+    value = value if type(value) is CACHED else python_of(value)
     return type(value) is CACHED
 
 
 def bare(value: Any) -> Any:
     """A function without its cache, and without what vlad.function makes of it."""
     while True:
-        inner = value.__wrapped__ if type(value) is CACHED else getattr(value, "python", value)
+        inner = value.__wrapped__ if type(value) is CACHED else python_of(value)
         if inner is value:
             return value
         value = inner

@@ -18,6 +18,7 @@ from types import FunctionType
 from typing import Any
 
 from vlad.data.errors import VladError
+from vlad.data.python_functions import python_of
 from vlad.data.records import OPERATED, OPERATORS
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.arguments import signature_in_text
@@ -129,7 +130,7 @@ class Effects(Checks):
             before = len(value.args) if isinstance(value, functools.partial) else 0
             function = written(value.func if isinstance(value, functools.partial) else value)
             if function is not None:
-                before += inspect.ismethod(getattr(value, "python", value))
+                before += inspect.ismethod(python_of(value))
                 found.append((self._effect(function), own_signature(function), before))
         elif isinstance(call.func, ast.Attribute):
             for record in self.with_name(call.func.attr):
@@ -629,7 +630,7 @@ class Effects(Checks):
 def written(value: Any) -> FunctionType | None:
     """The function written in Python that a value is, and that is translated in turn."""
     function = getattr(value, "__func__", value)
-    function = getattr(function, "python", function)
+    function = python_of(function)
     if not isinstance(function, FunctionType) or known(function) is not None or is_of_numpy(function):
         return None
     return None if public_name(function) is not None or function is dataclasses.replace else function

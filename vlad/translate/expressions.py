@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from vlad.data.errors import VladError
+from vlad.data.python_functions import python_of
 from vlad.data.records import InUse, Record
 from vlad.data.source import Span
 from vlad.data.values import FALSE, LARGEST_WHOLE, TRUE
@@ -244,7 +245,7 @@ class Expressions(ABC):
             raise self.refuse(f"the cache of {ast.unparse(node)}", node, hint)
         if isinstance(value, types.ModuleType):
             raise self.refuse(f"the module {key} as a value", node, "name what is in it")
-        if not is_called and inspect.isgeneratorfunction(getattr(value, "python", value)):
+        if not is_called and inspect.isgeneratorfunction(python_of(value)):
             raise self._generator(node)
         if not is_called and has_defaults(value):
             raise self._with_defaults(node)

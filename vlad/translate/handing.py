@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from types import FunctionType
 
+from vlad.data.python_functions import python_of
 from vlad.data.source import Span
 from vlad.reader.parser import Syntax
 from vlad.translate.apart import set_apart
@@ -261,7 +262,7 @@ class Handing(Attempts):
             return inside if isinstance(inside, ast.FunctionDef) else None
         value = self.object_of(call.func, Scope({}))
         function = None if value is MISSING or inspect.ismethod(value) else written(value)
-        return function if function is getattr(value, "python", value) else None
+        return function if function is python_of(value) else None
 
     def _handed(self, call: ast.Call) -> Handed | None:
         """The call of a function that returns the arguments that it changes, too; None if it is not to, or cannot."""

@@ -11,6 +11,7 @@ import ast
 import copy
 import functools
 
+from vlad.data.python_functions import python_of
 from vlad.translate.defaults import Meaning
 from vlad.translate.names import locals_of, parameters
 from vlad.translate.nodes import at, name_at
@@ -85,7 +86,7 @@ def _is_written(node: ast.expr, meaning: Meaning, own: frozenset[str], once: set
     if isinstance(node, ast.Lambda) or (isinstance(node, ast.Name) and node.id in own):
         return isinstance(node, ast.Lambda) or node.id in once
     function = meaning(node)
-    return hasattr(getattr(function, "python", function), "__code__")
+    return hasattr(python_of(function), "__code__")
 
 
 class _Calls(ast.NodeTransformer):

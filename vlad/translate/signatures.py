@@ -9,6 +9,7 @@ import inspect
 import types
 from typing import Any
 
+from vlad.data.python_functions import is_translated, python_of
 from vlad.translate.names import Function
 from vlad.translate.reads import MISSING
 
@@ -32,9 +33,7 @@ def static_part(kind: type, attribute: str) -> Any:
         return found.__func__
     if isinstance(found, classmethod):
         return types.MethodType(found.__func__, kind)
-    is_plain = (
-        isinstance(found, types.FunctionType) or hasattr(found, "python") or not hasattr(found, "__get__")
-    )
+    is_plain = isinstance(found, types.FunctionType) or is_translated(found) or not hasattr(found, "__get__")
     return found if is_plain else MISSING
 
 
@@ -51,7 +50,7 @@ def has_defaults(value: Any) -> bool:
 
 def signature_of(value: Any) -> inspect.Signature | None:
     """The signature of a Python function that is translated in turn."""
-    function = getattr(value, "python", value)
+    function = python_of(value)
     if not isinstance(function, types.FunctionType) and not is_of_class(function):
         return None
     return own_signature(function)

@@ -11,6 +11,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from vlad.data.errors import VladError
+from vlad.data.python_functions import is_translated
 from vlad.data.source import Span
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.constructors import CONSTRUCTING, constructing
@@ -51,9 +52,7 @@ class Translation:
 
 def is_code(value: Any) -> bool:
     """Is a value part of the program, and no data? A function does not capture it."""
-    return isinstance(value, FunctionType | BuiltinFunctionType | ModuleType | type) or hasattr(
-        value, "python"
-    )
+    return isinstance(value, FunctionType | BuiltinFunctionType | ModuleType | type) or is_translated(value)
 
 
 def translation(
