@@ -19,6 +19,12 @@ from python_texts import run
 # A function f; the text that is marked; a part of the message, and of the hint. The arguments are 1.0 and [1.0, 2.0].
 REFUSED = [
     (
+        "def f(x, xs):\n    def g(v, by=x): return v * by\n    h = g\n    return h(x) + g(x, 2.0)",
+        "x",
+        "this default inside",
+        "by one name alone",
+    ),
+    (
         "def f(x, xs):\n    def g(v): xs.append(v)\n    h = g\n    h(x)\n    return xs",
         "xs.append(v)",
         "belongs outside",
@@ -459,7 +465,6 @@ REFUSED = [
         "last value",
     ),
     ("def f(x, xs):\n    return (y for y in xs)", "(y for y in xs)", "generator", "list"),
-    ("def f(x, xs):\n    def g(y=x):\n        return y\n    return g()", "x", "default", "constants"),
     ("def f(x, xs):\n    def g(y):\n        return y\n    return g()", "g()", "this call of g", "takes y"),
     ("def f(x, xs):\n    raise RuntimeError", "", "RuntimeError", ""),
     ("def f(x, xs):\n    raise RuntimeError(x, xs)", "", "RuntimeError", ""),

@@ -43,7 +43,7 @@ class Checks(Calls):
         is_only_called = (
             bool(kept_as) and inside.is_only_called(kept_as) and not inside.is_called_inside(kept_as, node)
         )
-        for captured in sorted(free_in(node) & inside.names):
+        for captured in sorted((free_in(node) & inside.names) - inside.kept_defaults):
             for place in inside.places.get(captured, ()):
                 is_later = self.inside.end(node) <= self.inside.start(place) and not isinstance(
                     place, ast.FunctionDef
@@ -267,7 +267,7 @@ class Checks(Calls):
         own = self.inside
         is_stored = is_stored or own.is_stored_by_name(bound)
         for loop in own.loops.get(node, ()):
-            changing = set(bound_in([loop])) & free_in(node) - {bound}
+            changing = (set(bound_in([loop])) & free_in(node)) - {bound, *own.kept_defaults}
             if changing and (
                 is_stored or bound in own.liveness.head[loop] or bound in own.liveness.after[loop]
             ):

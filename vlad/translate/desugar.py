@@ -14,6 +14,7 @@ from typing import Any
 from vlad.data.errors import VladError
 from vlad.translate.apart import apart, in_body
 from vlad.translate.collecting import with_collections
+from vlad.translate.default_values import with_kept_defaults
 from vlad.translate.defaults import Meaning
 from vlad.translate.guarded_statements import has_plain_indices
 from vlad.translate.handlers import Handlers
@@ -56,6 +57,7 @@ def desugared(
     such an attribute? `is_lazy`: of a generator, the version that makes its items one by one.
     """
     with_collections(node, meaning, has_records, refuse)
+    with_kept_defaults(node)
     if isinstance(node, ast.FunctionDef):
         with_partial_calls(node, meaning)
         with_versions(node, is_lazy, refuse)

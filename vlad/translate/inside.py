@@ -26,7 +26,7 @@ from vlad.translate.names import (
     target_of_items,
     targets,
 )
-from vlad.translate.nodes import Handed
+from vlad.translate.nodes import Handed, KeptDefault
 from vlad.translate.trees import COMPREHENSIONS, children, nodes_in, walk
 
 Keeps = Callable[..., bool]  # of a call, and of one of its arguments: does it keep nothing of them?
@@ -43,6 +43,7 @@ class Inside:
     statements  for each node: the innermost statement that it is in
     around     for each node: the one around it
     changed_by_item  the names with an item that is assigned
+    kept_defaults  the names of defaults of nested functions
     """
 
     def __init__(self, node: Function, fresh: Fresh, defaults: Collection[str] = ()) -> None:
@@ -54,6 +55,7 @@ class Inside:
         self.nodes = nodes_in(body)  # which do not change meanwhile
         self._exchanged: list[set[str]] | None = None
         self.names = locals_of(node)
+        self.kept_defaults = {one.id for one in self.nodes if isinstance(one, KeptDefault)}
         self.liveness = Liveness(body)
         self.places: dict[str, list[ast.AST]] = {}
         for one in self.nodes:

@@ -88,6 +88,10 @@ class Capture(ast.NamedExpr):
     """An assignment within a condition, which holds whatever the value is."""
 
 
+class KeptDefault(ast.Name):
+    """The name of a default where it is evaluated: a function made afterwards has the value of that time."""
+
+
 class Attempted(Added):
     """What evaluating an expression, `raise` or `assert` leads to: a value, or an error that is caught."""
 

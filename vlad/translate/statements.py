@@ -101,7 +101,9 @@ class Statements(Loops):
             for default in [*arguments.defaults, *filter(None, arguments.kw_defaults)]:
                 if not isinstance(default, ast.Constant):
                     raise self.refuse(
-                        "this default inside", default, "a nested function has constants as defaults"
+                        "this default inside",
+                        default,
+                        "leave the argument out in each call, or call it by one name alone",
                     )
         self.hand_back(node)
         before = self.kinds, self._exits, self._appending, self._packing, self._yielding, self._attempts
