@@ -22,6 +22,11 @@ from python_texts import function_of, same
 
 # Definitions and the lines of f, separated by `; ` and `|`, as in test_aliases.py. A first part before `::` stands outside of f.
 REFUSED = """
+:: x = 2.; fs = [lambda y, k=x: y]; return fs[0](1., 3.)
+:: x = 2.|def g(y, k=x, m=x): return y|fs = [g]; return fs[0](1., True)
+:: x = 2.; from functools import reduce; return reduce(lambda a, b=x: a, [1., 2.])
+:: x = 2.; fs = [lambda y, k=x: y]; return fs[0]([1.], np.zeros(2))
+:: k = [1.]|def g(y, z=k):|    z.append(y)|    return z|return g(1.), g(2.)
 :: x = 1.|def g(): return x|fs = [lambda: g()]; x = 2.; return fs[0]()
 :: x = 1.|def g(): return x|def h(): return g()|k = h; x = 2.; return k()
 :: ys = [0.]|def g(): return ys|ys = [7.]; zs = g(); zs.append(1.); return ys
@@ -176,6 +181,10 @@ from collections import *|def g(d): return d[5]:: d = defaultdict(int); return g
 from collections import *:: d = defaultdict(int); return str(d)
 """
 SAME = """
+:: fs = []|for i in range(3): fs.append(lambda y, i=i: y + i)|return [f(10.) for f in fs]
+:: k = 1.|def g(y, z=k): return y + z|k = 5.; return g(1.), g(1., 2.), g(z=3., y=1.)
+:: k = [1.]|def g(y, z=k): return (y, z)|k = k + [2.]; h = g; return h((1., 2.))
+:: fs = {n: (lambda y, n=n, *, m=n * 2.: y * n + m) for n in (1, 2)}; return fs[1](3.), fs[2](4.)
 def p(xs):|    xs.append(1.)|    return xs|def g(xs, n): return p(xs) if n else xs:: xs = []; g(xs, 1); return g(xs, 2)
 def p(xs, a, b):|    xs[a:b] = sorted(xs[a:b])|    return xs:: xs = [3., 1., 2.]|for i in range(3): xs = p(xs, i, 3)|return xs
 def up(x, n):|    x[0] += n; a = up(x, n - 1) if n > 0 else 0.|    return n > 3 or a:: x = [1.]; y = up(x, 2.); return y, x

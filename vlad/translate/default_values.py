@@ -6,6 +6,9 @@ where the function is defined, so what is no constant is kept there:
 - `lambda y, i=i: e` is `(lambda i: lambda y: e)(i)`;
 - `def g(y, k=e): …` is `d = e`, and `def g(y): k = d; …`, and so is a lambda that is given a name.
 
+What is called as a value may be given the argument all the same. By the tuple rule it would be part of the last parameter that is
+left, so that is tested: y is `%py-without-more(y, 1)` first.
+
 Where a call gives the argument, a function that has one name, and is only called, keeps its parameter; the other calls give d.
 What else is called with the argument stays as it is, to be refused.
 """
@@ -15,7 +18,7 @@ from __future__ import annotations
 import ast
 
 from vlad.translate.names import Function
-from vlad.translate.nodes import KeptDefault, at, name_at
+from vlad.translate.nodes import Computed, KeptDefault, at, name_at
 from vlad.translate.trees import children, walk
 
 
@@ -82,7 +85,7 @@ class _Keeping(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> list[ast.stmt]:
         self.generic_visit(node)
-        return [*self._kept(node, node.name, node.body), node]
+        return [*self._kept(node, node.name), node]
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         match node:
@@ -90,7 +93,7 @@ class _Keeping(ast.NodeTransformer):
                 own, made
             ):
                 made.body = self.visit(made.body)
-                return [*self._kept(made, own, None), node]
+                return [*self._kept(made, own), node]
         self.generic_visit(node)
         return node
 
@@ -100,13 +103,14 @@ class _Keeping(ast.NodeTransformer):
         if not taken:
             return node
         _take_out(node, {id(one) for one, _ in taken})
+        node.body = _tested(node, len(taken))
         outer = ast.arguments([], [one for one, _ in taken], None, [], [], None, [])
         made: ast.expr = at(
             ast.Call(at(ast.Lambda(outer, node), node), [value for _, value in taken], []), node
         )
         return made
 
-    def _kept(self, node: Function, own: str, body: list[ast.stmt] | None) -> list[ast.stmt]:
+    def _kept(self, node: Function, own: str) -> list[ast.stmt]:
         """What stands before a function that has a name."""
         taken, before = _taken(node), []
         is_given = self._is_given(own, node)
@@ -116,9 +120,9 @@ class _Keeping(ast.NodeTransformer):
             self.serial += 1
             kept = f"default.{self.serial}"
             before.append(at(ast.Assign([KeptDefault(kept, ast.Store())], value), value))
-            if not is_given and body is not None:
+            if not is_given and isinstance(node, ast.FunctionDef):
                 target = name_at(argument.arg, value, ast.Store())
-                body.insert(0, at(ast.Assign([target], name_at(kept, value)), value))
+                node.body.insert(0, at(ast.Assign([target], name_at(kept, value)), value))
             for call in self.calls[own] if is_given else ():
                 if not _gives(call, node, argument):
                     call.keywords.append(at(ast.keyword(argument.arg, name_at(kept, call)), call))
@@ -127,6 +131,15 @@ class _Keeping(ast.NodeTransformer):
             node.args.kw_defaults = [one and _none(one, taken) for one in node.args.kw_defaults]
         else:
             _take_out(node, {id(one) for one, _ in taken})
+            last = _last(node)
+            if taken and last and own not in self.only_called:
+                if isinstance(node, ast.Lambda):
+                    node.body = _tested(node, len(taken))
+                else:
+                    test = at(
+                        ast.Assign([name_at(last, node, ast.Store())], _no_more(last, len(taken), node)), node
+                    )
+                    node.body.insert(0, test)
         return before
 
     def _is_given(self, own: str, node: Function) -> bool:
@@ -154,4 +167,25 @@ def _none(default: ast.expr, taken: list[tuple[ast.arg, ast.expr]]) -> ast.expr:
     found: ast.expr = (
         at(ast.Constant(None), default) if any(default is value for _, value in taken) else default
     )
+    return found
+
+
+def _last(node: Function) -> str | None:
+    """The last parameter that is given by place."""
+    by_place = [*node.args.posonlyargs, *node.args.args]
+    return by_place[-1].arg if by_place and node.args.vararg is None else None
+
+
+def _no_more(own: str, count: int, place: ast.AST) -> ast.expr:
+    found: ast.expr = at(Computed("%py-without-more", [name_at(own, place), ast.Constant(count)]), place)
+    return found
+
+
+def _tested(node: ast.Lambda, count: int) -> ast.expr:
+    """The body of a lambda, with a test of its last parameter."""
+    last = _last(node)
+    if last is None:
+        return node.body
+    inner = ast.Lambda(ast.arguments([], [ast.arg(last)], None, [], [], None, []), node.body)
+    found: ast.expr = at(ast.Call(inner, [_no_more(last, count, node)], []), node.body)
     return found
