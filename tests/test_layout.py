@@ -98,12 +98,12 @@ ROOMS = (
         "procedure_docs call_errors handles convert dump load callables differences stating rules host derivatives batches "
         "compiling functions type_words",
     ),
-    ("vlad.onnx", "values shapes operators model translation"),
+    ("vlad.onnx", "values shapes operators model translation tracing nodes"),
     (
         "vlad.session",
         "library installed session_lock lifecycle asynchronous files calls suggestions repeated top_level examples programs "
-        "showing namespace functions session parts default models executors parallel differentiating random own_derivatives "
-        "checking building compiling survey",
+        "showing namespace functions session parts default models model_export executors parallel differentiating random "
+        "own_derivatives checking building compiling survey",
     ),
     ("vlad.manual", "public help"),
     ("vlad.tools", "indentation layout formatting testing doctor new"),
@@ -136,9 +136,10 @@ FOREIGN = {
         "vlad.compile.native.vectors",
         "vlad.bridges.arrays",
         "vlad.bridges.jax",
-        "vlad.onnx.translation",
+        "vlad.onnx.",
     ),
     "onnx": ("vlad.onnx.model",),
+    "safetensors": ("vlad.primitives.files",),
     "torch": ("vlad.bridges.torch",),
     "distributed": ("vlad.session.executors",),
     "jax": ("vlad.bridges.jax",),

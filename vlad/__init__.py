@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from vlad.session.checking import Checked, CheckedLine, check
     from vlad.session.default import function
     from vlad.session.differentiating import value_and_grad
+    from vlad.session.model_export import to_onnx
     from vlad.session.models import from_onnx
     from vlad.session.own_derivatives import checkpointed, custom_derivative, stop_gradient
     from vlad.session.parallel import map
@@ -43,7 +44,7 @@ __all__ = [
     "Checked", "CheckedLine", "Debugger", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque", "Procedure",
     "Record", "Session", "Table", "VladError", "__version__", "build", "check", "checkpointed", "compile", "custom_derivative",
     "dumps", "from_onnx", "function", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "map",
-    "primitive", "random", "stop_gradient", "to_jax", "to_torch", "value_and_grad", "vjp", "vmap",
+    "primitive", "random", "stop_gradient", "to_jax", "to_onnx", "to_torch", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 
 _MODULES = {"random": "vlad.session.random"}
@@ -69,6 +70,7 @@ _HOMES = {
     "compile": "vlad.session.differentiating",
     "build": "vlad.session.building",
     "from_onnx": "vlad.session.models",
+    "to_onnx": "vlad.session.model_export",
     "map": "vlad.session.parallel",
     **dict.fromkeys(("Checked", "CheckedLine", "check"), "vlad.session.checking"),
     **dict.fromkeys(("checkpointed", "custom_derivative", "stop_gradient"), "vlad.session.own_derivatives"),

@@ -151,6 +151,24 @@ def test_every_operator_compiled() -> None:
         check(op, case, session, tuple(whole) if is_shape else OPERATORS[op].fixed)
 
 
+# Operators whose meaning changed after version 7 of the operator set, and that have the later one only.
+LATER = {"GroupNormalization": 21, "Hardmax": 13}
+
+
+def test_operators_are_those_of_all_versions_from_7_on() -> None:
+    for op, operator in OPERATORS.items():
+        versions = set()
+        for version in range(7, onnx.defs.onnx_opset_version() + 1):
+            try:
+                versions.add(onnx.defs.get_schema(op, version, "").since_version)
+            except onnx.defs.SchemaError:  # there is none yet, or no more
+                continue
+        later = LATER.get(op, 0)
+        assert {one for one in versions if one < operator.since} == {
+            one for one in versions if one < later
+        }, op
+
+
 def test_the_page_has_all_operators() -> None:
     table = DOCUMENTED.split("## Operators")[1].split("\n## ")[0]
     assert set(re.findall(r"`(\w+)`", table.split("\n\n| ")[0])) == {*OPERATORS, "Constant"}

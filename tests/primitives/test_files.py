@@ -37,6 +37,28 @@ def test_there_and_back(session: vlad.Session, kind: str, shape: tuple[int, ...]
     )
 
 
+def test_safetensors(session: vlad.Session, tmp_path: Path) -> None:
+    package = pytest.importorskip("safetensors.numpy", reason="pip install 'vlad-lang[test]'")
+    kinds = {"a b": "f8", "w/1": "f4", "n": "i8", "m": "i4", "mask": "bool"}
+    given = {name: np.arange(6).reshape(2, 3).astype(kind) for name, kind in kinds.items()}
+    session["given"] = given
+    session.eval('(save-tensor "t.safetensors" given)')
+    there = package.load_file("t.safetensors")
+    back = dict(session.eval('(load-tensor "t.safetensors")'))
+    for found in (there, back):
+        assert found.keys() == given.keys()
+        for name, array in given.items():
+            assert found[name].dtype == array.dtype and np.array_equal(found[name], array)
+    package.save_file({"b": np.float16([1, 2]), "a": np.zeros((0, 2))}, "other.safetensors")
+    (first, empty), (_, half) = session.eval('(load-tensor "other.safetensors")')
+    assert first == "a" and empty.shape == (0, 2) and half.tolist() == [1, 2] and half.dtype == np.float32
+    (tmp_path / "bad.safetensors").write_bytes((tmp_path / "t.safetensors").read_bytes()[:-1])
+    with pytest.raises(VladError, match=r"Cannot read: .*bad\.safetensors"):
+        session.eval('(load-tensor "bad.safetensors")')
+    with pytest.raises(VladError, match="Argument to save-tensor is invalid"):
+        session.eval('(save-tensor "t.safetensors" #[1 2])')
+
+
 NAMES = ["file", "allow_pickle", "args", "a", "a.npy", "", "a b", "a/b", "../c", "ä", "a\0b", "n" * 60_000]
 
 

@@ -31,7 +31,7 @@ class Operator(NamedTuple):
     """An entry."""
 
     rule: Rule
-    since: int = 7
+    since: int = 1
     outputs: int = 1
     result: str = "reals"
     fixed: tuple[int, ...] = ()
@@ -93,17 +93,17 @@ for _name, _text in {
     "Round": "(round {0})", "Sigmoid": "(sigmoid {0})", "Sign": "(sign {0})", "Sin": "(sin {0})", "Sinh": "(sinh {0})",
     "Softplus": "(softplus {0})", "Softsign": "(/ {0} (+ 1 (abs {0})))", "Sqrt": "(sqrt {0})", "Tan": "(tan {0})",
     "Tanh": "(tanh {0})",
-    "PRelu": "(where (< {0} 0) (* {0} {1}) {0})",
 }.items():  # fmt: skip
     _add(_name, _text)
 
+_add("PRelu", "(where (< {0} 0) (* {0} {1}) {0})", since=7)
 _add("Identity", "{0}", since=1, result="right", folds=shapes.same)
 _add("IsNaN", "(%onnx-truth (- 1 (%onnx-number (= {0} {0}))))", since=9, result="right")
 _add("Not", lambda n: f"(= {number(n.value(0))} 0)", since=1, result="right")
 _add("Neg", "(- {0})", folds=shapes.elementwise)
-_add("Add", "(+ {0} {1})", folds=shapes.elementwise)
-_add("Sub", "(- {0} {1})", folds=shapes.elementwise)
-_add("Mul", "(* {0} {1})", folds=shapes.elementwise)
+_add("Add", "(+ {0} {1})", since=7, folds=shapes.elementwise)
+_add("Sub", "(- {0} {1})", since=7, folds=shapes.elementwise)
+_add("Mul", "(* {0} {1})", since=7, folds=shapes.elementwise)
 
 
 def _power(n: Node) -> str:
@@ -111,14 +111,14 @@ def _power(n: Node) -> str:
     return text if n.value(0).kind == n.value(1).kind else f"(as-type {text} '{n.result_kind()})"
 
 
-_add("Pow", _power)
+_add("Pow", _power, since=7)
 
 
 def _divided(n: Node) -> str:
     return f"({'quotient' if is_whole(n) else '/'} {n.text(0)} {n.text(1)})"
 
 
-_add("Div", _divided, folds=shapes.elementwise)
+_add("Div", _divided, since=7, folds=shapes.elementwise)
 
 
 def _modulo(n: Node) -> str:
@@ -132,10 +132,10 @@ def _several(operation: str) -> Rule:
     return lambda n: n.text(0) if len(n.inputs) == 1 else f"({operation} {' '.join(n.texts())})"
 
 
-_add("Max", _several("max"), since=8, folds=shapes.elementwise)
-_add("Min", _several("min"), since=8, folds=shapes.elementwise)
-_add("Sum", _several("+"), since=8)
-_add("Mean", lambda n: f"(/ {_several('+')(n)} {len(n.inputs)})", since=8)
+_add("Max", _several("max"), folds=shapes.elementwise)
+_add("Min", _several("min"), folds=shapes.elementwise)
+_add("Sum", _several("+"))
+_add("Mean", lambda n: f"(/ {_several('+')(n)} {len(n.inputs)})")
 
 
 def _compared(operation: str) -> Rule:
@@ -157,9 +157,9 @@ def _logical(text: str) -> Rule:
     return lambda n: text.format(number(n.value(0)), number(n.value(1)))
 
 
-_add("And", _logical("(= (+ {0} {1}) 2)"), result="right")
-_add("Or", _logical("(> (+ {0} {1}) 0)"), result="right")
-_add("Xor", _logical("(= (+ {0} {1}) 1)"), result="right")
+_add("And", _logical("(= (+ {0} {1}) 2)"), since=7, result="right")
+_add("Or", _logical("(> (+ {0} {1}) 0)"), since=7, result="right")
+_add("Xor", _logical("(= (+ {0} {1}) 1)"), since=7, result="right")
 
 
 def _chosen(n: Node) -> str:
@@ -203,13 +203,13 @@ def _hard_sigmoid(x: str, alpha: str, beta: str) -> str:
     return f"(max 0 (min 1 (+ (* {alpha} {x}) {beta})))"
 
 
-_add("LeakyRelu", lambda n: _leaky(n.text(0), n.number("alpha", 0.01)), since=6)
-_add("Elu", lambda n: _elu(n.text(0), n.number("alpha", 1)), since=6)
+_add("LeakyRelu", lambda n: _leaky(n.text(0), n.number("alpha", 0.01)), since=1)
+_add("Elu", lambda n: _elu(n.text(0), n.number("alpha", 1)), since=1)
 _add("Selu", lambda n: _selu(
     n.text(0), n.number("alpha", 1.6732632423543772), n.number("gamma", 1.0507009873554805)), since=6)  # fmt: skip
 _add("Celu", lambda n: _celu(n.text(0), n.number("alpha", 1)), since=12)
 _add(
-    "HardSigmoid", lambda n: _hard_sigmoid(n.text(0), n.number("alpha", 0.2), n.number("beta", 0.5)), since=6
+    "HardSigmoid", lambda n: _hard_sigmoid(n.text(0), n.number("alpha", 0.2), n.number("beta", 0.5)), since=1
 )
 _add("ThresholdedRelu", lambda n: f"(where (> {n.text(0)} {n.number('alpha', 1)}) {n.text(0)} 0)", since=10)
 _add("Swish", lambda n: f"(* {n.text(0)} (sigmoid (* {n.number('alpha', 1)} {n.text(0)})))", since=24)
@@ -244,7 +244,7 @@ def _clip(n: Node) -> str:
     return x if high is None else f"(min {x} {high})"
 
 
-_add("Clip", _clip, since=6, constants=(1, 2))
+_add("Clip", _clip, constants=(1, 2))
 
 
 def _cast(n: Node) -> str:
@@ -266,7 +266,7 @@ def _dropout(n: Node) -> str:
     return n.text(0)
 
 
-_add("Dropout", _dropout, result="right", constants=(1, 2))
+_add("Dropout", _dropout, since=7, result="right", constants=(1, 2))
 
 
 # Reductions.
@@ -415,7 +415,7 @@ def _gemm(n: Node) -> str:
     return f"(+ {product} {c})"
 
 
-_add("Gemm", _gemm)
+_add("Gemm", _gemm, since=7)
 
 
 # Shapes.
@@ -442,7 +442,7 @@ def _reshaped(n: Node) -> str:
     return f"(reshape {n.text(0)} {list_text(own)})"
 
 
-_add("Reshape", _reshaped, since=5, folds=shapes.reshaped)
+_add("Reshape", _reshaped, folds=shapes.reshaped)
 
 
 def _flattened(n: Node) -> str:
@@ -498,7 +498,7 @@ def _concatenated(n: Node) -> str:
     return f"(concatenate (list {' '.join(texts)}) #:axis {n.axis(n.attribute('axis', 1))})"
 
 
-_add("Concat", _concatenated, since=4, folds=shapes.concatenated)
+_add("Concat", _concatenated, folds=shapes.concatenated)
 
 
 def _parts(n: Node) -> str:
@@ -811,7 +811,7 @@ _add("RMSNormalization", _rms_normed, since=23)
 _add(
     "InstanceNormalization",
     lambda n: f"(%onnx-instance-norm {' '.join(n.texts())} {n.number('epsilon', 1e-5)})",
-    since=6,
+    since=1,
 )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from vlad.core.types import LONGEST_CHAIN
 from vlad.data.devices import current
-from vlad.data.errors import Kind, VladError, unsuitable
+from vlad.data.errors import Kind, MissingPackage, VladError, unsuitable
 from vlad.data.source import Source
 from vlad.data.tensors import Array, made, on_host, quiet
 from vlad.data.values import (
@@ -39,11 +39,12 @@ if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
 _ARCHIVE = ".npz"
+_SAFE = ".safetensors"
 OF_FILES = (
     "files of tensors are",
     "a top-level form that does nothing else loses no time, and leaves the rest of the program to the compiler",
 )
-_SUFFIXES = (".npy", _ARCHIVE)
+_SUFFIXES = (".npy", _ARCHIVE, _SAFE)
 _FORMATS = "load-tensor reads NumPy's formats, .npy and .npz, with numbers or booleans in them"
 
 
@@ -74,6 +75,8 @@ def _loaded(path: str) -> Any:
     """The array in a file, or a list of the names and arrays of an archive."""
     import numpy
 
+    if os.path.splitext(path)[1] == _SAFE:
+        return _loaded_safely(path)
     try:
         with open(path, "rb") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -84,6 +87,31 @@ def _loaded(path: str) -> Any:
             return _parts(loaded.zip, path) if hasattr(loaded, "zip") else loaded
     except OSError as error:
         raise _cannot_read(path, error.strerror or "") from None
+
+
+def _safetensors() -> Any:
+    """The package. Raises MissingPackage."""
+    try:
+        import safetensors.numpy
+    except ImportError as error:
+        hint = "pip install 'vlad-lang[onnx]'"
+        message = "Files of safetensors need the package safetensors, which is not installed"
+        raise MissingPackage("missing-package", message, hint=hint) from error
+    return safetensors.numpy
+
+
+def _loaded_safely(path: str) -> list[tuple[str, Array]]:
+    """The names and arrays in a file of safetensors, by name: the order in the file is that of their sizes."""
+    package = _safetensors()
+    try:
+        with open(path, "rb") as file:
+            return sorted(package.load(file.read()).items())
+    except OSError as error:
+        raise _cannot_read(path, error.strerror or "") from None
+    except Exception as error:  # the package's own, and KeyError for kinds of number that NumPy lacks
+        raise _cannot_read(
+            path, f"it is no file of safetensors with kinds of number that NumPy has: {error}"
+        ) from None
 
 
 def _parts(archive: ZipFile, path: str) -> list[tuple[str, Array]]:
@@ -120,15 +148,18 @@ def _save_tensor(machine: Evaluator, path: Value, x: Value) -> Value:
     name = _text("save-tensor", "the name of a file and a tensor", path, of=(Kind.TENSOR,))
     suffix = os.path.splitext(name)[1]
     if suffix not in _SUFFIXES:
-        hint = "the name ends in .npy for one tensor, in .npz for a list of pairs (name . tensor)"
+        hint = "the name ends in .npy for one tensor, in .npz or .safetensors for a list of pairs (name . tensor)"
         raise unsuitable("save-tensor", hint, (path,))
-    named = _named(x) if suffix == _ARCHIVE else {}
-    array = on_host(array_of("save-tensor", x)) if suffix != _ARCHIVE else None
+    named = _named(x) if suffix != ".npy" else {}
+    array = on_host(array_of("save-tensor", x)) if suffix == ".npy" else None
+    content = _safe_content(named) if suffix == _SAFE else None
     import numpy
 
     try:
         with open(name, "wb") as file:
-            if array is None:
+            if content is not None:
+                file.write(content)
+            elif array is None:
                 _write_parts(file, named)
             else:
                 numpy.save(file, array, allow_pickle=False)
@@ -137,6 +168,15 @@ def _save_tensor(machine: Evaluator, path: Value, x: Value) -> Value:
         hint = getattr(error, "strerror", None) or str(error)
         raise VladError("cannot-write", f"Cannot write: {name}", hint=hint) from None
     return UNSPECIFIED
+
+
+def _safe_content(named: dict[str, Array]) -> bytes:
+    import numpy
+
+    content: bytes = _safetensors().save(
+        {name: numpy.ascontiguousarray(array) for name, array in named.items()}
+    )
+    return content
 
 
 def _write_parts(file: BinaryIO, named: dict[str, Array]) -> None:
@@ -157,10 +197,12 @@ def _named(pairs: Value) -> dict[str, Array]:
     found: dict[str, Array] = {}
     for part in elements("save-tensor", pairs):
         pair = look(part)
-        if not is_pair(pair) or type(pair[0]) is not Symbol or pair[0].name in found:
-            what = "a list of pairs (name . tensor), each name a symbol of its own"
+        key = look(pair[0]) if is_pair(pair) else None
+        name = key.name if type(key) is Symbol else key.text if type(key) is String else None
+        if name is None or name in found:
+            what = "a list of pairs (name . tensor), each name a string or a symbol of its own"
             raise invalid("save-tensor", what, pairs, of=(Kind.LIST, Kind.PAIR))
-        found[pair[0].name] = on_host(array_of("save-tensor", look(pair[1])))
+        found[name] = on_host(array_of("save-tensor", look(pair[1])))
     return found
 
 
@@ -325,12 +367,12 @@ def _effect(name: str, operands: str, doc: str, value: Any, text: str, **columns
 
 ROWS: list[Primitive] = [
     _effect("load-tensor", "path",
-        "The tensor in a .npy file, or the list of pairs (name . tensor) in an .npz file. A file in the working "
+        "The tensor in a .npy file, or the list of pairs (name . tensor) in an .npz or .safetensors file. A file in the working "
         "folder, to which `save-tensor` writes, comes before one beside the program.\n"
         "(begin (save-tensor \"weights.npy\" #[1 2 3]) (load-tensor \"weights.npy\"))  ⇒ #[1 2 3]",
             _load_tensor, "string -> any"),
     _effect("save-tensor", "path x",
-        "Writes a tensor to a .npy file, a list of pairs (name . tensor) to an .npz file.\n"
+        "Writes a tensor to a .npy file, a list of pairs (name . tensor) to an .npz or .safetensors file.\n"
         "(begin (save-tensor \"model.npz\" (list (cons 'w #[1 2]))) (load-tensor \"model.npz\"))  ⇒ ((w . #[1 2]))",
             _save_tensor, "string any -> unspecified", io="out"),
     _effect("load-csv", "path skip separator",
