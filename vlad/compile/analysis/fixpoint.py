@@ -289,13 +289,7 @@ class Analysis(AbstractInterpreter):
         """For many instances that differ only in constants: an instance with the differing reals generalised. Those within
         structures come first: a real that is an operand itself may be a position, by which a part of a structure is chosen.
         """
-        # A backpropagator of tensor operations has their shapes and positions among its constants. One that was transformed hands
-        # them to what it returns, which may be for tensors if it is not.
-        is_kept = (
-            code.backpropagator_of is None
-            or bool(code.transforms)
-            or any(type_.mentions_tensor for type_ in (*fields, *operands))
-        )
+        is_kept = code.backpropagator_of is None or self._has_positions(code, (*fields, *operands))
         general, within = self.types.general, self.types.general_within
         key = (code, tuple([general(f) for f in fields]), tuple([general(o) for o in operands]))
         chosen = self._varied(key, fields, operands, is_kept)
@@ -307,6 +301,14 @@ class Analysis(AbstractInterpreter):
             if narrower != key and len(positions) <= MOST_CONSTANTS:
                 chosen = self._varied(narrower, fields, operands, is_kept)
         return chosen and (self._of_key.get(chosen) or self._called_back(*chosen) or self._new(*chosen))
+
+    def _has_positions(self, code: Code, types: tuple[Type, ...]) -> bool:
+        """Whether shapes, positions or axes may be among the constants of a backpropagator, as in those of tensor operations.
+        One that was transformed hands them to what it returns, which may be for tensors if it is not."""
+        if code.transforms or any(type_.mentions_tensor for type_ in types):
+            return True
+        _, tensors = self.types.heads_within(types)
+        return bool(tensors)
 
     def _varied(
         self, key: Any, fields: tuple[Type, ...], operands: tuple[Type, ...], is_kept: bool
