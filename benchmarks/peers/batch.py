@@ -100,7 +100,58 @@ def peer_numba():
             dk[row], dd[row] = ks, ds
         return dk, dd
 
-    functions = {"rosenbrock": rosenbrock, "options": options, "roots": roots, "pendulums": pendulums}
+    @numba.njit
+    def inner(x, y, squares):
+        return 0 - (squares - (x * x + y * y)), 2 * x, 2 * y
+
+    @numba.njit
+    def best(start, squares):
+        x, y, eta, i = start, start, 1e-5, 0
+        f, u, v = inner(x, y, squares)
+        while math.sqrt(u * u + v * v) > 1e-5:
+            if i == 10:
+                eta, i = 2 * eta, 0
+                continue
+            p, q = x - eta * u, y - eta * v
+            if math.sqrt((p - x) ** 2 + (q - y) ** 2) <= 1e-5:
+                break
+            new, a, b = inner(p, q, squares)
+            if new < f:
+                x, y, f, u, v, i = p, q, new, a, b, i + 1
+            else:
+                eta, i = eta / 2, 0
+        return x, y
+
+    @numba.njit
+    def outer(x, y, start):
+        squares = x * x + y * y
+        p, q = best(start, squares)
+        return squares - (p * p + q * q), 2 * x, 2 * y
+
+    @numba.njit
+    def saddles(starts):
+        result = np.empty_like(starts)
+        for row in range(len(starts)):
+            start = starts[row]
+            x, y, eta, i = start, start, 1e-5, 0
+            f, u, v = outer(x, y, start)
+            while math.sqrt(u * u + v * v) > 1e-5:
+                if i == 10:
+                    eta, i = 2 * eta, 0
+                    continue
+                p, q = x - eta * u, y - eta * v
+                if math.sqrt((p - x) ** 2 + (q - y) ** 2) <= 1e-5:
+                    break
+                new, a, b = outer(p, q, start)
+                if new < f:
+                    x, y, f, u, v, i = p, q, new, a, b, i + 1
+                else:
+                    eta, i = eta / 2, 0
+            p, q = best(start, x * x + y * y)
+            result[row] = x + 3 * y + 5 * p + 7 * q
+        return (result,)
+
+    functions = {"rosenbrock": rosenbrock, "options": options, "roots": roots, "pendulums": pendulums, "saddles": saddles}
     run("numba", functions, np.asarray, np.asarray)
 
 
