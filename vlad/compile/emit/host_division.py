@@ -8,7 +8,6 @@ GPU the loop begins with row 0, and the computation of the first row before it i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import final
 
@@ -29,7 +28,7 @@ from vlad.compile.ir.program import (
     slots_bound,
     statements,
 )
-from vlad.compile.ir.row_loops import RowLoop, callees
+from vlad.compile.ir.row_loops import RowLoop, begins_rows, callees
 from vlad.core.loop_nests import Kernel
 
 MOST_TURNS = 1 << 10  # of a loop over an array in a turn: the threads of a GPU share longer ones
@@ -70,7 +69,7 @@ class Division:
             assert type(node) is Invoke or type(node) is TailInvoke
             makers = [made.get(node.operands[at]) for at in loop.answers]  # type: ignore[arg-type]
             alone = all(readers[node.operands[at]] == 1 for at in loop.answers)
-            if not (alone and node.operands[loop.counter] == 1.0 and all(map(_begins, makers))):
+            if not (alone and node.operands[loop.counter] == 1.0 and all(map(begins_rows, makers))):
                 others.add(loop.function)
                 continue
             for maker in makers:
@@ -88,18 +87,6 @@ class Division:
                 if callee not in found:
                     found.append(callee)
         return found
-
-
-def _begins(maker: Statement | None) -> bool:
-    """Does a statement make arrays of which only a part has contents? Each of its outputs has to be such an array."""
-    return (
-        type(maker) is Each and maker.is_loop
-        and all(
-            output.size is not None and output.fill is None and output.base is None
-            and math.prod(maker.kernel.extents) < output.size
-            for output in maker.kernel.outputs
-        )
-    )  # fmt: skip
 
 
 def _blank(maker: Each) -> Each:

@@ -258,3 +258,15 @@ def _is_empty(block: Block) -> bool:
 def callees(body: Block) -> list[Function]:
     nodes = [node for block in blocks(body) for node in (*block.statements, block.end)]
     return [node.function for node in nodes if type(node) is Invoke or type(node) is TailInvoke]
+
+
+def begins_rows(maker: Statement | None) -> bool:
+    """Does a statement make arrays of which only a part has contents, as `rows-begin` does? Each of its outputs has to be one."""
+    return (
+        type(maker) is Each and maker.is_loop
+        and all(
+            output.size is not None and output.fill is None and output.base is None
+            and math.prod(maker.kernel.extents) < output.size
+            for output in maker.kernel.outputs
+        )
+    )  # fmt: skip

@@ -66,8 +66,8 @@ ONCE: dict[str, Callable[[Program], bool]] = {
     "congruence": find_congruences,
     "ranges": use_ranges,
 }
-# For C only: on a GPU, each row has a thread.
-ROWS: dict[str, Pass] = {"row-lanes": lay_out}
+# For C only: on a GPU, each row has a thread. If there were such rows, what is repeated runs again.
+ROWS: dict[str, Callable[[Program], bool]] = {"row-lanes": lay_out}
 LOOPS: dict[str, Pass] = {
     "sparse": add_in_places,
     "fuse-loops": fuse_kernels,
@@ -108,7 +108,9 @@ def improved(program: Program, layout: Representation, writes_over: bool = True)
     _repeat(program)
     if any(_run(ONCE, program)):
         _repeat(program)
-    _run({**(ROWS if writes_over else {}), **LOOPS, **LAST}, program)
+    if writes_over and any(_run(ROWS, program)):
+        _repeat(program)
+    _run({**LOOPS, **LAST}, program)
     if writes_over:
         _run(UNIQUENESS, program)
     _refuse_thin(program, writes_over)

@@ -23,10 +23,13 @@ from vlad.compile.ir.program import (
     TailInvoke,
     Yield,
     blocks,
+    leaves_read,
+    slots_bound,
+    statements,
 )
 from vlad.compile.ir.reindex import Builder
 from vlad.compile.ir.rewriting import replace_leaves
-from vlad.compile.ir.row_loops import RowLoop, row_loop
+from vlad.compile.ir.row_loops import RowLoop, begins_rows, row_loop
 from vlad.core.expressions import functions_called
 from vlad.core.extents import AnExtent, Extent, certainly
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
@@ -39,34 +42,47 @@ NUMBERS, RESULTS = frozenset({"number", "real"}), frozenset({"number", "real", "
 (WHERE,) = [row for row in indexing.ROWS if row.name == "where"]
 
 
-def lay_out(program: Program) -> None:
-    loops = [loop for loop in map(row_loop, program.functions) if loop is not None]
-    for loop in loops:
-        begin = _begin(program, loop)
-        if begin is not None:
-            kernel = _Rows(loop, begin).kernel()
+def lay_out(program: Program) -> bool:
+    """Returns whether there were such loops."""
+    found = False
+    for loop in [loop for loop in map(row_loop, program.functions) if loop is not None]:
+        first = _first(program, loop)
+        if first is not None:
+            kernel = _Rows(loop, *first).kernel()
             if kernel is not None:
                 _replace(loop, *kernel)
+                found = True
+    return found
 
 
-def _begin(program: Program, loop: RowLoop) -> int | None:
-    """The number with which all calls begin, if that is known, and enough rows follow."""
-    given = {
-        end.operands[loop.counter]
-        for function in program.functions
-        for block in blocks(function.body)
-        for end in (*block.statements, block.end)
-        if (type(end) is Invoke or type(end) is TailInvoke)
-        and end.function is loop.function
-        and not (function is loop.function and type(end) is TailInvoke)
-    }
-    if len(given) != 1 or loop.function in program.entries:
+def _first(program: Program, loop: RowLoop) -> tuple[int, bool] | None:
+    """The first row, and whether the answers begin as arrays without contents; None if that is not known, or too few rows follow.
+    `rows-begin` puts the first row into such arrays, which its turn would store again. So that turn runs, too."""
+    begins: set[Leaf] = set()
+    are_blank = True
+    for function in program.functions:
+        nodes = [node for block in blocks(function.body) for node in (*block.statements, block.end)]
+        for node in nodes:
+            if type(node) is not Invoke and type(node) is not TailInvoke:
+                continue
+            if node.function is not loop.function or function is loop.function:
+                continue
+            begins.add(node.operands[loop.counter])
+            made = {slot: one for one in statements(function.body) for slot in slots_bound(one)}
+            read = [leaf for one in nodes for leaf in leaves_read(one)]
+            given = [node.operands[at] for at in loop.answers]
+            are_blank &= all(
+                type(leaf) is Slot and begins_rows(made.get(leaf)) and read.count(leaf) == 1 for leaf in given
+            )
+    if len(begins) != 1 or loop.function in program.entries:
         return None
-    (begin,) = given
+    (begin,) = begins
     if type(begin) is not float or not begin.is_integer():
         return None
     fewest = 0 if type(loop.end) is Extent else FEWEST_ROWS
-    return int(begin) if certainly("<=", int(begin) + fewest, loop.end) else None
+    if not certainly("<=", int(begin) + fewest, loop.end):
+        return None
+    return (0, True) if are_blank and begin == 1.0 else (int(begin), False)
 
 
 class _Unfit(Exception):
@@ -77,8 +93,8 @@ class _Rows:
     """One loop as a kernel. `values`: the numbers of what slots hold; `stored`: by the slot of a written array, its output and
     what is written there."""
 
-    def __init__(self, loop: RowLoop, begin: int) -> None:
-        self.loop, self.begin = loop, begin
+    def __init__(self, loop: RowLoop, begin: int, are_blank: bool) -> None:
+        self.loop, self.begin, self.are_blank = loop, begin, are_blank
         parameters = loop.function.parameters
         self.counter = parameters[loop.counter]
         self.shared = {slot for at, slot in enumerate(parameters) if at not in loop.answers}
@@ -100,13 +116,17 @@ class _Rows:
         assert type(end) is TailInvoke
         if not loop.answers or self.steps > MOST_STEPS or self.calls > MOST_CALLS:
             return None
+        if len(loop.answers) > 1 and not self.are_blank:
+            return None  # a loop writes over one array only
         outputs, writes, bases = [], [], []
         for number, at in enumerate(loop.answers):
             slot = end.operands[at]
             if type(slot) is not Slot or slot not in self.stored:
                 return None
             output, write = self.stored[slot]
-            outputs.append(replace(output, base=number))
+            if self.are_blank and write.access != Access(0, (1,)):
+                return None
+            outputs.append(replace(output, base=None if self.are_blank else number))
             writes.append(replace(write, output=number))
             bases.append(loop.function.parameters[at])
         like = Kernel(self.builder.extents, (), (), tuple(outputs), tuple(writes))
