@@ -23,6 +23,28 @@ __attribute__((noinline)) static double angle(double l, double a, double w, doub
   return q;
 }
 
+/* The same by Lagrange's equations as they stand, (d_q L - d_t d_v L - (d_q d_v L) v) / (d_v d_v L), of
+   L = m/2 (l^2 v^2 + 2 l v y' sin(q) + y'^2) - m g (y - l cos(q)) with y = a cos wt. Two terms with y' v cos(q) cancel on paper. */
+static inline double stated(double t, double q, double v, double m, double l, double g, double a, double w) {
+  double s, c, st, ct;
+  sincos(q, &s, &c), sincos(w * t, &st, &ct);
+  double y1 = -(a * w * st), y2 = -(a * w * w * ct);
+  double by_q = m * l * v * y1 * c - m * g * l * s, by_t = m * l * y2 * s, by_q_v = m * l * y1 * c;
+  return (by_q - by_t - by_q_v * v) / (m * l * l);
+}
+__attribute__((noinline)) static double angle_stated(double l, double a, double w, double n) {
+  double h = 0.001 * n / n, q = 1, v = 0;
+  for (int i = 0; i < n; i++) {
+    double t = i * h, k1 = stated(t, q, v, 1, l, 9.8, a, w);
+    double v2 = v + h / 2 * k1, k2 = stated(t + h / 2, q + h / 2 * v, v2, 1, l, 9.8, a, w);
+    double v3 = v + h / 2 * k2, k3 = stated(t + h / 2, q + h / 2 * v2, v3, 1, l, 9.8, a, w);
+    double v4 = v + h * k3, k4 = stated(t + h, q + h * v3, v4, 1, l, 9.8, a, w);
+    q += h / 6 * (v + v4 + 2 * (v2 + v3));
+    v += h / 6 * (k1 + k4 + 2 * (k2 + k3));
+  }
+  return q;
+}
+
 typedef struct { double x, d[3]; } dual;
 static inline dual moved(dual y, double h, dual k) {
   y.x += h * k.x;
@@ -108,6 +130,7 @@ int main(void) {
   dual f, r;
   tape = malloc(n * sizeof(record));
   TIMED("angle", value, value = angle(l, a, w, n));
+  TIMED("angle-stated", value, value = angle_stated(l, a, w, n));
   TIMED("gradient-forward", f.d[0], f = forward(l, a, w, n));
   TIMED("gradient-reverse", r.d[0], r = reverse(l, a, w, n));
   return 0;
