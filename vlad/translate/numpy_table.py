@@ -128,7 +128,7 @@ cumprod %py-np-cumprod a axis=None -dtype !out
 cumulative_prod %py-np-cumprod x axis=None
 trapezoid %py-np-trapezoid y x=None dx=1 axis=-1
 trapz %py-np-trapezoid y x=None dx=1 axis=-1
-gradient %py-np-gradient f .spacing=1
+gradient %py-np-gradient f .spacing=1 axis=None
 convolve %py-np-convolve a v .mode='full'
 correlate %py-np-correlate a v .mode='valid'
 searchsorted %py-np-searchsorted a v .side='left'
