@@ -17,14 +17,16 @@ from test_row_loops import flat
 
 import vlad
 from vlad import LimitExceeded, Limits
+from vlad.compile.calling.pipeline import Unit
+from vlad.python.convert import from_python
 
 PROGRAM = """
 (define (loss w x y) (+ (sum (square (- (* w (tanh x)) y))) (* 1e-3 (maximum (* w w)))))
 (define (all w x y m)
   (define e (exp (- (square x))))
-  (list (loss w x y) ((gradient loss) w x y) (prod (+ 1 (* 1e-9 x))) (minimum (* x e)) (/ e (sum e)) (arange 400000)
-        (sum (as-type (* 100 x) 'int64)) (sum m #:axis 0) (sum m #:axis 1) (softmax m #:axis 1) (transpose m)
-        (stack (list x y)) (where (> x y) x y)))
+  (list (loss w x y) ((gradient loss) w x y) (prod (+ 1 (* 1e-9 x))) (minimum (* x e)) (/ e (sum e)) (sin (arange 400000))
+        (sum (as-type (* 100 (tanh x)) 'int64)) (sum (sin m) #:axis 0) (sum (sin m) #:axis 1) (softmax m #:axis 1)
+        (transpose (sin m)) (stack (list (sin x) (exp (- y)))) (where (> x y) (sin x) y)))
 """
 THREADS = (1, 2, 3, 8)
 rng = np.random.default_rng(7)
@@ -69,7 +71,9 @@ def test_threads_do_the_work(sessions: dict[int, vlad.Session]) -> None:
 
 def test_any_number_of_entries() -> None:
     """Compiled once for many lengths, too: below that of a part, and around whole numbers of parts."""
-    text = "(lambda (x) (list (sum (sin x)) (* 2 (sin x)) (maximum x) (sum (outer x #[1 2 3]) #:axis 1)))"
+    text = (
+        "(lambda (x) (list (sum (sin x)) (* 2 (sin x)) (maximum (sin x)) (sum (outer x #[1 2 3]) #:axis 1)))"
+    )
     several = [vlad.Session(tier="compile", threads=count).eval(text) for count in (1, 3)]
     exact = vlad.Session(tier="evaluate").eval(text)
     for length in (300_000, 262_144, 29_128, 7281, 65_536, 131_071, 2, 100_001, 14_563, 524_288):
@@ -122,3 +126,26 @@ def test_a_program_alone(tmp_path: Path) -> None:
         for threads in ({}, {"VLAD_THREADS": "1"}, {"VLAD_THREADS": "7"})
     ]
     assert len(found[0].split()) == 3 and set(found) == {found[0]}
+
+
+@pytest.mark.parametrize(
+    ("text", "fewest"),
+    [
+        ("(lambda (x) (sum x))", 1 << 21),  # what reads and writes alone has threads from more entries on
+        ("(lambda (x) (maximum (square x)))", 1 << 21),
+        ("(lambda (x) (+ x 1))", 1 << 21),
+        ("(lambda (x) (+ 1 (* x x x)))", 1 << 18),
+        ("(lambda (x) (sin x))", 29_128),
+    ],
+)
+def test_fewest_entries(text: str, fewest: int) -> None:
+    session = vlad.Session(tier="compile")
+    code, *environment = session.eval(text).value
+    for length in (fewest - 1, fewest):
+        unit = Unit(
+            session.machine,
+            code,
+            tuple(environment[: len(code.environment)]),
+            (from_python(np.zeros(length)),),
+        )
+        assert ("_in_parts" in unit.text) == (length == fewest), length

@@ -21,6 +21,8 @@ from vlad.core.loop_nests import Access, Kernel, Step, contiguous, is_injective
 
 # Some 25 us a part, and 100 us of a kernel that is divided; a call of a function counts as several steps.
 STEPS_OF_A_PART, FEWEST_STEPS, STEPS_OF_A_CALL = 1 << 16, 1 << 18, 8
+# Of a kernel bound by memory as many times more: of 10^6 entries one processor takes them faster than two from the other's cache.
+TIMES_MOVING = 8
 MOST_PARTS = 256
 FEWEST_ROWS = 32  # along the outermost axis; otherwise the longest one is divided
 FEWEST_INSIDE = 512  # in a part of the innermost of several axes, along which arrays are contiguous
@@ -37,7 +39,17 @@ def may_be_divided(kernel: Kernel) -> bool:
     turns = kernel.turns
     if type(turns) is Extent and turns.late:
         return False
-    return (turns.now if type(turns) is Extent else turns) * _steps(kernel) >= FEWEST_STEPS
+    fewest = FEWEST_STEPS * (TIMES_MOVING if _moves(kernel) else 1)
+    return (turns.now if type(turns) is Extent else turns) * _steps(kernel) >= fewest
+
+
+def _moves(kernel: Kernel) -> bool:
+    """Does it little more than to read and to write entries?"""
+    if any(type(step) is Step and _calls(step) for step in kernel.steps):
+        return False
+    accesses = [one.access for one in kernel.reads] + [one.access for one in kernel.writes]
+    entries = len([access for access in accesses if access is not None])
+    return len(kernel.steps) < entries + len([write for write in kernel.writes if write.combine])
 
 
 def _steps(kernel: Kernel) -> int:
