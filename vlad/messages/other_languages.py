@@ -147,6 +147,10 @@ SHARED: tuple[tuple[str, str], ...] = (
         "write `(write x)`, or `vlad show`; at a prompt `,help` lists the commands that describe values",
         "repr inspect dir",
     ),
+    (
+        "there are no symbolic expressions: evaluate at numbers, `(round-to 6 x)` shortens them",
+        "show-expression print-expression literal-function literal-number series:for-each",
+    ),
     ("a program ends with its last form; at a prompt press Ctrl-D", "exit quit emergency-exit halt"),
     (
         "write `(error MESSAGE VALUE ...)`",
