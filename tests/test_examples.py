@@ -52,7 +52,7 @@ def test_example(path: Path, tier: str) -> None:
 @pytest.mark.parametrize("path", EMBEDDING + FUNCTIONS, ids=lambda path: path.stem)
 def test_python_example(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    for package in ("scipy", "torch"):
+    for package in ("scipy", "torch", "onnx"):
         if f"import {package}" in text or f"from {package}" in text:
             pytest.importorskip(package, reason=f"{package} is not installed")
     done = subprocess.run(

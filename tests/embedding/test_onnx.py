@@ -215,13 +215,30 @@ def test_models_agree_with_onnxruntime_and_differences(name: str) -> None:
     assert along == pytest.approx((up - down) / 2e-6, rel=1e-3)
 
 
+@pytest.mark.own_tier
+@pytest.mark.filterwarnings("error::vlad.NotCompiledWarning")
+def test_many_parameters_of_many_shapes_are_compiled() -> None:
+    """As many as no list of equals is unrolled for; and for batches of several sizes."""
+    count = 132
+    weights = {f"w{k}": numpy.full((k % 3 + 1, 3), k, numpy.float32) for k in range(count)}
+    nodes = [
+        helper.make_node("Concat", list(weights), ["all"], axis=0),
+        helper.make_node("ReduceMax", ["all"], ["largest"], axes=[0], keepdims=0),
+        helper.make_node("Mul", ["x", "largest"], ["y"]),
+    ]
+    f, parameters = vlad.from_onnx(one_node(nodes, ["n", 3], weights=weights), shared("compile"))
+    for rows in (5, 2):
+        x = numpy.ones((rows, 3), numpy.float32)
+        assert numpy.array_equal(f(parameters, x), 131 * x)
+
+
 # Refusals and checks.
 
 
 def one_node(node: Any, dims: Any = (2, 3), version: int = 17, weights: Any = None) -> Any:
     weights = {} if weights is None else weights
     graph = helper.make_graph(
-        [node], "small", [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
+        node if isinstance(node, list) else [node], "small", [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None] * len(dims))],
         [numpy_helper.from_array(array, name) for name, array in weights.items()],
     )  # fmt: skip

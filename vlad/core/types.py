@@ -137,6 +137,7 @@ DEEPEST_UNIONS = 8  # unions with a common head, each inside of a member of the 
 LONGEST_CHAIN = 24  # nested pairs or closures of a known value before they become one recursive type
 SHORTEST_CHAIN = 8  # the same, if the lengths of operands are to be ignored
 UNROLLED_CHAIN = 128  # the same, if they are to be distinguished
+UNROLLED_NAMES = 2_048  # the same for lists of named parts
 
 
 class TooLarge(Exception):

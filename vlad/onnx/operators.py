@@ -89,7 +89,7 @@ for _name, _text in {
     "Abs": "(abs {0})", "Acos": "(acos {0})", "Acosh": "(acosh {0})", "Asin": "(asin {0})", "Asinh": "(asinh {0})",
     "Atan": "(atan {0})", "Atanh": "(atanh {0})", "Ceil": "(ceiling {0})", "Cos": "(cos {0})", "Cosh": "(cosh {0})",
     "Erf": "(erf {0})", "Exp": "(exp {0})", "Floor": "(floor {0})", "HardSwish": "(* {0} (max 0 (min 1 (+ (/ {0} 6) 0.5))))",
-    "Log": "(log {0})", "Mish": "(* {0} (tanh (softplus {0})))", "Reciprocal": "(/ 1 {0})", "Relu": "(max 0 {0})",
+    "Log": "(log {0})", "Mish": "(* {0} (tanh (softplus {0})))", "Reciprocal": "(/ 1 {0})", "Relu": "(relu {0})",
     "Round": "(round {0})", "Sigmoid": "(sigmoid {0})", "Sign": "(sign {0})", "Sin": "(sin {0})", "Sinh": "(sinh {0})",
     "Softplus": "(softplus {0})", "Softsign": "(/ {0} (+ 1 (abs {0})))", "Sqrt": "(sqrt {0})", "Tan": "(tan {0})",
     "Tanh": "(tanh {0})",

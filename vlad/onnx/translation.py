@@ -21,6 +21,7 @@ from vlad.onnx.operators import OPERATORS, Operator, finished
 from vlad.onnx.values import REALS, Item, Node, Value, constant_text, list_text
 
 PARAMETERS = "parameters"
+WRONG = "The parameters are those that the import returns, by name and in its order; expected here, with their shapes:"
 TOGETHER = 12  # parameters that are compared with the model's at a time
 
 
@@ -111,10 +112,17 @@ class _Translation:
             symbols = " ".join([symbol_text(name) for name in names[some]])
             shapes = " ".join([list_text(self.model.parameters[name].shape)[1:] for name in names[some]])
             tensors = " ".join([f"(shape {name})" for name in bound[some]])
+            expected = " ".join(
+                [
+                    f"({string_text(name)} {list_text(self.model.parameters[name].shape)[2:-1]})"
+                    for name in names[some]
+                ]
+            )
             found.append(
                 f"({first} (if (and (equal? (list {given}) (if (symbol? {keys[start]}) '({symbols}) '({words})))\n"
                 f"                        (equal? (list {tensors}) '({shapes})))\n"
-                f"                   {first} (%onnx-wrong-parameters '({words}) '({shapes}))))"
+                f"                   {first}\n"
+                f"                   (error {string_text(WRONG)} '({expected}))))"
             )
         return found
 

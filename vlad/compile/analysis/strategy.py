@@ -30,6 +30,7 @@ from vlad.core.types import (
     LONGEST_CHAIN,
     SHORTEST_CHAIN,
     UNROLLED_CHAIN,
+    UNROLLED_NAMES,
     Types,
 )
 from vlad.data.errors import VladError
@@ -192,12 +193,15 @@ def fit(program: Program, types: Types) -> Settled:
     return Settled()
 
 
-def lengths(longest: int, variants: int) -> list[int]:
+def lengths(longest: int, variants: int, is_named: bool = False) -> list[int]:
     """The lengths up to which lists are unrolled, to be tried in turn, for a call whose longest list has this length. Code for
     one length, without loops and boxes, is several times as fast, and takes as much longer to compile. So only the first variant
-    is for a single length of any size; after some more for short lists, the last variant is for all lengths."""
+    is for a single length of any size; after some more for short lists, the last variant is for all lengths. A list of named
+    parts is a structure with a part for each name, whose types differ, as of a network: each variant is for one length."""
     if variants >= MOST_LENGTHS and longest > 1:
         return [1]
+    if is_named and longest <= UNROLLED_NAMES:
+        return [max(longest, LONGEST_CHAIN), SHORTEST_CHAIN]
     if longest <= SHORTEST_CHAIN:
         return [LONGEST_CHAIN]
     if variants:

@@ -32,7 +32,7 @@ from vlad.compile.native.reserve import is_narrow
 from vlad.control.frame_stack import with_room
 from vlad.control.safe_import import import_safely
 from vlad.data.devices import device_named
-from vlad.data.values import Value, look
+from vlad.data.values import String, Symbol, Value, is_pair, look
 from vlad.evaluate.limits import deep_recursion
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def in_each_way(
         known: dict[int, int] = {}
         chains = [longest_chain(x, known) for index, x in enumerate(operands) if index not in trees]
         length = max(chains, default=0)
-    *first, last = lengths(length, variants)
+        named = max(map(named_parts, operands), default=0)
+    *first, last = lengths(length, variants, is_named=bool(named) and length <= named + 1)
 
     def made(places: Places, of_numbers: bool = False) -> Made:
         given = tuple([Tree(x) if n in trees else x for n, x in enumerate(with_fixed(operands, places))])
@@ -160,6 +161,19 @@ def _shaping(
         if key is not None:
             cache.store(key, json.dumps(found).encode(), cache.CALL)
     return found if found != but else ()
+
+
+def named_parts(value: Value) -> int:
+    """The number of parts if a value is a list of pairs of a name and a part, perhaps behind a mark, as a dict is; else 0."""
+    count, value = 0, look(value)
+    if is_pair(value) and type(look(value[0])) is Symbol:
+        value = look(value[1])
+    while is_pair(value):
+        part = look(value[0])
+        if not is_pair(part) or type(look(part[0])) not in (String, Symbol):
+            return 0
+        count, value = count + 1, look(value[1])
+    return count
 
 
 def longest_chain(value: Value, known: dict[int, int]) -> int:
