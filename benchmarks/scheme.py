@@ -303,7 +303,8 @@ from Python, after the first one, which compiles without cache (`first call`, in
 `vlad build`, with its start. Chez, Gambit and Guile compile the program as the body of one procedure, with all checks: Chez by
 `--program`, Gambit by `gsc -exe -cc-options -O2` with standard bindings and `block`, Guile by `compile-file`, level 2. They read
 the operands when they run. Times are of the processor, the fastest of {CALLS} calls, with the collection of garbage. All values
-are equal (to {TOLERANCE:g}) where no note says otherwise.
+are equal (to {TOLERANCE:g}) where no note says otherwise. The machine has {os.cpu_count()} cores, and had
+{os.getloadavg()[2]:.0f} processes to run at the end: if these are more, other work has made times longer.
 
 {processor()}; Python {platform.python_version()}{versions(None)}{"".join(f", {system} {version(system)}" for system in SYSTEMS)}.
 Made by `python benchmarks/scheme.py --write`."""

@@ -89,7 +89,8 @@ PROCEDURES: dict[str, str] = {
 DIFFERENT: tuple[tuple[str, str], ...] = (
     (
         "lambda",
-        "A rest parameter takes the rest of the tuple, `(b . c)` for three arguments, not a list `(b c)`.",
+        "A rest parameter takes the rest of the tuple, `(b . c)` for three arguments, not a list `(b c)`; `(a . rest)` takes two "
+        "arguments or more.",
     ),
     ("if", "It has three parts; without ELSE, write `when`."),
     ("case", "Keys are compared by `equal?`."),
@@ -176,7 +177,7 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
 NOTATION: tuple[str, ...] = (
     "Numbers are written as decimals and fractions, with the prefixes `#b #o #d #x #e #i`: `#xff`, `#e1.5`, `1e3`, "
     "`+inf.0`, `+NaN.0`. "
-    "Out: complex numbers, such as `1+2i`, and the exponents `s f d l` of R5RS. So `+i` and `-i` are symbols.",
+    "Out: complex numbers, such as `1+2i`, and the exponents `s f d l` of R5RS. So `+i`, `-i` and `+NaN.0abc` are symbols.",
     "A number is written in the shortest way that is read as the same double: `1.0` is written `1`, and `1/2` is written `0.5`.",
     "Labels of shared data, `#0=(1 . #0#)`, are out, since nothing is circular. `write` shows a part as often as it occurs.",
     "Letters of either case differ in names; `#!fold-case` and `#!no-fold-case` are out.",
