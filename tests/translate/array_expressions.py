@@ -142,6 +142,12 @@ np.diff(np.array([1.0, 4.0, 9.0, 16.0]), n=2)
 np.trapezoid(x)
 np.trapezoid(x, dx=0.5)
 np.trapezoid(A, x=[0.0, 2.0], axis=0)
+np.r_[x, 1.0, 0:3, x[::-1]]
+np.r_[A, A * 2.0]
+np.r_[0:1:5j, 2.0]
+np.c_[x, x * 2.0]
+np.c_[A, x]
+np.c_[1.0, 2.0]
 np.gradient(np.array([1.0, 4.0, 9.0, 16.0]), 0.5)
 np.gradient(np.array([1.0, 4.0, 9.0, 16.0]), np.array([0.0, 1.0, 3.0, 3.5]))
 np.gradient(np.array([[1.0, 4.0], [9.0, 16.0], [2.0, 7.0]]), axis=0)

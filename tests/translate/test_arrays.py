@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import warnings
@@ -16,8 +17,10 @@ from sessions import shared
 import vlad
 from vlad.translate import numpy_table
 from vlad.translate.arrays import methods, numpy_syntax, rows_of
+from vlad.translate.fresh import Fresh
 from vlad.translate.known import instead_of, known
 from vlad.translate.numpy_table import ATTRIBUTES, METHODS_REFUSED
+from vlad.translate.reads import MISSING
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -208,7 +211,7 @@ REFUSED = [
     ("x.reshape(1, 2, order='F')", "order", "transpose"),
     ("np.sum(x, 0, None, x)", "out", "keepdims"),
     ("np.sum()", "0 arguments", "axis"),
-    ("np.r_[x, x]", "np.r_", "np.concatenate"),
+    ("np.mgrid[0:2]", "np.mgrid", "np.meshgrid"),
     ("np.mgrid[0:2, 0:2]", "np.mgrid", "np.meshgrid"),
     ("np.linspace(0, 1, 5, True, True)", "retstep", "endpoint"),
     ("isinstance(x, np.floating)", "isinstance", "np.ndarray"),
@@ -323,3 +326,29 @@ def test_the_gradient_of_an_array_of_a_list_that_a_loop_makes(tier: str) -> None
         seen = np.exp(-0.1 * np.arange(float(count)))
         slope = (path(1.3 + 1e-6, seen) - path(1.3 - 1e-6, seen)) / 2e-6
         assert vlad.grad(session.function(path), argnums=0)(1.3, seen) == pytest.approx(slope, rel=1e-5)
+
+
+def test_what_makes_an_array_shares_no_memory() -> None:
+    """A result may be changed in place if it is no view of an argument, nor the argument itself."""
+
+    def meaning(node: ast.AST) -> Any:
+        text = ast.unparse(node)
+        return eval(text, {"np": np}) if re.fullmatch(r"np(\.\w+)+", text) else MISSING
+
+    fresh = Fresh(meaning, lambda method: False, lambda call, name: False, lambda: True)
+    edge_cases = [
+        "np.diff(x, 0)", "np.diff(x, n=0)", "np.einsum('ii->i', A)", "np.linalg.matrix_power(A, 1)", "np.polyder(x, 0)",
+        "np.float64(x)", "x.conj()", "np.conj(x)", "x.astype(float)", "np.tile(x, 1)", "np.repeat(x, 1)", "np.roll(x, 0)",
+        "np.pad(x, 0)", "np.concatenate([x])", "np.hstack([x])", "np.block([x])", "np.sum(A, axis=())", "np.append(x, [])",
+        "np.clip(x, None, None)", "np.nan_to_num(x)", "x.round()", "x.repeat(1)", "np.sort(x)", "np.where(x < 9, x, x)",
+    ]  # fmt: skip
+    made = 0
+    for text in [one for one in (*EXPRESSIONS, *edge_cases) if exists(one)]:
+        node = ast.parse(text, mode="eval").body
+        if isinstance(node, ast.Call) and fresh.makes(node):
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                result = eval(text, {"np": np, "A": A, "x": X, "norm": np.linalg.norm})
+            made += 1
+            assert not any(np.shares_memory(result, one) for one in (A, X)), text
+    assert made > 200

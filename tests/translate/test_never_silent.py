@@ -22,6 +22,10 @@ from python_texts import function_of, same
 
 # Definitions and the lines of f, separated by `; ` and `|`, as in test_aliases.py. A first part before `::` stands outside of f.
 REFUSED = """
+:: x = np.ones((2, 2)); y = np.linalg.matrix_power(x, 1); y[0, 0] = 5.; return x, y
+:: x = np.ones(3); y = np.diff(x, n=0); y[0] = 5.; return x
+:: x = np.ones((2, 2)); y = np.einsum("ij->ji", x); y[0, 1] = 5.; return x
+:: x = np.ones(3); y = x.conj(); y[0] = 5.; return x
 :: x = 2.; fs = [lambda y, k=x: y]; return fs[0](1., 3.)
 :: x = 2.|def g(y, k=x, m=x): return y|fs = [g]; return fs[0](1., True)
 :: x = 2.; from functools import reduce; return reduce(lambda a, b=x: a, [1., 2.])
@@ -181,6 +185,11 @@ from collections import *|def g(d): return d[5]:: d = defaultdict(int); return g
 from collections import *:: d = defaultdict(int); return str(d)
 """
 SAME = """
+:: x = np.array([1., 2., 3.]); y = np.exp(x); y[0] = 7.; return x, y
+:: x = np.array([3., 1., 2.]); y = np.sort(x); y[0] += x[0]; z = x.clip(0., 2.); z[1:] = 5.; return x, y, z
+:: x = np.array([3., 1., 2.]); y = np.argsort(x); y[0] = 2.; return y, x.cumsum()
+:: x = np.ones((2, 2)); y = x.dot(x); y[0, 1] = x[1, 1]; y[1] *= 2.; return x, y
+:: x = np.ones(3); y = np.r_[x, 0.]; y[3] = 5.; z = np.c_[x, x]; z[:, 0] = 2.; return x, y, z
 :: fs = []|for i in range(3): fs.append(lambda y, i=i: y + i)|return [f(10.) for f in fs]
 :: k = 1.|def g(y, z=k): return y + z|k = 5.; return g(1.), g(1., 2.), g(z=3., y=1.)
 :: k = [1.]|def g(y, z=k): return (y, z)|k = k + [2.]; h = g; return h((1., 2.))

@@ -191,7 +191,7 @@ _DRAWING = (
 )
 
 
-_BY_INDEX = "`np.concatenate`, `np.column_stack`, `np.meshgrid`, `np.arange`"
+_BY_INDEX = "`np.meshgrid`, `np.arange`, `np.linspace`"
 _OTHERWISE = "docs/python-functions.md has the functions of NumPy that there are"
 
 
@@ -213,6 +213,6 @@ def instead_in_numpy(value: Any) -> str | None:
     """What there is instead of a function of NumPy's, or of a generator of random numbers; None if nothing is known of it."""
     if is_drawing(value):
         return _DRAWING
-    if type(value).__module__.startswith("numpy.lib."):  # np.r_, np.c_, np.mgrid, …
+    if type(value).__module__.startswith("numpy.lib."):  # np.mgrid, np.ogrid, …
         return _BY_INDEX
     return _refused().get(value, _OTHERWISE) if is_of_numpy(value) and callable(value) else None

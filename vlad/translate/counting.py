@@ -18,6 +18,7 @@ from vlad.data.python_functions import python_of
 from vlad.data.source import Span
 from vlad.translate.decorators import own_cache
 from vlad.translate.expressions import Scope
+from vlad.translate.joined_arrays import counterpart
 from vlad.translate.names import Function, locals_of, parameters, read_in, targets
 from vlad.translate.partials import Partials
 from vlad.translate.trees import COMPREHENSIONS, children, walk
@@ -110,7 +111,7 @@ class Counting(Partials):
         """The parts of a node that must be whole numbers."""
         match node:
             case ast.Subscript(slice=index):
-                return [index]
+                return [] if counterpart(node, lambda one: self._object(one, own)) else [index]
             case ast.BinOp(op=ast.Mult(), left=ast.List() | ast.Tuple(), right=count):
                 return [count]
             case ast.BinOp(op=ast.Mult(), left=count, right=ast.List() | ast.Tuple()):

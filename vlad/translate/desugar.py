@@ -18,6 +18,7 @@ from vlad.translate.default_values import with_kept_defaults
 from vlad.translate.defaults import Meaning
 from vlad.translate.guarded_statements import has_plain_indices
 from vlad.translate.handlers import Handlers
+from vlad.translate.joined_arrays import with_joined_arrays
 from vlad.translate.names import CHANGING, Function, changed_by, is_pop, root_of
 from vlad.translate.nodes import (
     Attempted,
@@ -57,6 +58,7 @@ def desugared(
     such an attribute? `is_lazy`: of a generator, the version that makes its items one by one.
     """
     with_collections(node, meaning, has_records, refuse)
+    with_joined_arrays(node, meaning, refuse)
     with_kept_defaults(node)
     if isinstance(node, ast.FunctionDef):
         with_partial_calls(node, meaning)

@@ -11,9 +11,11 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from vlad.translate.arrays import is_of_numpy
+from vlad.translate.arrays import is_of_numpy, methods, numpy_syntax
+from vlad.translate.known import known
 from vlad.translate.names import NOTHING, Names, read_in
 from vlad.translate.nodes import Computed, Outcome
+from vlad.translate.reads import MISSING
 
 VIEWS = ("keys", "values", "items")  # of a dict
 # Functions that go through an iterable, or make one of its items.
@@ -38,9 +40,19 @@ _MAKING: tuple[Any, ...] = (dict, list, sorted, set, frozenset, copy.copy, copy.
 _COPYING: tuple[Any, ...] = (range, list, sorted, len, dict, tuple, set, frozenset, copy.copy, copy.deepcopy)
 # Methods of sets that make a set.
 MAKING = ("union", "intersection", "difference", "symmetric_difference")
-_OF_NUMPY = frozenset(
-    "array zeros ones full arange linspace eye zeros_like ones_like empty empty_like full_like copy".split()  # noqa: SIM905
-)
+
+
+def _makes_in_syntax(call: ast.Call, own: str) -> bool:
+    """`einsum` of one array may be a view of it, `diff` of order 0 that array itself."""
+    if own == "einsum":
+        return len(call.args) > 2
+    return own == "diff" and len(call.args) == 1 and all(one.arg != "n" for one in call.keywords)
+
+
+def _makes_as_method(call: ast.Call, method: str) -> bool:
+    """Is it a method of arrays, or of lists and dicts, that makes a value of its own?"""
+    row = methods().get(method)
+    return row is not None and not row.is_view and all(one.arg != "copy" for one in call.keywords)
 
 
 class Fresh:
@@ -78,6 +90,8 @@ class Fresh:
                 return True
             case ast.BinOp() | ast.UnaryOp():
                 return self.operators_make()
+            case ast.Call() if self.is_call(value, abs):
+                return self.operators_make()
             case Outcome(of=value):
                 return self.makes(value)
             case Computed():  # the rest of a list, or of a dict, in a pattern
@@ -87,16 +101,24 @@ class Fresh:
             case ast.Call(func=function):
                 if self.is_call(value, *_MAKING) or self.makes_array(value):
                     return True
-                method = function.attr if isinstance(function, ast.Attribute) else ""
-                if method in ("copy", *MAKING) and not self.may_share(method):
-                    return True
+                if isinstance(function, ast.Attribute) and self.object_of(function) is MISSING:
+                    method = function.attr
+                    is_making = method in MAKING or _makes_as_method(value, method)
+                    if is_making and not self.may_share(method):
+                        return True
                 return self.returns_own(value, None)
         return False
 
     def makes_array(self, call: ast.Call) -> bool:
         """Is it a function of NumPy's that makes an array?"""
         function = self.object_of(call.func)
-        return is_of_numpy(function) and getattr(function, "__name__", "") in _OF_NUMPY
+        if not is_of_numpy(function):
+            return False
+        own = numpy_syntax(function)
+        if own is not None:
+            return _makes_in_syntax(call, own)
+        found = known(function)
+        return found is not None and found.row is not None and found.keeps_nothing
 
     def makes_parts(self, value: ast.expr, depth: int) -> bool:
         """Does an expression make a list, or an array, all lists in which are its own down to a depth?"""

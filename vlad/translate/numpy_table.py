@@ -288,11 +288,13 @@ bool_ %py-true? .x
 bool %py-true? .x
 """
 
-# Functions whose results may share the entries of an argument in Python: a change of one would be seen in the other.
+# Functions whose results may share the entries of an argument in Python, or be that argument: a change of one would be
+# seen in the other.
 VIEWS = """
 real real_if_close diagonal diag transpose permute_dims matrix_transpose swapaxes moveaxis reshape ravel squeeze
 expand_dims atleast_1d atleast_2d atleast_3d broadcast_to flip fliplr flipud rot90 asarray asanyarray ascontiguousarray
 asfortranarray split array_split hsplit vsplit dsplit unstack linalg.diagonal linalg.matrix_transpose
+conj conjugate linalg.matrix_power polyder polyint float64 double int64 int32 int_ intp
 """
 
 # Methods of arrays: those that are functions whose first argument is the array.
