@@ -22,6 +22,9 @@ from python_texts import function_of, same
 
 # Definitions and the lines of f, separated by `; ` and `|`, as in test_aliases.py. A first part before `::` stands outside of f.
 REFUSED = """
+:: x = np.ones((2, 2)); d = {}|d[0, 1] = x[0]; x[0, 0] = 5.; return d[0, 1]
+:: x = np.ones((2, 2)); y = [0.]; y[0] = np.flip(x[0]); x[0, 0] = 5.; return y
+:: x = np.ones((2, 2)); y = np.flip(x[0]); x[0, 0] = 5.; return y
 :: x = np.ones((2, 2)); y = np.linalg.matrix_power(x, 1); y[0, 0] = 5.; return x, y
 :: x = np.ones(3); y = np.diff(x, n=0); y[0] = 5.; return x
 :: x = np.ones((2, 2)); y = np.einsum("ij->ji", x); y[0, 1] = 5.; return x
@@ -185,6 +188,11 @@ from collections import *|def g(d): return d[5]:: d = defaultdict(int); return g
 from collections import *:: d = defaultdict(int); return str(d)
 """
 SAME = """
+:: x = np.zeros((3, 3)); v = np.arange(3.); v[0] = 5.; x[1:, 0] = v[1:]; v[1] = 7.; return x, v
+:: x = np.arange(4.)|for k in range(1, 4): x[:k] += 2. * np.flip(x[:k])|return x
+def two(x): return x, [x]:: xs = [0., 1.]; y = 0.; xs[1], y = two(3.); xs[0], xs[1] = two(xs[1]); return xs, y
+:: x = np.arange(3.); m = np.minimum.outer(x, x + 0.5); s = np.subtract.outer(x[1:], m); return m, s.shape, s[1, 2]
+:: x = np.ndarray((2, 2)); x[:, :] = 3.; y = np.ndarray(2, dtype=x.dtype); y[:] = 1.; return x, y
 :: x = np.array([1., 2., 3.]); y = np.exp(x); y[0] = 7.; return x, y
 :: x = np.array([3., 1., 2.]); y = np.sort(x); y[0] += x[0]; z = x.clip(0., 2.); z[1:] = 5.; return x, y, z
 :: x = np.array([3., 1., 2.]); y = np.argsort(x); y[0] = 2.; return y, x.cumsum()

@@ -87,7 +87,9 @@ class _Desugaring:
                 found += apart(statement, is_pop, self.fresh)
             if has_pops:
                 self.name_pops(statement)
-            if isinstance(statement, ast.Match):
+            if (parts := self.one_by_one(statement)) is not None:
+                found += parts
+            elif isinstance(statement, ast.Match):
                 found += self.match(statement)
             elif isinstance(statement, ast.Try) and is_guarded:
                 found.append(statement)
@@ -164,6 +166,26 @@ class _Desugaring:
                 method.value = at(ast.Subscript(read, again, ast.Load()), call)
                 return [*before, at(ast.Expr(call), call)]
         return []
+
+    def one_by_one(self, statement: ast.stmt) -> list[ast.stmt] | None:
+        """`xs[i], y = f()` as `a, b = f()`, `xs[i] = a` and `y = b`; None for another statement."""
+        match statement:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value) if not isinstance(
+                value, ast.Tuple | ast.List
+            ) and any(isinstance(one, ast.Subscript) for one in targets):
+                if any(not isinstance(one, ast.Subscript | ast.Name) for one in targets):
+                    return None
+                names = [self.fresh() for _ in targets]
+                stored: list[ast.expr] = [
+                    name_at(own, one, ast.Store()) for own, one in zip(names, targets, strict=True)
+                ]
+                whole = at(ast.Assign([at(ast.Tuple(stored, ast.Store()), statement)], value), statement)
+                parts = [
+                    at(ast.Assign([one], name_at(own, one)), statement)
+                    for own, one in zip(names, targets, strict=True)
+                ]
+                return [*self.before(whole), whole, *parts]
+        return None
 
     def name_pops(self, statement: ast.stmt) -> None:
         """Assign each `xs.pop()` within an expression to a name of its own."""

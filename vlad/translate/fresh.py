@@ -120,6 +120,12 @@ class Fresh:
         found = known(function)
         return found is not None and found.row is not None and found.keeps_nothing
 
+    def gives_view(self, call: ast.Call) -> bool:
+        """Is it a function of NumPy's whose result may be a view of an argument?"""
+        function = self.object_of(call.func)
+        found = known(function) if is_of_numpy(function) else None
+        return found is not None and found.row is not None and found.row.is_view
+
     def makes_parts(self, value: ast.expr, depth: int) -> bool:
         """Does an expression make a list, or an array, all lists in which are its own down to a depth?"""
         if depth == 1:

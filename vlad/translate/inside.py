@@ -255,9 +255,9 @@ class Inside:
     def _is_kept(self, node: ast.expr, keeps_nothing: Keeps) -> bool:
         """May something have a part of a value after the expression around it?"""
         match self.around.get(node):
-            case ast.Assign(targets=[ast.Subscript() as target]):  # into the array itself it is copied
+            case ast.Assign(targets=[ast.Subscript() as target]):  # into an array it is copied
                 own, other = root_of(target), root_of(node)
-                return own is None or other is None or own.id != other.id
+                return own is None or other is None or (own.id != other.id and not _is_of_array(target))
             case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():
                 return True
             case ast.IfExp(test=test):
@@ -287,7 +287,9 @@ class Inside:
                     top = around
                 if isinstance(around, ast.For) and around.iter is top:
                     return self._is_changed_in(node, around)
-                return not keeps_nothing(call)
+                if keeps_nothing(call):
+                    return False
+                return not self.fresh.gives_view(call) or self._is_kept(call, keeps_nothing)
         return False
 
     def _is_changed_in(self, node: ast.expr, loop: ast.For) -> bool:
@@ -586,3 +588,8 @@ def _is_read_only_within(node: ast.AST, shared: str, keeps_nothing: Keeps) -> bo
                 ):
                     return False
     return True
+
+
+def _is_of_array(node: ast.Subscript) -> bool:
+    """Is it surely a part of an array? Lists have one index, and keys of dicts no slices."""
+    return isinstance(node.slice, ast.Tuple) and any(isinstance(one, ast.Slice) for one in node.slice.elts)

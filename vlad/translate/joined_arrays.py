@@ -1,4 +1,4 @@
-"""`np.r_[…]` and `np.c_[…]` → calls of `np.concatenate` and `np.column_stack`.
+"""`np.r_[…]` and `np.c_[…]` → calls of `np.concatenate` and `np.column_stack`; `np.add.outer(a, b)` → a call of `np.add`.
 
 In: the tree of a function.  Out: the same tree. A slice in the brackets is `np.arange`; with an imaginary step, `np.linspace`.
 """
@@ -6,6 +6,7 @@ In: the tree of a function.  Out: the same tree. A slice in the brackets is `np.
 from __future__ import annotations
 
 import ast
+import copy
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from vlad.data.errors import VladError
 from vlad.translate.defaults import Meaning
 from vlad.translate.names import Function
-from vlad.translate.nodes import Given, at
+from vlad.translate.nodes import Computed, Given, at, name_at
 from vlad.translate.trees import walk
 
 _COUNTERPARTS = {"r_": "concatenate", "c_": "column_stack"}
@@ -23,8 +24,17 @@ def with_joined_arrays(
     function: Function, meaning: Meaning, refuse: Callable[[str, ast.AST, str], VladError]
 ) -> None:
     """Change the tree of a function. `meaning`: the value outside that a name has."""
-    if any(isinstance(one, ast.Subscript) and _name(one.value) in _COUNTERPARTS for one in walk(function)):
+    if any(
+        (isinstance(one, ast.Subscript) and _name(one.value) in _COUNTERPARTS)
+        or (isinstance(one, ast.Call) and _is_outer(one))
+        for one in walk(function)
+    ):
         _Joining(meaning, refuse).visit(function)
+
+
+def _is_outer(node: ast.Call) -> bool:
+    is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "outer"
+    return is_method and len(node.args) == 2 and not node.keywords
 
 
 def counterpart(node: ast.Subscript, meaning: Meaning) -> str | None:
@@ -55,6 +65,28 @@ class _Joining(ast.NodeTransformer):
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         arrays = at(ast.List([self._array(one) for one in items], ast.Load()), node)
         return self._call(joining, node, arrays)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if not _is_outer(node):
+            return node
+        assert isinstance(node.func, ast.Attribute)
+        operation = self.meaning(node.func.value)
+        if type(operation) is not self.numpy.ufunc or operation.nin != 2:
+            return node
+        first, second = node.args
+        if any(isinstance(one, ast.Call) for one in walk(second)):  # which is evaluated once
+            a, b = name_at("outer_first", first), name_at("outer_second", second)
+            both = ast.arguments([], [ast.arg(a.id), ast.arg(b.id)], None, [], [], None, [])
+            function = ast.Lambda(both, self._pairwise(node.func.value, a, b, node))
+            found: ast.expr = at(ast.Call(function, node.args, []), node)
+            return found
+        return self._pairwise(node.func.value, first, second, node)
+
+    def _pairwise(self, operation: ast.expr, a: ast.expr, b: ast.expr, place: ast.AST) -> ast.expr:
+        outward = at(Computed("%py-np-outward", [a, copy.deepcopy(b)]), place)
+        found: ast.expr = at(ast.Call(operation, [outward, b], []), place)
+        return found
 
     def _array(self, item: ast.expr) -> ast.expr:
         match item:

@@ -204,6 +204,7 @@ copy %py-array .a
 zeros %py-zeros .shape ~dtype
 ones %py-ones .shape ~dtype
 empty %py-zeros .shape ~dtype
+ndarray %py-zeros .shape ~dtype
 full %py-full .shape .fill_value ~dtype
 zeros_like %py-zeros-like a ~dtype
 ones_like %py-ones-like a ~dtype
