@@ -235,7 +235,7 @@ SHARED: tuple[tuple[str, str], ...] = (
     ),
     (
         "write `(delay x)`, and `(force p)`",
-        "promise promise? eager realized? deliver future touch",
+        "promise eager realized? deliver future touch",
     ),
     (
         "every procedure is computed anew; a value that is needed again is bound with `let`",
