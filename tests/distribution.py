@@ -17,19 +17,19 @@ from xdist.workermanage import WorkerController
 # The files that take longest, the longest first.
 LONGEST = [
     "test_programs.py", "test_tensors.py", "test_adversary.py", "test_translated.py", "test_examples.py", "test_tiers.py",
-    "test_cuda.py",
-    "test_auto.py", "test_optimizers.py", "test_documentation.py", "test_owned.py", "test_library.py", "test_packaging.py",
-    "test_several_shapes.py", "test_arrays.py", "test_cuda_programs.py", "test_compiling_process.py", "test_tensor_programs.py",
-    "test_tensor_derivatives.py", "test_scheme_programs.py", "test_structures.py", "test_sizes.py", "test_values_in_c.py",
-    "test_saving.py", "test_checkpointed.py", "test_cuda_rows.py", "test_terminal.py", "test_read_back.py",
-    "test_matrices.py", "test_accuracy.py", "test_analysis.py", "test_mixed_structures.py", "test_matrix_functions.py",
-    "test_host.py", "test_calls_in_c.py", "test_memory.py", "test_command.py", "test_known_zeros.py", "test_machine.py",
-    "test_interrupts.py", "test_forged.py", "test_range.py", "test_life.py", "test_trees.py", "test_addresses.py",
-    "test_kernels.py", "test_jacobians.py", "test_guards.py", "test_mutations.py", "test_gradbench.py", "test_surroundings.py",
-    "test_threads.py", "test_strings.py", "test_tensor_kinds.py", "test_depth.py", "test_functions.py",
-    "test_numbers_of_arguments.py", "test_limits.py", "test_parallel.py", "test_prompt.py", "test_complexity.py",
-    "test_aliases.py", "test_everyday_arrays.py", "test_plots.py", "test_cells.py", "test_screens.py", "test_dask.py",
-    "test_differentiable_curry.py", "test_emit_kernels.py", "test_lengths.py", "test_whole.py", "test_raising.py",
+    "test_forged.py", "test_cuda.py", "test_auto.py", "test_optimizers.py", "test_documentation.py", "test_owned.py",
+    "test_library.py", "test_packaging.py", "test_several_shapes.py", "test_arrays.py", "test_cuda_programs.py",
+    "test_compiling_process.py", "test_tensor_programs.py", "test_tensor_derivatives.py", "test_scheme_programs.py",
+    "test_structures.py", "test_sizes.py", "test_values_in_c.py", "test_saving.py", "test_checkpointed.py", "test_cuda_rows.py",
+    "test_terminal.py", "test_read_back.py", "test_matrices.py", "test_accuracy.py", "test_onnx.py", "test_recurrences.py",
+    "test_fourier.py", "test_analysis.py", "test_mixed_structures.py", "test_matrix_functions.py", "test_host.py",
+    "test_calls_in_c.py", "test_memory.py", "test_command.py", "test_known_zeros.py", "test_machine.py", "test_interrupts.py",
+    "test_range.py", "test_life.py", "test_trees.py", "test_addresses.py", "test_kernels.py", "test_jacobians.py",
+    "test_guards.py", "test_mutations.py", "test_gradbench.py", "test_surroundings.py", "test_threads.py", "test_strings.py",
+    "test_tensor_kinds.py", "test_depth.py", "test_functions.py", "test_numbers_of_arguments.py", "test_limits.py",
+    "test_parallel.py", "test_prompt.py", "test_complexity.py", "test_aliases.py", "test_everyday_arrays.py", "test_plots.py",
+    "test_cells.py", "test_screens.py", "test_dask.py", "test_differentiable_curry.py", "test_emit_kernels.py",
+    "test_lengths.py", "test_whole.py", "test_raising.py",
 ]  # fmt: skip
 
 

@@ -732,6 +732,7 @@ def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """All but the shortest kernels are divided."""
     for name, value in {
         "FEWEST_STEPS": 6,
+        "TIMES_MOVING": 1,
         "STEPS_OF_A_PART": 3,
         "FEWEST_INSIDE": 2,
         "FEWEST_ROWS": 3,
