@@ -148,6 +148,12 @@ def functions_called(text: str) -> frozenset[str]:
 
 
 @cache
+def chooses(text: str) -> bool:
+    """Has a row's text a choice?"""
+    return any(type(part) is Conditional for part in all_parts(read(text)))
+
+
+@cache
 def is_costly(text: str) -> bool:
     """Does a row's text take more than a few cycles: does it call a function, or divide?"""
     divides = any(type(part) is Binary and part.operator == "/" for part in all_parts(read(text)))

@@ -62,9 +62,9 @@ from vlad.compile.ir.row_loops import RowLoop
 from vlad.compile.loops.ir import Condition
 from vlad.compile.loops.lower import Operand, Place
 from vlad.compile.passes.buffer_reuse import places_taken
-from vlad.core.expressions import read
+from vlad.core.expressions import chooses, read
 from vlad.core.extents import LEAST, MOST, is_late
-from vlad.core.loop_nests import SIZES, Routine
+from vlad.core.loop_nests import SIZES, Routine, Step
 from vlad.core.types import Cell, Sharing
 
 
@@ -587,6 +587,7 @@ class FunctionText:
             return routine_lines(statement.work, operands, outputs, unit.needs)
         kernel = statement.kernel
         unit.has_kernels = True
+        unit.chooses |= any(type(step) is Step and chooses(step.row.c) for step in kernel.steps)
         product = as_product(kernel)
         if product is not None:
             unit.multiplies.add(product.kind)

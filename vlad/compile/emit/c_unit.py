@@ -151,7 +151,7 @@ class CUnit(Definitions):
         parts += self._state()
         parts += self._statics()
         if facts.acts or self.alone:
-            parts.append(needed({*self.needs.functions, "vlad_real_text"}, self.has_kernels))
+            parts.append(needed({*self.needs.functions, "vlad_real_text"}, self.has_kernels, self.chooses))
             # only quoting needs the table of printable characters, which takes 45 ms to compute
             prints = printing() if facts.quotes else "0"
             parts += [
@@ -162,7 +162,7 @@ class CUnit(Definitions):
                 sizes = ", ".join(map(str, SIZES.values()))
                 parts.append(of["tensors"].replace("@longest@", str(LONGEST_AXIS)).replace("@sizes@", sizes))
         else:
-            parts.append(needed(self.needs.functions, self.has_kernels))
+            parts.append(needed(self.needs.functions, self.has_kernels, self.chooses))
         if self.decomposes:
             parts.append(of["matrices"])
         parts += [structure.text for structure in self.structures.values()]

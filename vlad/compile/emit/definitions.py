@@ -79,6 +79,7 @@ class Definitions:
         self.static_lines: list[str] = []
         self.needs = Needs()
         self.cells: dict[Cell, int] = {cell: number for number, cell in enumerate(program.members)}
+        self.chooses = False  # do loops over arrays choose?
         self.decomposes = self.collects = self.packs = self.enters = self.has_arrays = self.has_kernels = (
             False
         )

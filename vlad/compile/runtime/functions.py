@@ -111,10 +111,10 @@ def _used(functions: Iterable[str]) -> set[str]:
     return used
 
 
-def needed(functions: Iterable[str], in_loops: bool = False) -> str:
-    """The prototypes and definitions of functions, and of those that they use; `in_loops`: over arrays."""
+def needed(functions: Iterable[str], in_loops: bool = False, chooses: bool = False) -> str:
+    """The prototypes and definitions of functions, and of those that they use; `in_loops`: over arrays, which may choose."""
     used = _used(functions)
-    lines = [WIDE, LANES] if in_loops else []
+    lines = [WIDE, *([LANES] if chooses else [])] if in_loops else []
     lines += [MARK] if in_loops and not used.isdisjoint(MARKED) else []
     for names, count in ((ONE, 1), (TWO, 2), (["fma"], 3)):
         for name in names:
