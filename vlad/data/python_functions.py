@@ -24,4 +24,4 @@ def is_translated(value: Any) -> bool:
 
 def python_of(value: Any) -> Any:
     """What Python runs of a function that `vlad.function` was applied to; any other value is itself."""
-    return value.python if issubclass(type(value), PythonFunction) else value
+    return value.python if is_translated(value) else value

@@ -63,11 +63,12 @@ class Division:
         begun: dict[Statement, Each] = {}
         anew: dict[Invoke | TailInvoke, tuple[Leaf, ...]] = {}
         for node in nodes:
-            loop = self.loops.get(node.function) if type(node) in (Invoke, TailInvoke) else None  # type: ignore[union-attr]
+            is_call = type(node) is Invoke or type(node) is TailInvoke
+            loop = self.loops.get(node.function) if is_call else None  # type: ignore[union-attr]  # a call has one
             if loop is None:
                 continue
             assert type(node) is Invoke or type(node) is TailInvoke
-            makers = [made.get(node.operands[at]) for at in loop.answers]  # type: ignore[arg-type]
+            makers = [made.get(node.operands[at]) for at in loop.answers]  # type: ignore[arg-type]  # slots
             alone = all(readers[node.operands[at]] == 1 for at in loop.answers)
             if not (alone and node.operands[loop.counter] == 1.0 and all(map(begins_rows, makers))):
                 others.add(loop.function)
