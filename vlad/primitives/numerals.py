@@ -1,8 +1,8 @@
 """The rows that read and write reals as text.
 
 Compiled code represents a string as the list of its characters (strings.py). The text of a real is generated character by
-character. A text is parsed by a state machine of twenty states, one character per step; it stores thirty decimal digits and an
-exponent.
+character. A text is parsed by a state machine of 22 states, one character per step; it stores thirty decimal digits and an
+exponent. What is written behind the / of a fraction is parsed like another text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vlad.data.write import real_text
 from vlad.primitives.data import boolean, constant_row
 from vlad.primitives.numbers import invalid
 from vlad.primitives.walking import EMPTY, choose, cons, is_nil, scalar, with_kinds
-from vlad.reader.parser import number
+from vlad.reader.parser import numeral
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 DECIMALS, MOST_DECIMALS = "feg", 99  # the kinds of `number->decimal`, and the most digits
 # States of the parser. The special reals are +inf.0 and +nan.0, with either sign.
 (START, SIGN, WHOLE, POINT, FRACTION, LETTER, PLUS, MINUS, POWER, LESS, INF_I, INF_N, INF, INF_POINT, INFINITY,
- NAN_N, NAN_A, NAN, NAN_POINT, NOT_A_NUMBER) = map(float, range(20))  # fmt: skip
+ NAN_N, NAN_A, NAN, NAN_POINT, NOT_A_NUMBER, BAR, BELOW) = map(float, range(22))  # fmt: skip
 NONE = -1.0
 _DIGIT = {START: WHOLE, SIGN: WHOLE, WHOLE: WHOLE, POINT: FRACTION, FRACTION: FRACTION, LETTER: POWER, PLUS: POWER,
-          POWER: POWER, MINUS: LESS, LESS: LESS}  # fmt: skip
+          POWER: POWER, MINUS: LESS, LESS: LESS, BAR: BELOW, BELOW: BELOW}  # fmt: skip
 _FOLLOWING = {
     "1": _DIGIT,
     "0": {**_DIGIT, INF_POINT: INFINITY, NAN_POINT: NOT_A_NUMBER},
@@ -37,6 +37,7 @@ _FOLLOWING = {
     "-": {START: SIGN, LETTER: MINUS},
     ".": {START: POINT, SIGN: POINT, WHOLE: FRACTION, INF: INF_POINT, NAN: NAN_POINT},
     "e": {WHOLE: LETTER, FRACTION: LETTER},
+    "/": {WHOLE: BAR},
     "i": {SIGN: INF_I},
     "n": {SIGN: NAN_N, INF_I: INF_N, NAN_A: NAN},
     "f": {INF_N: INF},
@@ -44,12 +45,14 @@ _FOLLOWING = {
 }
 _KINDS = {
     **{float(ord(c)): "1" for c in "123456789"},
-    **{float(ord(c)): c for c in "0+-.einfa"},
+    **{float(ord(c)): c for c in "0+-.einfa/"},
     **{float(ord(c)): c.lower() for c in "EINFA"},
 }
-_WHOLE_NUMERALS = (WHOLE, FRACTION, POWER, LESS, INFINITY, NOT_A_NUMBER)
+_WHOLE_NUMERALS = (WHOLE, FRACTION, POWER, LESS, INFINITY, NOT_A_NUMBER, BELOW)
 # An error of compiled code alone: tier 0 handles such numerals.
 LONG = "More than thirty digits of a numeral decide which real is nearest"
+LONG_FRACTION = "A part of a fraction is beyond 2^53"
+EXACT = 2.0**53
 _FULL, _FULL_LOW = 1e14, 1e15  # high has fifteen digits; low a 1 and fifteen more
 
 
@@ -58,7 +61,7 @@ def _state(state: Value, c: Value) -> Value:
 
 
 def _is_digit(state: Value) -> bool:
-    return state in (WHOLE, FRACTION)
+    return state in (WHOLE, FRACTION, BELOW)
 
 
 def _high(state: Value, c: Value, high: Value) -> Value:
@@ -131,7 +134,7 @@ def _number_to_string(x: Value) -> Value:
 def _string_to_number(text: Value) -> Value:
     if type(text) is not String:
         raise invalid("string->number", "strings", text)
-    found = number(text.text) if text.text else None
+    found = numeral(text.text) if text.text else None
     return FALSE if found is None else found
 
 
@@ -209,7 +212,31 @@ def _numeral(
             return choose(w, (key, "end"), test, whole, none)
         c = w.part(a, 0)
         now = scalar(w, "numeral-state", state, c)
-        return choose(w, (key, "on"), scalar(w, "<", now, w.constant(0.0)), none, lambda: more(a, c, now))
+        return choose(w, (key, "on"), scalar(w, "<", now, w.constant(0.0)), none, lambda: on(a, c, now))
+
+    def on(a: Any, c: Any, now: Any) -> Any:
+        is_bar = scalar(w, "=", now, w.constant(BAR))
+        return choose(w, (key, "bar"), is_bar, lambda: fraction(a), lambda: more(a, c, now))
+
+    def fraction(a: Any) -> Any:
+        """What follows is read as it is, and divided by."""
+        rest = [w.unknown_real(w.constant(real)) for real in (BAR, 0.0, 1.0, 0.0, 0.0)]
+        found = w.invoke(NUMERAL, (), [w.part(a, 1), *rest], False)
+        above = scalar(w, "numeral-real", state, high, low, places, power)
+        return found and w.each(found, lambda x: quotient(above, x) if is_real(x.type) else x, "below")
+
+    def quotient(above: Any, below: Any) -> Any:
+        is_zero = scalar(w, "=", below, w.constant(0.0))
+        return choose(w, (key, "zero"), is_zero, none, lambda: exact_quotient(above, below))
+
+    def exact_quotient(above: Any, below: Any) -> Any:
+        """Rounded once, as far as both are free of rounding; standalone code has no tier 0 that rounds others once."""
+        found = scalar(w, "/", above, below)
+        if w.is_standalone:
+            return found
+        largest = scalar(w, "max", above, below)
+        is_exact = scalar(w, "<", largest, w.constant(EXACT))
+        return choose(w, (key, "parts"), is_exact, lambda: found, lambda: w.unsupported(LONG_FRACTION))
 
     def whole() -> Any:
         real = scalar(w, "numeral-real", state, high, low, places, power)
@@ -266,7 +293,7 @@ ROWS: list[Primitive] = [
         "many digits in all. As `f`, `e` and `g` of C, and of Python.", _number_to_decimal, "real real real -> string",
         abstract=with_kinds("number->decimal", "rrr", _decimal_text), hidden=True),
     constant_row("string->number", "text",
-        "The real that a text denotes, or #f.\n(string->number \"1e3\")  ⇒ 1000\n"
+        "The real that a text denotes, or #f.\n(string->number \"1e3\")  ⇒ 1000\n(string->number \"1/2\")  ⇒ 0.5\n"
         "(string->number \"one\")  ⇒ #f", _string_to_number, "string -> any",
                  abstract=with_kinds("string->number", "s", _string_number)),
     _step("real-character", "x i", "A character of a real's text; -1 behind its end.", _real_character),

@@ -653,7 +653,7 @@ static inline double vlad_decimal_character(double x, double kind, double digits
    calls:
    The state after one more character of a numeral: the table is in primitives/numerals.py. */
 static inline double vlad_numeral_state(double state, double c) {
-  int at = state >= 0 && state < 20 ? (int)state : -1;
+  int at = state >= 0 && state < 22 ? (int)state : -1;
   switch (at == state && c >= 0 && c < 128 && c == (int)c ? (int)c : 0) {
   case '0':
     if (at == 13 || at == 18) return at + 1;
@@ -662,11 +662,13 @@ static inline double vlad_numeral_state(double state, double c) {
     if (at <= 2) return 2;
     if (at <= 4) return 4;
     if (at == 7 || at == 9) return 9;
+    if (at >= 20) return 21;
     return at <= 8 ? 8 : -1;
   case '+': return at == 0 ? 1 : at == 5 ? 6 : -1;
   case '-': return at == 0 ? 1 : at == 5 ? 7 : -1;
   case '.': return at <= 1 ? 3 : at == 2 ? 4 : at == 12 || at == 17 ? at + 1 : -1;
   case 'e': case 'E': return at == 2 || at == 4 ? 5 : -1;
+  case '/': return at == 2 ? 20 : -1;
   case 'i': case 'I': return at == 1 ? 10 : -1;
   case 'n': case 'N': return at == 1 ? 15 : at == 10 ? 11 : at == 16 ? 17 : -1;
   case 'f': case 'F': return at == 11 ? 12 : -1;
@@ -679,21 +681,21 @@ static inline double vlad_numeral_state(double state, double c) {
    calls:
    May a numeral end here? */
 static inline int vlad_is_numeral(double state) {
-  return state == 2 || state == 4 || state == 8 || state == 9 || state == 14 || state == 19;
+  return state == 2 || state == 4 || state == 8 || state == 9 || state == 14 || state == 19 || state == 21;
 }
 
 /* functions: vlad_numeral_high
    calls:
    The first fifteen digits of a numeral. */
 static inline double vlad_numeral_high(double state, double c, double high) {
-  return (state == 2 || state == 4) && high < 1e14 && c != '.' ? 10 * high + c - '0' : high;
+  return (state == 2 || state == 4 || state == 21) && high < 1e14 && c != '.' ? 10 * high + c - '0' : high;
 }
 
 /* functions: vlad_numeral_low
    calls: floor
    The next fifteen, after a 1; and a half, if further digits were dropped. */
 static inline double vlad_numeral_low(double state, double c, double high, double low) {
-  if ((state != 2 && state != 4) || high < 1e14 || c == '.') return low;
+  if ((state != 2 && state != 4 && state != 21) || high < 1e14 || c == '.') return low;
   if (low < 1e15) return 10 * low + c - '0';
   return c != '0' ? floor(low) + 0.5 : low;
 }
@@ -702,7 +704,7 @@ static inline double vlad_numeral_low(double state, double c, double high, doubl
    calls:
    The power of ten of a numeral's last digit. */
 static inline double vlad_numeral_places(double state, double c, double high, double low, double places) {
-  if ((state != 2 && state != 4) || c == '.') return places;
+  if ((state != 2 && state != 4 && state != 21) || c == '.') return places;
   return places + (high >= 1e14 && low >= 1e15) - (state == 4);
 }
 
