@@ -138,7 +138,7 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
     ("sqrt log asin acos", "There are no complex numbers: the root of -1 is `+nan.0`."),
     ("exact-integer-sqrt", "Of whole numbers up to 2^53."),
     ("number->string", "In a radix other than 10, whole numbers only."),
-    ("string->number", "Decimals and, with a radix, whole numbers: not `1/2`."),
+    ("string->number", "Decimals and, in any radix, whole numbers and fractions; no prefix such as `#x`."),
     ("make-list", "It takes both arguments."),
     ("list-copy string-copy vector-copy", "Nothing changes, so a copy of the whole is the same value."),
     ("list vector", "In a call it is syntax. As a value it follows the tuple rule."),
@@ -157,7 +157,15 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
     ("dynamic-wind", "Continuations of `shift` enter and leave it; those of `call/cc` leave it."),
     (
         "with-exception-handler",
-        "The handler runs where `with-exception-handler` was called, with the parameters from there, and does not return.",
+        "For `raise` and `error`, the handler runs where `with-exception-handler` was called, with the parameters from there.",
+    ),
+    (
+        "raise-continuable",
+        "A `guard` that is closer than the handler takes it as `raise`. Not compiled: a program that comes to it is evaluated.",
+    ),
+    (
+        "exit emergency-exit",
+        "The status is a whole number up to 255, `#t` or `#f`. In Python an error is raised, `vlad.Exited`.",
     ),
     ("error-object?", "It holds for errors of the system, too."),
     (

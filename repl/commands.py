@@ -27,7 +27,7 @@ def enter(shell: Shell, text: str) -> bool:
     stripped = text.strip()
     if not stripped or is_blank(stripped):
         return True
-    if stripped in (*LEAVING, *HELPING) and stripped.strip("()") not in shell.session:
+    if stripped in (*LEAVING, *HELPING) and stripped.strip("()") not in shell.session.module.defined:
         if stripped in LEAVING:
             raise Leave
         stripped = ",help"

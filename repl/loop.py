@@ -1,6 +1,6 @@
 """Start of the prompt, in one of its two forms.
 
-In: a function that makes a session, and what to run before the first prompt.  Out: nothing; it returns when the user leaves.
+In: a function that makes a session, and what to run before the first prompt.  Out: the exit status, when the user leaves.
 Called by the `vlad` command. The form with keys, colours and completion (prompt.py) needs a capable terminal; otherwise
 plain.py reads lines, and prompt-toolkit is not imported.
 """
@@ -10,13 +10,14 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from vlad import __version__
 from vlad.session.session import Session
 
 from .interrupts import Interrupts
 from .plain import run_plain
-from .shell import Shell
+from .shell import Leave, Shell
 from .startup import start_up, startup_path
 from .terminal import Terminal, is_dumb
 
@@ -28,7 +29,7 @@ def start(
     file: str | None = None,
     expressions: Iterable[str] = (),
     init: bool = True,
-) -> None:
+) -> int:
     """Run a file or expressions, if there are any, then prompt until the user leaves. `init`: run the start-up file first."""
     reads = sys.stdin is not None and sys.stdin.isatty()
     able = reads and sys.stdout.isatty() and not is_dumb()
@@ -39,21 +40,23 @@ def start(
             shell.terminal.line(GREETING)
             if init:
                 shell.begun = lambda: start_up(shell, startup_path())
-                shell.begun()
-        if file is not None:
-            shell.attempt(lambda: shell.session.run(file))
-        for expression in expressions:
-            shell.evaluate(expression)
-        if able:
-            from .prompt import run_prompt  # 0.1 s
+        with suppress(Leave):
+            shell.begun()
+            if file is not None:
+                shell.attempt(lambda: shell.session.run(file))
+            for expression in expressions:
+                shell.evaluate(expression)
+            if able:
+                from .prompt import run_prompt  # 0.1 s
 
-            run_prompt(shell)
-        elif sys.stdin is not None:
-            if isinstance(sys.stdin, io.TextIOWrapper):
-                sys.stdin.reconfigure(encoding="utf-8", errors="replace")
-            run_plain(shell, sys.stdin.readline, prompting=reads)
+                run_prompt(shell)
+            elif sys.stdin is not None:
+                if isinstance(sys.stdin, io.TextIOWrapper):
+                    sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+                run_plain(shell, sys.stdin.readline, prompting=reads)
         for window in shell.windows:
             window.close()
         if reads:
             shell.terminal.fresh_line()
         shell.terminal.flush()
+        return shell.status

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from vlad.control.standard_streams import read_line
-from vlad.data.errors import Notice, VladError, parts
+from vlad.data.errors import Exited, Notice, VladError, parts
 from vlad.data.values import UNSPECIFIED, String, Value
 from vlad.debugging.commands import Commands as Debugging
 from vlad.debugging.retracing import A_MOMENT
@@ -28,7 +28,7 @@ SLOW = 0.5  # seconds, after which the time of an evaluation is displayed
 
 
 class Leave(Exception):
-    """The user leaves."""
+    """The user leaves, or a program that called `exit`."""
 
 
 class Closed(Protocol):
@@ -51,6 +51,7 @@ class Shell:
         self.interrupts = interrupts
         self.format = Format()
         self.attended = False  # is it interactive, with additional messages?
+        self.status = 0  # of `exit`
         self.read: Callable[[], str] = read_line
         self.begun: Callable[[], object] = lambda: None  # called when a session has begun
         self.picture: Callable[[str], object] | None = (
@@ -113,12 +114,15 @@ class Shell:
         return values[-1]
 
     def attempt(self, work: Callable[[], Any]) -> bool:
-        """Do work that may fail or be interrupted, and report that. Returns whether it succeeded."""
+        """Do work that may fail or be interrupted, and report that. Returns whether it succeeded. Raises Leave."""
         begun = time.monotonic()
         try:
             with self.terminal.busy():
                 self.interrupts.run(work)
             return True
+        except Exited as exited:
+            self.status = exited.status
+            raise Leave from None
         except VladError as error:
             self.complain(error)
             self.retrace(error)

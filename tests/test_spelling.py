@@ -171,7 +171,7 @@ def test_a_name_of_the_same_text_is_nearer() -> None:
         ("(help sin)", "`vlad doc NAME`"),
         ("(plot sin 0 6)", "`,plot F LOW HIGH`"),
         ("f(x)", "define it"),
-        ("(exit)", "a program ends with its last form"),
+        ("(halt)", "write `(exit)`"),
         ("(throw 'wrong)", "write `(error MESSAGE VALUE ...)`"),
         ("(prompt0 1)", "write `(reset E ...)`"),
         ("(+ 1 (shift0 k 1))", "write `(reset E ...)`"),

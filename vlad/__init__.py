@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vlad.bridges.modules import install_importer
     from vlad.bridges.torch import to_torch
     from vlad.compile.calling.notices import NotCompiledWarning
-    from vlad.data.errors import Incomplete, LimitExceeded, VladError
+    from vlad.data.errors import Exited, Incomplete, LimitExceeded, VladError
     from vlad.data.values import Opaque
     from vlad.debugging.debugger import Debugger
     from vlad.evaluate.limits import Limits
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "Checked", "CheckedLine", "Debugger", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque", "Procedure",
-    "Record", "Session", "Table", "VladError", "__version__", "build", "check", "checkpointed", "compile", "custom_derivative",
-    "dumps", "from_onnx", "function", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp", "loads", "map",
-    "primitive", "random", "stop_gradient", "to_jax", "to_onnx", "to_torch", "value_and_grad", "vjp", "vmap",
+    "Checked", "CheckedLine", "Debugger", "Exited", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque",
+    "Procedure", "Record", "Session", "Table", "VladError", "__version__", "build", "check", "checkpointed", "compile",
+    "custom_derivative", "dumps", "from_onnx", "function", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp",
+    "loads", "map", "primitive", "random", "stop_gradient", "to_jax", "to_onnx", "to_torch", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 
 _MODULES = {"random": "vlad.session.random"}
@@ -52,6 +52,7 @@ _HOMES = {
     "Session": "vlad.session.session",
     "Limits": "vlad.evaluate.limits",
     "VladError": "vlad.data.errors",
+    "Exited": "vlad.data.errors",
     "LimitExceeded": "vlad.data.errors",
     "Incomplete": "vlad.data.errors",
     "NotCompiledWarning": "vlad.compile.calling.notices",

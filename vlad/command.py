@@ -17,7 +17,7 @@ from vlad.command_line import CHOICES, CommandLine, UsageError, parse, refuse_mi
 from vlad.compile.calling.notifier import nothing_compiled
 from vlad.control.safe_import import package_of
 from vlad.control.standard_streams import discard, read_line, same_everywhere, write_message
-from vlad.data.errors import VladError
+from vlad.data.errors import Exited, VladError
 from vlad.evaluate.errors.replay import Beginning, Frames
 from vlad.evaluate.limits import AsyncException, Limits
 from vlad.session.files import not_read
@@ -105,8 +105,8 @@ def _prompt(line: CommandLine) -> int:
     from vlad.repl.loop import start  # 0.1 s, only for the prompt
 
     file = line.words[0] if line.words and not line.expressions else None
-    start(lambda write: _session(line, write), file, line.expressions, init=not line.no_init)
-    return SUCCESS
+    status: int = start(lambda write: _session(line, write), file, line.expressions, init=not line.no_init)
+    return status
 
 
 @contextmanager
@@ -124,7 +124,7 @@ def _noting_tail_calls(session: Session) -> Iterator[None]:
     try:
         yield
     except VladError as error:
-        if reported is not None and reported[0] is error:
+        if reported is not None and reported[0] is error and not isinstance(error, Exited):
             from vlad.debugging.commands import way_text  # not needed by programs
             from vlad.debugging.retracing import A_MOMENT, Failure, tail_calls_before
 
@@ -213,6 +213,8 @@ def _debug(session: Session, line: CommandLine) -> int:
     try:
         with nullcontext() if line.breakpoints else commands.stepping(lasting=True):
             session.run(line.words[0])
+    except Exited:
+        raise
     except VladError as error:
         if error.code == "abandoned":
             return PROGRAM_ERROR  # it was ended by `quit`, which needs no message
@@ -438,6 +440,8 @@ def _guarded(words: list[str]) -> int:
     except UsageError as error:
         _report(f"vlad: {error}\nTry `vlad --help`.")
         return WRONG_USAGE
+    except Exited as exited:
+        return exited.status
     except VladError as error:
         _report("\n".join([str(error), *getattr(error, "__notes__", ())]))
         if sys.stderr is not None and sys.stderr.isatty():  # an interactive user may want details

@@ -61,12 +61,17 @@ pairs
 (define (g x) (let loop ((i 0) (u (tensor-ref x 0))) (if (= i 2) (* u u) (loop (+ i 1) (* u a)))))
 (hvp g #[1 2] #[1 0])
 """,
-    "a name with another meaning": """
+    "a name with another meaning, and an end of its own": """
 (define plus +)
 (define (+ a b) (plus 1 (plus a b)))
 (define also +)
 (define (g x) (+ x 1))
 (list (+ 1 2) (plus 1 2) (also 1 2) (g 1))
+(define (leave x) (dynamic-wind (lambda () (display "in ")) (lambda () (when (> x 2) (exit (* x 2))))
+  (lambda () (display "out "))))
+((derivative (lambda (x) (leave x) (* x x))) 2)
+((derivative (lambda (x) (leave x) (* x x))) 3)
+(display "never")
 """,
     "mechanics": """
 (import "mechanics")

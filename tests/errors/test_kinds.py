@@ -30,6 +30,8 @@ CLASSES = {
     "Incomplete",
     "Abandoned",
     "LimitExceeded",
+    "Exited",
+    "ExitedAtOnce",
     "RaisedValue",
     "UnknownName",
     "NoCounterpart",

@@ -221,6 +221,12 @@ class TestLeaving:
         with pytest.raises(Leave):
             enter(writing.shell, text)
 
+    def test_exit_leaves_with_a_status(self, writing: Writing) -> None:
+        assert writing.output("(define (leave) (guard (e (#t 1)) (exit 3)))") == ""
+        with pytest.raises(Leave):
+            enter(writing.shell, "(leave)")
+        assert writing.shell.status == 3
+
     def test_not_when_they_mean_something(self, writing: Writing) -> None:
         assert writing.output("(define (exit) 5)", "(exit)") == "5\n"
         assert writing.output("(define help 7)", "help") == "7\n"

@@ -69,6 +69,9 @@ class Evaluator(Protocol):
     """The cells of the parameters that have another value now, and what they held before, the latest last: an evaluation that a
     limit or an interrupt ends puts that back."""
 
+    handlers: tuple[Any, Any] | None
+    """What takes the next `raise-continuable`, the innermost first: the cell that holds a handler, or None for a `guard`."""
+
     changed: float
     """The number of the oldest cell that was changed since the innermost `guard` began."""
 
@@ -316,6 +319,9 @@ class AbstractMachine(Protocol):
 
     def raised(self, passes_guards: bool = False) -> Known | None:
         """The program's own error. `passes_guards`: none takes it."""
+
+    def ended(self, status: Known, at_once: bool) -> Known | None:
+        """The program ends itself, with a status; `at_once`: by `emergency-exit`."""
 
     def refused(self, error: VladError) -> Known | None:
         """An error that a rule raised."""

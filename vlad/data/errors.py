@@ -190,6 +190,25 @@ class RaisedValue(Thrown):
         return VladError, (self.code, self.message), state
 
 
+class Exited(VladError):
+    """The program ended itself, by `exit`. No `guard` takes it. `status`: that of the process of a program."""
+
+    status: int
+
+    @staticmethod
+    def of(status: int, at_once: bool = False) -> Exited:
+        """The error for an exit status; `at_once`: by `emergency-exit`."""
+        message = f"The program ended itself, with status {status}"
+        found = ExitedAtOnce("exited", message) if at_once else Exited("exited", message)
+        found.hint = "a Python program that is to end, too, calls sys.exit with the error's `status`"
+        found.status = status
+        return found
+
+
+class ExitedAtOnce(Exited):
+    """By `emergency-exit`: nothing that is to be done on the way is done."""
+
+
 class Abandoned(VladError):
     """The evaluation was ended from outside. No `guard` takes it."""
 

@@ -27,7 +27,7 @@ from vlad.core.nodes import Lambda, Variable
 from vlad.core.passes import run_pass
 from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
-from vlad.data.errors import Abandoned, LimitExceeded, OutsideStep, VladError
+from vlad.data.errors import Abandoned, ExitedAtOnce, LimitExceeded, OutsideStep, VladError
 from vlad.data.source import in_library
 from vlad.data.tensors import Booleans, condition, holds
 from vlad.data.values import (
@@ -162,6 +162,7 @@ class Machine:
         self.shadows: tuple[Any, Any] | None = None
         self.rules: tuple[float, Any, Any, Callable[[Value], VladError]] | None = None
         self.visits: list[tuple[Reference, Value]] = []
+        self.handlers: tuple[Reference | None, Any] | None = None
         self.changed = math.inf
         # A call that may be started again is asked before a cell that is older than this changes.
         self.kept_until = -math.inf
@@ -492,20 +493,29 @@ class Machine:
 
     def attempt(self, f: Value) -> tuple[Value, VladError | None]:
         """The result of a procedure of no argument, or its error. Limits and interrupts pass."""
-        shadows, rules, changed = self.shadows, self.rules, self.changed
+        shadows, rules, handlers, changed = self.shadows, self.rules, self.handlers, self.changed
         pending = None if self.instrument is None else self.instrument.pending()
         first = next(Reference.births) if self.uses_cells else 0
         self.changed = math.inf
         try:
             result = f[0].entry1(f, NIL)
             return (self.bounce() if result is self.T else result), None
-        except (LimitExceeded, Abandoned, RecursionError, MemoryError, SystemError, NoRoom, NoTime):
+        except (
+            LimitExceeded,
+            Abandoned,
+            ExitedAtOnce,
+            RecursionError,
+            MemoryError,
+            SystemError,
+            NoRoom,
+            NoTime,
+        ):
             raise
         except Exception as error:
             self.watch.raise_if_interrupted()  # the interrupt was lost in the error
             if isinstance(error, OutsideStep) and rules is not None:
                 raise
-            self.shadows, self.rules = shadows, rules
+            self.shadows, self.rules, self.handlers = shadows, rules, handlers
             if self.instrument is not None:
                 self.instrument.caught(pending)
             found = caught(self, error, (f, NIL))  # drops the traceback, and so its frames
@@ -663,6 +673,7 @@ class Machine:
             self.instrument.begin(beginning)
         watch = self.watch
         before, shadows, rules, visits = watch.stop, self.shadows, self.rules, len(self.visits)
+        handlers = self.handlers
         # a finaliser or a signal handler may evaluate during a tail call; T is cleared at the end
         T = self.T
         on_its_way = T.kept() if watch.active else NOTHING
@@ -673,7 +684,7 @@ class Machine:
                 watch.stop = stop
                 return run(*operands)
             finally:
-                watch.stop, self.shadows, self.rules = before, shadows, rules
+                watch.stop, self.shadows, self.rules, self.handlers = before, shadows, rules, handlers
                 late: BaseException | None = None
                 while watch.active >= level:
                     try:

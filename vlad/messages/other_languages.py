@@ -48,7 +48,6 @@ WORDS: dict[str, str] = {
     "call-with-output-string": "`(with-output-to-string (lambda () BODY ...))` is the text that the body writes",
     "list-set!": "write `(list-set l k x)`, which gives another list; none ever changes",
     "cond-expand": "there is one implementation of the language: write what is wanted, without a choice",
-    "raise-continuable": "write `(raise V)`, and `guard` around the part that goes on with another value; or take a `shift`",
     "!=": "write `(not (= a b))`",
     "//": "a comment begins with `;`; a quotient is `(quotient a b)`",
     "not=": "write `(not (= a b))`",
@@ -151,7 +150,7 @@ SHARED: tuple[tuple[str, str], ...] = (
         "there are no symbolic expressions: evaluate at numbers, `(round-to 6 x)` shortens them",
         "show-expression print-expression literal-function literal-number series:for-each",
     ),
-    ("a program ends with its last form; at a prompt press Ctrl-D", "exit quit emergency-exit halt"),
+    ("write `(exit)`, or `(exit STATUS)`", "quit halt"),
     (
         "write `(error MESSAGE VALUE ...)`",
         "throw raise-argument-error ex-info assertion-violation syntax-error fail guarantee raise-user-error",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vlad.control.safe_import import import_safely
-from vlad.data.errors import RaisedValue, Thrown, VladError
+from vlad.data.errors import Exited, RaisedValue, Thrown, VladError
 from vlad.data.records import EXCEPTION, exception_parts
 from vlad.data.tables import Table
 from vlad.data.tensors import Tensor
@@ -22,6 +22,7 @@ from vlad.data.values import (
     FALSE,
     NIL,
     TRUE,
+    UNSPECIFIED,
     ZERO,
     Opaque,
     Primitive,
@@ -50,6 +51,8 @@ from vlad.primitives.transforms import (
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
+EXIT = symbol("exit")  # in the place of the cell of an escape
+HANDLING = ("install-handler", "uninstall-handler", "current-handler", "leave-handler", "reenter-handler")
 # Parts of `%attempt` in code that is compiled or differentiated. What they do counts as no steps, as in the row `catch`.
 _RULES: dict[str, str] = {
     "attempt-by-control": """(lambda (f)
@@ -82,10 +85,11 @@ _RULES: dict[str, str] = {
 }
 
 
-def _catching(name: str, kept: str) -> dict[str, str]:
-    """The texts of the code `name`, in whose reverse mode `kept` is evaluated when an error has been caught."""
+def _catching(name: str, row: str, kept: str) -> dict[str, str]:
+    """The texts of the code `name`, which catches by a row, and in whose reverse mode `kept` is evaluated when an error has been
+    caught."""
     return {
-        "": "(lambda (f) (if (runs-compiled? f) (cons #t (f (quote ()))) (catch f)))",
+        "": f"(lambda (f) (if (runs-compiled? f) (cons #t (f (quote ()))) ({row} f)))",
         "stepping": f"(lambda (k n f) (k n (in-one-step (lambda (nothing) ({name} f)))))",
         "tail": f"""(lambda (k f)
              (let ((r ({name} (lambda (nothing) ((tail-entry f) identity (quote ()))))))
@@ -102,10 +106,10 @@ def _catching(name: str, kept: str) -> dict[str, str]:
     }
 
 
-def _attempting(name: str, by_control: str) -> dict[str, str]:
-    """The texts of the code `name`, which is `by_control` where it is compiled or differentiated."""
+def _attempting(name: str, row: str, by_control: str) -> dict[str, str]:
+    """The texts of the code `name`, which catches by a row, and is `by_control` where it is compiled or differentiated."""
     return {
-        "": f"(lambda (f) (if (runs-compiled? f) ({by_control} f) (settle-caught (catch f))))",
+        "": f"(lambda (f) (if (runs-compiled? f) ({by_control} f) (settle-caught ({row} f))))",
         "control": "(lambda (k f) (finish-guard k (run-guarded f)))",
         "stepping": f"(lambda (k n f) (k n (in-one-step (lambda (nothing) ({name} f)))))",
         "tail": f"(lambda (k f) ((tail-entry {by_control}) k f))",
@@ -114,12 +118,12 @@ def _attempting(name: str, by_control: str) -> dict[str, str]:
 
 
 CODES: dict[str, SystemCode] = {
-    "%attempt": (Role.PROCEDURE, "", _attempting("%attempt", "attempt-by-control")),
+    "%attempt": (Role.PROCEDURE, "", _attempting("%attempt", "catch", "attempt-by-control")),
     # For `%wind`, which raises an error again (continuations.py): it is no step.
-    "attempt-to-pass": (Role.RULE, "", _attempting("attempt-to-pass", "pass-by-control")),
+    "attempt-to-pass": (Role.RULE, "", _attempting("attempt-to-pass", "intercept", "pass-by-control")),
     # %attempt of a procedure that raises no value with a derivative; and for `%wind`.
-    "catch-errors": (Role.RULE, "", _catching("catch-errors", "(no-lost-changes (cdr r))")),
-    "catch-to-pass": (Role.RULE, "", _catching("catch-to-pass", "zero")),
+    "catch-errors": (Role.RULE, "", _catching("catch-errors", "catch", "(no-lost-changes (cdr r))")),
+    "catch-to-pass": (Role.RULE, "", _catching("catch-to-pass", "intercept", "zero")),
     # What was raised, on its way. It is a code of its own for its derivative.
     "passed": (
         Role.RULE,
@@ -141,6 +145,15 @@ CODES: dict[str, SystemCode] = {
     "%error-irritants": (Role.PROCEDURE, "", {"": "(lambda (e) (error-irritants e))"}),
     # What the continuation of a call raises, to end that. No `guard` takes it, but `with-cleanup` does. `own` is a cell.
     "escape": (Role.PROCEDURE, "own v", {"": "(lambda (x) x)"}),
+    # The cell of a handler that may return; compiled code, in which none may, needs none.
+    "%handler-cell": (
+        Role.RULE,
+        "",
+        {"": "(lambda (handler) (if (runs-compiled? handler) #f (ref handler)))"},
+    ),
+    **{f"%{name}": (Role.RULE, "", {"": f"(lambda (x) ({name} x))"}) for name in HANDLING},
+    "%exit-at-once": (Role.PROCEDURE, "", {"": "(lambda (n) (exit-at-once n))"}),
+    # A program that ends itself raises an escape, too: `own` is the symbol exit, v the status.
     "%escape-of": (Role.PROCEDURE, "", {"": "(lambda (own v) (make-escape own v))"}),
     "%escape?": (Role.PROCEDURE, "", {"": "(lambda (x) (escape? x))"}),
     "%escape-own": (Role.PROCEDURE, "", {"": "(lambda (x) (escape-field-1 x))"}),
@@ -169,16 +182,27 @@ CODES: dict[str, SystemCode] = {
 
 
 def _catch(machine: Evaluator, f: Value) -> Value:
+    """For a guard, which takes what `raise-continuable` raises in f."""
+    handlers = machine.handlers
+    machine.handlers = (None, handlers)
+    result = _intercept(machine, f)
+    machine.handlers = handlers
+    return result
+
+
+def _intercept(machine: Evaluator, f: Value) -> Value:
     value, error = machine.attempt(f)
     if error is None:
         return (TRUE, value)
     if isinstance(error, Thrown) and error.held is not None:
         return (FALSE, (error.held, Opaque(error)))
+    if isinstance(error, Exited):
+        return (FALSE, ((machine.codes["escape"], EXIT, float(error.status)), Opaque(error)))
     return (FALSE, (Opaque(error), Opaque(error)))
 
 
 def _capture(machine: Evaluator, f: Value) -> Value:
-    """What `catch` returns of f, and what f writes, which does not go to the session's output."""
+    """What `intercept` returns of f, and what f writes, which does not go to the session's output."""
     pieces: list[str] = []
     write = machine.write
 
@@ -187,7 +211,7 @@ def _capture(machine: Evaluator, f: Value) -> Value:
 
     machine.write = keep  # type: ignore[method-assign]
     try:
-        result = _catch(machine, f)
+        result = _intercept(machine, f)
     finally:
         machine.write = write  # type: ignore[method-assign]
     expect_text(*pieces)
@@ -219,14 +243,64 @@ def _throw(machine: Evaluator, v: Value, error: Value) -> Value:
             found.find_place(found)
             found.find_place = None
         raise found
-    parts = exception_parts(look(v))
+    v = look(v)
+    if type(v) is tuple and v and v[0] is machine.codes["escape"] and v[1] is EXIT:
+        raise Exited.of(int(look(v[2])))
+    parts = exception_parts(v)
     if parts is not None:
         raise _python_exception(machine, v, parts)
     raise RaisedValue("raised", v, machine.outward)
 
 
+# Handlers that may return: `with-exception-handler` makes a cell for each, which has the handler's derivatives. It is installed
+# within the guard by which it takes what `raise` raises, so a handler that returns runs outside of that guard, too.
+
+
+def _install_handler(machine: Evaluator, cell: Value) -> Value:
+    machine.handlers = (cell, machine.handlers)
+    return UNSPECIFIED
+
+
+def _uninstall_handler(machine: Evaluator, nothing: Value) -> Value:
+    assert machine.handlers is not None
+    machine.handlers = machine.handlers[1]
+    return UNSPECIFIED
+
+
+def _current_handler(machine: Evaluator, nothing: Value) -> Value:
+    return FALSE if machine.handlers is None or machine.handlers[0] is None else machine.handlers[0]
+
+
+def _leave_handler(machine: Evaluator, cell: Value) -> Value:
+    """What is outside of a handler and its guard handles from here on. Returns what did so far, for `reenter-handler`."""
+    handlers = machine.handlers
+    around = handlers
+    while around is not None and around[0] is not cell:
+        around = around[1]
+    while around is not None and around[0] is not None:
+        around = around[1]
+    machine.handlers = None if around is None else around[1]
+    return Opaque(handlers)
+
+
+def _reenter_handler(machine: Evaluator, visit: Value) -> Value:
+    machine.handlers = visit.object
+    return UNSPECIFIED
+
+
+def _exit_at_once(n: Value) -> Value:
+    raise Exited.of(int(n), at_once=True)
+
+
 def _abstract_throw(w: AbstractMachine, v: Any, error: Any) -> Any:
+    """An error, or the end of the program. (A cell is not compiled, so an escape is one by `exit`.)"""
+    return w.each(v, lambda v: _abstract_thrown(w, v))
+
+
+def _abstract_thrown(w: AbstractMachine, v: Any) -> Any:
     """As the row `error` in compiled code."""
+    if v.type.kind == "closure" and v.type.of is w.system("escape"):
+        return w.each(w.part(v, 1), lambda status: w.ended(status, False))
     if v.type.kind == "pair" and w.types.canonical(v.type.parts[0]).of is EXCEPTION:
         return abstract_error(w, _told(w, w.part(v, 1)))
     if not w.is_standalone or (w.effect("text", text=RaisedValue.WORDS) and w.recursive(WRITTEN, v)):
@@ -353,6 +427,24 @@ def _row(name: str, operands: str, doc: str, value: Any, type: str, **columns: A
     return Primitive(name, operands, doc, value=value, type=type, **columns)
 
 
+def _handling(name: str, operands: str, doc: str, value: Any, is_compiled: bool = False) -> Primitive:
+    """Where no handler may return, as in compiled code, it is nothing to install one."""
+    abstract = (
+        (lambda w, x: w.unspecified) if is_compiled else (lambda w, x: w.left_out("`raise-continuable` is"))
+    )
+    return _row(
+        name,
+        operands,
+        doc,
+        value,
+        "any -> any",
+        effect=True,
+        hidden=True,
+        needs_machine=True,
+        abstract=abstract,
+    )
+
+
 def _tagged(tag: str, test: str, making: str) -> list[Primitive]:
     """The test, the constructor and the field of values with a tag that hold one value. `test`, `making`: what they do."""
     return [
@@ -402,11 +494,20 @@ ROWS: list[Primitive] = [
         abstract=_of_no_error("error-place"),
     ),
     _row(
-        "catch", "f", "(#t . value) of (f), or (#f . (v . error)).", _catch, "procedure -> pair", effect=True, hidden=True,
-        needs_machine=True,
+        "catch", "f", "(#t . value) of (f), or (#f . (v . error)), for a guard.", _catch, "procedure -> pair", effect=True,
+        hidden=True, needs_machine=True,
     ),
     _row(
-        "capture", "f", "What `catch` returns of f, and the text that f writes.", _capture, "procedure -> pair", effect=True,
+        "intercept", "f", "The same, for what raises the error again.", _intercept, "procedure -> pair", effect=True,
+        hidden=True, needs_machine=True,
+    ),
+    _handling("install-handler", "cell", "Installs the handler in a cell, which may return.", _install_handler, True),
+    _handling("uninstall-handler", "nothing", "What handled before handles again.", _uninstall_handler, True),
+    _handling("current-handler", "nothing", "The cell of the innermost handler; #f if a guard or nothing is.", _current_handler),
+    _handling("leave-handler", "cell", "What is outside of a handler handles; returns what did.", _leave_handler),
+    _handling("reenter-handler", "visit", "Ends `leave-handler`, which returned `visit`.", _reenter_handler),
+    _row(
+        "capture", "f", "What `intercept` returns of f, and the text that f writes.", _capture, "procedure -> pair", effect=True,
         hidden=True, needs_machine=True, abstract=lambda w, f: w.left_out("`with-output-to-string` is"),
     ),
     _row(
@@ -419,6 +520,10 @@ ROWS: list[Primitive] = [
     ),
     *_tagged("raised", "Does `raise` return x to its guard?", "What `raise` returns to its guard."),
     *_tagged("failed", "Did what led to x, the result of `%attempt`, raise?", "The result of `%attempt` of what raised."),
+    _row(
+        "exit-at-once", "n", "Ends the program with a status from 0 to 255.", _exit_at_once, "real -> any", effect=True,
+        hidden=True, abstract=lambda w, n: w.each(n, lambda n: w.ended(n, True)),
+    ),
     _row(
         "escape?", "x", "Did a continuation raise x, to end the call that made it?", tag_test("escape"), "any -> boolean",
         hidden=True, needs_machine=True, abstract=abstract_test("escape"),

@@ -265,6 +265,11 @@ class AbstractInterpreter:
         """As `fail`: the program's own error. `passes_guards`: none takes it."""
         return self.fail("error", Failure.REFUSED if passes_guards else Failure.RAISED)
 
+    def ended(self, status: Known, at_once: bool) -> Result:
+        """As `fail`: the program ends itself, with a status."""
+        self.effect("exit", [status], text="at once" if at_once else "")
+        return self.fail("exit", Failure.ENDED)
+
     def refused(self, error: VladError) -> Result:
         """As `fail`: the row's own rule raised this."""
         return self.fail(error.message, Failure.MISFIT if error.code in MISFITS else Failure.OTHER)
@@ -289,7 +294,7 @@ class AbstractInterpreter:
         shape: tuple[int, ...] | None = None,
     ) -> Result:
         """An external effect: append a "text", "real", "boolean" or "tensor" to the line that "out" writes; read a
-        real ("in"), or a "file" with contents of a type. `what` is its name.
+        real ("in"), or a "file" with contents of a type; or "exit". `what` is its name.
         """
         raise NotImplementedError
 

@@ -337,7 +337,15 @@ class Specializer(AbstractInterpreter):
         result: Type | None = None,
         shape: tuple[int, ...] | None = None,
     ) -> Result:
-        kinds = {"real": "d", "boolean": "b", "character": "d", "quoted": "d", "tensor": "p", "measure": "d"}
+        kinds = {
+            "real": "d",
+            "boolean": "b",
+            "character": "d",
+            "quoted": "d",
+            "tensor": "p",
+            "measure": "d",
+            "exit": "d",
+        }
         leaves = tuple([self._scalar(operand, kinds[what]) for operand in operands])
         slots = self._slots(result, self._name())
         self.block.statements.append(Effect(what, slots, leaves, text, self.span, shape))

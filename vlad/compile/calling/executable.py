@@ -32,11 +32,13 @@ from vlad.compile.ir.refusals import (
 )
 from vlad.compile.native import cache, toolchain
 from vlad.compile.native.abi import (
+    EXITED,
     FIRST_FAILURE,
     OUT_OF_FUEL,
     OUT_OF_MEMORY,
     OUTSIDE,
     PLACES_KEPT,
+    STATUSES,
     STOPPED,
     TOO_DEEP,
     ffi,
@@ -45,7 +47,7 @@ from vlad.compile.native.reserve import is_narrow
 from vlad.control.budget import has_room, room
 from vlad.control.safe_import import import_safely
 from vlad.core.types import Layout, Type, is_tensor
-from vlad.data.errors import LimitExceeded, VladError
+from vlad.data.errors import Exited, LimitExceeded, VladError
 from vlad.data.tensors import Tensor, entries, entries_there, namespace
 from vlad.data.values import Global, Value
 from vlad.evaluate.limits import out_of_fuel, out_of_memory, too_deep
@@ -394,6 +396,9 @@ class Later(NamedTuple):
 
 def failure(status: int, interface: Interface) -> BaseException:
     """The exception for a status other than 0."""
+    if status >= EXITED:
+        kind, own = divmod(status - EXITED, STATUSES)
+        return Exited.of(own, at_once=bool(kind))
     if status >= FIRST_FAILURE:
         what, about = interface.failures[status - FIRST_FAILURE]
         if about in (Failure.UNFIT, Failure.LENGTH) and interface.may_differ:

@@ -678,6 +678,9 @@ class FunctionText:
                 for what, (test, about) in tests.items():
                     failure = self.unit.failure(Fail(what, statement.span, about))
                     self.line(f"if ({test}) vlad_fail({failure});")
+            case "exit":
+                at_once = " + VLAD_STATUSES" if statement.text else ""
+                self.line(f"vlad_fail(VLAD_EXITED{at_once} + (int){self.leaf(statement.operands[0])});")
             case "step":
                 self.line(f"vlad_step({statement.operands[0]:.0f});")
             case what:

@@ -34,11 +34,13 @@ from vlad.compile.ir.program import (
 )
 from vlad.compile.native.abi import (
     ARENA_SIZE,
+    EXITED,
     FIRST_FAILURE,
     OUT_OF_FUEL,
     OUT_OF_MEMORY,
     OUTSIDE,
     STACK_SIZE,
+    STATUSES,
     STOPPED,
     TOO_DEEP,
 )
@@ -234,7 +236,7 @@ class CUnit(Definitions):
             "VLAD_NURSERY": NURSERY, "VLAD_STACK_SIZE": f"{STACK_SIZE}UL", "VLAD_ARENA_SIZE": f"{ARENA_SIZE}UL",
             "VLAD_KEPT": KEPT, "VLAD_SOON": SOON,
             "VLAD_MOST_POINTERS": most, "VLAD_OUTSIDE": OUTSIDE, "VLAD_OUT_OF_FUEL": OUT_OF_FUEL,
-            "VLAD_FIRST_FAILURE": FIRST_FAILURE,
+            "VLAD_FIRST_FAILURE": FIRST_FAILURE, "VLAD_EXITED": EXITED, "VLAD_STATUSES": STATUSES,
         }  # fmt: skip
         if self.alone:
             values["VLAD_ALONE"] = 1
@@ -332,6 +334,7 @@ class CUnit(Definitions):
         lines.append("""  int status = vlad_run(vlad_enter_body, 0, 0);
   vlad_flush();
   if (!status) return 0;
+  if (status >= VLAD_EXITED) return (status - VLAD_EXITED) % VLAD_STATUSES;
   char text[VLAD_MESSAGE];
   vlad_write_text(2, text, vlad_message(status, text));
   return 1;

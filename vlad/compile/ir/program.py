@@ -256,6 +256,7 @@ class Failure(Enum):
     UNLIKE = "two operands that must have one shape do not conform"
     RAISED = "the program itself raises it, by `error`"
     REFUSED = "vlad does not do what the program means, which no handler takes"
+    ENDED = "the program ends itself, by `exit`"
     VALUE = "a value that is known only when the program runs is not one that the operation takes"
     INPUT = "what is read is no number"
     UNDEFINED = "a variable is used before its definition has been evaluated"

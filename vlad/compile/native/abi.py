@@ -61,8 +61,12 @@ ffi = _cffi_backend.FFI(
     ),
 )  # fmt: skip
 
-# Results of vlad_call: 0 for success, a limit that was reached, or the number of a `fail`.
+# Results of vlad_call: 0 for success, a limit that was reached, the number of a `fail`, or the program's own exit.
 TOO_DEEP, OUT_OF_MEMORY, STOPPED, OUTSIDE, OUT_OF_FUEL, FIRST_FAILURE = 1, 2, 3, 4, 5, 10
+EXITED, STATUSES = (
+    1 << 20,
+    256,
+)  # more than a unit has failures: `exit` with status 0; and `emergency-exit`, behind so many
 PLACES_KEPT = 1024  # of the calls in progress, for profiles, the innermost; a power of two
 
 # Bytes for the boxes and arrays of one call, and for its recursion, without limits.

@@ -63,7 +63,15 @@ if TYPE_CHECKING:
 RAISED = (Failure.RAISED, Failure.REFUSED)
 # Failures that are no type errors: raised by the program itself, or dependent on a value.
 CHECKED = frozenset(
-    [*RAISED, Failure.VALUE, Failure.UNDEFINED, Failure.UNSUPPORTED, Failure.UNFIT, Failure.LENGTH]
+    [
+        *RAISED,
+        Failure.ENDED,
+        Failure.VALUE,
+        Failure.UNDEFINED,
+        Failure.UNSUPPORTED,
+        Failure.UNFIT,
+        Failure.LENGTH,
+    ]
 )
 
 UNKNOWN = "…"  # in an error's message: text that is known at run time only
@@ -563,7 +571,9 @@ def certain(failures: list[_Failure]) -> Iterator[VladError]:
     is_one_of_several = len({(one.words, str(one.span)) for one in failures}) > 1
     for one in failures:
         about, hint = one.fail.about, _where(one.fail, one.span, is_one_of_several)
-        if about is Failure.UNDEFINED or (about in CHECKED) != (failures[0].fail.about in CHECKED):
+        if about in (Failure.UNDEFINED, Failure.ENDED) or (about in CHECKED) != (
+            failures[0].fail.about in CHECKED
+        ):
             continue
         if about in RAISED:
             yield VladError("user-error", one.words, one.span, hint=hint)
@@ -578,7 +588,8 @@ def why_never(endless: Function | None, failures: list[_Failure]) -> str:
         span = failure.span
         place = f", at {span.line}:{span.column}" if span is not None and not in_library(span) else ""
         raises = "it raises an error: " if failure.fail.about in RAISED else ""
-        reasons.append(f"{raises}{failure.words}{place}")
+        words = "it ends the program" if failure.fail.about is Failure.ENDED else failure.words
+        reasons.append(f"{raises}{words}{place}")
     return ": " * bool(reasons) + ", or ".join(reasons)
 
 

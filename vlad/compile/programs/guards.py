@@ -12,6 +12,7 @@ from vlad.compile.ir.rewriting import callees
 from vlad.data.values import Code
 
 CATCHING = "catching an error of `error` or of the system is"
+PASSING = (Failure.REFUSED, Failure.ENDED)  # what no guard takes
 BY_RAISE = "what `raise` raises is caught in compiled code"
 
 
@@ -37,7 +38,7 @@ def refuse_caught_failures(program: Program) -> None:
         reached = [guard]
         for one in reached:  # grows during the loop
             ends = [block.end for block in blocks(one.body)]
-            if any(type(end) is Fail and end.about is not Failure.REFUSED for end in ends):
+            if any(type(end) is Fail and end.about not in PASSING for end in ends):
                 raise _refusal(guard)
             reached += [other for other in callees(one) if other not in reached]
 

@@ -1430,7 +1430,8 @@ static double vlad_read(int status) {
 static long vlad_message(int status, char *out) {
   static const char *const limits[] = {"", "Error: Recursion is too deep", "Error: The evaluation needs more memory than there is",
                                        "Error: The evaluation never ends"};
-  const char *text = status < VLAD_FIRST_FAILURE ? limits[status] : vlad_messages[status - VLAD_FIRST_FAILURE];
+  const char *text = status >= VLAD_EXITED ? "Error: The program ended itself, by `exit`" :
+                     status < VLAD_FIRST_FAILURE ? limits[status] : vlad_messages[status - VLAD_FIRST_FAILURE];
   long n = 0;
   for (; *text && n < VLAD_MESSAGE - 2; text++) {
     if (*text != '\1') {
