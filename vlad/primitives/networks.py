@@ -132,8 +132,8 @@ def _axes(
     return found
 
 
-def _patches_of(xp: Any, x: Array, axes: list[Axis], fill: float) -> Array:
-    """The windows of each image: (…, positions in the window, windows down, windows across)."""
+def _patches_of(xp: Any, x: Array, axes: list[Axis], fill: float, along: int = -3) -> Array:
+    """The windows of each image: (…, windows down, windows across), with the positions in the window along an axis."""
     height, width = axes
     expect_array((*x.shape[:-2], height.padded, width.padded))
     expect_array((*x.shape[:-2], height.window * width.window, height.starts, width.starts))
@@ -141,7 +141,7 @@ def _patches_of(xp: Any, x: Array, axes: list[Axis], fill: float) -> Array:
     if any(sum(axis.padding) for axis in axes):
         padded = device_of(x).make("full", (*x.shape[:-2], height.padded, width.padded), fill, dtype=x.dtype)
         padded[(..., *_inside(axes))] = x
-    return xp.stack([padded[(..., *place)] for place in _offsets(axes)], axis=-3)
+    return xp.stack([padded[(..., *place)] for place in _offsets(axes)], axis=along)
 
 
 def _unpatched(y: Array, axes: list[Axis]) -> Array:
@@ -225,8 +225,19 @@ def _convolution(x: tuple[int, ...], w: tuple[int, ...], geometry: tuple[Value, 
 
 def _columns(xp: Any, x: Array, by: Convolution) -> Array:
     """The windows of each image as columns of a matrix, by group."""
-    patches = _patches_of(xp, x, by.axes, 0.0)
-    return xp.reshape(patches, (by.images, by.groups, by.places, by.windows[0] * by.windows[1]))
+    return xp.reshape(
+        _windows(xp, x, by.axes), (x.shape[0], by.groups, by.places, by.windows[0] * by.windows[1])
+    )
+
+
+def _windows(xp: Any, x: Array, axes: list[Axis], along: int = -3) -> Array:
+    """As `_patches_of`; of windows of one entry a part of the image."""
+    return x[(..., *_offsets(axes)[0])] if _are_entries(axes) else _patches_of(xp, x, axes, 0.0, along)
+
+
+def _are_entries(axes: list[Axis]) -> bool:
+    """Is each window one entry of the image?"""
+    return all(axis.window == 1 and not any(axis.padding) for axis in axes)
 
 
 def _rows(xp: Any, w: Array, by: Convolution) -> Array:
@@ -235,7 +246,20 @@ def _rows(xp: Any, w: Array, by: Convolution) -> Array:
 
 
 def _result_rows(xp: Any, s: Array, by: Convolution) -> Array:
-    return xp.reshape(s, (by.images, by.groups, by.filters, by.windows[0] * by.windows[1]))
+    return xp.reshape(s, (s.shape[0], by.groups, by.filters, by.windows[0] * by.windows[1]))
+
+
+AT_A_TIME = 1 << 17  # entries of windows: a processor's cache still has them when they are multiplied
+
+
+def _parts(by: Convolution) -> list[slice]:
+    """Some images at a time."""
+    each = max(AT_A_TIME // max(by.groups * by.places * by.windows[0] * by.windows[1], 1), 1)
+    return [slice(first, min(first + each, by.images)) for first in range(0, max(by.images, 1), each)]
+
+
+def _joined(xp: Any, parts: list[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
 
 
 def _conv2d(x: Value, w: Value, *geometry: Value) -> Value:
@@ -244,8 +268,9 @@ def _conv2d(x: Value, w: Value, *geometry: Value) -> Value:
     xp = library("conv2d", x, w)
     with quiet():
         images, filters = operands_of((x, w))
-        results = product(xp, _rows(xp, filters, by), _columns(xp, images, by))
-    return made(xp.reshape(results, (by.images, by.groups * by.filters, *by.windows)))
+        rows = _rows(xp, filters, by)
+        found = [product(xp, rows, _columns(xp, images[part, ...], by)) for part in _parts(by)]
+        return made(xp.reshape(_joined(xp, found), (by.images, by.groups * by.filters, *by.windows)))
 
 
 def _conv2d_images(s: Value, w: Value, like: Value, *geometry: Value) -> Value:
@@ -255,26 +280,39 @@ def _conv2d_images(s: Value, w: Value, like: Value, *geometry: Value) -> Value:
     by = _convolution(shape, filters.shape, geometry)
     xp = library("conv2d", s, w)
     with quiet():
-        columns = product(xp, xp.matrix_transpose(_rows(xp, filters, by)), _result_rows(xp, results, by))
-        patches = (by.images, by.groups * by.channels, by.axes[0].window * by.axes[1].window, *by.windows)
-        return made(_unpatched(xp.reshape(columns, patches), by.axes))
+        columns, found = xp.matrix_transpose(_rows(xp, filters, by)), []
+        for part in _parts(by):
+            patches = product(xp, columns, _result_rows(xp, results[part, ...], by))
+            places = by.axes[0].window * by.axes[1].window
+            windows = (patches.shape[0], by.groups * by.channels, places, *by.windows)
+            found.append(_unwound(xp.reshape(patches, windows), by.axes))
+        return made(_joined(xp, found))
+
+
+def _unwound(y: Array, axes: list[Axis]) -> Array:
+    """As `_unpatched`; of one position each the entries themselves."""
+    are_all = _are_entries(axes) and all(axis.stride == 1 for axis in axes)
+    return y[..., 0, :, :] if are_all else _unpatched(y, axes)
 
 
 def _conv2d_filters(s: Value, x: Value, like: Value, *geometry: Value) -> Value:
-    """The transpose with respect to its filters, which have the shape of `like`: over all images and windows at once."""
+    """The transpose with respect to its filters, which have the shape of `like`: over all windows of some images at once."""
     results, images = operands_of((s, x))
     shape = lengths_of(like)
     by = _convolution(images.shape, shape, geometry)
     xp = library("conv2d", s, x)
-    flat = by.images * by.windows[0] * by.windows[1]
-    results = xp.reshape(
-        xp.permute_dims(_result_rows(xp, results, by), (1, 2, 0, 3)), (by.groups, by.filters, flat)
-    )
-    columns = xp.reshape(
-        xp.permute_dims(_columns(xp, images, by), (1, 0, 3, 2)), (by.groups, flat, by.places)
-    )
+    results, total = _result_rows(xp, results, by), None
     with quiet():
-        return made(xp.reshape(product(xp, results, columns), shape))
+        for part in _parts(by):
+            by_group = xp.permute_dims(results[part, ...], (1, 2, 0, 3))
+            flat = by_group.shape[2] * by_group.shape[3]
+            by_channel = xp.permute_dims(images[part, ...], (1, 0, 2, 3))
+            columns = xp.reshape(_windows(xp, by_channel, by.axes, 1), (by.groups, by.places, flat))
+            found = product(
+                xp, xp.reshape(by_group, (by.groups, by.filters, flat)), xp.matrix_transpose(columns)
+            )
+            total = found if total is None else total + found
+        return made(xp.reshape(total, shape))
 
 
 # The same as loops: windows are not materialised, but iterate over an image with its padding.
