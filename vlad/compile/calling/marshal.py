@@ -28,6 +28,7 @@ from vlad.data.tensors import Tensor, entries, from_entries, is_on_host, kind_na
 from vlad.data.values import FALSE, TRUE, Deferred, Role, String, Value, character_list, look, text_of
 
 BYTES_A_CHARACTER = 160  # in a list, and in boxes
+SHORT_STRING, MOST_STRINGS = 64, 1024  # whose characters stay, and how many
 
 
 class Crossing:
@@ -46,6 +47,7 @@ class Crossing:
         # shared parts are written, and read, once per call: boxes by value, values by address
         self._made: dict[tuple[int, Type], Any] = {}
         self._seen: dict[tuple[int, Type], Value] = {}
+        self._strings: dict[str, tuple[Any, list[Any]]] = {}  # pointers, and what they need kept
         # the numbers of the lengths that are known only in a call, and their values in this one, 0 if not yet known
         self._numbers = {extent: number for number, extent in enumerate(interface.extents)}
         self._lengths = [0] * interface.sizes
@@ -140,11 +142,7 @@ class Crossing:
             if type_.kind == "string":
                 if type(value) is not String:
                     raise Mismatch
-                if not has_room(BYTES_A_CHARACTER * len(value.text)):
-                    raise Narrow("there is no room for a string as a list of its characters")
-                characters = character_list(value.text)
-                kept.append(characters)  # so that its id in `_made` stays unique
-                words.append(("p", self._boxed(characters, self.types.characters, kept)))
+                words.append(("p", self._string(value.text, kept)))
                 return
             if type(type_.of) is Extent:
                 if type(value) is not float or not LEAST <= value < MOST or value % 1:
@@ -165,6 +163,22 @@ class Crossing:
             if not parts:
                 return
             value, type_ = parts[-1], type_.parts[-1]
+
+    def _string(self, text: str, kept: list[Any]) -> Any:
+        """The pointer to the list of a string's characters. Those of short ones, such as the keys of parameters, stay for later
+        calls."""
+        if text in self._strings:
+            return self._strings[text][0]
+        if not has_room(BYTES_A_CHARACTER * len(text)):
+            raise Narrow("there is no room for a string as a list of its characters")
+        stays = len(text) <= SHORT_STRING and len(self._strings) < MOST_STRINGS
+        own: list[Any] = [] if stays else kept
+        characters = character_list(text)
+        own.append(characters)  # so that its id in `_made` stays unique
+        pointer = self._boxed(characters, self.types.characters, own)
+        if stays:
+            self._strings[text] = pointer, own
+        return pointer
 
     def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
         """The pointer to a tensor's entries in row-major order."""
