@@ -1,6 +1,7 @@
 """Products of matrices → C text: calls of the library.
 
-In: a product (matrix_products.py), its kernel, the names of its operands and of its output, which is declared.  Out: lines.
+In: a product or a contraction (matrix_products.py), its kernel, the names of its operands and of its output, which is declared.
+Out: lines.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from vlad.compile.emit.c_numbers import long_text
 from vlad.compile.emit.loop_text import C_KINDS
 from vlad.compile.emit.needs import Needs
-from vlad.compile.ir.matrix_products import Product
+from vlad.compile.ir.matrix_products import Axes, Contraction, Product
 from vlad.compile.loops.text import text_of
 from vlad.compile.loops.values import position
 from vlad.compile.runtime.functions import marked
@@ -19,6 +20,8 @@ from vlad.core.loop_nests import Access, Kernel
 
 # After so many, a product polls `vlad_stop`: the library cannot be interrupted.
 MANY_MULTIPLICATIONS = 1 << 30
+# With so many, a contraction is shared among threads, and can be interrupted.
+MANY_TURNS = 1 << 20
 
 
 def product_lines(
@@ -58,6 +61,52 @@ def product_lines(
     if is_long:
         calls.append("}")
     return [*lines, *["  " * len(product.batch) + line for line in calls]]
+
+
+def contraction_lines(
+    of: Contraction, kernel: Kernel, operands: Sequence[str], output: str, needs: Needs
+) -> list[str]:
+    """A call of a function of the run-time, which divides the result into blocks, and shares these among threads."""
+    (size,) = [one.size or 0 for one in kernel.outputs]
+    if not at_most(kernel.turns, MANY_TURNS - 1):
+        needs.threads = True
+        needs.stop(turns=kernel.turns)  # the function polls
+    real, groups = C_KINDS[of.kind], (of.batch, of.rows, of.columns, of.terms)
+    names = ("batch", "rows", "columns", "terms")
+    given = [
+        f"(const {real} *){operands[operand]} + {long_text(start)}"
+        for operand, start in zip((of.left, of.right), of.starts, strict=False)
+    ]
+    values = [
+        *given,
+        f"{output} + {long_text(of.starts[2])}",
+        long_text(size),
+        str(int(of.adds)),
+        str(int(of.clears)),
+    ]
+    axes = ", ".join(
+        [
+            f"{{{len(_axes_of(group))}, {group.whole}, {name}}}"
+            for group, name in zip(groups, names, strict=True)
+        ]
+    )
+    return [
+        "{",
+        *[
+            f"  const struct vlad_axis {name}[] = {{{', '.join(_axes_of(group))}}};"
+            for group, name in zip(groups, names, strict=True)
+        ],
+        f"  struct vlad_contraction given = {{{{{axes}}}, {', '.join(values)}}};",
+        f"  {marked('vlad_contract@f', of.kind)}(&given);",
+        "}",
+    ]
+
+
+def _axes_of(group: Axes) -> list[str]:
+    """At least one axis."""
+    if not group.of:
+        return ["{1, {0, 0, 0}}"]
+    return [f"{{{one.length}, {{{one.left}, {one.right}, {one.result}}}}}" for one in group.of]
 
 
 def _start(access: Access, batch: Sequence[int], kernel: Kernel) -> str:

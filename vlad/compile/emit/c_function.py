@@ -28,7 +28,7 @@ from vlad.compile.emit.lapack_calls import BESIDE_LAPACK, WITHOUT_LAPACK, routin
 from vlad.compile.emit.loop_text import Directive, expression_text
 from vlad.compile.emit.row_threads import fewest, threaded
 from vlad.compile.emit.sharing import MOST_WORDS, places_of_visits
-from vlad.compile.ir.matrix_products import as_product
+from vlad.compile.ir.matrix_products import Contraction, by_library
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -588,9 +588,11 @@ class FunctionText:
         kernel = statement.kernel
         unit.has_kernels = True
         unit.chooses |= any(type(step) is Step and chooses(step.row.c) for step in kernel.steps)
-        product = as_product(kernel)
+        product = by_library(kernel)
         if product is not None:
             unit.multiplies.add(product.kind)
+            if type(product) is Contraction:
+                unit.contracts.add(product.kind)
         return kernel_lines(
             kernel,
             operands_of(statement.operands, operands),

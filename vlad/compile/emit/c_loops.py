@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from vlad.compile.emit.blas_calls import product_lines
+from vlad.compile.emit.blas_calls import contraction_lines, product_lines
 from vlad.compile.emit.c_text import place_of_result
 from vlad.compile.emit.loop_text import CStyle, LoopPrinter
 from vlad.compile.emit.needs import Needs
 from vlad.compile.emit.part_functions import call_in_parts, variables_read
-from vlad.compile.ir.matrix_products import FEWEST, as_product
+from vlad.compile.ir.matrix_products import FEWEST, as_contraction, as_product, by_library
 from vlad.compile.loops import order
 from vlad.compile.loops.ir import (
     Alias,
@@ -65,17 +65,22 @@ def kernel_lines(
     if type(turns) is Extent:
         needs.turns[turns] = None
     product = as_product(kernel)
-    by_library: list[str] = []
+    called: list[str] = []
     if product is not None:
-        by_library = product_lines(product, kernel, names, outputs[0], needs)
+        called = product_lines(product, kernel, names, outputs[0], needs)
         if type(turns) is int:
             (output,) = kernel.outputs
             printer.body(placed(Array(Origin.OUTPUT, 0, output.kind), output, places.get(0)))
-            return [*printer.lines, *by_library]
+            return [*printer.lines, *called]
+    contraction = as_contraction(kernel) if product is None else None
+    if contraction is not None:
+        (output,) = kernel.outputs
+        printer.body(placed(Array(Origin.OUTPUT, 0, output.kind), output, places.get(0)))
+        return [*printer.lines, *contraction_lines(contraction, kernel, names, outputs[0], needs)]
     found = order.loops(kernel, operands, outputs, taken, places, divides=product is None)
     printer.body(found.declared)
     if product is not None:
-        printer.lines += [f"if ({turns} >= {FEWEST}) {{", *by_library, "} else {"]
+        printer.lines += [f"if ({turns} >= {FEWEST}) {{", *called, "} else {"]
     for nest in found.nests:
         if nest.parts is None:
             printer.body(nest.body)
@@ -89,7 +94,7 @@ def kernel_lines(
 
 def when_over(kernel: Kernel, operands: Sequence[Operand]) -> Condition | None:
     """The condition under which outputs overwrite operands; as in loops/order.py."""
-    return None if as_product(kernel) is not None else order.when_over(kernel, operands, True)
+    return None if by_library(kernel) is not None else order.when_over(kernel, operands, True)
 
 
 class CLoopPrinter(LoopPrinter):

@@ -224,10 +224,12 @@ class CUnit(Definitions):
             found.append(of["deep"])
         if facts.counts:
             found.append(of["fuel"])
+        contractions = [of["contractions"]] if self.contracts else []
+        contractions += [marked(of["contraction"], kind) for kind in sorted(self.contracts)]
         if not self.needs.threads:
-            return [alone(text) for text in found]
+            return [alone(text) for text in [*found, *contractions]]
         parts = [f"{parts_constants()}{of['parts']}"] if self.needs.parts else []
-        return shared([*found, of["threads"], *parts])
+        return shared([*found, of["threads"], *parts, *contractions])
 
     def _constants(self) -> str:
         most = max([1, *[m.kinds.count("p") for members in self.program.members.values() for m in members]])

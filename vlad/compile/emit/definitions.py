@@ -85,6 +85,7 @@ class Definitions:
         )
         self.nested = 0  # loops that recursions run, and that collect
         self.multiplies: set[str] = set()  # kinds of numbers in products of matrices
+        self.contracts: set[str] = set()  # in those over several axes
         self.given: list[Tensor] = []  # tensors whose entries the caller passes with each call,
         self.takes: list[str] = []  # and the variables that hold their addresses
         self.places = (

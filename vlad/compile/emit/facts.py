@@ -5,7 +5,7 @@ In: the functions of a program (program.py).  Out: `Facts`. Used by the emitters
 
 from __future__ import annotations
 
-from vlad.compile.ir.matrix_products import as_product
+from vlad.compile.ir.matrix_products import by_library
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -162,7 +162,7 @@ def _steps(function: Function, of: dict[Function, int]) -> int:
 
 def _kernel_steps(kernel: Kernel) -> int:
     """The number of steps in all turns. Choices are made outside the loops; the library computes products of matrices."""
-    if as_product(kernel) is not None:
+    if by_library(kernel) is not None:
         return estimate(kernel.turns) // SUMS_AT_A_TIME
     steps = [step.row.name for step in kernel.steps if type(step) is Step]
     sums = len([name for name in steps if name in SUMS])

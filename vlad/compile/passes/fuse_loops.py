@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from vlad.compile.ir.matrix_products import as_product, is_whole
+from vlad.compile.ir.matrix_products import by_library, is_whole
 from vlad.compile.ir.program import (
     Block,
     Each,
@@ -87,7 +87,7 @@ def _fuse_once(function: Function, copies: bool) -> bool:
                 made.update({slot: (statement, index) for index, slot in enumerate(statement.slots)})
         for leaf in leaves_read(statement):
             readers.setdefault(leaf, set()).add(id(statement))
-    loops = {id(statement) for statement in found if as_product(statement.kernel) is None}
+    loops = {id(statement) for statement in found if by_library(statement.kernel) is None}
     changed = False
     for statement in reversed(found):
         again = True
@@ -129,7 +129,7 @@ def _pays(producer: Each, consumer: Each, readers: int, stays: bool) -> bool:
     if steps == 0:  # computed at its only read, each entry once
         is_plain = not any(read.access is not None and read.access.at for read in kernel.reads)
         return is_plain or estimate(consumer.kernel.turns) <= estimate(kernel.turns)
-    if as_product(consumer.kernel) is not None:
+    if by_library(consumer.kernel) is not None:
         return False  # the library's products need matrices in memory
     return readers == 1 or (_is_cheap(kernel) and not (stays and _reads_as_much(kernel)))
 
@@ -309,7 +309,7 @@ def _sum_along(block: Block) -> bool:
     for index, statement in enumerate(block.statements):
         if type(statement) is not Each or not statement.is_loop:
             continue
-        if as_product(statement.kernel) is None:
+        if by_library(statement.kernel) is None:
             if _is_sum(statement.kernel):
                 for leaf in statement.operands:
                     if leaf in made and _sum_in(block, made[leaf], index, leaf):

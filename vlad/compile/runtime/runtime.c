@@ -206,19 +206,19 @@ static void vlad_use_several(int count) {
 
 /* section: product */
 static void vlad_product_by@f(int ta, int tb, long m, long n, long k, const @real *a, long lda, const @real *b, long ldb,
-                            @real *c, long ldc) {
+                            @real kept, @real *c, long ldc) { /* kept: 0, or 1 to add the product to c */
   if (vlad_gemm@f && vlad_gemm_is_wide) {
     ((void (*)(int, int, int, long, long, long, @real, const @real *, long, const @real *, long, @real, @real *, long))vlad_gemm@f)(
-        101, ta ? 112 : 111, tb ? 112 : 111, m, n, k, 1.0@f, a, lda, b, ldb, 0.0@f, c, ldc);
+        101, ta ? 112 : 111, tb ? 112 : 111, m, n, k, 1.0@f, a, lda, b, ldb, kept, c, ldc);
     return;
   }
   if (vlad_gemm@f) {
     ((void (*)(int, int, int, int, int, int, @real, const @real *, int, const @real *, int, @real, @real *, int))vlad_gemm@f)(
-        101, ta ? 112 : 111, tb ? 112 : 111, m, n, k, 1.0@f, a, lda, b, ldb, 0.0@f, c, ldc);
+        101, ta ? 112 : 111, tb ? 112 : 111, m, n, k, 1.0@f, a, lda, b, ldb, kept, c, ldc);
     return;
   }
   for (long i = 0; i < m; i++) {
-    for (long j = 0; j < n; j++) c[i * ldc + j] = 0.0@f;
+    for (long j = 0; j < n && kept == 0; j++) c[i * ldc + j] = 0.0@f;
     for (long l = 0; l < k; l++) {
       @real x = ta ? a[l * lda + i] : a[i * lda + l];
       for (long j = 0; j < n; j++) c[i * ldc + j] += x * (tb ? b[j * ldb + l] : b[l * ldb + j]);
@@ -228,7 +228,7 @@ static void vlad_product_by@f(int ta, int tb, long m, long n, long k, const @rea
 static void vlad_product@f(int ta, int tb, long m, long n, long k, const @real *a, long lda, const @real *b, long ldb, @real *c,
                            long ldc) {
   int several = (double)m * n * k < VLAD_MANY_MULTIPLICATIONS ? vlad_use_one() : 0;
-  vlad_product_by@f(ta, tb, m, n, k, a, lda, b, ldb, c, ldc);
+  vlad_product_by@f(ta, tb, m, n, k, a, lda, b, ldb, 0.0@f, c, ldc);
   vlad_use_several(several);
 }
 
@@ -1252,6 +1252,247 @@ static inline long vlad_rows_of_part(long rows, long steps, long least) {
   long each = (VLAD_STEPS_OF_A_PART + steps - 1) / steps, fewest = (rows + VLAD_MOST_PARTS - 1) / VLAD_MOST_PARTS;
   if (each < fewest) each = fewest;
   return each < least ? least : each;
+}
+
+/* section: contractions
+   Sums of products over any number of axes as products of matrices (ir/matrix_products.py), block by block. Axes are in four groups: those of
+   the rows are in the left operand and in the result, those of the columns in the right one and the result, those of the terms in the operands
+   only, and those of the batch in all three. A block of an operand that is no matrix in memory is packed into one; a block of the result that
+   is none is computed beside it, and stored or added. */
+enum { VLAD_LEFT, VLAD_RIGHT, VLAD_RESULT };
+enum { VLAD_BATCH, VLAD_ROWS, VLAD_COLUMNS, VLAD_TERMS };
+struct vlad_axis { long length, strides[3]; };
+/* Outer axes first; blocks may divide those before `whole`, as others write to the same places. A block has `each` indices of the axis
+   that is cut, all those of the axes inside of it, and there are `blocks`. */
+struct vlad_axes { long count, whole; const struct vlad_axis *of; long cut, each, inside, blocks; };
+struct vlad_block { long length, size, first[3]; }; /* indices of the axis that is cut; of all; the first entries */
+struct vlad_contraction {
+  struct vlad_axes groups[4];
+  const void *left, *right;
+  void *result;
+  long size; /* of the result */
+  int adds, clears; /* several products are added in one place; the result is zero before */
+  int are_matrices[3];
+};
+static const int vlad_groups[3][2] = {{VLAD_ROWS, VLAD_TERMS}, {VLAD_TERMS, VLAD_COLUMNS}, {VLAD_ROWS, VLAD_COLUMNS}};
+#define VLAD_FEW_INDICES 48 /* a matrix with fewer rows or columns is packed with others */
+#define VLAD_MOST_TERMS 1024
+#define VLAD_BLOCK_BYTES (1 << 20) /* of what is packed, and of the results beside it */
+#define VLAD_FEWEST_OF_BLOCK 64
+#define VLAD_BLOCKS_WANTED 8 /* of products of VLAD_MANY_MULTIPLICATIONS, so that threads can share them */
+static long vlad_indices(const struct vlad_axes *group, long from) {
+  long count = 1;
+  for (long axis = from; axis < group->count; axis++) count *= group->of[axis].length;
+  return count;
+}
+static long vlad_stride(const struct vlad_axes *group, int array) { return group->of[group->count - 1].strides[array]; }
+static long vlad_as_one_from(const struct vlad_axes *group, int array) { /* axes from here on are as one in the array */
+  long axis = group->count - 1;
+  for (; axis > 0; axis--) {
+    const struct vlad_axis *inner = group->of + axis;
+    if (inner[-1].strides[array] != inner->strides[array] * inner->length) break;
+  }
+  return axis;
+}
+static int vlad_is_matrix(struct vlad_contraction *by, int array) {
+  long sizes[2], strides[2];
+  for (int i = 0; i < 2; i++) {
+    const struct vlad_axes *group = by->groups + vlad_groups[array][i];
+    long from = vlad_as_one_from(group, array);
+    sizes[i] = vlad_indices(group, from), strides[i] = vlad_stride(group, array);
+    if (from > group->whole || (from && sizes[i] < VLAD_FEW_INDICES)) return 0;
+  }
+  if (strides[1] == 1 && strides[0] >= sizes[1]) return 1;
+  return array != VLAD_RESULT && strides[0] == 1 && strides[1] >= sizes[0];
+}
+static void vlad_cut(struct vlad_axes *group, long from, long most) {
+  long axis = group->count - 1, inside = 1, length;
+  while (axis > from && (axis >= group->whole || inside * group->of[axis].length <= most)) inside *= group->of[axis--].length;
+  length = group->of[axis].length;
+  long each = axis >= group->whole ? length : most / inside, parts;
+  if (each > length) each = length;
+  if (each < 1) each = 1;
+  parts = (length + each - 1) / each;
+  if (parts) each = (length + parts - 1) / parts;
+  group->cut = axis, group->each = each, group->inside = inside, group->blocks = parts;
+  while (axis--) group->blocks *= group->of[axis].length;
+}
+static long vlad_longer(long one, long other) { return one > other ? one : other; }
+static void vlad_cut_all(struct vlad_contraction *by, long bytes) {
+  long from[4] = {0, 0, 0, 0}, most = VLAD_BLOCK_BYTES / bytes, all = ~0UL >> 2;
+  struct vlad_axes *rows = by->groups + VLAD_ROWS, *columns = by->groups + VLAD_COLUMNS, *terms = by->groups + VLAD_TERMS;
+  for (int array = 0; array < 3; array++) {
+    int is_matrix = by->are_matrices[array] = !(array == VLAD_RESULT && by->adds) && vlad_is_matrix(by, array);
+    for (int i = 0; i < 2 && is_matrix; i++) {
+      const struct vlad_axes *group = by->groups + vlad_groups[array][i];
+      from[vlad_groups[array][i]] = vlad_longer(from[vlad_groups[array][i]], vlad_as_one_from(group, array));
+    }
+  }
+  vlad_cut(by->groups + VLAD_BATCH, 0, 1);
+  vlad_cut(terms, from[VLAD_TERMS], VLAD_MOST_TERMS);
+  long each = terms->each * terms->inside, beside = !by->are_matrices[VLAD_RESULT];
+  long few = by->are_matrices[VLAD_LEFT] ? all : vlad_longer(most / vlad_longer(each, 1), VLAD_FEWEST_OF_BLOCK);
+  long of_columns = by->are_matrices[VLAD_RIGHT] && !beside ? all : vlad_longer(most / vlad_longer(each, 1), VLAD_FEWEST_OF_BLOCK);
+  vlad_cut(columns, from[VLAD_COLUMNS], of_columns);
+  long wide = columns->each * columns->inside;
+  if (beside && few > most / vlad_longer(wide, 1)) few = vlad_longer(most / vlad_longer(wide, 1), 1);
+  vlad_cut(rows, from[VLAD_ROWS], few);
+  if ((double)vlad_indices(rows, 0) * vlad_indices(columns, 0) * vlad_indices(terms, 0) < VLAD_MANY_MULTIPLICATIONS) return;
+  long blocks = by->groups[VLAD_BATCH].blocks * columns->blocks * rows->blocks;
+  long wanted = blocks ? (VLAD_BLOCKS_WANTED + blocks - 1) / blocks : 1;
+  if (wanted < 2) return;
+  struct vlad_axes *longer = wide > rows->each * rows->inside ? columns : rows;
+  long count = longer->each * longer->inside / wanted;
+  vlad_cut(longer, from[longer - by->groups], vlad_longer(count, VLAD_FEWEST_OF_BLOCK));
+}
+static struct vlad_block vlad_block_of(const struct vlad_axes *group, long number) {
+  const struct vlad_axis *cut = group->of + group->cut;
+  long parts = (cut->length + group->each - 1) / group->each, start = number % parts * group->each;
+  struct vlad_block block = {cut->length - start < group->each ? cut->length - start : group->each};
+  block.size = block.length * group->inside;
+  for (int array = 0; array < 3; array++) block.first[array] = start * cut->strides[array];
+  number /= parts;
+  for (const struct vlad_axis *axis = cut; axis-- > group->of; number /= axis->length)
+    for (int array = 0; array < 3; array++) block.first[array] += number % axis->length * axis->strides[array];
+  return block;
+}
+/* The lengths and strides of the loops over two blocks, outer ones first: at least two, as few as possible. */
+#define VLAD_MOST_AXES 32
+struct vlad_walk { long count, lengths[VLAD_MOST_AXES], strides[VLAD_MOST_AXES]; };
+static void vlad_walk_over(struct vlad_walk *walk, const struct vlad_axes *group, const struct vlad_block *block, int array) {
+  for (long axis = group->cut; axis < group->count; axis++) {
+    long length = axis == group->cut ? block->length : group->of[axis].length, stride = group->of[axis].strides[array];
+    if (length == 1) continue;
+    long before = walk->count - 1;
+    if (before > 0 && walk->strides[before] == stride * length) {
+      walk->lengths[before] *= length, walk->strides[before] = stride;
+      continue;
+    }
+    walk->lengths[walk->count] = length, walk->strides[walk->count++] = stride;
+  }
+}
+static struct vlad_walk vlad_walk_of(struct vlad_contraction *by, int array, int outer, const struct vlad_block *blocks, int inner) {
+  struct vlad_walk walk;
+  walk.count = 1, walk.lengths[0] = 1, walk.strides[0] = 0;
+  vlad_walk_over(&walk, by->groups + outer, blocks + outer, array);
+  vlad_walk_over(&walk, by->groups + inner, blocks + inner, array);
+  if (walk.count == 1) walk.lengths[1] = 1, walk.strides[1] = 1, walk.count = 2;
+  return walk;
+}
+/* Moves to the next indices of all loops but the two innermost ones; returns whether there are any. */
+static int vlad_next(const struct vlad_walk *walk, long *indices, long *position) {
+  for (long axis = walk->count - 3; axis >= 0; axis--) {
+    *position += walk->strides[axis];
+    if (++indices[axis] < walk->lengths[axis]) return 1;
+    *position -= walk->lengths[axis] * walk->strides[axis];
+    indices[axis] = 0;
+  }
+  return 0;
+}
+
+/* section: contraction */
+static void vlad_pack@f(const struct vlad_walk *walk, const @real *from, @real *restrict to) {
+  long indices[VLAD_MOST_AXES] = {0}, position = 0, last = walk->count - 1;
+  long rows = walk->lengths[last - 1], length = walk->lengths[last], down = walk->strides[last - 1], along = walk->strides[last];
+  do {
+    const @real *row = from + position;
+    for (long i = 0; i < rows; i++, row += down, to += length) {
+      if (along == 1)
+        for (long j = 0; j < length; j++) to[j] = row[j];
+      else
+        for (long j = 0; j < length; j++) to[j] = row[j * along];
+    }
+  } while (vlad_next(walk, indices, &position));
+}
+static void vlad_unpack@f(const struct vlad_walk *walk, const @real *restrict from, @real *to, int adds) {
+  long indices[VLAD_MOST_AXES] = {0}, position = 0, last = walk->count - 1;
+  long rows = walk->lengths[last - 1], length = walk->lengths[last], down = walk->strides[last - 1], along = walk->strides[last];
+  do {
+    @real *restrict row = to + position;
+    for (long i = 0; i < rows; i++, row += down, from += length) {
+      if (!adds)
+        for (long j = 0; j < length; j++) row[j * along] = from[j];
+      else if (along == 1)
+        for (long j = 0; j < length; j++) row[j] += from[j];
+      else
+        for (long j = 0; j < length; j++) row[j * along] += from[j];
+    }
+  } while (vlad_next(walk, indices, &position));
+}
+static @real *vlad_room@f(const struct vlad_axes *group, const struct vlad_axes *other) {
+  long size = group->each * group->inside * other->each * other->inside;
+  return vlad_array((size * (long)sizeof(@real) + 7) / 8);
+}
+/* A block of an operand as a matrix: its place, whether it is transposed, and the distance of its rows. */
+static const @real *vlad_matrix@f(struct vlad_contraction *by, int array, const struct vlad_block *blocks, @real *room, int packs,
+                                  int *transposed, long *distance) {
+  int outer = vlad_groups[array][0], inner = vlad_groups[array][1];
+  const struct vlad_axes *down = by->groups + outer, *along = by->groups + inner;
+  const @real *from = array == VLAD_LEFT ? by->left : by->right;
+  from += blocks[VLAD_BATCH].first[array] + blocks[outer].first[array] + blocks[inner].first[array];
+  if (by->are_matrices[array]) {
+    *transposed = !(vlad_stride(along, array) == 1 && vlad_stride(down, array) >= blocks[inner].size);
+    *distance = vlad_stride(*transposed ? along : down, array);
+    return from;
+  }
+  *transposed = vlad_stride(along, array) > vlad_stride(down, array);
+  *distance = blocks[*transposed ? outer : inner].size;
+  if (packs) {
+    struct vlad_walk walk = vlad_walk_of(by, array, *transposed ? inner : outer, blocks, *transposed ? outer : inner);
+    vlad_pack@f(&walk, from, room);
+  }
+  return room;
+}
+static void vlad_contract_blocks@f(void *given, double from, double to) {
+  struct vlad_contraction *by = given;
+  struct vlad_axes *groups = by->groups, *rows = groups + VLAD_ROWS, *columns = groups + VLAD_COLUMNS, *terms = groups + VLAD_TERMS;
+  char *const mark = vlad_top;
+  @real *left = by->are_matrices[VLAD_LEFT] ? 0 : vlad_room@f(rows, terms);
+  @real *right = by->are_matrices[VLAD_RIGHT] ? 0 : vlad_room@f(terms, columns);
+  @real *beside = by->are_matrices[VLAD_RESULT] ? 0 : vlad_room@f(rows, columns);
+  long packed = -1;
+  for (long number = from; number < to; number++) {
+    struct vlad_block blocks[4];
+    long of_right = number / rows->blocks;
+    blocks[VLAD_ROWS] = vlad_block_of(rows, number % rows->blocks);
+    blocks[VLAD_COLUMNS] = vlad_block_of(columns, of_right % columns->blocks);
+    blocks[VLAD_BATCH] = vlad_block_of(groups + VLAD_BATCH, of_right / columns->blocks);
+    long place = 0;
+    for (int i = 0; i < 3; i++) place += blocks[i].first[VLAD_RESULT];
+    @real *result = (@real *)by->result + place, *target = beside ? beside : result;
+    long distance = beside ? blocks[VLAD_COLUMNS].size : vlad_stride(rows, VLAD_RESULT);
+    for (long term = 0; term < terms->blocks; term++) {
+      int ta, tb;
+      long lda, ldb;
+      if (__builtin_expect(vlad_stop, 0)) vlad_fail(VLAD_STOPPED);
+      blocks[VLAD_TERMS] = vlad_block_of(terms, term);
+      const @real *a = vlad_matrix@f(by, VLAD_LEFT, blocks, left, 1, &ta, &lda);
+      const @real *b = vlad_matrix@f(by, VLAD_RIGHT, blocks, right, packed != of_right || terms->blocks > 1, &tb, &ldb);
+      packed = of_right;
+      int several = vlad_use_one();
+      vlad_product_by@f(ta, tb, blocks[VLAD_ROWS].size, blocks[VLAD_COLUMNS].size, blocks[VLAD_TERMS].size, a, lda, b, ldb,
+                        term ? 1.0@f : 0.0@f, target, distance);
+      vlad_use_several(several);
+    }
+    if (beside) {
+      struct vlad_walk walk = vlad_walk_of(by, VLAD_RESULT, VLAD_ROWS, blocks, VLAD_COLUMNS);
+      vlad_unpack@f(&walk, beside, result, by->adds);
+    }
+  }
+  vlad_top = mark;
+}
+static void vlad_contract@f(struct vlad_contraction *by) {
+  vlad_cut_all(by, sizeof(@real));
+  long terms = vlad_indices(by->groups + VLAD_TERMS, 0);
+  if (by->clears || !terms)
+    for (long i = 0; i < by->size; i++) ((@real *)by->result)[i] = 0.0@f;
+  if (!terms) return;
+  double blocks = (double)by->groups[VLAD_BATCH].blocks * by->groups[VLAD_COLUMNS].blocks * by->groups[VLAD_ROWS].blocks;
+#ifdef VLAD_SPREADS
+  vlad_spread(vlad_contract_blocks@f, by, 0.0, blocks);
+#else
+  vlad_contract_blocks@f(by, 0.0, blocks);
+#endif
 }
 
 /* section: output
