@@ -6,6 +6,7 @@ import random
 import shutil
 import subprocess
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -549,3 +550,14 @@ def test_a_step_of_many_nested_derivatives_settles_in_reverse_mode() -> None:
         found.append(session.eval(f"(derivative-{mode} (lambda (l) (run l 10)))")(2.0))
         assert {entry.reason for entry in session.tiers.entries.values()} <= {None}
     assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+def test_a_type_may_be_large_if_it_repeats_its_parts() -> None:
+    """As the environment of a derivative does of which others are taken: its nodes are many, and the distinct ones few."""
+    doubled = " ".join([f"(l{k} (cons l{k - 1} l{k - 1}))" for k in range(1, 18)])
+    first = "(car " * 17 + "l17" + ")" * 17
+    session = vlad.Session(tier="compile")
+    f = session.eval(f"(lambda (x) (let* ((l0 (lambda () 2)) {doubled}) (* x ({first}))))")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", vlad.NotCompiledWarning)
+        assert f(3.0) == 6

@@ -9,7 +9,7 @@ import pytest
 from vlad.compile.analysis.sizes import Sizes
 from vlad.compile.analysis.strategy import Settled, Strategy, attempts, best, lengths
 from vlad.compile.calling.pipeline import best_with_sizes
-from vlad.compile.ir.refusals import CALL, Exhausted, NotWorthwhile, Unbounded, Unsettled
+from vlad.compile.ir.refusals import CALL, Exhausted, NotWorthwhile, Repeating, Unbounded, Unsettled
 from vlad.core.types import FROM_ALL, FROM_NOTHING, FROM_STRUCTURES, LONGEST_CHAIN
 from vlad.data.errors import VladError
 
@@ -48,6 +48,23 @@ def test_then_known_lists_have_recursive_types() -> None:
         (False, LONGEST_CHAIN),
         (False, LONGEST_CHAIN),
         (True, 1),
+    ]
+
+
+def test_then_types_may_be_larger_where_they_repeated_their_parts() -> None:
+    no, large = Unsettled("no"), Repeating("large")
+    strategies = tried(no, large, no, Settled())
+    assert strategies[3] == replace(strategies[1], repeating=True)
+    strategies = tried(large, no, no, no)
+    assert strategies[3] == replace(strategies[0], repeating=True)
+    assert [one.repeating for one in tried(large, large, large, large)] == [False, False, False, True]
+    assert not any(one.repeating for one in tried(large, Settled()))
+    part = Repeating("large", part="first")
+    assert [one.repeating for one in tried(part, part, part, Settled(), leaves_out=True)] == [
+        False,
+        False,
+        True,
+        False,
     ]
 
 

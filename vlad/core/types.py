@@ -128,6 +128,10 @@ FROM_NOTHING, FROM_STRUCTURES, FROM_ALL = range(3)
 LARGEST = 40_000  # nodes of one type, cells not entered,
 # and so many more for each procedure of the program: a backpropagator contains those of all calls
 LARGER = 20
+# The same where parts may occur many times, as the environments of derivatives in each other do: so many nodes in all, of which
+# at most LARGEST are distinct.
+LARGEST_REPEATING = 1_000_000
+REPEATED = 8  # times that a part occurs, on average, in a type that repeats its parts
 
 HEAD_BITS = 60
 
@@ -141,7 +145,9 @@ UNROLLED_NAMES = 2_048  # the same for lists of named parts
 
 
 class TooLarge(Exception):
-    """A type grew beyond the limit."""
+    """A type grew beyond the limit. `repeats`: its parts occur many times in it, so a larger limit may do."""
+
+    repeats = False
 
 
 class Types:
@@ -159,6 +165,7 @@ class Types:
         # the types that have another form since; tables of types take them away
         self.replaced: list[Type] = []
         self.largest = LARGEST
+        self.may_repeat = False  # is the limit one of distinct nodes?
         self._absorbing: set[tuple[Cell, Type, Type]] = set()
         self._cells = -1
         self._zero_or_real: Type | None = None
@@ -195,7 +202,7 @@ class Types:
             type_.kind, type_.of, type_.parts, type_.head = kind, of, parts, head
             type_.size = 1 + sum([part.size for part in parts])
             if type_.size > self.largest:
-                raise TooLarge
+                self._expect_repeating(type_)
             type_.mentions_cell = kind in ("union", "string", "tensor") or any(
                 part.mentions_cell for part in parts
             )
@@ -209,6 +216,22 @@ class Types:
                 type_  # complete: an exception from another thread may end the analysis anywhere
             )
         return type_
+
+    def _expect_repeating(self, type_: Type) -> None:
+        """Raise TooLarge, unless the parts of a large type may occur many times, and do."""
+        seen: dict[Type, None] = dict.fromkeys(type_.parts)
+        work = list(seen)
+        for one in work:  # grows during the loop
+            if len(seen) > LARGEST:
+                raise TooLarge
+            new = [part for part in one.parts if part not in seen]
+            seen.update(dict.fromkeys(new))
+            work += dict.fromkeys(new)
+        if self.may_repeat and type_.size <= LARGEST_REPEATING:
+            return
+        error = TooLarge()
+        error.repeats = not self.may_repeat and REPEATED * len(seen) < type_.size
+        raise error
 
     def bit(self, head: Head) -> int:
         """The bit of a head of structures in `Type.heads`. There are few: a bit for each would take space in each type."""

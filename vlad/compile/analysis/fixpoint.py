@@ -30,6 +30,7 @@ from vlad.compile.ir.refusals import (
     TO_BOUND,
     UNSETTLED,
     Exhausted,
+    Repeating,
     Unbounded,
     UnknownGlobal,
     Unsettled,
@@ -98,6 +99,7 @@ class Analysis(AbstractInterpreter):
         super().__init__(machine, Types())
         self.strategy = strategy
         self.types.keep_zeros_distinct = strategy.zeros_distinct
+        self.types.may_repeat = strategy.repeating
         self.longest = longest = strategy.longest
         self.longest_known = 1 if strategy.recursive else LONGEST_CHAIN
         self.follow_certain_calls(CALL)
@@ -548,8 +550,9 @@ class Analysis(AbstractInterpreter):
         except Unbounded as unbounded:
             locate(unbounded, unbounded.span or self.span, instance)
             raise
-        except (TooLarge, RecursionError):
-            growing = Unsettled(GROWING, self.span, hint=TO_BOUND)
+        except (TooLarge, RecursionError) as error:
+            kind = Repeating if isinstance(error, TooLarge) and error.repeats else Unsettled
+            growing = kind(GROWING, self.span, hint=TO_BOUND)
             locate(growing, self.span, instance)
             raise growing from None
         finally:

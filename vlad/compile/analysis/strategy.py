@@ -20,6 +20,7 @@ from vlad.compile.ir.refusals import (
     UNSETTLED,
     Exhausted,
     NotWorthwhile,
+    Repeating,
     Unbounded,
     Unsettled,
 )
@@ -46,6 +47,7 @@ class Strategy:
     left_out        the reason for each part that is left out
     recursive       known lists have a recursive type, too, whatever their lengths
     patient         more steps are made before the analysis counts as exhausted
+    repeating       types may be larger by parts that occur in them many times
     exhausted       the ways that were tried before, and exhausted the analysis
     """
 
@@ -55,6 +57,7 @@ class Strategy:
     left_out: tuple[Unbounded, ...] = ()
     recursive: bool = False
     patient: bool = False
+    repeating: bool = False
     exhausted: tuple[str, ...] = ()
 
     @property
@@ -62,7 +65,7 @@ class Strategy:
         """The strategy, whatever zeros are distinct from: what exhausts the analysis does so for all of these."""
         followed = sorted([part if isinstance(part, str) else str(id(part)) for part in self.unroll])
         left_out = [str(id(unbounded)) for unbounded in self.left_out]
-        kinds = ["recursive"] * self.recursive + ["patient"] * self.patient
+        kinds = [kind for kind in ("recursive", "patient", "repeating") if getattr(self, kind)]
         return " ".join([str(self.longest), *kinds, *followed, "/", *left_out])
 
     def unrolling(self, part: object) -> Strategy:
@@ -88,23 +91,26 @@ def attempts(
     zeros_distinct: int | None = None,
     exhausted: Mapping[str, Unbounded] = MappingProxyType({}),
 ) -> Generator[Strategy, Settled | Unbounded]:
-    """The strategies, in order; receives the outcome of each attempt. First the cheapest analysis; with certain calls followed
-    if types do not settle; with recursive types for known lists; then for longer, if they did not settle in time; without a part
-    that stays unbounded, if it may be left out; then with zeros kept distinct, if operands may not fit otherwise. With
-    `zeros_distinct` zeros are kept distinct from that, and from no more. No way is tried that is in `exhausted`, to which others
-    may be added meanwhile."""
+    """The strategies, in order; receives the outcome of each attempt. First the cheapest analysis; with certain calls followed if
+    types do not settle; with recursive types for known lists; then for longer, if they did not settle in time; with larger types,
+    if these repeated their parts; without a part that stays unbounded, if it may be left out; then with zeros kept distinct, if
+    operands may not fit otherwise. With `zeros_distinct` zeros are kept distinct from that, and from no more. No way is tried
+    that is in `exhausted`, to which others may be added meanwhile."""
     zeros = FROM_NOTHING if zeros_distinct is None else zeros_distinct
     left_out_before: set[object] | None = None
     while True:
         strategy = Strategy(longest, zeros_distinct=zeros)
         may_take_longer = False
+        too_large: Strategy | None = None
         while True:
             outcome = exhausted.get(strategy.way) or (yield replace(strategy, exhausted=tuple(exhausted)))
             if not isinstance(outcome, Unbounded):
                 break
             part = outcome.part
             is_unsettled = isinstance(outcome, Unsettled) and longest <= LONGEST_CHAIN
-            is_first = not (strategy.recursive or strategy.patient)
+            is_first = not (strategy.recursive or strategy.patient or strategy.repeating)
+            if is_unsettled and is_first and isinstance(outcome, Repeating):
+                too_large = strategy
             if is_unsettled and is_first and not strategy.unroll:
                 may_take_longer = isinstance(outcome, Exhausted)
             if is_unsettled and is_first and part not in strategy.unroll:
@@ -114,6 +120,8 @@ def attempts(
             elif may_take_longer:
                 may_take_longer = False
                 strategy = Strategy(longest, zeros_distinct=zeros, left_out=strategy.left_out, patient=True)
+            elif too_large is not None:
+                strategy, too_large = replace(too_large, repeating=True), None
             elif leaves_out and part is not CALL and (left_out_before is None or part in left_out_before):
                 strategy = strategy.without(outcome)
             else:

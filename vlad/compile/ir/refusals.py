@@ -70,6 +70,10 @@ class Unsettled(Unbounded):
     """The analysis did not terminate; unrolling certain calls may help."""
 
 
+class Repeating(Unsettled):
+    """A type became too large, as its parts occur in it many times."""
+
+
 class Exhausted(Unsettled):
     """The analysis was stopped after so many steps that it would hardly have terminated."""
 
