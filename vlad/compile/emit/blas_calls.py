@@ -93,13 +93,17 @@ def contraction_lines(
     return [
         "{",
         *[
-            f"  const struct vlad_axis {name}[] = {{{', '.join(_axes_of(group))}}};"
+            f"  {_constant(group)}const struct vlad_axis {name}[] = {{{', '.join(_axes_of(group))}}};"
             for group, name in zip(groups, names, strict=True)
         ],
         f"  struct vlad_contraction given = {{{{{axes}}}, {', '.join(values)}}};",
         f"  {marked('vlad_contract@f', of.kind)}(&given);",
         "}",
     ]
+
+
+def _constant(group: Axes) -> str:
+    return "static " if all(type(one.length) is int for one in group.of) else ""
 
 
 def _axes_of(group: Axes) -> list[str]:

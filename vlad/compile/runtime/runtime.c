@@ -1294,6 +1294,10 @@ static long vlad_as_one_from(const struct vlad_axes *group, int array) { /* axes
   }
   return axis;
 }
+static int vlad_is_better(const struct vlad_axes *one, const struct vlad_axes *other, int array) { /* to be copied along */
+  long distance = vlad_stride(other, array) - vlad_stride(one, array);
+  return distance > 0 || (!distance && one->of[one->count - 1].length > other->of[other->count - 1].length);
+}
 static int vlad_is_matrix(struct vlad_contraction *by, int array) {
   long sizes[2], strides[2];
   for (int i = 0; i < 2; i++) {
@@ -1397,10 +1401,12 @@ static void vlad_pack@f(const struct vlad_walk *walk, const @real *from, @real *
   do {
     const @real *row = from + position;
     for (long i = 0; i < rows; i++, row += down, to += length) {
-      if (along == 1)
+      if (along == 1) {
+#pragma omp simd
         for (long j = 0; j < length; j++) to[j] = row[j];
-      else
+      } else {
         for (long j = 0; j < length; j++) to[j] = row[j * along];
+      }
     }
   } while (vlad_next(walk, indices, &position));
 }
@@ -1410,12 +1416,17 @@ static void vlad_unpack@f(const struct vlad_walk *walk, const @real *restrict fr
   do {
     @real *restrict row = to + position;
     for (long i = 0; i < rows; i++, row += down, from += length) {
-      if (!adds)
-        for (long j = 0; j < length; j++) row[j * along] = from[j];
-      else if (along == 1)
+      if (along == 1 && adds) {
+#pragma omp simd
         for (long j = 0; j < length; j++) row[j] += from[j];
-      else
+      } else if (adds) {
         for (long j = 0; j < length; j++) row[j * along] += from[j];
+      } else if (along == 1) {
+#pragma omp simd
+        for (long j = 0; j < length; j++) row[j] = from[j];
+      } else {
+        for (long j = 0; j < length; j++) row[j * along] = from[j];
+      }
     }
   } while (vlad_next(walk, indices, &position));
 }
@@ -1435,7 +1446,7 @@ static const @real *vlad_matrix@f(struct vlad_contraction *by, int array, const 
     *distance = vlad_stride(*transposed ? along : down, array);
     return from;
   }
-  *transposed = vlad_stride(along, array) > vlad_stride(down, array);
+  *transposed = vlad_is_better(down, along, array);
   *distance = blocks[*transposed ? outer : inner].size;
   if (packs) {
     struct vlad_walk walk = vlad_walk_of(by, array, *transposed ? inner : outer, blocks, *transposed ? outer : inner);
@@ -1484,8 +1495,10 @@ static void vlad_contract_blocks@f(void *given, double from, double to) {
 static void vlad_contract@f(struct vlad_contraction *by) {
   vlad_cut_all(by, sizeof(@real));
   long terms = vlad_indices(by->groups + VLAD_TERMS, 0);
-  if (by->clears || !terms)
+  if (by->clears || !terms) {
+#pragma omp simd
     for (long i = 0; i < by->size; i++) ((@real *)by->result)[i] = 0.0@f;
+  }
   if (!terms) return;
   double blocks = (double)by->groups[VLAD_BATCH].blocks * by->groups[VLAD_COLUMNS].blocks * by->groups[VLAD_ROWS].blocks;
 #ifdef VLAD_SPREADS
