@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agreement import same
 from loop_cases import loop_lines
 
 import vlad
+from vlad.compile.calling.pipeline import Unit
 from vlad.core.loop_nests import Access, Kernel, Output, Read, Step, Write
 from vlad.primitives.table import TABLE
+from vlad.python.convert import from_python
 
 
 def lines(rows: int, columns: int) -> list[str]:
@@ -79,3 +82,18 @@ def assert_extremes(found: Any, of: Any) -> None:
     wanted = of.max(), of.min(), (1 - of).max(axis=0), of.min(axis=1)
     for answer, true in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(answer, true)
+
+
+@pytest.mark.any_compiler
+def test_equal_loops_of_a_large_unit_are_one_function() -> None:
+    """Also those with several results, of which some are reals, and those that write over what they read."""
+    layer = "(lambda (y) (let* ((s (tanh (cumsum y))) (t (sum s))) (+ (* s (/ t 1e3)) (sin s))))"
+    text = f"(lambda (x) (let ((layer {layer})) {'(layer ' * 18}x{')' * 18}))"
+    both = f"(lambda (x) (let ((f {text})) (list (f x) ((gradient (lambda (x) (sum (square (f x))))) x))))"
+    x = np.sin(np.arange(300.0))
+    session = vlad.Session(tier="compile")
+    code, *environment = session.eval(both).value
+    captured = tuple(environment[: len(code.environment)])
+    text = Unit(session.machine, code, captured, (from_python(x),)).text
+    assert text.count("= vlad_loops_") > 50 > 20 > text.count("noinline)) ") > 2
+    assert same(session.eval(both)(x), vlad.Session(tier="evaluate").eval(both)(x))

@@ -25,6 +25,7 @@ from vlad.compile.emit.c_text import (
 from vlad.compile.emit.definitions import Definitions
 from vlad.compile.emit.facts import drops, grows_only, hands_on
 from vlad.compile.emit.lapack_calls import BESIDE_LAPACK, WITHOUT_LAPACK, routine_lines
+from vlad.compile.emit.loop_functions import call_lines, is_long
 from vlad.compile.emit.loop_text import Directive, expression_text
 from vlad.compile.emit.row_threads import fewest, threaded
 from vlad.compile.emit.sharing import MOST_WORDS, places_of_visits
@@ -593,15 +594,17 @@ class FunctionText:
             unit.multiplies.add(product.kind)
             if type(product) is Contraction:
                 unit.contracts.add(product.kind)
-        return kernel_lines(
-            kernel,
-            operands_of(statement.operands, operands),
-            outputs,
-            unit.needs,
-            self.taken.get(statement, {}),
-            {at: self.places[slot] for at, slot in enumerate(statement.slots) if slot in self.places},
-            {at: C_TYPES[one.kind] for at, one in enumerate(statement.operands) if type(one) is Slot},
-        )
+        given = operands_of(statement.operands, operands)
+        taken = self.taken.get(statement, {})
+        places = {at: self.places[slot] for at, slot in enumerate(statement.slots) if slot in self.places}
+        kinds = {at: C_TYPES[one.kind] for at, one in enumerate(statement.operands) if type(one) is Slot}
+
+        def lines(operands: list[Operand], outputs: list[str]) -> list[str]:
+            return kernel_lines(kernel, operands, outputs, unit.needs, taken, places, kinds)
+
+        if unit.has_many_loops and product is None and not places and is_long(statement):
+            return call_lines(statement, given, outputs, lines, unit.result_type, unit.loop_functions)
+        return lines(given, outputs)
 
     def invoke(self, statement: Invoke) -> None:
         name, operands = c_name(statement.function), [self.leaf(leaf) for leaf in statement.operands]

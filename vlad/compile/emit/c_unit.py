@@ -24,8 +24,9 @@ from vlad.compile.emit.c_text import (
     place_of_result,
 )
 from vlad.compile.emit.definitions import Definitions, Site
+from vlad.compile.emit.loop_functions import function_texts
 from vlad.compile.emit.needs import WORD
-from vlad.compile.emit.part_functions import parts_constants
+from vlad.compile.emit.part_functions import part_texts, parts_constants
 from vlad.compile.emit.places import DEFINITIONS, PlacedText
 from vlad.compile.ir.program import (
     Fail,
@@ -173,7 +174,8 @@ class CUnit(Definitions):
             names = self.variable_names(cell)
             parts += [f"static {C_TYPES[kind]} {name};" for kind, name in zip(kinds, names, strict=True)]
         parts += prototypes
-        parts += self.needs.parts
+        parts += part_texts(self.needs.parts)
+        parts += function_texts(self.loop_functions)
         parts += bodies
         parts.append("union vlad_word { double d; long i; void *p; };")
         parts.append("static union vlad_word const *vlad_in; static union vlad_word *vlad_out;")

@@ -14,6 +14,7 @@ from vlad.compile.analysis.static_operands import MOST_WRITTEN
 from vlad.compile.emit.c_numbers import number_text
 from vlad.compile.emit.c_text import C_TYPES, LONGEST_NAME, constant_text, identifier, place_of_result
 from vlad.compile.emit.facts import Facts
+from vlad.compile.emit.loop_functions import has_many
 from vlad.compile.emit.loop_text import C_KINDS
 from vlad.compile.emit.needs import Needs
 from vlad.compile.emit.results import results_made
@@ -86,6 +87,8 @@ class Definitions:
         self.nested = 0  # loops that recursions run, and that collect
         self.multiplies: set[str] = set()  # kinds of numbers in products of matrices
         self.contracts: set[str] = set()  # in those over several axes
+        self.has_many_loops = has_many(program)
+        self.loop_functions: dict[str, str] = {}  # their names, by their texts
         self.given: list[Tensor] = []  # tensors whose entries the caller passes with each call,
         self.takes: list[str] = []  # and the variables that hold their addresses
         self.places = (

@@ -19,7 +19,7 @@ class Needs:
     `vectors`: they use vector functions that the caller passes; `largest`: bytes of the largest array of constant size that is
     allocated; `rooms`: the words of the others; `turns`: of loops whose numbers are known only in a call, which may be
     interrupted if there are many; `threads`: loops over rows, or parts of loops over arrays, may run in
-    several threads; `parts`: the functions that run the latter; `keeps`: loops have arrays that stay in
+    several threads; `parts`: the functions that run the latter, by text the name; `keeps`: loops have arrays that stay in
     place between calls (`Local`), one for each thread."""
 
     functions: set[str] = field(default_factory=set)
@@ -27,7 +27,7 @@ class Needs:
     vectors: bool = False
     threads: bool = False
     keeps: bool = False
-    parts: list[str] = field(default_factory=list)
+    parts: dict[str, str] = field(default_factory=dict)
     largest: int = 0
     turns: dict[Extent, None] = field(default_factory=dict)
     rooms: dict[Extent, None] = field(default_factory=dict)

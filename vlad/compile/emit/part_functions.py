@@ -16,6 +16,8 @@ from vlad.compile.loops.parts import COUNT, FIRST
 from vlad.compile.loops.walking import statements, values_of, within
 from vlad.core.expressions import Name
 
+NAME = "@parts@"
+
 
 def parts_constants() -> str:
     """What the section `parts` of the run-time uses."""
@@ -23,12 +25,16 @@ def parts_constants() -> str:
     return "".join([f"#define {name} {value}\n" for name, value in values.items()])
 
 
+def part_texts(parts: Mapping[str, str]) -> list[str]:
+    return [text.replace(NAME, name) for text, name in parts.items()]
+
+
 def call_in_parts(nest: Nest, given: Mapping[str, str], printer: LoopPrinter, needs: Needs) -> list[str]:
     """The lines of the call. `given`: the variables that the loops read, and their types; `printer`: for its functions, whose
     text is added to `needs`."""
-    name = f"vlad_loop_{len(needs.parts) + 1}"
     needs.threads = True
-    needs.parts.append(_functions(name, nest, given, printer, needs))
+    text = _functions(NAME, nest, given, printer, needs)
+    name = needs.parts.setdefault(text, f"vlad_loop_{len(needs.parts) + 1}")
     reals = [one.name for one in nest.gathered]
     return [
         "{",
