@@ -146,12 +146,23 @@ def _patches_of(xp: Any, x: Array, axes: list[Axis], fill: float, along: int = -
 
 def _unpatched(y: Array, axes: list[Axis]) -> Array:
     """The transpose: the entries of the windows, added up in images."""
-    shape = (*y.shape[:-3], axes[0].padded, axes[1].padded)
-    expect_array(shape)
-    total = device_of(y).make("zeros", shape, dtype=y.dtype)
-    for number, place in enumerate(_offsets(axes)):
-        total[(..., *place)] += y[..., number, :, :]
+    total = _with_room(y, y.shape[:-3], axes)
+    _add_patches(total, slice(None), y, axes)
     return total[(..., *_inside(axes))]
+
+
+def _with_room(like: Array, leading: tuple[int, ...], axes: list[Axis]) -> Array:
+    """Zeros for images with their padding."""
+    shape = (*leading, axes[0].padded, axes[1].padded)
+    expect_array(shape)
+    return device_of(like).make("zeros", shape, dtype=like.dtype)
+
+
+def _add_patches(total: Array, part: slice, y: Array, axes: list[Axis]) -> None:
+    """Add the windows of a part of the images; a single image has no axis for that."""
+    first = () if total.ndim == 2 else (part,)
+    for number, place in enumerate(_offsets(axes)):
+        total[(*first, ..., *place)] += y[..., number, :, :]
 
 
 def _offsets(axes: list[Axis]) -> list[tuple[slice, slice]]:
@@ -279,20 +290,19 @@ def _conv2d_images(s: Value, w: Value, like: Value, *geometry: Value) -> Value:
     shape = lengths_of(like)
     by = _convolution(shape, filters.shape, geometry)
     xp = library("conv2d", s, w)
+    columns, places = xp.matrix_transpose(_rows(xp, filters, by)), by.axes[0].window * by.axes[1].window
+    are_all, total, found = _are_entries(by.axes) and all(axis.stride == 1 for axis in by.axes), None, []
     with quiet():
-        columns, found = xp.matrix_transpose(_rows(xp, filters, by)), []
         for part in _parts(by):
-            patches = product(xp, columns, _result_rows(xp, results[part, ...], by))
-            places = by.axes[0].window * by.axes[1].window
-            windows = (patches.shape[0], by.groups * by.channels, places, *by.windows)
-            found.append(_unwound(xp.reshape(patches, windows), by.axes))
-        return made(_joined(xp, found))
-
-
-def _unwound(y: Array, axes: list[Axis]) -> Array:
-    """As `_unpatched`; of one position each the entries themselves."""
-    are_all = _are_entries(axes) and all(axis.stride == 1 for axis in axes)
-    return y[..., 0, :, :] if are_all else _unpatched(y, axes)
+            products = product(xp, columns, _result_rows(xp, results[part, ...], by))
+            windows = (products.shape[0], by.groups * by.channels, places, *by.windows)
+            patches = xp.reshape(products, windows)
+            if are_all:
+                found.append(patches[..., 0, :, :])
+                continue
+            total = _with_room(patches, shape[:2], by.axes) if total is None else total
+            _add_patches(total, part, patches, by.axes)
+    return made(_joined(xp, found) if total is None else total[(..., *_inside(by.axes))])
 
 
 def _conv2d_filters(s: Value, x: Value, like: Value, *geometry: Value) -> Value:
