@@ -446,6 +446,7 @@ class Machine:
             group=code.group,
             base=code.base,
             transforms=(word, *code.transforms),
+            counts=code.family.counts,
             backpropagator_of=code.backpropagator_of,
         )
 

@@ -145,7 +145,13 @@ class SystemCodes(dict[str, Code]):
         entries = {kind: text for kind, text in texts.items() if kind}
         for kind, entry in zip(entries, machine.system.lambdas(entries.values(), environment), strict=True):
             derived_code = machine.make_code(
-                family, len(entry.parameters), _constant(entry), name=name, environment=environment, base=code
+                family,
+                len(entry.parameters),
+                _constant(entry),
+                name=name,
+                environment=environment,
+                base=code,
+                counts=family.counts,
             )
             setattr(code, kind, derived_code)
         return code

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
 EXIT = symbol("exit")  # in the place of the cell of an escape
-HANDLING = ("install-handler", "uninstall-handler", "current-handler", "leave-handler", "reenter-handler")
+HANDLING = ("current-handler", "leave-handler", "reenter-handler")  # for programs of the library
 # Parts of `%attempt` in code that is compiled or differentiated. What they do counts as no steps, as in the row `catch`.
 _RULES: dict[str, str] = {
     "attempt-by-control": """(lambda (f)
@@ -175,6 +175,27 @@ CODES: dict[str, SystemCode] = {
         {
             "": "(lambda (v error) (throw v error))",
             "control": "(lambda (k v error) (make-raised (cons v error)))",
+        },
+    ),
+    # (f), with the handler in a cell installed; and (f) in a guard that `raise-continuable` is to see through. The guard around
+    # puts back what handled before; a continuation enters both again.
+    "%under-handler": (
+        Role.RULE,
+        "",
+        {
+            "": """(lambda (own f)
+                 (let* ((done (install-handler own)) (y (f (quote ()))) (done (uninstall-handler (quote ())))) y))""",
+            "control": """(lambda (k own f)
+                 (begin-wind k (lambda (nothing) (install-handler own)) f (lambda (visit) (uninstall-handler (quote ())))))""",
+        },
+    ),
+    "%seen-through": (
+        Role.RULE,
+        "",
+        {
+            "": "(lambda (f) (let ((done (uninstall-handler (quote ())))) (f (quote ()))))",
+            "control": """(lambda (k f)
+                 (begin-wind k (lambda (nothing) (uninstall-handler (quote ()))) f (lambda (visit) visit)))""",
         },
     ),
     **{name: (Role.RULE, "", {"": text}) for name, text in _RULES.items()},
