@@ -27,7 +27,7 @@ from vlad.evaluate import emit_python
 
 sys.path.insert(0, str(Path(__file__).parent))
 from amounts import THOROUGH
-from distribution import ByFile, by_length, send_in_batches
+from distribution import ByFile, begin_elsewhere, by_length, send_in_batches
 from quick import FILES, is_quick
 
 debug.rungs = frozenset([debug.TRACEBACKS, debug.CHECKS])
@@ -87,8 +87,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | Non
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Without collecting cyclic garbage, as there is hardly any."""
+    begin_elsewhere(session.config)
     gc.disable()
     try:
         return (yield)
