@@ -302,6 +302,29 @@ def test_calls_that_take_and_return_procedures_are_kept(
     assert answers[0] == answers[1] == answers[2]
 
 
+RECORDS = """
+(import "mechanics")
+(define-record-type point (make-point x y) point? (x point-x) (y point-y))
+(define-record-type <pole> (pole r) pole? (r radius))
+(define (f x) (list (make-point x (* 2 x)) (if (> x 0) (pole x) x)))
+(define (g x) ((Gamma (lambda (t) (* t t))) x))
+"""
+
+
+def test_calls_that_make_records_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record types of a program and of the library are found again, though no operand has them."""
+    results = []
+    for _ in range(2):
+        session = Session(tier="compile", write=lambda text: None)
+        session.run_text(RECORDS)
+        results.append(
+            session.eval("(list (f 0.5) (f -1) (g 3) (map point-x (list (car (f 2)))) (pole? (cadr (f 3))))")
+        )
+        monkeypatch.setattr(pipeline, "Unit", None)
+    assert str(results[0]) == str(results[1]) and results[1][-1] is True
+    assert session.tiers.disagreements == 0
+
+
 def test_another_process_finds_the_same_key(tmp_path: Path) -> None:
     program = tmp_path / "it.vlad"
     program.write_text(PROGRAM, encoding="utf-8")

@@ -88,8 +88,10 @@ class Within(NamedTuple):
     environment: tuple[Variable, ...] | None = None
 
     def existing(self) -> Code | None:
-        found: Code | None = self.outer if self.lambda_ is None else self.outer.family.codes.get(self.lambda_)
-        return found
+        if self.lambda_ is None:
+            return self.outer
+        found: Code | None = self.outer.family.codes.get(self.lambda_)
+        return found or self.outer.machine.record_codes.get(self.lambda_)
 
     def code(self) -> Code:
         outer, machine = self.outer, self.outer.machine
@@ -435,6 +437,8 @@ class _Walk:
             "lambda" if lambda_.backpropagator_of is None else "backpropagator", lambda_.parameters
         )
         self._variables("over", lambda_.free)
+        if lambda_.fields is not None:
+            self.procedures.append(Within(self._outer, lambda_))
         for rule in lambda_.space.rules() if lambda_.space is not None else ():
             if rule is None:
                 self.words.append("none")
