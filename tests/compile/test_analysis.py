@@ -561,3 +561,19 @@ def test_a_type_may_be_large_if_it_repeats_its_parts() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", vlad.NotCompiledWarning)
         assert f(3.0) == 6
+
+
+@pytest.mark.parametrize("item", ["'{}", '"{}"', '(string-append (number->string y) "{}")', "(> y {})", "{}"])
+def test_what_a_continuation_is_resumed_with_is_one_type(item: str) -> None:
+    """Under a handler, each arm of a conditional calls the continuation. What follows is analysed once, as where arms meet,
+    and not for each arm and each list of what arms returned."""
+
+    def runs(arms: int) -> int:
+        tests = " ".join(f"((> y {n}) {item.format(n)})" for n in range(arms))
+        body = f"(guard (e (#t 0)) (length (map (lambda (y) (cond {tests} (else {item.format(99)}))) (numbers x))))"
+        made = unit(f"(lambda (x) {body})")
+        assert not made.analysis.strategy.patient
+        return made.analysis.runs
+
+    few, many = runs(4), runs(12)
+    assert many < 400 and many < 2 * few + 60, (few, many)

@@ -22,7 +22,19 @@ from typing import Any
 from vlad.core.extents import AnExtent, Extent, keep_apart
 from vlad.core.nodes import Variable
 from vlad.data.tensors import dtype_name, shape_text
-from vlad.data.values import FALSE, NIL, TRUE, UNSPECIFIED, ZERO, Boolean, Primitive, Role, String, Value
+from vlad.data.values import (
+    FALSE,
+    NIL,
+    TRUE,
+    UNSPECIFIED,
+    ZERO,
+    Boolean,
+    Primitive,
+    Role,
+    String,
+    Symbol,
+    Value,
+)
 from vlad.data.write import atom_text
 
 Head = Any  # distinguishes the members of a union: a word, a Code, or a constant's value
@@ -677,6 +689,20 @@ class Types:
                 known = type_
             type_.general = known
         return known
+
+    def skeleton(self, type_: Type) -> Type:
+        """The type with all its constants generalised, and symbols taken for texts: those are one type where they are joined."""
+        type_ = self.canonical(type_)
+        if type_.kind == "constant":
+            value = type_.of
+            if type(value) in (Symbol, String):
+                return self.string
+            if type(value) is Boolean:
+                return self.boolean
+            return self.general(type_)
+        if not type_.parts:
+            return type_
+        return self.like(type_, tuple([self.skeleton(part) for part in type_.parts]))
 
     def general_within(self, type_: Type) -> Type:
         """The same, but for a type that is a constant real itself."""

@@ -128,6 +128,8 @@ class Analysis(AbstractInterpreter):
         # keys of variants with the constants that are operands, by those without
         self._positions: dict[Any, dict[Any, None]] = {}
         self._calls_back: dict[Any, list[Instance]] = {}  # of a backpropagator and a tape
+        # the instance of a continuation, by what it captured and its operands but for constants
+        self._resumed_with: dict[Any, Instance] = {}
         self._roots: dict[Any, Instance] = {}  # of the calls that are to be solved
         self._live: list[Instance] = []
         self._sweep_after = 0  # so many runs
@@ -231,6 +233,7 @@ class Analysis(AbstractInterpreter):
                     self._merged(callee, fields, operands)
                     or self._generalised(callee, fields, operands)
                     or self._called_back(callee, fields, operands)
+                    or self._resumed(callee, fields, operands)
                 )
             if instance is None:
                 instance = self._new(callee, fields, operands)
@@ -352,6 +355,21 @@ class Analysis(AbstractInterpreter):
         if len(tensors) > 1:
             return None
         return self._joined_with(calls[-1], fields, operands, self.types.widened)
+
+    def _resumed(self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance | None:
+        """For a continuation that is called with several constants, as the arms of a conditional return them: an instance with
+        all of them joined, as where arms meet. What it goes on with would be analysed for each of them, and for each sequence of
+        them that it collects.
+        """
+        if self.unroll_certain_calls or not self.machine.core_of(code).is_continuation:
+            return None
+        skeleton = tuple([self.types.skeleton(operand) for operand in operands])
+        key = code, fields, skeleton
+        resumed = self._resumed_with.get(key)
+        if resumed is None:
+            instance = self._resumed_with[key] = self._new(code, fields, operands)
+            return instance
+        return self._joined_with(resumed, fields, operands, self.types.widened)
 
     def _merged(self, code: Code, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance | None:
         active = self._active.get(code)

@@ -33,8 +33,9 @@ from vlad.evaluate.limits import deep_recursion
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
-# With more, compiling unrolled calls takes longer than they save: statements before all passes, and lines of C
-MOST_UNROLLED_STATEMENTS, MOST_UNROLLED_LINES = 6_000, 8_000
+# With more statements before all passes, or lines of C, compiling unrolled calls takes longer than they save. The former bound
+# holds for programs whose types settle only with patience, too: each procedure has many instances.
+MOST_STATEMENTS, MOST_UNROLLED_LINES = 6_000, 8_000
 
 TOO_LONG = "its code is too long"
 
@@ -168,7 +169,8 @@ class Unit:
             on_gpu = analysis.machine.device == "cuda" and analysis.types.has_tensors
             program = specializer.entry(root, environment)
             self._functions += program.functions
-            if analysis.strategy.unroll and size(program) > MOST_UNROLLED_STATEMENTS:
+            is_last_resort = analysis.strategy.unroll or analysis.strategy.patient
+            if is_last_resort and size(program) > MOST_STATEMENTS:
                 raise NotWorthwhile(TOO_LONG)
             self.program: Program = improved(program, specializer.layout, not on_gpu)
             self._functions += self.program.functions

@@ -79,7 +79,7 @@ class Exhausted(Unsettled):
 
 
 class NotWorthwhile(Unbounded):
-    """Following certain calls bounds a program, but leads to too much code."""
+    """Following certain calls, or patience, bounds a program, but leads to too much code."""
 
 
 class Unavailable(Exception):

@@ -15,7 +15,7 @@ from vlad.compile.analysis.specialize import Specializer
 from vlad.compile.analysis.strategy import Settled, Strategy, fit
 from vlad.compile.analysis.trees import Tree
 from vlad.compile.calling.compilation import in_each_way
-from vlad.compile.calling.pipeline import MOST_UNROLLED_STATEMENTS, TOO_LONG, best_with_sizes
+from vlad.compile.calling.pipeline import MOST_STATEMENTS, TOO_LONG, best_with_sizes
 from vlad.compile.ir.refusals import GROWING, TO_BOUND, NotWorthwhile, Unbounded, Unsettled
 from vlad.compile.passes.order import has_thin, improved, size
 from vlad.compile.programs.check import certain, endings, mistakes, why_never
@@ -97,7 +97,7 @@ def observe(
             if not endless:
                 found.errors += certain(failures)
         settled = fit(program, analysis.types)
-        if strategy.unroll and size(program) > MOST_UNROLLED_STATEMENTS:
+        if (strategy.unroll or strategy.patient) and size(program) > MOST_STATEMENTS:
             raise NotWorthwhile(TOO_LONG)
         if has_thin(program):
             improved(program, specializer.layout)
