@@ -23,7 +23,7 @@ from vlad.compile.calling.pipeline import Unit
 from vlad.compile.emit.c_function import operands_of
 from vlad.compile.emit.c_loops import kernel_lines
 from vlad.compile.emit.needs import Needs
-from vlad.compile.emit.part_functions import parts_constants
+from vlad.compile.emit.part_functions import part_texts, parts_constants
 from vlad.compile.ir import matrix_products
 from vlad.compile.ir.matrix_products import Matrix, Product, as_product
 from vlad.compile.ir.program import Each, Leaf, Slot, statements
@@ -666,7 +666,7 @@ def c_text(all_kernels: Sequence[tuple[Kernel, Any]]) -> str:
     return "\n".join([
         needed(needs.functions, True), HEAD, sections()["products"],
         *[marked(sections()["product"], kind) for kind in MARKS],
-        parts_constants(), sections()["parts"], *needs.parts, *bodies,
+        parts_constants(), sections()["parts"], *part_texts(needs.parts), *bodies,
         "void vlad_use(void *gemm, void *gemmf, long is_wide) {",
         "  vlad_gemm = gemm; vlad_gemmf = gemmf; vlad_gemm_is_wide = is_wide;", "}",
         "int vlad_call(union vlad_word const *in, union vlad_word *out) {", "  vlad_top = in[1].p;",

@@ -13,7 +13,7 @@ import pytest
 from amounts import drawn
 from reading_back import STAGES, Reader, answer, checked, code_at, put, read_back
 
-from vlad import Session
+from vlad import Session, VladError
 from vlad.data.values import Value, is_procedure
 from vlad.manual.help import public
 from vlad.session.library import the_library
@@ -34,7 +34,10 @@ def examples_of(session: Session, names: set[str]) -> int:
             for example in entry.examples:
                 printed: list[str] = []
                 session.machine.write = printed.append
-                session.run_text(example.call)
+                try:
+                    session.run_text(example.call)
+                except VladError as error:
+                    printed.append(f"Error: {error.message}")
                 assert "".join(printed).splitlines() == list(example.shown), (entry.name, example)
                 count += 1
     return count
