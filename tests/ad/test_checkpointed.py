@@ -87,6 +87,7 @@ def test_texts_of_the_system_are_complete() -> None:
     assert session.eval(f"((gradient (checkpointed {loop} #:segments 9)) 0)") == 1.0
 
 
+@pytest.mark.own_tier
 @pytest.mark.any_compiler
 @pytest.mark.parametrize("name", ["loop", "tree", "generator", "inner", "shift", "tensor"])
 def test_compiled(session: vlad.Session, name: str) -> None:
@@ -114,6 +115,7 @@ LOOP = """
 """
 
 
+@pytest.mark.own_tier
 def test_compiled_loops_take_little_memory() -> None:
     """The tape of three million turns takes 46 megabytes."""
     turns = 3e6

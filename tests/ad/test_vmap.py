@@ -93,6 +93,7 @@ def test_random_programs(evaluating: vlad.Session, f: str) -> None:
     assert close(found, expected), f
 
 
+@pytest.mark.own_tier
 @pytest.mark.any_compiler
 @random_programs(1, 300)
 @example(f=WITHOUT_C)
@@ -177,6 +178,7 @@ def test_values(evaluating: vlad.Session, text: str) -> None:
     assert same(evaluating.eval(text), expected_of(evaluating, text))
 
 
+@pytest.mark.own_tier
 @pytest.mark.any_compiler
 def test_values_compiled(evaluating: vlad.Session) -> None:
     compiling = vlad.Session(tier="compile")
@@ -227,6 +229,7 @@ def test_errors_tell_the_row(
     assert (f"in row {rows[0]} of vmap" in str(caught.value)) if rows else "in row" not in str(caught.value)
 
 
+@pytest.mark.own_tier
 @pytest.mark.any_compiler
 def test_errors_compiled(evaluating: vlad.Session) -> None:
     compiling = vlad.Session(tier="compile")
@@ -250,6 +253,7 @@ def test_a_batch_costs_what_its_rows_do() -> None:
         assert most - more == more - few
 
 
+@pytest.mark.own_tier
 @pytest.mark.any_compiler
 def test_any_number_of_rows_compiled(evaluating: vlad.Session) -> None:
     """None and one, too; the same array is no answer twice."""

@@ -42,6 +42,7 @@ def forms(path: Path) -> Iterator[tuple[str, int, list[tuple[str, str]]]]:
 
 
 # With fuel these take half a minute and more to compile; that they are compiled, and return the same, is tested without.
+# An ordinary run compiles every other expression.
 LONG = {
     "control/checkpointed.vlad", "control/shift_derivatives.vlad", "mechanics/hamilton.vlad", "mechanics/lagrange.vlad",
 }  # fmt: skip
@@ -101,7 +102,8 @@ def test_program(path: Path, tier: str) -> None:
     is_counted = named(path) not in OTHER_STEPS and (THOROUGH or not (is_composed or named(path) in LONG))
     for number, form in enumerate(forms(path)):
         text, line, notes = form
-        if is_composed and number % 3 and not (THOROUGH or DEFINING.match(text)):
+        each = 3 if is_composed else 2 if named(path) in LONG else 1
+        if number % each and not (THOROUGH or DEFINING.match(text)):
             continue
         # what changes the cells of a program is executed in each session, as definitions are
         defines = DEFINING.match(text) is not None or path.parent.name == "state"

@@ -450,7 +450,7 @@ PROGRAMS = [
 # Each derivative takes the compiler many seconds, if everything is compiled.
 SLOW_COMPILED = (
     "(sort l", "solve-linear", "matrix-inverse", "(second (argmin", "saddle-point", "stream-scan", "(determinant (list",
-    "(append* (list", "(cholesky-factor", "(stream-map2",
+    "(append* (list", "(cholesky-factor", "(stream-map2", "(append-map", "(partition",
 )  # fmt: skip
 
 
