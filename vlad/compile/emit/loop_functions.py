@@ -17,7 +17,7 @@ from vlad.compile.loops.lower import Operand
 from vlad.core.extents import at_most
 
 MANY = 64  # loops in a unit; a small one is compiled sooner as it is
-FEW = 8  # turns of a loop that is not worth a call
+FEW = 64  # turns of a loop that a call would slow down
 NAME = "@loops@"
 
 
