@@ -622,6 +622,15 @@ np.mean(M)
 ~M
 M & ~M
 np.logical_not(M).sum()
+I[M]
+T[0][T[0] > 3]
+T[T[:, :, 0] > 3]
+T[M[:2]]
+T[0, M]
+T[M[:2], 1:, ::2]
+T[..., 1][T[..., 1] > 100].sum()
+[np.flatnonzero(M), *np.nonzero(T[0] > 3), np.argwhere(T > 20), np.where(M)[0], M.nonzero()[0]]
+[np.compress(M, I), np.compress(M[:2], T, axis=0), I.compress(M), np.extract(M, I), np.unique(L), np.unique(V)]
 np.any(M) and s > 1
 1.0 if M.any() else 2.0
 1.0 if np.all(M) else 2.0

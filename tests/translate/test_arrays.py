@@ -197,7 +197,7 @@ REFUSED = [
     ("np.sum(x, where=x > 0)", "by name", "keepdims"),
     ("np.zeros(3, dtype=complex)", "dtype", "float"),
     ("np.random.normal(x)", "np.random.normal", "vlad.random"),
-    ("np.unique(x)", "np.unique", "np.where"),
+    ("np.union1d(x, x)", "np.union1d", "np.where"),
     ("np.linalg.eig(A)", "np.linalg.eig", "real"),
     ("np.polyfit(x, x, 1)", "np.polyfit", "vander"),
     ("np.add.reduce(x)", "np.add.reduce", "np.sum"),
@@ -206,7 +206,7 @@ REFUSED = [
     ("np.diff(x, n=len(x))", "this n", "number"),
     ("np.meshgrid(x, x, sparse=True)", "sparse", "indexing"),
     ("x.sort()", "x.sort() here", "a statement of its own"),
-    ("x.nonzero()", "method nonzero", "np.where"),
+    ("x.put(0, 1.0)", "method put", "assign"),
     ("x.flat", "attribute flat", "shape"),
     ("x.reshape(1, 2, order='F')", "order", "transpose"),
     ("np.sum(x, 0, None, x)", "out", "keepdims"),
@@ -231,7 +231,8 @@ def test_what_is_missing_is_named(expression: str, message: str, hint: str, eval
 # Expressions, and the exception of a call.
 FAILING = [
     ("1 if x > 0 else 2", ValueError, "truth value"),
-    ("x[x > 0]", IndexError, "np.where"),
+    ("x[A[0, :1] > 0]", IndexError, "did not match"),
+    ("A[A > 0, 0]", IndexError, "alone"),
     ("x[2]", IndexError, "bounds"),
     ("A[0, 5]", IndexError, "bounds"),
     ("A[:, 5]", IndexError, "bounds"),

@@ -154,7 +154,7 @@ class P(NamedTuple):|    g: object:: fs = []|for i in range(3):|    fs.append(P(
 :: x = np.ones(2); return math.atan2(x, 1.)
 :: x = np.ones(2); return math.sin(x)
 :: return max(*[1.])
-:: x = np.array([1., 2.]); x[x > 1] += np.array([1.]); return x
+:: x = np.array([1, 2], dtype=int); x[x > 1] += 0.5; return x
 class P(NamedTuple):|    xs: list|    def __add__(self, o): return self.xs:: p = P([0.]); y = p + p; y.append(1.); return p.xs
 class P(NamedTuple):|    xs: list|    def __neg__(self): return self.xs:: p = P([0.]); y = -p; y.append(1.); return p.xs
 class P(NamedTuple):|    xs: list|    def __call__(self, v): v.append(1.):: p = P([0.]); y = []; p(y); return y

@@ -1,4 +1,5 @@
-"""`np.r_[…]` and `np.c_[…]` → calls of `np.concatenate` and `np.column_stack`; `np.add.outer(a, b)` → a call of `np.add`.
+"""`np.r_[…]` and `np.c_[…]` → calls of `np.concatenate` and `np.column_stack`; `np.add.outer(a, b)` → a call of `np.add`;
+`np.where(mask)` → `np.nonzero(mask)`.
 
 In: the tree of a function.  Out: the same tree. A slice in the brackets is `np.arange`; with an imaginary step, `np.linspace`.
 """
@@ -26,7 +27,7 @@ def with_joined_arrays(
     """Change the tree of a function. `meaning`: the value outside that a name has."""
     if any(
         (isinstance(one, ast.Subscript) and _name(one.value) in _COUNTERPARTS)
-        or (isinstance(one, ast.Call) and _is_outer(one))
+        or (isinstance(one, ast.Call) and (_is_outer(one) or _is_where(one)))
         for one in walk(function)
     ):
         _Joining(meaning, refuse).visit(function)
@@ -35,6 +36,10 @@ def with_joined_arrays(
 def _is_outer(node: ast.Call) -> bool:
     is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "outer"
     return is_method and len(node.args) == 2 and not node.keywords
+
+
+def _is_where(node: ast.Call) -> bool:
+    return _name(node.func) == "where" and len(node.args) == 1 and not node.keywords
 
 
 def counterpart(node: ast.Subscript, meaning: Meaning) -> str | None:
@@ -68,6 +73,8 @@ class _Joining(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
+        if _is_where(node) and self.meaning(node.func) is self.numpy.where:
+            return self._call("nonzero", node, *node.args)
         if not _is_outer(node):
             return node
         assert isinstance(node.func, ast.Attribute)

@@ -120,6 +120,11 @@ nanvar %py-np-nanvar a axis=None -dtype !out ddof=0 keepdims=False
 nanstd %py-np-nanstd a axis=None -dtype !out ddof=0 keepdims=False
 argmax %py-np-argmax a axis=None
 argmin %py-np-argmin a axis=None
+flatnonzero %py-np-flatnonzero a
+argwhere %py-np-argwhere a
+compress %py-np-compress .condition a axis=None !out
+extract %py-np-extract .condition arr
+unique unique ar
 argsort %py-np-argsort a axis=-1
 sort %py-np-sort a axis=-1
 cumsum %py-np-cumsum a axis=None -dtype !out
@@ -271,6 +276,7 @@ all %py-np-all .a axis=None !out keepdims=False
 isclose %py-np-isclose a b rtol=1e-05 atol=1e-08 .equal_nan=False
 allclose %py-np-allclose a b rtol=1e-05 atol=1e-08 .equal_nan=False
 array_equal %py-np-array-equal a1 a2
+nonzero %py-np-nonzero a
 shape %py-np-shape a
 divmod %py-np-divmod x1 x2
 modf %py-np-modf x
@@ -300,7 +306,7 @@ conj conjugate linalg.matrix_power polyder polyint float64 double int64 int32 in
 
 # Methods of arrays: those that are functions whose first argument is the array.
 METHODS_AS_FUNCTIONS = """
-all any argmax argmin argsort clip conj conjugate cumprod cumsum diagonal dot max mean min prod ptp ravel
+all any argmax argmin argsort clip conj conjugate cumprod cumsum diagonal dot max mean min nonzero prod ptp ravel
 repeat round searchsorted squeeze std sum swapaxes take trace var
 """
 # Methods of arrays with rows of their own; the first parameter is the array.
@@ -308,6 +314,7 @@ METHODS = """
 copy %py-copy .a
 flatten %py-flat .a !order
 tolist %py-np-tolist .a
+compress %py-np-compress-of a .condition axis=None !out
 item %py-np-item .a .index=None
 astype %py-np-as-type .a ~dtype .copy=True
 """
@@ -321,8 +328,6 @@ METHODS_REFUSED = {
     "itemset": "assign to its entries: `x[i] = …`",
     "argpartition": "`np.argsort`",
     "choose": "`np.select`, `np.where`",
-    "compress": "the shape of the result would depend on values: `np.where(mask, x, 0)`",
-    "nonzero": "the shape of the result would depend on values: `np.where(mask, x, 0)`",
     "view": "an array has one type and one shape: `astype`, `reshape`",
     "tobytes": "convert the result in Python",
     "tofile": "write the result in Python",
@@ -342,7 +347,7 @@ ATTRIBUTES = {
 # The other public names, by what there is instead: a line that ends in two colons, and the names below it.
 REFUSED = """
 the shape of the result would depend on values: `np.where(mask, x, 0)` keeps it::
-  argwhere nonzero flatnonzero extract compress unique unique_all unique_counts unique_inverse unique_values
+  unique_all unique_counts unique_inverse unique_values
   trim_zeros intersect1d setdiff1d setxor1d union1d delete insert resize ediff1d isin in1d
 numbers are real::
   angle imag iscomplex iscomplexobj isreal isrealobj sort_complex linalg.eig linalg.eigvals unwrap

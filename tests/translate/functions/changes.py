@@ -88,6 +88,37 @@ def a_mask(x: float = 0.3) -> float:
     return float(np.sum(t))
 
 
+def entries_of_a_mask(x: float = 0.3) -> float:
+    t = np.array([x, -x, 2.0, -3.0])
+    m = t < 0
+    t[m] = np.exp(t[m])
+    t[~m] += t[~m] * x
+    t[t > 100] = t[t > 100] * x
+    t[m] /= np.array([x, 2.0])
+    return float(np.sum(t * t) + t[t > 1].mean() * x + len(t[m]))
+
+
+def rows_of_a_mask(x: float = 0.3) -> float:
+    t = np.outer([x, -x, 2.0], [1.0, x])
+    m = t[:, 0] > 0
+    t[m] = np.array([x * x, 1.0])
+    t[~m, 1] *= x
+    t[m, :] += np.array([[x, 2.0], [3.0, x]])
+    t[t > 1] = t[t > 1] ** 2
+    return float(np.sum(t[m] @ np.array([1.0, x])) + t[t < 0].sum())
+
+
+def indices_of_several_axes(x: float = 0.3) -> float:
+    t = np.zeros((3, 4))
+    t[np.arange(3), [2, 0, -1]] += x
+    t[[0, 0], [1, 1]] = np.array([x, x * x])
+    t[1:, np.array([3, 1])] = np.array([[x, 2.0], [3.0, x]])
+    t[:, [True, False, False, True]] *= x + 1
+    t[2, [0, 1]] -= x
+    rows, columns = np.nonzero(t)
+    return float(np.sum(t * t) + t[rows, columns].sum() + np.flatnonzero(t > x)[-1] + np.where(t[0])[0][0])
+
+
 def indices(x: float = 0.3) -> float:
     t = np.zeros(5)
     t[np.array([1, 3])] = np.array([x, x * x])
