@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
 
+# by which definitions of the library use cells
+OF_CELLS = frozenset(["ref", "deref", "set-ref!", "update-ref!", "%handler-cell"])
 LOCAL = (
     "a cell that only the procedure which makes it and its loops and definitions use is compiled; those of parameters and of "
     "`call/cc` are not"

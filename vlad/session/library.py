@@ -17,6 +17,7 @@ from vlad.data.values import Global
 from vlad.expand.arity import Usage, usage
 from vlad.expand.items import Definition, Item
 from vlad.expand.scope import Module
+from vlad.primitives.references import OF_CELLS
 from vlad.reader.parser import Syntax, read
 
 _DEFINITION = r"^\(define \(*([^\s()]+)"  # not compiled until a name of the library is used
@@ -31,6 +32,7 @@ class Library:
         self._texts: dict[str, str] = {}
         self._data: dict[str, list[Syntax]] = {}
         self._mentioned: dict[str, list[str]] = {}
+        self._with_cells: set[str] = set()  # of these
         self._used: set[str] = set()  # the definitions that a session has expanded
         self._expanded: dict[str, Definition] = {}  # over cells that belong to no session
         # beside this package in a checkout, inside it when installed; importlib.resources would cost 10 ms
@@ -90,7 +92,14 @@ class Library:
             file, start, end = index[name]
             words = dict.fromkeys(re.compile(_WORD).findall(self._texts[file], start, end))
             found = self._mentioned[name] = [word for word in words if word in index]
+            if not words.keys().isdisjoint(OF_CELLS):
+                self._with_cells.add(name)
         return found
+
+    def uses_cells(self, name: str) -> bool:
+        """Does a definition mention what makes, reads or changes cells?"""
+        self.mentioned(name)
+        return name in self._with_cells
 
     def data(self, name: str) -> list[Syntax]:
         """The data of a definition with a text, which is read once in a process."""
