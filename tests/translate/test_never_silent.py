@@ -117,6 +117,10 @@ def bump(x):|    x += 1.|    return x:: x = np.zeros(2); y = bump(x); return x, 
 def bump(x):|    x += 1.|    return x:: x = np.zeros(2)|for _ in range(2):|    y = bump(x)|return y
 def bump(x):|    x += 1.|    return x:: rows = [np.zeros(2)]; ys = list(map(bump, rows)); return rows
 def bump(x):|    x += 1.|    return x:: x = np.zeros(2); return bump(x) + x
+def more(x): x += [1.]:: x = []; f = more; f(x); return x
+def more(x):|    x += [1.]|    return x:: x = []; y = more(x); return x, y
+def more(x):|    x -= {2.}|    return x:: x = {2.}; y = more(x); return x, y
+def more(x): x += [1.]:: x = []; y = x; more(x); return y
 def bump(x):|    x += 1.|    return x:: x = np.zeros(2); return [bump(x) for _ in range(2)]
 TABLE = [1.]|def push(xs): xs.append(1.):: push(TABLE); return TABLE
 :: put = lambda v: v.append(1.)|xs = []; put(xs); return xs

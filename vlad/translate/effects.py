@@ -30,17 +30,17 @@ from vlad.translate.expressions import Scope
 from vlad.translate.inside import Inside
 from vlad.translate.known import known, public_name
 from vlad.translate.names import Function, body_of, changed_by, parameters
-from vlad.translate.nodes import Computed
+from vlad.translate.nodes import Computed, at
 from vlad.translate.reads import MISSING, Read
 from vlad.translate.signatures import own_signature
 from vlad.translate.source import node_of
-from vlad.translate.syntax import form, name
+from vlad.translate.syntax import form, name, string
 from vlad.translate.trees import COMPREHENSIONS, nodes_in, walk
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """changed   the parameters that a function changes in place, and whether it surely does: `x += 1` changes arrays only
+    """changed   the parameters that a function changes in place, and whether it surely does: `x += 1` changes no number
     returned  the parameters whose values its result may be; None if it may be another value that something has
     kept      the parameters whose values something else may have afterwards
     """
@@ -518,14 +518,14 @@ class Effects(Checks):
 
     @staticmethod
     def guarded(call: ast.Call, tested: set[int]) -> ast.Call:
-        """A call, with a test that the arguments of these ids are no arrays, which it would change in place."""
+        """A call, with a test that the arguments of these ids are no arrays or lists, which it would change in place."""
 
         def tested_one(one: ast.expr) -> ast.expr:
-            return (
-                ast.copy_location(Computed("%py-unchanged-argument", [one]), one)
-                if id(one) in tested
-                else one
-            )
+            if id(one) not in tested or isinstance(one, Computed):
+                return one
+            own = ast.unparse(one)
+            text = f"{ast.unparse(call.func)} changes {own} by += or its kin, and Python shows that: pass {own}.copy()"
+            return at(Computed("%py-unchanged-argument", [one, ast.Constant(text)]), one)  # type: ignore[no-any-return]  # as it is given
 
         keywords = [
             ast.copy_location(ast.keyword(one.arg, tested_one(one.value)), one) for one in call.keywords
@@ -608,8 +608,9 @@ class Effects(Checks):
             return found
         span, names = self.span(node), [self.fresh(one) for one in own_signature(function).parameters]
         variables = [name(one, span) for one in names]
+        text = f"{key} changes its argument by += or its kin, and Python shows that: pass a .copy()"
         operands: list[Syntax] = [
-            form(span, "%py-unchanged-argument", own) if one in changed else own
+            form(span, "%py-unchanged-argument", own, string(text, span)) if one in changed else own
             for one, own in zip(own_signature(function).parameters, variables, strict=True)
         ]
         return form(span, "lambda", Form(tuple(variables), None, span), form(span, found, *operands))

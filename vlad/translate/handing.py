@@ -16,22 +16,24 @@ from types import FunctionType
 
 from vlad.data.python_functions import python_of
 from vlad.data.source import Span
+from vlad.data.values import FALSE, TRUE
 from vlad.reader.parser import Syntax
 from vlad.translate.apart import set_apart
 from vlad.translate.arguments import signature_in_text
 from vlad.translate.attempts import Attempts
 from vlad.translate.changes import Rest
 from vlad.translate.effects import bound_arguments, written
-from vlad.translate.expressions import REAL, Scope
+from vlad.translate.expressions import END, REAL, Scope
 from vlad.translate.inside import Inside
-from vlad.translate.names import Function, falls, forget, is_pop
+from vlad.translate.names import Function, falls, forget, free_in, is_pop
 from vlad.translate.nodes import Handed, at, name_at
 from vlad.translate.reads import MISSING
 from vlad.translate.signatures import own_signature
-from vlad.translate.syntax import form, name
+from vlad.translate.syntax import form, literal, name, quoted
 from vlad.translate.trees import SCOPES, nodes_in, walk
 
 RESULT = "result of"  # no name of Python's
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 Owns = tuple[str, ...]  # the parameters whose values come back
@@ -245,9 +247,10 @@ class Handing(Attempts):
             named = [
                 one
                 for one in signature.parameters
-                if changed.get(one)
+                if one in changed
                 and isinstance(given.get(one), ast.Name)
                 and not self._is_bound_again(function, one)
+                and (changed[one] or not self._is_tested(function, one))
             ]
             counts = (
                 range(1, len(named) + 1) if len(named) <= 3 else (1, len(named))
@@ -280,23 +283,38 @@ class Handing(Attempts):
             if own in effect.changed and not self._is_unseen(argument, call)
         ]
         order = list(signature.parameters)
-        sure = sorted(
-            [(own, argument) for own, argument in seen if effect.changed[own]],
+        is_result_used = not self._goes_on(call)
+
+        def may_be_seen(own: str) -> bool:
+            """May the result be the value of a parameter, or have it as a part?"""
+            return is_result_used and (effect.returned is None or own in effect.returned)
+
+        def is_handed(own: str, argument: ast.expr) -> bool:
+            """Does the changed value come back, whether Python's caller sees a change (of an array) or not (of a number)?"""
+            return (
+                isinstance(argument, ast.Name)
+                and not may_be_seen(own)
+                and own not in effect.kept
+                and not self._is_bound_again(function, own)
+                and not self._is_tested(function, own)
+                and not any(self._may_have(one, argument.id) for _, one in given if one is not argument)
+                and self._is_only_here(argument)
+            )
+
+        handed = sorted(
+            [(own, argument) for own, argument in seen if effect.changed[own] or is_handed(own, argument)],
             key=lambda one: order.index(one[0]),
         )
         owns, changed = (
-            tuple([own for own, _ in sure]),
-            tuple([one for _, one in sure if isinstance(one, ast.Name)]),
+            tuple([own for own, _ in handed]),
+            tuple([one for _, one in handed if isinstance(one, ast.Name)]),
         )
-        if not sure or len(changed) < len(sure) or not {one.id for one in changed} <= self.inside.names:
+        if not handed or len(changed) < len(handed) or not {one.id for one in changed} <= self.inside.names:
             return None
         is_here = function in self.inside.nodes or isinstance(function, FunctionType)
         if not is_here and (function, owns) not in self._versions:
             return None
-        is_result_used = not self._goes_on(call)
-        shared = [
-            own for own in owns if is_result_used and (effect.returned is None or own in effect.returned)
-        ]
+        shared = [own for own in owns if may_be_seen(own)]
         if any(self._is_returned_whole(function, own) for own in shared):
             return None
         if any(own in effect.kept or self._is_bound_again(function, own) for own in owns):
@@ -313,7 +331,9 @@ class Handing(Attempts):
             and (one in effect.kept or (is_result_used and one in returned))
         ]
         call = self.guarded(call, {id(argument) for _, argument in seen if argument not in changed})
-        return at(Handed(call, changed, kept, function, owns, bool(shared)), call)  # type: ignore[no-any-return]  # as it is given
+        maybe = tuple([self._is_increased(function, own) for own in owns])
+        is_sure = any(effect.changed[own] for own in owns)
+        return at(Handed(call, changed, kept, function, owns, bool(shared), maybe, is_sure), call)  # type: ignore[no-any-return]  # as it is given
 
     def _goes_on(self, call: ast.Call) -> bool:
         """Is the result of a call not used here, or returned with the changed arguments at once?"""
@@ -326,10 +346,8 @@ class Handing(Attempts):
 
     def _is_returned_whole(self, function: FunctionType | ast.FunctionDef, own: str) -> bool:
         """May a function return the value of a parameter itself, and not an item of it at most?"""
-        node: Function | None = function if isinstance(function, ast.FunctionDef) else None
-        if not isinstance(function, ast.FunctionDef) and (other := self.another(function)) is not None:
-            node = other[1]
-        if not isinstance(node, ast.FunctionDef):
+        node = self._tree_of(function)
+        if node is None:
             return True
         returned = [
             one.value for one in nodes_in(node.body) if isinstance(one, ast.Return) and one.value is not None
@@ -338,17 +356,56 @@ class Handing(Attempts):
             isinstance(one, ast.Name) and one.id == own for value in returned for one in _wholes(value)
         )
 
-    def _is_bound_again(self, function: FunctionType | ast.FunctionDef, own: str) -> bool:
-        """May a parameter have another value at the end, which the caller does not see?"""
+    def _tree_of(self, function: FunctionType | ast.FunctionDef) -> ast.FunctionDef | None:
         node: Function | None = function if isinstance(function, ast.FunctionDef) else None
         if not isinstance(function, ast.FunctionDef) and (other := self.another(function)) is not None:
             node = other[1]
-        if not isinstance(node, ast.FunctionDef) or own not in [
+        return node if isinstance(node, ast.FunctionDef) else None
+
+    def _is_increased(self, function: FunctionType | ast.FunctionDef, own: str) -> bool:
+        """Is there `x += y` of a parameter, which changes an array, but gives a number a new value?"""
+        node = self._tree_of(function)
+        return node is not None and any(
+            isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name) and one.target.id == own
+            for one in walk(node)
+        )
+
+    def _is_tested(self, function: FunctionType | ast.FunctionDef, own: str) -> bool:
+        """Is a parameter compared in a condition, as numbers are? Then its calls stay as they are: arrays are refused there."""
+        node = self._tree_of(function)
+        if node is None:
+            return False
+        tests = [one.test for one in walk(node) if isinstance(one, ast.If | ast.While | ast.IfExp)]
+        compared = [
+            operand
+            for test in tests
+            for one in walk(test)
+            if isinstance(one, ast.Compare) and all(isinstance(sign, _ORDER) for sign in one.ops)
+            for operand in (one.left, *one.comparators)
+        ]
+        return any(isinstance(one, ast.Name) and one.id == own for one in compared)
+
+    def _is_only_here(self, argument: ast.Name) -> bool:
+        """Has nothing but a name its value, as far as the text tells? No function inside has the name."""
+        own = argument.id
+        if any(True for _ in self.inside.sharing(own, self.keeps_nothing_of)):
+            return False
+        return not any(
+            isinstance(one, ast.FunctionDef | ast.Lambda) and own in free_in(one)
+            for one in self.inside.nodes
+            if one is not self.inside.node
+        )
+
+    def _is_bound_again(self, function: FunctionType | ast.FunctionDef, own: str) -> bool:
+        """May a parameter have another value at the end, which the caller does not see, whatever its first value is?"""
+        node = self._tree_of(function)
+        if node is None or own not in [
             one.arg for one in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         ]:
             return True
         start = _start_of(node, own)
         begun = set() if start is None else {id(one) for one in walk(start)}
+        begun |= {id(one.target) for one in walk(node) if isinstance(one, ast.AugAssign)}
         return any(
             (
                 isinstance(one, ast.Name)
@@ -382,25 +439,16 @@ class Handing(Attempts):
         """Names that get the result and the changed arguments."""
         for one in node.changed:
             self.expect_unshared(one, statement)
-        span, function = self.span(statement), node.function
-        if isinstance(function, ast.FunctionDef):
-            own = at(ast.Name(_name_of(function, node.own), ast.Load()), node.call.func)
-            both = self.call_of(
-                node.call,
-                self.variable(own, scope),
-                signature_in_text(function),
-                lambda one: self.expression(one.default, scope),
-                scope,
-            )
-        else:
-            cell = self.outside.cell(function, ast.unparse(node.call.func), self.span(node), handing=node.own)
-            both = self.call_of(
-                node.call,
-                name(cell, span),
-                own_signature(function),
-                lambda one: self.value_of(one.default, one.name, node.call),
-                scope,
-            )
+        span, both = self.span(statement), self._handing_call(node, scope)
+        befores = [self.variable(one, scope) for one in node.changed]
+        if not node.is_sure:
+            changes: Syntax = literal(FALSE, span)
+            for before in befores:
+                changes = form(
+                    span, "if", form(span, "%py-changes-in-place?", before), literal(TRUE, span), changes
+                )
+            plain = form(span, "cons*", self.expression(node.call, scope), *befores, quoted(END, span))
+            both = form(span, "if", changes, both, plain)
         result, end = [name(self.fresh(one), span) for one in ("result", "end")]
         afters = [name(self.fresh("changed"), span) for _ in node.changed]
         value = form(span, "%py-no-part", result) if node.is_shared else result
@@ -410,10 +458,38 @@ class Handing(Attempts):
 
         rest_of = Rest(assigned)
         pattern: Syntax = end
-        for changed, after in zip(reversed(node.changed), reversed(afters), strict=True):
-            rest_of = self._renaming(changed, after, rest_of, span)
+        for changed, before, after, is_maybe in reversed(
+            [*zip(node.changed, befores, afters, node.maybe, strict=True)]
+        ):
+            seen = (
+                form(span, "if", form(span, "%py-changes-in-place?", before), after, before)
+                if is_maybe
+                else after
+            )
+            rest_of = self._renaming(changed, seen, rest_of, span)
             pattern = form(span, "cons", after, pattern)
         return self.let([(form(span, "cons", result, pattern), both)], rest_of.emit(scope), span)
+
+    def _handing_call(self, node: Handed, scope: Scope) -> Syntax:
+        """The call of the version that returns the changed values, too."""
+        span, function = self.span(node), node.function
+        if isinstance(function, ast.FunctionDef):
+            own = at(ast.Name(_name_of(function, node.own), ast.Load()), node.call.func)
+            return self.call_of(
+                node.call,
+                self.variable(own, scope),
+                signature_in_text(function),
+                lambda one: self.expression(one.default, scope),
+                scope,
+            )
+        cell = self.outside.cell(function, ast.unparse(node.call.func), span, handing=node.own)
+        return self.call_of(
+            node.call,
+            name(cell, span),
+            own_signature(function),
+            lambda one: self.value_of(one.default, one.name, node.call),
+            scope,
+        )
 
     def _renaming(self, changed: ast.Name, after: Syntax, rest: Rest, span: Span) -> Rest:
         return Rest(lambda scope: self._renamed(changed, after, scope, rest, span))

@@ -50,6 +50,8 @@ class Handed(Added):
     kept      the arguments that something else may have afterwards
     function  what is called, outside or in the tree; its parameters are `own`
     is_shared  may the result be an item of such an argument? Then it must be a number or the like
+    maybe     for each: are there changes, as `x += y`, that are none of the argument if it is a number?
+    is_sure   is there an argument that is changed whatever it is?
     """
 
     _fields = ("call",)
@@ -61,9 +63,13 @@ class Handed(Added):
         kept: list[ast.expr],
         function: FunctionType | ast.FunctionDef,
         own: tuple[str, ...],
-        is_shared: bool = False,
+        is_shared: bool,
+        maybe: tuple[bool, ...],
+        is_sure: bool,
     ) -> None:
         super().__init__()
+        self.maybe = maybe
+        self.is_sure = is_sure
         self.call = call
         self.changed = changed
         self.kept = kept

@@ -138,6 +138,41 @@ def added_at(x: float = 0.3) -> float:
     return float(np.sum(t * t))
 
 
+def _relax(u: Any, steps: Any) -> None:
+    while steps > 0:
+        u[1:-1] = (u[:-2] + u[2:]) / 2
+        steps -= 1
+    u *= 0.9
+
+
+def _kick(x: Any, v: Any, dt: Any) -> Any:
+    v -= dt * x
+    x += dt * v
+    return 2 * dt
+
+
+def parameters_that_increase(x: float = 0.3) -> float:
+    u, n = np.array([x, 0.0, 0.0, 1.0]), 2.0
+    _relax(u, n)
+    q, v = np.array([x, 1.0]), np.zeros(2)
+    for _ in range(3):
+        dt = _kick(q, v, x)
+    a, b = x, 2.0
+    _kick(a, b, dt)  # of numbers: only the parameters
+    return float(np.sum(u * u) + n * np.sum(q * v) + a * b)
+
+
+def lists_that_increase(x: float = 0.3) -> float:
+    def put(items: Any, found: Any) -> None:
+        items += [x, x * x]
+        found |= {x}
+
+    xs, found = [1.0], {2.0}
+    put(xs, found)
+    put(xs, found)
+    return sum(xs) + sum(sorted(found))
+
+
 def a_copy_stays(x: float = 0.3) -> float:
     t = np.zeros(3)
     u = t.copy()
