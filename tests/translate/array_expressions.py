@@ -631,6 +631,8 @@ T[M[:2], 1:, ::2]
 T[..., 1][T[..., 1] > 100].sum()
 [np.flatnonzero(M), *np.nonzero(T[0] > 3), np.argwhere(T > 20), np.where(M)[0], M.nonzero()[0]]
 [np.compress(M, I), np.compress(M[:2], T, axis=0), I.compress(M), np.extract(M, I), np.unique(L), np.unique(V)]
+[*np.mgrid[0:3, ax:3], *np.ogrid[0:2, 0:1:3j, 2:4], np.mgrid[0:4:2], np.mgrid[:2, :3].shape]
+[*np.histogram(L, 2), *np.histogram(T, bins=4, range=(0, 30)), *np.histogram(L, bins=[-1, 0, 2])]
 np.any(M) and s > 1
 1.0 if M.any() else 2.0
 1.0 if np.all(M) else 2.0

@@ -1,5 +1,5 @@
 """`np.r_[…]` and `np.c_[…]` → calls of `np.concatenate` and `np.column_stack`; `np.add.outer(a, b)` → a call of `np.add`;
-`np.where(mask)` → `np.nonzero(mask)`.
+`np.where(mask)` → `np.nonzero(mask)`; `np.mgrid[…]` and `np.ogrid[…]` → calls of `np.meshgrid` and `np.reshape`.
 
 In: the tree of a function.  Out: the same tree. A slice in the brackets is `np.arange`; with an imaginary step, `np.linspace`.
 """
@@ -18,7 +18,7 @@ from vlad.translate.names import Function
 from vlad.translate.nodes import Computed, Given, at, name_at
 from vlad.translate.trees import walk
 
-_COUNTERPARTS = {"r_": "concatenate", "c_": "column_stack"}
+_COUNTERPARTS = {"r_": "concatenate", "c_": "column_stack", "mgrid": "meshgrid", "ogrid": "reshape"}
 
 
 def with_joined_arrays(
@@ -43,7 +43,7 @@ def _is_where(node: ast.Call) -> bool:
 
 
 def counterpart(node: ast.Subscript, meaning: Meaning) -> str | None:
-    """The name of the function that joins what is in the brackets; None if they are those of an index."""
+    """The name of the function of what is in the brackets; None if they are those of an index."""
     own = _name(node.value)
     if own not in _COUNTERPARTS:
         return None
@@ -68,8 +68,30 @@ class _Joining(ast.NodeTransformer):
         if joining is None:
             return node
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if joining in ("meshgrid", "reshape"):
+            return self._grid(joining, items, node)
         arrays = at(ast.List([self._array(one) for one in items], ast.Load()), node)
         return self._call(joining, node, arrays)
+
+    def _grid(self, own: str, items: list[ast.expr], node: ast.Subscript) -> ast.expr:
+        for one in items:
+            if not isinstance(one, ast.Slice):
+                raise self.refuse(
+                    "this index of a grid", one, "write slices: `0:n`, or `0:1:5j` with a number of points"
+                )
+        arrays = [self._array(one) for one in items]
+        if not isinstance(node.slice, ast.Tuple):
+            return arrays[0]
+        if own == "meshgrid":
+            grid = self._call("meshgrid", node, *arrays)
+            assert isinstance(grid, ast.Call)
+            grid.keywords = [at(ast.keyword("indexing", ast.Constant("ij")), node)]
+            return self._call("stack", node, grid)
+        dims = [[-1 if axis == place else 1 for axis in range(len(items))] for place in range(len(items))]
+        shapes = [at(ast.Tuple([ast.Constant(one) for one in own], ast.Load()), node) for own in dims]
+        parts = [self._call("reshape", node, *pair) for pair in zip(arrays, shapes, strict=True)]
+        found: ast.expr = at(ast.Tuple(parts, ast.Load()), node)
+        return found
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)

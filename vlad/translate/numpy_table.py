@@ -277,6 +277,7 @@ isclose %py-np-isclose a b rtol=1e-05 atol=1e-08 .equal_nan=False
 allclose %py-np-allclose a b rtol=1e-05 atol=1e-08 .equal_nan=False
 array_equal %py-np-array-equal a1 a2
 nonzero %py-np-nonzero a
+histogram %py-np-histogram a .bins=10 .range=None !density !weights
 shape %py-np-shape a
 divmod %py-np-divmod x1 x2
 modf %py-np-modf x
@@ -392,7 +393,7 @@ write a loop, or a comprehension in `np.array`::
 compare by `np.allclose`, or write the operation with `np.where`::
   array_equiv
 `np.arange` and comparisons count: `np.sum(x[:, None] == np.arange(n), axis=0)`::
-  bincount histogram histogram2d histogramdd histogram_bin_edges
+  bincount histogram2d histogramdd histogram_bin_edges
 `np.searchsorted`::
   digitize
 `np.sort`, `np.argsort`::
