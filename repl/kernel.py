@@ -40,7 +40,7 @@ class VladKernel(Kernel):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         # ipykernel sends what is written to this, from a thread of its own
-        self.notebook = Notebook(self.session_of, Terminal(sys.stdout), self.publish)
+        self.notebook = Notebook(self.session_of, Terminal(sys.stdout), self.publish, self.publish_progress)
         self.notebook.read = self.line
         self.file = HistoryFile(default_path())
         self.earlier = self.file.load()
@@ -70,6 +70,11 @@ class VladKernel(Kernel):
             content["execution_count"] = self.execution_count
             self.result = bundle["text/plain"]
         self.send_response(self.iopub_socket, "execute_result" if is_result else "display_data", content)
+
+    def publish_progress(self, text: str, first: bool) -> None:
+        place = {"display_id": f"vlad-progress-{self.execution_count}"}
+        content = {"data": {"text/plain": text}, "metadata": {}, "transient": place}
+        self.send_response(self.iopub_socket, "display_data" if first else "update_display_data", content)
 
     # Messages.
 

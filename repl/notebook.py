@@ -13,6 +13,7 @@ from vlad.data.source import Source
 from vlad.data.values import UNSPECIFIED, Value
 from vlad.reader.parser import read
 from vlad.session.session import Session
+from vlad.tools.progress import Progress
 
 from .commands import enter
 from .completion import Candidate, candidates
@@ -38,24 +39,28 @@ class Failure:
 
 
 class Notebook(Shell):
-    """`publish` is called with a value and whether it is a result (pictures are not)."""
+    """`publish` is called with a value and whether it is a result (pictures are not), `publish_progress` with a text that says how
+    far training is, and whether it is the first one of a cell, whose place the others take."""
 
     def __init__(
         self,
         make_session: Callable[[Callable[[str], object]], Session],
         terminal: Terminal,
         publish: Callable[[Bundle, bool], object],
+        publish_progress: Callable[[str, bool], object] | None = None,
     ) -> None:
         self.publish = publish
         self.failure: Failure | None = None
-        self.is_silent = False
-        super().__init__(make_session, terminal, Interrupts())
+        self.is_silent = self.is_watched = False
+        self.publish_progress = publish_progress
+        progress = None if publish_progress is None else Progress(self.show_progress)
+        super().__init__(make_session, terminal, Interrupts(), progress)
         self.terminal.columns = WIDTH
         self.picture = self.show_picture
 
     def execute(self, text: str, number: int, silent: bool = False) -> Failure | None:
         """Execute a cell. Returns why it failed, if it did. Raises Leave."""
-        self.number, self.failure, self.is_silent = number, None, silent
+        self.number, self.failure, self.is_silent, self.is_watched = number, None, silent, False
         with self.interrupts:
             if not enter(self, text) and self.failure is None:
                 self.failure = Failure("error", "The cell failed", ["The cell failed"])
@@ -72,6 +77,11 @@ class Notebook(Shell):
         self.terminal.fresh_line()  # behind what the program has written so far
         self.terminal.flush()
         self.publish(self.bundle(value, text, remark), True)
+
+    def show_progress(self, text: str) -> None:
+        if text and not self.is_silent and self.publish_progress is not None:
+            self.publish_progress(text, not self.is_watched)
+            self.is_watched = True
 
     def show_picture(self, svg: str) -> None:
         if not self.is_silent:

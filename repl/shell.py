@@ -17,6 +17,7 @@ from vlad.data.values import UNSPECIFIED, String, Value
 from vlad.debugging.commands import Commands as Debugging
 from vlad.debugging.retracing import A_MOMENT
 from vlad.session.session import Session
+from vlad.tools.progress import Progress
 
 from .display import Format, shown
 from .interrupts import Interrupts
@@ -45,10 +46,14 @@ class Shell:
         make_session: Callable[[Callable[[str], object]], Session],
         terminal: Terminal,
         interrupts: Interrupts,
+        progress: Progress | None = None,
     ) -> None:
         self.make_session = make_session
         self.terminal = terminal
         self.interrupts = interrupts
+        self.progress = progress  # of training, which the status line shows
+        if progress is not None:
+            terminal.about = progress.text
         self.format = Format()
         self.attended = False  # is it interactive, with additional messages?
         self.status = 0  # of `exit`
@@ -67,6 +72,8 @@ class Shell:
     def start(self) -> None:
         """Begin with a session without definitions."""
         self.session = self.make_session(self.terminal.write)
+        if self.progress is not None:
+            self.session.watch(self.progress)
         self.session.tiers.notify = self.display  # of what runs on tier 0 although it is to be compiled
         self.debugger = Debugging(self.session, self.ask, self.terminal.line)
         self.limits = self.session.machine.limits
@@ -116,6 +123,8 @@ class Shell:
     def attempt(self, work: Callable[[], Any]) -> bool:
         """Do work that may fail or be interrupted, and report that. Returns whether it succeeded. Raises Leave."""
         begun = time.monotonic()
+        if self.progress is not None:
+            self.progress.end()
         try:
             with self.terminal.busy():
                 self.interrupts.run(work)

@@ -11,7 +11,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -31,6 +31,7 @@ class Terminal:
         self.stream = stream or sys.stdout
         self.live = live
         self.colour = live and not os.environ.get("NO_COLOR") if colour is None else colour
+        self.about: Callable[[], str] = lambda: ""  # what the status line says of the evaluation, if anything is known
         self.columns: int | None = None  # overrides the terminal's width
         self._lock = threading.RLock()
         self._fresh = True  # is the next character at the beginning of a line?
@@ -107,7 +108,7 @@ class Terminal:
                     self.stream.flush()  # an unfinished line of the program
                 elif not done.is_set():
                     self._shown = True
-                    text = f"{activity()} … {time.monotonic() - begun:.0f} s (Ctrl-C ends it)"
+                    text = f"{self.about() or activity()} … {time.monotonic() - begun:.0f} s (Ctrl-C ends it)"
                     self.stream.write("\r\x1b[K" + self.paint(text[: self.width - 1], "remark"))
                     self.stream.flush()
 

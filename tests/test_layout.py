@@ -106,7 +106,7 @@ ROOMS = (
         "own_derivatives checking building compiling survey",
     ),
     ("vlad.manual", "public help"),
-    ("vlad.tools", "indentation layout formatting testing doctor new"),
+    ("vlad.tools", "indentation layout formatting testing doctor new progress"),
     (
         "vlad.debugging",
         "origins frames instrumented retracing tracing stepping finite debugger commands sampling naming profile recording",

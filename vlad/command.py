@@ -27,6 +27,7 @@ from vlad.session.showing import OF_OPERANDS, OF_PASSES, TRANSFORMED
 if TYPE_CHECKING:
     from vlad.debugging.commands import Commands
     from vlad.debugging.sampling import Sample
+    from vlad.tools.progress import Line as ProgressLine
 
 SUCCESS, PROGRAM_ERROR, WRONG_USAGE, INTERNAL_ERROR, BROKEN_PIPE = 0, 1, 2, 70, 141
 
@@ -45,7 +46,8 @@ def execute(line: CommandLine) -> int:
         refuse_misspelt(line.words[0])
     if line.command == "repl" or line.interactive or (program and not line.words and _at_terminal()):
         return _prompt(line)
-    session = _session(line)
+    shown = _line_of_progress(line)
+    session = _session(line, None if shown is None else shown.write)
     watching = _watchers(line)
     if watching and line.choices["--tier"] == "compile":
         session.tiers.give_notice(nothing_compiled(f"only tier 0 supports {' and '.join(watching)}"))
@@ -65,12 +67,42 @@ def execute(line: CommandLine) -> int:
         _profile(session, line)
     else:
         commands = _watching(session, line, _report) if line.traced or line.find_nan else None
-        with _noting_tail_calls(session) if commands is None else nullcontext():
+        with _noting_tail_calls(session) if commands is None else nullcontext(), _shown(session, shown):
             status = _run(session, line)
         for name in () if commands is None else commands.unseen():
             _report(f"--trace {name}: there was no call of it")
         return status
     return SUCCESS
+
+
+def _line_of_progress(line: CommandLine) -> ProgressLine | None:
+    """Where a program shows its progress: at a terminal, on a line between what it writes."""
+    runs = line.command in ("", "run") and not line.quiet
+    if not (runs and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb", "unknown")):
+        return None
+    from vlad.tools.progress import Line
+
+    return Line(sys.stdout)
+
+
+@contextmanager
+def _shown(session: Session, shown: ProgressLine | None) -> Iterator[None]:
+    """A context in which a program's progress is shown on a line, if there is one."""
+    if shown is None:
+        yield
+        return
+    from vlad.tools.progress import Progress
+
+    def notify(notice: object) -> None:
+        shown.wipe()
+        _report(str(notice))
+
+    session.tiers.notify = notify
+    session.watch(Progress(shown.show))
+    try:
+        yield
+    finally:
+        shown.wipe()
 
 
 def _watchers(line: CommandLine) -> list[str]:
@@ -105,7 +137,7 @@ def _prompt(line: CommandLine) -> int:
     from vlad.repl.loop import start  # 0.1 s, only for the prompt
 
     file = line.words[0] if line.words and not line.expressions else None
-    status: int = start(lambda write: _session(line, write), file, line.expressions, init=not line.no_init)
+    status: int = start(lambda write: _session(line, write), file, line.expressions, init=not line.no_init, quiet=line.quiet)
     return status
 
 

@@ -62,6 +62,7 @@ vlad: a language in which differentiation is an operator like any other
   vlad                                  at a terminal: the prompt; so does `vlad repl`, anywhere
 
   -i                    start the prompt after FILE or -e, with their definitions
+  --quiet               do not show the progress of training at a terminal
   --no-init             a prompt without the start-up file
   -I DIR                search DIR, too, for included and imported files; may be repeated
   --metered             after each value, print how often each primitive was applied
@@ -106,6 +107,7 @@ FLAGS = {
     "--native": "native",
     "--find-nan": "find_nan",
     "--no-init": "no_init",
+    "--quiet": "quiet",
     "--raw": "raw",
     "--check": "check",
     "--json": "json",
@@ -162,7 +164,7 @@ class CommandLine:
         self.expressions: list[str] = []
         self.path: list[str] = []
         self.interactive = self.metered = self.fast_math = self.library = self.native = self.find_nan = False
-        self.no_init = self.raw = self.check = self.json = self.open = False
+        self.no_init = self.quiet = self.raw = self.check = self.json = self.open = False
         self.traced: list[str] = []
         self.breakpoints: list[str] = []
         self.output: str | None = None

@@ -41,6 +41,11 @@ class Evaluator(Protocol):
         """The name of the device on which the session's tensors lie, "cpu" or "cuda"."""
 
     @property
+    def progress(self) -> Callable[[float, float, float], int] | None:
+        """Shows how far a loop is: the number of a step, how many there are, or 0, and a value. Returns how many steps need not be
+        shown. None if nobody watches."""
+
+    @property
     def arguments(self) -> Value:
         """The words behind the script's name, as a list of strings; the same object each time."""
 

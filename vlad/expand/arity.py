@@ -176,7 +176,16 @@ _GEOMETRY: dict[str, Value] = {
     "dilation": 1.0,
     "groups": 1.0,
 }  # as that of conv2d
-_REPORT: dict[str, Value] = {"report": FALSE, "every": 1.0}
+PROGRESS = "progress"
+# That is true by default where there is someone to watch (Module.watched).
+_SEARCH: dict[str, Value] = {"report": FALSE, "every": 1.0, "stop-when": FALSE, PROGRESS: FALSE}
+_TRAINING: dict[str, Value] = {
+    "report": FALSE,
+    "every": 1.0,
+    "stop-when": FALSE,
+    "patience": FALSE,
+    PROGRESS: FALSE,
+}
 NAMED = {
     one.name: one
     for one in (
@@ -198,13 +207,22 @@ NAMED = {
         Named("ifft", ("x",), {"axis": -1.0}, "%ifft"),
         Named("rfft", ("x",), {"axis": -1.0}, "%rfft"),
         Named("irfft", ("x",), {"length": FALSE, "axis": -1.0}, "%irfft"),
-        Named("optimize", ("optimizer", "f", "x", "n"), _REPORT, "%optimize"),
-        Named("train", ("optimizer", "loss", "start", "batches"), _REPORT, "%train"),
+        Named("optimize", ("optimizer", "f", "x", "n"), _TRAINING, "%optimize"),
+        Named("train", ("optimizer", "loss", "start", "batches"), _TRAINING, "%train"),
         Named(
             "train-epochs",
             ("optimizer", "loss", "start", "data", "n", "key", "times"),
-            _REPORT,
+            _TRAINING,
             "%train-epochs",
+        ),
+        *(
+            Named(name, ("f", start, "tolerance"), _SEARCH, f"%watched-{name}")
+            for name, start in (
+                ("gradient-descent", "x0"),
+                ("conjugate-gradients", "x0"),
+                ("newton", "x0"),
+                ("lbfgs", "x"),
+            )
         ),
         Named("conv1d", ("x", "w"), _GEOMETRY, "%conv1d"),
         Named("conv-transpose2d", ("x", "w"), _GEOMETRY, "%conv-transpose2d"),

@@ -28,11 +28,12 @@ from vlad.core.nodes import (
 )
 from vlad.data.errors import VladError
 from vlad.data.source import Span
-from vlad.data.values import NIL, UNSPECIFIED, Primitive, Value, symbol
+from vlad.data.values import NIL, TRUE, UNSPECIFIED, Primitive, Value, symbol
 from vlad.expand.arity import (
     FOR_TENSORS,
     NAMED,
     NESTED,
+    PROGRESS,
     TAKING,
     Named,
     is_nested,
@@ -217,6 +218,9 @@ class Expander:
             operator = self.atom(first, scope, out, "operator")
         if any(type(item) is Keyword for item in items):
             return self.keyword_call(form, operator, scope, out, name)
+        watched = self.watched_by(operator)
+        if watched is not None and form.tail is None and len(items) == 1 + len(watched.operands):
+            return self.keyword_call(form, operator, scope, out, name)
         operands = [self.atom(item, scope, out) for item in items[1:]]
         if isinstance(operator, GlobalReference):
             self.check_named(form, operator, operands)
@@ -308,7 +312,8 @@ class Expander:
         taken = of_named(takes) if isinstance(takes, Named) else of_row(takes)
         if len(operands) != taken.count:
             raise wrong_number(taken, len(operands), span=form.span)
-        operands += [named.get(name, Constant(default)) for name, default in keywords.items()]
+        defaults = {**keywords, PROGRESS: TRUE} if self.watched_by(operator) is not None else keywords
+        operands += [named.get(name, Constant(default)) for name, default in defaults.items()]
         if isinstance(takes, Named):
             operator = self.top_reference(takes.procedure, form.span)
         return Call(operator, tuple(operands), form.span)
@@ -318,6 +323,11 @@ class Expander:
         if not isinstance(operator, GlobalReference) or not self.module.is_inherited(operator.cell.name):
             return None
         return NAMED.get(operator.cell.name)
+
+    def watched_by(self, operator: Atom) -> Named | None:
+        """What a loop of the library takes by name, if the operator names one and someone watches its progress; else None."""
+        named = self.named_of(operator) if self.module.library().watched else None
+        return named if named is not None and PROGRESS in named.keywords else None
 
     def row_of(self, operator: Atom) -> Primitive | None:
         """The row of the primitive that an operator names; None for other names, also within a definition that gives the name

@@ -19,6 +19,7 @@ class Module:
     affects this module's code and no code of the parent.
 
     autoload       called with a name that is not found: may define it here, and returns whether it did
+    watched        of a library: do programs that inherit from it show the progress of training, unless they say otherwise?
     on_redefine    called when a cell that held a known primitive is about to be defined anew
     defined        names defined here, in order
     imported       the modules of those that an import defined, as they are written in the import
@@ -39,6 +40,7 @@ class Module:
         self.exports: list[str] | None = None
         self.autoload: Callable[[str], bool] | None = None
         self.on_redefine: Callable[[Global], None] | None = None
+        self.watched = False
 
     def close(self) -> None:
         """Release all names."""

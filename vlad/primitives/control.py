@@ -336,6 +336,26 @@ def _abstract_write_real(w: AbstractMachine, x: Any) -> Any:
     return w.each(x, of_one)
 
 
+def _show_progress(machine: Evaluator, step: Value, total: Value, value: Value) -> Value:
+    if any(type(x) is not float for x in (step, total, value)):
+        raise invalid("show-progress", "three reals", step, total, value)
+    if machine.progress is not None:
+        machine.progress(step, total, value)
+    return UNSPECIFIED
+
+
+def _abstract_show_progress(w: AbstractMachine, step: Any, total: Any, value: Any) -> Any:
+    def of_one(step: Any) -> Any:
+        return w.each(total, lambda total: w.each(value, lambda value: of_three(step, total, value), "value"), "total")
+
+    def of_three(*reals: Any) -> Any:
+        if any(x.type.head != "real" for x in reals):
+            return w.invalid("show-progress")
+        return w.effect("progress", list(reals))
+
+    return w.each(step, of_one)
+
+
 def abstract_on_nothing(
     name: str, act: Callable[[AbstractMachine], Any]
 ) -> Callable[[AbstractMachine, Any], Any]:
@@ -427,6 +447,9 @@ ROWS: list[Primitive] = [
         type="real -> real", partials={"x": "1"}, effect=True, io="out", needs_machine=True,
         abstract=_abstract_write_real,
     ),
+    _effect("show-progress", "step total value",
+        "Shows at a terminal and in a notebook how far a loop is: the number of a step, how many there are, or 0, and a real.\n"
+        "(show-progress 1 100 0.25)  ⇒ ", _show_progress, "real real real -> unspecified", _abstract_show_progress),
     _effect("read-real", "nothing",
         "The next number of the input.\n(* 2 (read-real))  ⇒ 6", _read_real, "null -> real",
             abstract_on_nothing("read-real", lambda w: w.effect("in", result=w.types.real)), io="in"),

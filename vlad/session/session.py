@@ -217,6 +217,12 @@ class Session(Namespace):
                 hint=f'the capability "{capability}" was not given to it',
             )
 
+    def watch(self, progress: Callable[[float, float, float], int]) -> None:
+        """Show the progress of training by a function of the number of a step, how many there are, or 0, and the value there. It
+        returns how many steps need not be shown."""
+        self.machine.progress = progress
+        self.module.library().watched = True
+
     def _write_out(self, text: str) -> None:
         self._permit("streams", "write to the standard output")
         if sys.stdout is not None:  # like `print`

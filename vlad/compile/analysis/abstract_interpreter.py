@@ -294,7 +294,7 @@ class AbstractInterpreter:
         shape: tuple[int, ...] | None = None,
     ) -> Result:
         """An external effect: append a "text", "real", "boolean" or "tensor" to the line that "out" writes; read a
-        real ("in"), or a "file" with contents of a type; or "exit". `what` is its name.
+        real ("in"), or a "file" with contents of a type; show "progress"; or "exit". `what` is its name.
         """
         raise NotImplementedError
 

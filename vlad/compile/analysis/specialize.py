@@ -345,6 +345,7 @@ class Specializer(AbstractInterpreter):
             "tensor": "p",
             "measure": "d",
             "exit": "d",
+            "progress": "d",
         }
         leaves = tuple([self._scalar(operand, kinds[what]) for operand in operands])
         slots = self._slots(result, self._name())

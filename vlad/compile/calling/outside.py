@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
 LONGEST_CHARACTER = 4  # bytes of UTF-8
+LARGEST = -(2**31) + 1  # of steps to skip
 
 
 class Outside:
@@ -45,8 +46,12 @@ class Outside:
         return machine
 
     def _write(self, text: Any, length: int) -> int:
-        """Write a text. Without one, check that `length` bytes may be written. Returns 1 after an exception."""
+        """Write a text. Without one, check that `length` bytes may be written. If that is negative, show the progress that three
+        numbers tell. Returns 1 after an exception, otherwise minus the number of steps whose progress need not be shown."""
         try:
+            if length < 0:
+                show = self._machine().progress
+                return LARGEST if show is None else -show(*ffi.unpack(ffi.cast("double *", text), 3))
             if text == ffi.NULL:
                 self._machine().watch.expects(length // LONGEST_CHARACTER)
                 return 0

@@ -686,6 +686,8 @@ class FunctionText:
             case "exit":
                 at_once = " + VLAD_STATUSES" if statement.text else ""
                 self.line(f"vlad_fail(VLAD_EXITED{at_once} + (int){self.leaf(statement.operands[0])});")
+            case "progress":
+                self.line(f"vlad_put_progress({', '.join(map(self.leaf, statement.operands))});")
             case "step":
                 self.line(f"vlad_step({statement.operands[0]:.0f});")
             case what:
