@@ -32,12 +32,14 @@ def start(
     init: bool = True,
     quiet: bool = False,
 ) -> int:
-    """Run a file or expressions, if there are any, then prompt until the user leaves. `init`: run the start-up file first; `quiet`:
-    do not show the progress of training."""
+    """Run a file or expressions, if there are any, then prompt until the user leaves. `init`: run the start-up file first;
+    `quiet`: do not show the progress of training."""
     reads = sys.stdin is not None and sys.stdin.isatty()
     able = reads and sys.stdout.isatty() and not is_dumb()
     with Interrupts() as interrupts:
-        shell = Shell(make_session, Terminal(live=able), interrupts, Progress() if able and not quiet else None)
+        shell = Shell(
+            make_session, Terminal(live=able), interrupts, Progress() if able and not quiet else None
+        )
         if reads:
             shell.attended = True
             shell.terminal.line(GREETING)

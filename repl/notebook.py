@@ -39,8 +39,8 @@ class Failure:
 
 
 class Notebook(Shell):
-    """`publish` is called with a value and whether it is a result (pictures are not), `publish_progress` with a text that says how
-    far training is, and whether it is the first one of a cell, whose place the others take."""
+    """`publish` is called with a value and whether it is a result (pictures are not), `publish_progress` with a text that says
+    how far training is, and whether it is the first one of a cell, whose place the others take."""
 
     def __init__(
         self,

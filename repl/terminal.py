@@ -31,7 +31,9 @@ class Terminal:
         self.stream = stream or sys.stdout
         self.live = live
         self.colour = live and not os.environ.get("NO_COLOR") if colour is None else colour
-        self.about: Callable[[], str] = lambda: ""  # what the status line says of the evaluation, if anything is known
+        self.about: Callable[[], str] = lambda: (
+            ""
+        )  # what the status line says of the evaluation, if anything is known
         self.columns: int | None = None  # overrides the terminal's width
         self._lock = threading.RLock()
         self._fresh = True  # is the next character at the beginning of a line?

@@ -96,7 +96,7 @@ ROOMS = (
     (
         "vlad.python",
         "procedure_docs call_errors handles convert dump load callables differences stating rules host derivatives batches "
-        "compiling functions type_words",
+        "compiling functions type_words train_log",
     ),
     ("vlad.onnx", "values shapes operators model translation tracing nodes"),
     (

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vlad.python.handles import Record, Table
     from vlad.python.load import loads
     from vlad.python.stating import primitive
+    from vlad.python.train_log import TrainLog
     from vlad.session import random
     from vlad.session.building import build
     from vlad.session.checking import Checked, CheckedLine, check
@@ -42,9 +43,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Checked", "CheckedLine", "Debugger", "Exited", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque",
-    "Procedure", "Record", "Session", "Table", "VladError", "__version__", "build", "check", "checkpointed", "compile",
-    "custom_derivative", "dumps", "from_onnx", "function", "grad", "hessian", "hvp", "install_importer", "jacobian", "jvp",
-    "loads", "map", "primitive", "random", "stop_gradient", "to_jax", "to_onnx", "to_torch", "value_and_grad", "vjp", "vmap",
+    "Procedure", "Record", "Session", "Table", "TrainLog", "VladError", "__version__", "build", "check", "checkpointed",
+    "compile", "custom_derivative", "dumps", "from_onnx", "function", "grad", "hessian", "hvp", "install_importer", "jacobian",
+    "jvp", "loads", "map", "primitive", "random", "stop_gradient", "to_jax", "to_onnx", "to_torch", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 
 _MODULES = {"random": "vlad.session.random"}
@@ -64,6 +65,7 @@ _HOMES = {
     "Procedure": "vlad.python.convert",
     "Record": "vlad.python.handles",
     "Table": "vlad.python.handles",
+    "TrainLog": "vlad.python.train_log",
     "install_importer": "vlad.bridges.modules",
     "to_jax": "vlad.bridges.jax",
     "to_torch": "vlad.bridges.torch",

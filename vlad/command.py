@@ -137,7 +137,9 @@ def _prompt(line: CommandLine) -> int:
     from vlad.repl.loop import start  # 0.1 s, only for the prompt
 
     file = line.words[0] if line.words and not line.expressions else None
-    status: int = start(lambda write: _session(line, write), file, line.expressions, init=not line.no_init, quiet=line.quiet)
+    status: int = start(
+        lambda write: _session(line, write), file, line.expressions, init=not line.no_init, quiet=line.quiet
+    )
     return status
 
 

@@ -42,8 +42,8 @@ class Evaluator(Protocol):
 
     @property
     def progress(self) -> Callable[[float, float, float], int] | None:
-        """Shows how far a loop is: the number of a step, how many there are, or 0, and a value. Returns how many steps need not be
-        shown. None if nobody watches."""
+        """Shows how far a loop is: the number of a step, how many there are, or 0, and a value. Returns how many steps need not
+        be shown. None if nobody watches."""
 
     @property
     def arguments(self) -> Value:
@@ -54,6 +54,15 @@ class Evaluator(Protocol):
 
     import_onnx: Callable[[str], Value]
     """The pair of the procedure and the parameters of the model of ONNX in a file."""
+
+    save: Callable[[Value], str]
+    """The text of a value, with all that it reaches."""
+
+    restore: Callable[[str], Value]
+    """The value of such a text."""
+
+    apart: Callable[[Value], Value]
+    """The result of a procedure of no argument, on either tier, whatever the tier of the caller."""
 
     @property
     def uses_cells(self) -> bool:

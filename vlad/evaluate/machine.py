@@ -126,6 +126,11 @@ class Machine:
         )  # one value, so that it is analysed once
         self.spread: Callable[[Value, Value], Value] | None = None
         self.import_onnx: Callable[[str], Value] = _no_models  # the session's, which has the library
+        self.save: Callable[[Value], str] = (
+            _no_texts  # values as texts and back: the session's, which has the library
+        )
+        self.restore: Callable[[str], Value] = _no_texts
+        self.apart: Callable[[Value], Value] = lambda f: self.apply(f, NIL)  # a session's: by either tier
         self._pending_words: list[str] = []
         self.outward: Callable[[Value], Any] = lambda value: value
         self._bound: dict[str, Callable[..., Value]] = {}
@@ -747,6 +752,11 @@ class Machine:
 def _no_models(path: str) -> Value:
     """`import_onnx` of a machine without a session."""
     raise VladError("not-permitted", f"There is no session that imports {path}")
+
+
+def _no_texts(value: Any) -> Any:
+    """`save` and `restore` of a machine without a session."""
+    raise VladError("not-permitted", "There is no session that saves values")
 
 
 def _nothing() -> None:

@@ -184,6 +184,8 @@ _TRAINING: dict[str, Value] = {
     "every": 1.0,
     "stop-when": FALSE,
     "patience": FALSE,
+    "checkpoint": FALSE,
+    "checkpoint-every": 1000.0,
     PROGRESS: FALSE,
 }
 NAMED = {

@@ -346,7 +346,9 @@ def _show_progress(machine: Evaluator, step: Value, total: Value, value: Value) 
 
 def _abstract_show_progress(w: AbstractMachine, step: Any, total: Any, value: Any) -> Any:
     def of_one(step: Any) -> Any:
-        return w.each(total, lambda total: w.each(value, lambda value: of_three(step, total, value), "value"), "total")
+        return w.each(
+            total, lambda total: w.each(value, lambda value: of_three(step, total, value), "value"), "total"
+        )
 
     def of_three(*reals: Any) -> Any:
         if any(x.type.head != "real" for x in reals):

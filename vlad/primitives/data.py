@@ -137,6 +137,15 @@ def _is_given(code: Code) -> bool:
     return code.primitive is not None and code.primitive.effect
 
 
+def _of_python(f: Value) -> Value:
+    seen = look(f)
+    return boolean(is_procedure(seen) and _is_given(seen[0]))
+
+
+def _abstract_of_python(w: AbstractMachine, f: Any) -> Any:
+    return w.each(f, lambda f: w.truth(f.type.kind == "closure" and _is_given(f.type.of)))
+
+
 def _same_function(machine: Evaluator, a: Value, b: Value) -> Value:
     a, b = look(a), look(b)
     for one in (a, b):
@@ -460,6 +469,8 @@ ROWS: list[Primitive] = [
                   abstract=_equal_types),
     constant_row("same-function?", "a b", "== of functions of Python.", _same_function, "procedure procedure -> boolean",
                   abstract=_abstract_same_function, needs_machine=True, effect=True, hidden=True),
+    constant_row("of-python?", "f", "Is it a procedure that Python runs?", _of_python, "any -> boolean",
+                  abstract=_abstract_of_python, hidden=True),
     constant_row("same?", "a b", "eq? of reals.", lambda a, b: boolean(same(a, b)), "real real -> boolean",
                   c="({a} == {b} || ({a} != {a} && {b} != {b}))", hidden=True),
     constant_row("same-boolean?", "a b", "eq? of booleans.", lambda a, b: boolean(a is b), "boolean boolean -> boolean",

@@ -206,6 +206,46 @@ def _named(pairs: Value) -> dict[str, Array]:
     return found
 
 
+def _save_value(machine: Evaluator, path: Value, x: Value) -> Value:
+    machine.permit("files", "write files")
+    name = _text("save-value", "the name of a file, and a value", path)
+    text = machine.save(x)
+    try:
+        # an interrupt leaves the old contents
+        with open(f"{name}.new", "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+        os.replace(f"{name}.new", name)
+    except (OSError, ValueError) as error:
+        hint = getattr(error, "strerror", None) or str(error)
+        raise VladError("cannot-write", f"Cannot write: {name}", hint=hint) from None
+    return UNSPECIFIED
+
+
+def _load_value(machine: Evaluator, path: Value) -> Value:
+    return _restored(machine, machine.find(_text("load-value", "the name of a file", path)))
+
+
+def _saved_before(machine: Evaluator, path: Value, default: Value) -> Value:
+    """The value in a file to which `save-value` writes; the default if there is no such file."""
+    machine.permit("files", "read files")
+    name = _text("saved-before", "the name of a file", path)
+    return _restored(machine, name) if os.path.exists(name) else default
+
+
+def _restored(machine: Evaluator, path: str) -> Value:
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except OSError as error:
+        raise _cannot_read(path, error.strerror or "") from None
+    except UnicodeDecodeError:
+        raise _cannot_read(path, "it is no text in UTF-8") from None
+    try:
+        return machine.restore(text)
+    except VladError as error:
+        raise _cannot_read(path, f"{error.message}{f' ({error.hint})' if error.hint else ''}") from None
+
+
 NO_SEPARATOR = '\n\r"'
 
 
@@ -365,7 +405,50 @@ def _effect(name: str, operands: str, doc: str, value: Any, text: str, **columns
     )  # fmt: skip
 
 
+OF_CHECKPOINTS = (
+    "checkpoints of training and reports by Python are",
+    "the steps between them are compiled all the same",
+)
+_NO_DERIVATIVE = (
+    '(refuse-derivative "Training with checkpoints or reports in Python has no derivative" '
+    '"leave out the operand `#:checkpoint`, and report by a procedure of the '
+    'language" {} {})'
+)
+
+
+def _left_out(*words: str) -> Any:
+    return lambda w, *operands: w.left_out(*words)
+
+
+def _of_values(name: str, operands: str, doc: str, value: Any, text: str, **columns: Any) -> Primitive:
+    columns = {"forward": "zero", "reverse": {}, "abstract": _left_out(*OF_FILES), **columns}
+    return Primitive(
+        name,
+        operands,
+        doc,
+        value=value,
+        type=primitive_type(text),
+        effect=True,
+        needs_machine=True,
+        **columns,
+    )
+
+
 ROWS: list[Primitive] = [
+    _of_values("save-value", "path x",
+        "Writes a value to a file: a number, a tensor, a procedure such as a trained network, or lists and pairs of such.\n"
+        "(begin (save-value \"net.saved\" (lambda (x) (* 2 x))) ((load-value \"net.saved\") 21))  ⇒ 42",
+            _save_value, "string any -> unspecified", io="out"),
+    _of_values("load-value", "path",
+        "The value in a file that `save-value` wrote, equal bit by bit. Reading runs no code in it.\n"
+        "(begin (save-value \"pair.saved\" (cons 1 #[2 3])) (load-value \"pair.saved\"))  ⇒ (1 . #[2 3])",
+            _load_value, "string -> any"),
+    _of_values("saved-before", "path default", "The value in a file of `save-value` in the working folder, or the default.",
+            _saved_before, "string any -> any", hidden=True, abstract=_left_out(*OF_CHECKPOINTS),
+            forward=_NO_DERIVATIVE.format("default", "ddefault"), reverse={"default": _NO_DERIVATIVE.format("default", "s")}),
+    _of_values("run-apart", "f", "The result of a procedure of no argument, which is compiled although its caller is not.",
+            lambda machine, f: machine.apart(f), "any -> any", hidden=True, abstract=_left_out(*OF_CHECKPOINTS),
+            forward=_NO_DERIVATIVE.format("f", "df"), reverse={"f": _NO_DERIVATIVE.format("f", "s")}),
     _effect("load-tensor", "path",
         "The tensor in a .npy file, or the list of pairs (name . tensor) in an .npz or .safetensors file. A file in the working "
         "folder, to which `save-tensor` writes, comes before one beside the program.\n"

@@ -9,6 +9,7 @@ here: forms and modules (top_level.py), calls from Python (calls.py), whole prog
 from __future__ import annotations
 
 import functools
+import math
 import os
 import sys
 import threading
@@ -25,7 +26,7 @@ from vlad.core.nodes import Lambda
 from vlad.data.devices import CURRENT, device_named
 from vlad.data.errors import NoCounterpart, VladError, WrongOption
 from vlad.data.source import Origin, Source, Span
-from vlad.data.values import Value
+from vlad.data.values import NIL, Value
 from vlad.evaluate.limits import Limits, deep_recursion
 from vlad.evaluate.machine import Machine
 from vlad.expand.scope import Module
@@ -156,6 +157,9 @@ class Session(Namespace):
         )
         self.basis, self.library, self.module = self._top_level.modules()
         self.tiers.write_value = functools.partial(_written, self.machine, self.library)
+        self.machine.apart = lambda f: self.tiers.apply(f, NIL)
+        self.machine.save = lambda value: self.tiers.write_value(value, math.inf)
+        self.machine.restore = functools.partial(_restored, _Known(self.machine, self.library))
         born(self)
 
     @classmethod
@@ -490,6 +494,14 @@ def _written(machine: Machine, library: Module, value: Value, most_entries: floa
     with deep_recursion():
         text: str = dump.write_value(value, _Known(machine, library), most_entries)
     return text
+
+
+def _restored(known: _Known, text: str) -> Value:
+    """The value of a text that `_written` made. Raises VladError."""
+    load = import_safely("vlad.python.load")
+    with deep_recursion():
+        value: Value = load.read_value(text, known)
+    return value
 
 
 # Unpickling.

@@ -35,6 +35,7 @@ PACKAGES = (
     ("matplotlib", "plot", "curves as pictures, and in windows"),
     ("distributed", "cluster", "parallel-map and vlad.map over machines"),
     ("pygls", "lsp", "editors, with `vlad lsp`"),
+    ("tensorboardX", "tensorboard", "vlad.TrainLog with TensorBoard"),
     ("ipykernel", "jupyter", "notebooks in vlad, with `vlad kernel install`"),
     ("torch", "", "vlad.to_torch"),
     ("jax", "", "vlad.to_jax"),

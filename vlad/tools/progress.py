@@ -64,7 +64,13 @@ class Progress:
 
 
 def _rate(rate: float) -> str:
-    return f"{rate:,.0f} steps/s" if rate >= 10 else f"{rate:.1f} steps/s" if rate >= 1 else f"{1 / rate:.1f} s/step"
+    return (
+        f"{rate:,.0f} steps/s"
+        if rate >= 10
+        else f"{rate:.1f} steps/s"
+        if rate >= 1
+        else f"{1 / rate:.1f} s/step"
+    )
 
 
 def duration(seconds: float) -> str:
