@@ -45,7 +45,8 @@ __all__ = [
     "Checked", "CheckedLine", "Debugger", "Exited", "Incomplete", "LimitExceeded", "Limits", "NotCompiledWarning", "Opaque",
     "Procedure", "Record", "Session", "Table", "TrainLog", "VladError", "__version__", "build", "check", "checkpointed",
     "compile", "custom_derivative", "dumps", "from_onnx", "function", "grad", "hessian", "hvp", "install_importer", "jacobian",
-    "jvp", "loads", "map", "primitive", "random", "stop_gradient", "to_jax", "to_onnx", "to_torch", "value_and_grad", "vjp", "vmap",
+    "jvp", "loads", "map", "primitive", "random", "stop_gradient", "to_jax", "to_onnx", "to_torch", "value_and_grad", "vjp",
+    "vmap",
 ]  # fmt: skip
 
 _MODULES = {"random": "vlad.session.random"}

@@ -41,7 +41,7 @@ class Evaluator(Protocol):
         """The name of the device on which the session's tensors lie, "cpu" or "cuda"."""
 
     @property
-    def progress(self) -> Callable[[float, float, float], int] | None:
+    def progress(self) -> Callable[[float, float, float], int | None] | None:
         """Shows how far a loop is: the number of a step, how many there are, or 0, and a value. Returns how many steps need not
         be shown. None if nobody watches."""
 

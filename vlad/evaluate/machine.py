@@ -120,7 +120,7 @@ class Machine:
         self.find = find  # resolves a file name of a program to a path
         self.permit = permit  # raises if the program lacks a capability
         # shows how far a loop is, and returns how many steps need not be shown; none if nobody watches
-        self.progress: Callable[[float, float, float], int] | None = None
+        self.progress: Callable[[float, float, float], int | None] | None = None
         self.arguments = list_of(
             [String(word) for word in arguments]
         )  # one value, so that it is analysed once

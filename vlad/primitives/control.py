@@ -451,7 +451,8 @@ ROWS: list[Primitive] = [
     ),
     _effect("show-progress", "step total value",
         "Shows at a terminal and in a notebook how far a loop is: the number of a step, how many there are, or 0, and a real.\n"
-        "(show-progress 1 100 0.25)  ⇒ ", _show_progress, "real real real -> unspecified", _abstract_show_progress),
+        "(begin (show-progress 1 100 0.25) 'shown)  ⇒ shown",
+        _show_progress, "real real real -> unspecified", _abstract_show_progress),
     _effect("read-real", "nothing",
         "The next number of the input.\n(* 2 (read-real))  ⇒ 6", _read_real, "null -> real",
             abstract_on_nothing("read-real", lambda w: w.effect("in", result=w.types.real)), io="in"),

@@ -221,9 +221,10 @@ class Session(Namespace):
                 hint=f'the capability "{capability}" was not given to it',
             )
 
-    def watch(self, progress: Callable[[float, float, float], int]) -> None:
-        """Show the progress of training by a function of the number of a step, how many there are, or 0, and the value there. It
-        returns how many steps need not be shown."""
+    def watch(self, progress: Callable[[float, float, float], int | None]) -> None:
+        """Show the progress of training by a function of the number of a step, how many there are, or 0 if that is not known, and
+        the value there. It may return how many steps need not be shown. This is for programs that are read from now on.
+        """
         self.machine.progress = progress
         self.module.library().watched = True
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
 LONGEST_CHARACTER = 4  # bytes of UTF-8
-LARGEST = -(2**31) + 1  # of steps to skip
+MOST_SKIPPED = 2**31 - 1  # steps: an int of C
 
 
 class Outside:
@@ -51,7 +51,10 @@ class Outside:
         try:
             if length < 0:
                 show = self._machine().progress
-                return LARGEST if show is None else -show(*ffi.unpack(ffi.cast("double *", text), 3))
+                if show is None:
+                    return -MOST_SKIPPED
+                skipped = show(*ffi.unpack(ffi.cast("double *", text), 3)) or 0
+                return -max(0, min(skipped, MOST_SKIPPED))
             if text == ffi.NULL:
                 self._machine().watch.expects(length // LONGEST_CHARACTER)
                 return 0
