@@ -72,6 +72,9 @@ class VladKernel(Kernel):
         self.send_response(self.iopub_socket, "execute_result" if is_result else "display_data", content)
 
     def publish_progress(self, text: str, first: bool) -> None:
+        if not text:
+            self.send_response(self.iopub_socket, "clear_output", {"wait": False})
+            return
         place = {"display_id": f"vlad-progress-{self.execution_count}"}
         content = {"data": {"text/plain": text}, "metadata": {}, "transient": place}
         self.send_response(self.iopub_socket, "display_data" if first else "update_display_data", content)

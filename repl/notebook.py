@@ -39,8 +39,9 @@ class Failure:
 
 
 class Notebook(Shell):
-    """`publish` is called with a value and whether it is a result (pictures are not), `publish_progress` with a text that says
-    how far training is, and whether it is the first one of a cell, whose place the others take."""
+    """`publish` is called with a value and whether it is a result (pictures are not), `publish_progress` with a text that
+    says how far training is, and whether it is the first one of a cell, whose place the others take; "" erases the cell's output, which
+    is nothing else then: a notebook keeps what is shown behind other output."""
 
     def __init__(
         self,
@@ -51,19 +52,21 @@ class Notebook(Shell):
     ) -> None:
         self.publish = publish
         self.failure: Failure | None = None
-        self.is_silent = self.is_watched = False
+        self.is_silent = self.is_watched = self.has_output = False
         self.publish_progress = publish_progress
         progress = None if publish_progress is None else Progress(self.show_progress)
+        terminal.writing = self.begin_output
         super().__init__(make_session, terminal, Interrupts(), progress)
         self.terminal.columns = WIDTH
         self.picture = self.show_picture
 
     def execute(self, text: str, number: int, silent: bool = False) -> Failure | None:
         """Execute a cell. Returns why it failed, if it did. Raises Leave."""
-        self.number, self.failure, self.is_silent, self.is_watched = number, None, silent, False
+        self.number, self.failure, self.is_silent, self.has_output = number, None, silent, False
         with self.interrupts:
             if not enter(self, text) and self.failure is None:
                 self.failure = Failure("error", "The cell failed", ["The cell failed"])
+        self.begin_output()
         self.terminal.flush()
         return self.failure
 
@@ -74,17 +77,26 @@ class Notebook(Shell):
         text, remark = shown(value, self.session.machine, self.format)
         if value is UNSPECIFIED or not text or self.is_silent:
             return
+        self.begin_output()
         self.terminal.fresh_line()  # behind what the program has written so far
         self.terminal.flush()
         self.publish(self.bundle(value, text, remark), True)
 
     def show_progress(self, text: str) -> None:
-        if text and not self.is_silent and self.publish_progress is not None:
+        if text and not (self.is_silent or self.has_output) and self.publish_progress is not None:
             self.publish_progress(text, not self.is_watched)
             self.is_watched = True
 
+    def begin_output(self) -> None:
+        """Erase the progress that is shown, for the cell has output from now on, or ends."""
+        self.has_output = True
+        if self.is_watched and self.publish_progress is not None:
+            self.is_watched = False
+            self.publish_progress("", False)
+
     def show_picture(self, svg: str) -> None:
         if not self.is_silent:
+            self.begin_output()
             self.terminal.flush()
             self.publish({"image/svg+xml": svg, "text/plain": "a plot"}, False)
 

@@ -34,6 +34,7 @@ class Terminal:
         self.about: Callable[[], str] = lambda: (
             ""
         )  # what the status line says of the evaluation, if anything is known
+        self.writing: Callable[[], object] = lambda: None  # called before anything is written
         self.columns: int | None = None  # overrides the terminal's width
         self._lock = threading.RLock()
         self._fresh = True  # is the next character at the beginning of a line?
@@ -50,6 +51,7 @@ class Terminal:
     def write(self, text: str) -> None:
         """Write a program's output unchanged."""
         if text:
+            self.writing()
             with self._lock:
                 self._wipe()
                 self.stream.write(text)

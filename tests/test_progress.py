@@ -13,6 +13,8 @@ import pytest
 import vlad
 from vlad.command import _line_of_progress
 from vlad.command_line import parse
+from vlad.repl.notebook import Notebook
+from vlad.repl.terminal import Terminal
 from vlad.tools.progress import Line, Progress, duration
 
 pytestmark = pytest.mark.any_compiler
@@ -116,6 +118,25 @@ def test_the_line_is_erased_before_output(monkeypatch: pytest.MonkeyPatch) -> No
     assert _line_of_progress(parse(["a.vlad"])) is not None
     for words in (["--quiet", "a.vlad"], ["check", "a.vlad"]):
         assert _line_of_progress(parse(words)) is None
+
+
+def test_notebooks_erase_progress_before_other_output() -> None:
+    events: list[object] = []
+
+    def session_of(write: Callable[[str], object]) -> vlad.Session:
+        return vlad.Session(
+            tier="evaluate", write=write, read=lambda: notebook.show_progress("step 2") or "4"
+        )
+
+    terminal = Terminal(io.StringIO())
+    notebook = Notebook(session_of, terminal, lambda *shown: None, lambda *shown: events.append(shown))
+    begun = [("step 2", True), ("step 2", False)]
+    assert notebook.execute("(define sum (+ (read-real) (read-real)))", 1) is None
+    assert events == [*begun, ("", False)]  # at the end
+    events.clear()
+    notebook.execute("(begin (write (+ (read-real) (read-real))) (define next (read-real)))", 2)
+    assert events == [*begun, ("", False)]  # before the output, and nothing behind it
+    assert notebook.progress is not None and notebook.session.machine.progress is notebook.progress
 
 
 @pytest.mark.parametrize("tier", ["evaluate", "compile"])
