@@ -40,8 +40,8 @@ class Failure:
 
 class Notebook(Shell):
     """`publish` is called with a value and whether it is a result (pictures are not), `publish_progress` with a text that
-    says how far training is, and whether it is the first one of a cell, whose place the others take; "" erases the cell's output, which
-    is nothing else then: a notebook keeps what is shown behind other output."""
+    says how far training is, and whether it is the first one of a cell, whose place the others take; "" erases the cell's
+    output, which is nothing else then: a notebook keeps what is shown behind other output."""
 
     def __init__(
         self,

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from vlad.repl.notebook import Notebook
+from vlad.repl.terminal import Terminal
 
 import vlad
 from vlad.command import _line_of_progress
 from vlad.command_line import parse
-from vlad.repl.notebook import Notebook
-from vlad.repl.terminal import Terminal
 from vlad.tools.progress import Line, Progress, duration
 
 pytestmark = pytest.mark.any_compiler
