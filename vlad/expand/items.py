@@ -31,23 +31,31 @@ class Expression:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Include:
-    path: str
-    span: Span
+    """A plain class, as the next two: a dataclass would cost every start."""
+
+    __slots__ = ("path", "span")
+
+    def __init__(self, path: str, span: Span) -> None:
+        self.path = path
+        self.span = span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Import:
-    path: str
-    prefix: str | None
-    span: Span
+    __slots__ = ("path", "prefix", "span")
+
+    def __init__(self, path: str, prefix: str | None, span: Span) -> None:
+        self.path = path
+        self.prefix = prefix
+        self.span = span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Export:
-    names: tuple[str, ...]
-    span: Span
+    __slots__ = ("names", "span")
+
+    def __init__(self, names: tuple[str, ...], span: Span) -> None:
+        self.names = names
+        self.span = span
 
 
 Item: TypeAlias = Definition | Expression | Include | Import | Export
