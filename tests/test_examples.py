@@ -48,6 +48,7 @@ def test_example(path: Path, tier: str) -> None:
     assert done.stdout == path.with_suffix(".expected").read_text(encoding="utf-8")
 
 
+@pytest.mark.any_compiler
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("path", EMBEDDING + FUNCTIONS, ids=lambda path: path.stem)
 def test_python_example(path: Path) -> None:

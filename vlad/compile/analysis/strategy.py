@@ -201,11 +201,13 @@ def fit(program: Program, types: Types) -> Settled:
     return Settled()
 
 
-def lengths(longest: int, variants: int, is_named: bool = False) -> list[int]:
-    """The lengths up to which lists are unrolled, to be tried in turn, for a call whose longest list has this length. Code for
-    one length, without loops and boxes, is several times as fast, and takes as much longer to compile. So only the first variant
-    is for a single length of any size; after some more for short lists, the last variant is for all lengths. A list of named
-    parts is a structure with a part for each name, whose types differ, as of a network: each variant is for one length."""
+def lengths(longest: int, variants: int, atoms: int = 0, is_named: bool = False) -> list[int]:
+    """The lengths up to which lists are unrolled, to be tried in turn, for a call whose longest list has this length, and
+    whose largest operand has so many atoms. Code for one length, without loops and boxes, is several times as fast, and takes as
+    much longer to compile; not so if each procedure passes hundreds of numbers to the next, as with a list of records. So only
+    the first variant is for a single length of any size; after some more for short lists, the last variant is for all lengths. A
+    list of named parts is a structure with a part for each name, whose types differ, as of a network: each variant is for one
+    length."""
     if variants >= MOST_LENGTHS and longest > 1:
         return [1]
     if is_named and longest <= UNROLLED_NAMES:
@@ -214,7 +216,7 @@ def lengths(longest: int, variants: int, is_named: bool = False) -> list[int]:
         return [LONGEST_CHAIN]
     if variants:
         return [SHORTEST_CHAIN]
-    if longest <= UNROLLED_CHAIN:
+    if max(longest, atoms) <= UNROLLED_CHAIN:
         return [max(longest, LONGEST_CHAIN), SHORTEST_CHAIN]
     return [LONGEST_CHAIN, SHORTEST_CHAIN]
 

@@ -32,7 +32,7 @@ from vlad.compile.native.reserve import is_narrow
 from vlad.control.frame_stack import with_room
 from vlad.control.safe_import import import_safely
 from vlad.data.devices import device_named
-from vlad.data.values import String, Symbol, Value, is_pair, look
+from vlad.data.values import NIL, String, Symbol, Value, is_pair, look
 from vlad.evaluate.limits import deep_recursion
 
 if TYPE_CHECKING:
@@ -100,7 +100,8 @@ def in_each_way(
         chains = [longest_chain(x, known) for index, x in enumerate(operands) if index not in trees]
         length = max(chains, default=0)
         named = max(map(named_parts, operands), default=0)
-    *first, last = lengths(length, variants, is_named=bool(named) and length <= named + 1)
+        most = max([atoms(x, {}) for index, x in enumerate(operands) if index not in trees], default=0)
+    *first, last = lengths(length, variants, most, is_named=bool(named) and length <= named + 1)
 
     def made(places: Places, of_numbers: bool = False) -> Made:
         given = tuple([Tree(x) if n in trees else x for n, x in enumerate(with_fixed(operands, places))])
@@ -192,6 +193,22 @@ def longest_chain(value: Value, known: dict[int, int]) -> int:
                 longest = max(longest, longest_chain(part, known))
         value = value[width]
         length += 1
+
+
+def atoms(value: Value, known: dict[int, int]) -> int:
+    """The number of atoms in a value's pairs and captured values, each as often as it occurs. `known`: those found before."""
+    given, total = value, 0
+    if id(given) in known:
+        return known[id(given)]
+    while True:
+        value = look(value)
+        if type(value) is not tuple or len(value) <= 1:
+            known[id(given)] = total = total + (value is not NIL)
+            return total
+        width = 1 if len(value) == 2 else len(value[0].environment)
+        for part in value[len(value) != 2 : width]:
+            total += 1 if type(part) is float else atoms(part, known)
+        value = value[width]
 
 
 def _compile(
