@@ -76,7 +76,7 @@ class Usage:
 def usage(text: str) -> Usage:
     """The one reader of that line."""
     by_place = text.partition(" #:")[0]
-    return Usage(text, by_place.count(" "), "…" in text or "..." in text or " . " in text)
+    return Usage(text, by_place.count(" "), "…" in by_place or "..." in by_place or " . " in by_place)
 
 
 def signature(machine: Evaluator, code: Code) -> Signature:
