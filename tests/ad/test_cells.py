@@ -178,3 +178,12 @@ def test_cells_in_procedures_for_the_library_are_variables(tmp_path: Path) -> No
     assert results[0][1] == [6, [1, 4, 9], (9, 4), [1, 2, 2, 8, 3, 48], 16]
     made.eval("(define (for-each f l) (f 100))")
     assert made.eval("(total '(1 2 3))") == 100
+
+
+def test_a_handler_that_is_first_mentioned_within_a_derivative() -> None:
+    """The library's definition has a cell, which the transforms of the session must know of before they begin."""
+    session = vlad.Session(tier="evaluate")
+    program = (
+        "(lambda (x) (with-exception-handler (lambda (e) (* 2 x)) (lambda () (* x (raise-continuable x)))))"
+    )
+    assert session.eval(f"((derivative {program}) 3)") == pytest.approx(12)

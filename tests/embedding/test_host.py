@@ -160,35 +160,6 @@ def test_a_continuation_holds_no_call_of_a_python_function(tier: str) -> None:
     )
 
 
-def test_a_continuation_of_call_cc_goes_up_to_the_call_from_python(session: vlad.Session) -> None:
-    session["call"] = lambda f: f(5.0)
-    counted = session.eval("""(define (counted n)
-        (let ((r (call/cc (lambda (k) (cons k 0)))))
-          (if (< (cdr r) n) ((car r) (cons (car r) (+ 1 (cdr r)))) (cdr r)))) counted""")
-    assert counted(3.0) == 3.0
-    assert session.eval("(+ 1 (call counted))") == 6.0
-    # from a call of Python out to the form around, which is left and entered again
-    assert session.eval("(+ 1 (call/cc (lambda (k) (* 0 (call (lambda (x) (k x)))))))") == 6.0
-    again = "((car r) (cons (car r) (+ x (cdr r))))"
-    text = f"(let ((r (call/cc (lambda (k) (cons k 0))))) (if (< (cdr r) 9) (call (lambda (x) {again})) (cdr r)))"
-    assert session.eval(text) == 10.0
-    # one that is kept, in Python and in a cell
-    session.eval("(define kept (ref 0))")
-    assert session.eval("(* 2 (call/cc (lambda (k) (set-ref! kept k) 1)))") == 2.0
-    k = session.eval("(deref kept)")
-    assert (k(4.0), session.eval("(list ((deref kept) 6))"), session.eval("(call (deref kept))")) == (
-        8.0,
-        12.0,
-        10.0,
-    )
-    for text in (
-        "(let ((k (call/cc (lambda (k) k)))) (k k))",
-        "(let ((k (guard (e (#t e)) (call/cc (lambda (k) k))))) (k k))",
-    ):
-        error = error_of(lambda text=text: session.eval(text, limits=vlad.Limits(fuel=2000)))
-        assert error.code == "out-of-fuel"
-
-
 def test_results_of_python_functions_need_a_counterpart(session: vlad.Session) -> None:
     session["make"] = lambda: {1, 2}
     error = error_of(lambda: session.eval("(make)"))

@@ -33,10 +33,7 @@ CODES: dict[str, SystemCode] = {
         {
             "": "(lambda (x) (f x))",
             "control": """(lambda (k x)
-                 (let* ((frames (hide-frames (quote ())))
-                        (r ((make-checkpointed (control-entry f) snapshots segments) identity x))
-                        (done (show-frames frames)))
-                   (continue-checkpointed k r)))""",
+                 (continue-checkpointed k ((make-checkpointed (control-entry f) snapshots segments) identity x)))""",
             "tail": """(lambda (k x)
                  (let* ((start (make-start f x))
                         (end (start 9007199254740992))
@@ -76,10 +73,7 @@ SYSTEM_PROCEDURES: dict[str, str] = {
     "continue-checkpointed": """(lambda (k r)
         (if (shift-request? r)
             (let ((j (shift-request-field-1 r)))
-              (make-shift-request
-                (lambda (v)
-                  (let* ((frames (hide-frames (quote ()))) (r (j v)) (done (show-frames frames))) (continue-checkpointed k r)))
-                (shift-request-field-2 r)))
+              (make-shift-request (lambda (v) (continue-checkpointed k (j v))) (shift-request-field-2 r)))
             (if (raised? r) r (k r))))""",
     # From state z, n steps.
     "advance": "(lambda (z n) ((paused-field-1 z) n))",

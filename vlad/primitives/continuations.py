@@ -56,11 +56,8 @@ CODES: dict[str, SystemCode] = {
         Role.PROCEDURE,
         "",
         {
-            "": """(lambda (f)
-                 (let* ((frames (hide-frames (quote ()))) (r ((control-entry f) identity (quote ()))) (done (show-frames frames)))
-                   (finish-reset r)))""",
-            "control": """(lambda (k f)
-                 (if (under-prompt? f) (framed-reset k f) (continue-reset k ((control-entry f) identity (quote ())))))""",
+            "": "(lambda (f) (finish-reset ((control-entry f) identity (quote ()))))",
+            "control": "(lambda (k f) (continue-reset k ((control-entry f) identity (quote ()))))",
         },
     ),
     "%shift": (
@@ -87,8 +84,7 @@ CODES: dict[str, SystemCode] = {
         Role.PROCEDURE,
         "k",
         {
-            "": """(lambda (v)
-                 (let* ((frames (hide-frames (quote ()))) (r (k v)) (done (show-frames frames))) (finish-reset r)))""",
+            "": "(lambda (v) (finish-reset (k v)))",
             "control": "(lambda (j v) (if (identity? j) (k v) (continue-reset j (k v))))",
         },
     ),
@@ -110,9 +106,7 @@ CODES: dict[str, SystemCode] = {
         "",
         {
             "": """(lambda (k before f after)
-                 (if (under-prompt? f)
-                     (framed-wind k before f after)
-                     (enter-wind k before (lambda (nothing) ((control-entry f) guard-end (quote ()))) after)))""",
+                 (enter-wind k before (lambda (nothing) ((control-entry f) guard-end (quote ()))) after))""",
         },
     ),
     # (run), wound.
@@ -153,10 +147,7 @@ CODES: dict[str, SystemCode] = {
 SYSTEM_PROCEDURES: dict[str, str] = {
     "finish-reset": """(lambda (r)
         (if (shift-request? r)
-            (let* ((frames (hide-frames (quote ())))
-                   (next ((control-entry (shift-request-field-2 r)) identity (make-continuation (shift-request-field-1 r))))
-                   (done (show-frames frames)))
-              (finish-reset next))
+            (finish-reset ((control-entry (shift-request-field-2 r)) identity (make-continuation (shift-request-field-1 r))))
             (if (raised? r)
                 (let ((both (raised-field-1 r))) (throw (car both) (cdr both)))
                 r)))""",

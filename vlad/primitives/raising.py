@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from vlad.control.safe_import import import_safely
 from vlad.data.errors import Exited, RaisedValue, Thrown, VladError
 from vlad.data.records import EXCEPTION, exception_parts
-from vlad.data.source import in_library
 from vlad.data.tables import Table
 from vlad.data.tensors import Tensor
 from vlad.data.values import (
@@ -111,8 +110,7 @@ def _attempting(name: str, row: str, by_control: str) -> dict[str, str]:
     """The texts of the code `name`, which catches by a row, and is `by_control` where it is compiled or differentiated."""
     return {
         "": f"(lambda (f) (if (runs-compiled? f) ({by_control} f) (settle-caught ({row} f))))",
-        "control": """(lambda (k f)
-                 (if (under-prompt? f) (framed-guard k f) (finish-guard k (run-guarded f))))""",
+        "control": "(lambda (k f) (finish-guard k (run-guarded f)))",
         "stepping": f"(lambda (k n f) (k n (in-one-step (lambda (nothing) ({name} f)))))",
         "tail": f"(lambda (k f) ((tail-entry {by_control}) k f))",
         "forward": f"(lambda (d df f) ((forward-entry {by_control}) zero df f))",
@@ -167,7 +165,7 @@ CODES: dict[str, SystemCode] = {
         "",
         {
             "": "(lambda (v) (throw v #f))",
-            "control": "(lambda (k v) (raise-in-control k v))",
+            "control": "(lambda (k v) (make-raised (cons v #f)))",
         },
     ),
     # What no clause of a guard takes.
@@ -273,17 +271,6 @@ def _throw(machine: Evaluator, v: Value, error: Value) -> Value:
     if parts is not None:
         raise _python_exception(machine, v, parts)
     raise RaisedValue("raised", v, machine.outward)
-
-
-def _throw_at(machine: Evaluator, k: Value, v: Value) -> Value:
-    """The place is that of the call whose continuation k is, since what called `raise` has left no frame."""
-    try:
-        return _throw(machine, v, FALSE)
-    except VladError as error:
-        span = machine.core_of(k[0]).span
-        if error.span is None and span is not None and not in_library(span):
-            error.span = span
-        raise
 
 
 # Handlers that may return: `with-exception-handler` makes a cell for each, which has the handler's derivatives. It is installed
@@ -551,10 +538,6 @@ ROWS: list[Primitive] = [
     _row(
         "throw", "v error", "Raises the error, or v if it is #f.", _throw, "any any -> any", effect=True, hidden=True,
         needs_machine=True, abstract=_abstract_throw,
-    ),
-    _row(
-        "throw-at", "k v", "Raises v at the continuation k.", _throw_at, "any any -> any", effect=True, hidden=True,
-        needs_machine=True,
     ),
     *_tagged("raised", "Does `raise` return x to its guard?", "What `raise` returns to its guard."),
     *_tagged("failed", "Did what led to x, the result of `%attempt`, raise?", "The result of `%attempt` of what raised."),
