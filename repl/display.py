@@ -16,6 +16,7 @@ from vlad.data.tensors import Tensor, dtype_name, kind_name, on_host
 from vlad.data.values import UNSPECIFIED, Role, Value, is_procedure, look
 from vlad.data.write import entry_text, procedure_pieces, tensor_marks, written
 from vlad.expand.arity import signature
+from vlad.primitives.data import NO_PROCEDURES
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
@@ -155,7 +156,7 @@ def remark(value: Value, machine: Machine) -> str:
         shape = "×".join(map(str, value.shape))
         kind = dtype_name(kind_name(value.like.dtype))
         return f"tensor of {shape} {kind}" + ("" if where == "cpu" else f" on {where}")
-    if is_procedure(value):
+    if is_procedure(value) and value[0].role not in NO_PROCEDURES:
         return described(value, machine)
     return ""
 

@@ -81,6 +81,17 @@ class TestResults:
             "#<procedure (x)>  ; procedure (x), stdlib/calculus.vlad:100",
         ]
 
+    def test_values_that_are_no_procedures_have_no_remark(self, writing: Writing) -> None:
+        text = writing.output(
+            "(define-record-type point (at x) point? (x x-of))",
+            "(at 1)",
+            "#(1 2)",
+            "(table 1 2)",
+            '(import "mechanics")',
+            "(up 1 2)",
+        )
+        assert text.splitlines() == ["#<point x: 1>", "#(1 2)", "#<table 1: 2>", "#<up 1 2>"]
+
     def test_transformed_values_are_readable(self, writing: Writing) -> None:
         text = writing.output("(define (f x) x)", "(*j f)", "(*j '(1 2))", "(cdr ((J f) (J 2)))")
         assert text.splitlines() == [
