@@ -37,7 +37,7 @@ def watched(tier: str) -> tuple[vlad.Session, list[tuple[float, ...]], list[str]
 
 @pytest.mark.parametrize("tier", ["evaluate", "compile"])
 def test_loops_show_their_progress(tier: str) -> None:
-    """Compiled code skips as many steps as it is told, and begins anew with each loop; results are those without."""
+    """Compiled code skips as many steps as the function returns, and begins anew with each loop; results stay the same."""
     session, seen, written = watched(tier)
     session.tiers.notify = lambda notice: written.append(str(notice))
     every = 1 if tier == "evaluate" else 3
@@ -75,7 +75,7 @@ def test_without_watchers_nothing_is_shown() -> None:
 
 
 class Clock:
-    """Seconds that pass when they are told to."""
+    """A clock that the test sets."""
 
     now = 100.0
 

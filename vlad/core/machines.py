@@ -43,7 +43,7 @@ class Evaluator(Protocol):
     @property
     def progress(self) -> Callable[[float, float, float], int | None] | None:
         """Shows how far a loop is: the number of a step, how many there are, or 0, and a value. Returns how many steps need not
-        be shown. None if nobody watches."""
+        be shown. None if progress is not shown."""
 
     @property
     def arguments(self) -> Value:

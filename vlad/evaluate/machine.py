@@ -119,7 +119,7 @@ class Machine:
         self.read_word: Callable[[], str] = self._next_word  # a variable, as `write`: a policy replaces both
         self.find = find  # resolves a file name of a program to a path
         self.permit = permit  # raises if the program lacks a capability
-        # shows how far a loop is, and returns how many steps need not be shown; none if nobody watches
+        # shows how far a loop is, and returns how many steps need not be shown; None if progress is not shown
         self.progress: Callable[[float, float, float], int | None] | None = None
         self.arguments = list_of(
             [String(word) for word in arguments]

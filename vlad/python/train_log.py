@@ -41,7 +41,7 @@ class TrainLog:
         self.path, self.tag = os.fspath(path), tag
         self._events = None if tensorboard is None else _events_in(os.fspath(tensorboard))
         try:
-            self._file = open(self.path, "a" if append else "w", encoding="utf-8", buffering=1)  # noqa: SIM115
+            self._file = open(self.path, "a" if append else "w", encoding="utf-8", buffering=1)  # noqa: SIM115 - `close` closes it
             if not self._file.tell():
                 self._file.write("step,value,seconds,rate\n")
         except OSError as error:

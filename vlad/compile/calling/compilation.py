@@ -100,7 +100,8 @@ def in_each_way(
         chains = [longest_chain(x, known) for index, x in enumerate(operands) if index not in trees]
         length = max(chains, default=0)
         named = max(map(named_parts, operands), default=0)
-        most = max([atoms(x, {}) for index, x in enumerate(operands) if index not in trees], default=0)
+        counted: dict[int, int] = {}
+        most = max([atoms(x, counted) for index, x in enumerate(operands) if index not in trees], default=0)
     *first, last = lengths(length, variants, most, is_named=bool(named) and length <= named + 1)
 
     def made(places: Places, of_numbers: bool = False) -> Made:
