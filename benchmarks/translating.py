@@ -86,6 +86,7 @@ def _run(text: str, modules: dict[str, str]) -> float:
             Path(folder, f"{name}.py").write_text(of_module, encoding="utf-8")
         paths = [str(Path(__file__).resolve().parent.parent), folder, *sys.path]
         environment = {**os.environ, "VLAD_CACHE": "off", "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or each process would compile vlad itself
         done = subprocess.run(
             [sys.executable, "-c", text], env=environment, check=True, stdout=subprocess.PIPE, text=True
         )

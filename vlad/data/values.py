@@ -98,7 +98,11 @@ _most = FEWEST_SWEPT
 
 def symbol(name: str) -> Symbol:
     """Return the unique symbol of this name, while a reference to it exists."""
-    return _known(name) or _named(name)
+    for reference in _symbols.get(hash(name), ()):  # as `_known`, which would cost as much again
+        found = reference()
+        if found is not None and found.name == name:
+            return found
+    return _named(name)
 
 
 # By the symbols of their classes: the records of translated Python functions (records.py, which few programs need).

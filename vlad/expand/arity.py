@@ -233,6 +233,10 @@ NAMED = {
 }
 
 
+# Those that depend on the number of operands as written (`Expander.by_number`).
+BY_NUMBER = frozenset(("table", "update-ref!", "table-ref", *NESTED, *(name for name, _ in TAKING)))
+
+
 def has_own_form(name: str, count: int) -> bool:
     """Whether it is a call of a procedure that every program has with another number of operands than in its parameter list."""
     return is_nested(name, count) or (name, count) in TAKING

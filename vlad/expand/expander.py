@@ -30,6 +30,7 @@ from vlad.data.errors import VladError
 from vlad.data.source import Span
 from vlad.data.values import NIL, TRUE, UNSPECIFIED, Primitive, Value, symbol
 from vlad.expand.arity import (
+    BY_NUMBER,
     FOR_TENSORS,
     NAMED,
     NESTED,
@@ -108,6 +109,7 @@ class Expander:
         self.outside = Scope(module)
         self.expansions = Expansions()
         self.being_defined = ""
+        self.is_watched = module.library().watched
 
     # Meanings of names.
 
@@ -216,7 +218,7 @@ class Expander:
             operator = self.reference(first, meaning)
         else:
             operator = self.atom(first, scope, out, "operator")
-        if any(type(item) is Keyword for item in items):
+        if Keyword in map(type, items):
             return self.keyword_call(form, operator, scope, out, name)
         watched = self.watched_by(operator)
         if watched is not None and form.tail is None and len(items) == 1 + len(watched.operands):
@@ -224,7 +226,7 @@ class Expander:
         operands = [self.atom(item, scope, out) for item in items[1:]]
         if isinstance(operator, GlobalReference):
             self.check_named(form, operator, operands)
-            if self.module.is_inherited(operator.cell.name):
+            if operator.cell.name in BY_NUMBER and self.module.is_inherited(operator.cell.name):
                 return self.by_number(form, operator, operands, out)
         return Call(operator, tuple(operands) or (Constant(NIL),), form.span)
 
@@ -320,13 +322,12 @@ class Expander:
 
     def named_of(self, operator: Atom) -> Named | None:
         """What a procedure of the library that an operator names takes by name; None for other names."""
-        if not isinstance(operator, GlobalReference) or not self.module.is_inherited(operator.cell.name):
-            return None
-        return NAMED.get(operator.cell.name)
+        named = NAMED.get(operator.cell.name) if isinstance(operator, GlobalReference) else None
+        return named if named is not None and self.module.is_inherited(named.name) else None
 
     def watched_by(self, operator: Atom) -> Named | None:
         """What a loop of the library takes by name, if the operator names one and someone watches its progress; else None."""
-        named = self.named_of(operator) if self.module.library().watched else None
+        named = self.named_of(operator) if self.is_watched else None
         return named if named is not None and PROGRESS in named.keywords else None
 
     def row_of(self, operator: Atom) -> Primitive | None:

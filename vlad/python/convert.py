@@ -171,9 +171,11 @@ class Procedure:
         return self._apply.session
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """If available, c_extension.c's replaces this one (`_by_c`)."""
+        """As soon as there is machine code to call, c_extension.c's replaces this one, if available (`_by_c`)."""
         if named:
             return self._by_name(*arguments, **named)
+        if self.quicks:
+            _by_c()
         for leaves_of, shape in self.quicks if are_current(self.guards) else ():
             leaves = leaves_of(arguments)
             if leaves is not NotImplemented:
@@ -292,7 +294,6 @@ class Procedure:
         """Call the machine code in this list from now on, including later entries."""
         if self.takes_places:
             self.quicks = quicks
-            _by_c()
 
     @property
     def takes_places(self) -> bool:

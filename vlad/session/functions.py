@@ -31,6 +31,7 @@ from vlad.reader.parser import Form
 from vlad.session.calls import Calls
 from vlad.session.top_level import TopLevel, only_lambda
 from vlad.translate.counting import Counters
+from vlad.translate.names import forget_all
 from vlad.translate.refusals import refused
 from vlad.translate.source import Node, Text, lines_of, node_of
 from vlad.translate.syntax import form, name, text_of
@@ -283,6 +284,7 @@ class Functions:
             raise
         finally:
             self._pending, self._done, self._current = [], {}, None
+            forget_all()
         for one, found in done.items():  # once all that they call exist
             one.translation = found
 

@@ -33,7 +33,7 @@ from vlad.translate.arrays import is_array_type, is_of_numpy, methods, numpy_syn
 from vlad.translate.derivatives import MAKERS, Derivatives
 from vlad.translate.dicts import DICT_METHODS
 from vlad.translate.exceptions import is_exception
-from vlad.translate.expressions import NONE, OTHER, REAL, TYPES, Scope
+from vlad.translate.expressions import NONE, NOWHERE, OTHER, REAL, TYPES, Scope
 from vlad.translate.formats import joined
 from vlad.translate.heaps import is_in_python
 from vlad.translate.known import FOLDED, NAMED, STARTS, Known, instead_of, known, public_name
@@ -187,7 +187,7 @@ class Calls(Derivatives):
         """A value that the text does not name, such as a default."""
         span = self.span(node)
         if value is None or isinstance(value, bool | int | float | str):
-            return self._constant(ast.copy_location(ast.Constant(value), node), Scope({}))
+            return self._constant(ast.copy_location(ast.Constant(value), node), NOWHERE)
         return name(self.outside.cell(value, key, span), span)
 
     def known_call(self, node: ast.Call, found: Known, scope: Scope) -> Syntax:

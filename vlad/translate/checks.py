@@ -6,13 +6,12 @@ In: functions that capture variables, and changes in place.  Out: nothing, or an
 from __future__ import annotations
 
 import ast
-from abc import abstractmethod
 from collections.abc import Sequence, Set
 
 from vlad.reader.parser import Syntax
 from vlad.translate.calls import Calls
 from vlad.translate.derivatives import OPERATORS
-from vlad.translate.expressions import Scope
+from vlad.translate.expressions import NOWHERE, Scope
 from vlad.translate.fresh import OF_ITEMS
 from vlad.translate.inside import Inside, handed_back
 from vlad.translate.known import known, public_name
@@ -25,10 +24,7 @@ from vlad.translate.versions import is_version
 class Checks(Calls):
     """The part of a translation that raises such errors."""
 
-    @property
-    @abstractmethod
-    def inside(self) -> Inside:
-        """What is known of the innermost function."""
+    inside: Inside  # what is known of the innermost function
 
     def expect_settled(self, node: Function) -> None:
         """Raise VladError if a function captures a variable that is assigned afterwards, and may be called then: Python's would
@@ -164,9 +160,9 @@ class Checks(Calls):
         kept by nothing.
         """
         if isinstance(call.func, ast.Call):  # of a derivative, which makes a structure of its own
-            operator = self.object_of(call.func.func, Scope({}))
+            operator = self.object_of(call.func.func, NOWHERE)
             return public_name(operator) in OPERATORS
-        function = self.object_of(call.func, Scope({}))
+        function = self.object_of(call.func, NOWHERE)
         if function in (min, max, sum):  # which may return an argument, and a sum of nothing its start
             return len(call.args) == 1 and all(one.arg == "key" for one in call.keywords)
         found = known(function)
@@ -280,7 +276,7 @@ class Checks(Calls):
 
     def _may_keep(self, call: ast.Call, scope: Scope) -> bool:
         """May the result of a call have a function of a loop's variables that the call is given, and outlive the turn?"""
-        if self.object_of(call.func, Scope({})) in (sorted, min, max, filter):  # whose results are items
+        if self.object_of(call.func, NOWHERE) in (sorted, min, max, filter):  # whose results are items
             return False
         for argument in [*call.args, *[one.value for one in call.keywords]]:
             function: Function | None = None

@@ -20,7 +20,7 @@ from vlad.translate.defaults import Defaults, Kind, Meaning, side_by_side
 from vlad.translate.names import Function, locals_of
 from vlad.translate.nodes import Given, at, name_at
 from vlad.translate.reads import MISSING
-from vlad.translate.trees import walk
+from vlad.translate.trees import Nodes, walk
 
 Refuse = Callable[[str, ast.AST, str], VladError]
 
@@ -58,10 +58,10 @@ _OF_DEQUES = {"popleft": ("pop", 0), "appendleft": ("insert", 1)}
 
 
 def with_collections(
-    node: Function, meaning: Meaning, has_records: Callable[[str], bool], refuse: Refuse
-) -> None:
-    """Change the tree of a function. `meaning`: the value outside that a name has. `has_records`: do classes in use have such an
-    attribute?
+    node: Function, nodes: Nodes, meaning: Meaning, has_records: Callable[[str], bool], refuse: Refuse
+) -> bool:
+    """Change the tree of a function, which has these nodes, and return whether that was necessary. `meaning`: the value outside
+    that a name has. `has_records`: do classes in use have such an attribute?
     """
     own = locals_of(node)
 
@@ -72,17 +72,21 @@ def with_collections(
         return MISSING if isinstance(root, ast.Name) and root.id in own else meaning(one)
 
     found: dict[str, ast.AST] = {}  # one use of each name
-    for one in walk(node):
-        if isinstance(one, ast.Name):
-            found.setdefault(one.id, one)
-        elif isinstance(one, ast.Attribute) and (one.attr in _NAMES or one.attr in _OF_DEQUES):
-            found.setdefault(ast.unparse(one) if one.attr in _NAMES else f".{one.attr}", one)
+    for one in nodes.of(ast.Name):
+        found.setdefault(one.id, one)
+    for attribute in nodes.of(ast.Attribute):
+        if attribute.attr in _NAMES or attribute.attr in _OF_DEQUES:
+            found.setdefault(
+                ast.unparse(attribute) if attribute.attr in _NAMES else f".{attribute.attr}", attribute
+            )
     methods = [own for own in _OF_DEQUES if f".{own}" in found]
     named = [one for own, one in found.items() if own[0] != "."]
     if any(_is_of_collections(outside(one)) for one in named) or (
         methods and not any(map(has_records, methods))
     ):
         _Collecting(outside, has_records, refuse).function(node, {})
+        return True
+    return False
 
 
 def _is_of_collections(value: Any) -> bool:

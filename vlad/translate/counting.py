@@ -17,7 +17,7 @@ from typing import Any
 from vlad.data.python_functions import python_of
 from vlad.data.source import Span
 from vlad.translate.decorators import own_cache
-from vlad.translate.expressions import Scope
+from vlad.translate.expressions import NOWHERE
 from vlad.translate.joined_arrays import counterpart
 from vlad.translate.names import Function, locals_of, parameters, read_in, targets
 from vlad.translate.partials import Partials
@@ -105,7 +105,7 @@ class Counting(Partials):
 
     def _object(self, node: ast.AST, own: frozenset[str]) -> Any:
         """The value of a name outside; None if the function binds it."""
-        return None if not read_in(node).isdisjoint(own) else self.object_of(node, Scope({}))
+        return None if not read_in(node).isdisjoint(own) else self.object_of(node, NOWHERE)
 
     def _counting(self, node: ast.AST, own: frozenset[str]) -> Sequence[ast.AST]:
         """The parts of a node that must be whole numbers."""

@@ -19,14 +19,14 @@ import ast
 
 from vlad.translate.names import Function
 from vlad.translate.nodes import Computed, KeptDefault, at, name_at
-from vlad.translate.trees import children, walk
+from vlad.translate.trees import Nodes, walk
 
 
-def with_kept_defaults(function: Function) -> None:
-    """Change the tree of a function, nested ones included."""
-    body_nodes = [one for part in children(function) for one in walk(part)]
-    if not any(isinstance(one, ast.FunctionDef | ast.Lambda) and _taken(one) for one in body_nodes):
-        return
+def with_kept_defaults(function: Function, nodes: Nodes) -> bool:
+    """Change the tree of a function, which has these nodes, nested ones included, and return whether that was necessary."""
+    inside: list[Function] = [*nodes.of(ast.FunctionDef), *nodes.of(ast.Lambda)]
+    if not any(_taken(one) for one in inside if one is not function):
+        return False
     keeping = _Keeping(function)
     if isinstance(function, ast.Lambda):
         function.body = keeping.visit(function.body)
@@ -36,6 +36,7 @@ def with_kept_defaults(function: Function) -> None:
             found = keeping.visit(statement)
             body += found if isinstance(found, list) else [found]
         function.body[:] = body
+    return True
 
 
 def _taken(node: Function) -> list[tuple[ast.arg, ast.expr]]:

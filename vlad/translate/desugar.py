@@ -34,7 +34,7 @@ from vlad.translate.nodes import (
 )
 from vlad.translate.nonlocals import Passing, with_passing
 from vlad.translate.partial_calls import with_partial_calls
-from vlad.translate.trees import COMPREHENSIONS, walk, within
+from vlad.translate.trees import COMPREHENSIONS, Nodes, children, walk, within
 from vlad.translate.versions import with_versions
 
 Refuse = Callable[[str, ast.AST, str], VladError]
@@ -57,21 +57,30 @@ def desugared(
     """The tree of a function, which is changed. `meaning`: the value outside of a name. `has_records`: do classes in use have
     such an attribute? `is_lazy`: of a generator, the version that makes its items one by one.
     """
-    with_collections(node, meaning, has_records, refuse)
-    with_joined_arrays(node, meaning, refuse)
-    with_kept_defaults(node)
+    nodes = Nodes(node)
+    if with_collections(node, nodes, meaning, has_records, refuse):
+        nodes = Nodes(node)
+    if with_joined_arrays(node, nodes, meaning, refuse):
+        nodes = Nodes(node)
+    if with_kept_defaults(node, nodes):
+        nodes = Nodes(node)
     if isinstance(node, ast.FunctionDef):
         with_partial_calls(node, meaning)
-        with_versions(node, is_lazy, refuse)
-        with_passing(node)
-        _Desugaring(refuse, node).block(node.body)
+        with_versions(node, nodes, is_lazy, refuse)
+        if any(one is not node for one in nodes.of(ast.FunctionDef)):
+            with_passing(node)
+            nodes = Nodes(node)
+        _Desugaring(refuse, node, nodes).block(node.body)
     return node
 
 
 class _Desugaring:
-    def __init__(self, refuse: Refuse, function: ast.FunctionDef) -> None:
+    def __init__(self, refuse: Refuse, function: ast.FunctionDef, nodes: Nodes) -> None:
         self.refuse = refuse
         self.function = function
+        self.nodes = nodes  # of the function, or of one around it: most have none of what is replaced
+        self.pops = any(is_pop(one) for one in nodes.of(ast.Call))
+        self.assigns = self.pops or nodes.has(ast.NamedExpr, Passing)  # as what names pops does
         self.serial = 0
 
     def block(self, statements: list[ast.stmt], is_guarded: bool = False) -> None:
@@ -79,7 +88,9 @@ class _Desugaring:
         found: list[ast.stmt] = []
         for statement in statements:
             found += self.settled(statement)
-            has_pops = any(isinstance(one, ast.Call) and is_pop(one) for one in _expression_nodes(statement))
+            has_pops = self.pops and any(
+                isinstance(one, ast.Call) and is_pop(one) for one in _expression_nodes(statement)
+            )
             is_apart = has_pops and not is_guarded and _pops_under_condition(statement)
             if is_guarded:
                 found += self.in_order(statement)
@@ -106,7 +117,7 @@ class _Desugaring:
         for statement in found:
             if isinstance(statement, ast.FunctionDef):
                 if not is_guarded:
-                    _Desugaring(self.refuse, statement).block(statement.body)
+                    _Desugaring(self.refuse, statement, self.nodes).block(statement.body)
                 continue
             for field in ("body", "orelse", "finalbody"):
                 self.block(getattr(statement, field, []), is_guarded)
@@ -115,8 +126,15 @@ class _Desugaring:
 
     def before(self, statement: ast.stmt) -> list[ast.stmt]:
         """The assignments within a statement that are evaluated in any case, which then stand before it."""
-        nodes = walk(statement)
-        if not any(isinstance(one, ast.NamedExpr | Passing) for one in nodes):
+        if not self.assigns:
+            return []
+        nodes = [
+            one
+            for part in children(statement)
+            if isinstance(part, ast.expr | ast.keyword | ast.withitem)  # blocks have statements of their own
+            for one in walk(part)
+        ]
+        if not [one for one in nodes if isinstance(one, ast.NamedExpr | Passing)]:
             return []
         for one in nodes:
             if isinstance(one, COMPREHENSIONS) and _assigns(one):

@@ -26,7 +26,7 @@ from vlad.translate.arrays import is_of_numpy
 from vlad.translate.checks import Checks
 from vlad.translate.decorators import changes_nothing
 from vlad.translate.desugar import desugared
-from vlad.translate.expressions import Scope
+from vlad.translate.expressions import NOWHERE, Scope
 from vlad.translate.inside import Inside
 from vlad.translate.known import known, public_name
 from vlad.translate.names import Function, body_of, changed_by, parameters
@@ -125,7 +125,7 @@ class Effects(Checks):
         node = self._function_inside(call.func)
         if node is not None:
             return [(self._effect_inside(node), signature_in_text(node), 0)]
-        value = self.object_of(call.func, Scope({}))
+        value = self.object_of(call.func, NOWHERE)
         if value is not MISSING:
             before = len(value.args) if isinstance(value, functools.partial) else 0
             function = written(value.func if isinstance(value, functools.partial) else value)
@@ -153,7 +153,7 @@ class Effects(Checks):
                 if len(places) == 1 and called.id not in parameters(inside.node):
                     (place,) = places
                     if isinstance(place, ast.FunctionDef):
-                        return None if self.decorators(place, Scope({})) else place
+                        return None if self.decorators(place, NOWHERE) else place
                     statement = inside.statements.get(place)
                     if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda):
                         return statement.value
@@ -213,7 +213,7 @@ class Effects(Checks):
         """The tree of the function, which is changed: without what other statements express (desugar.py)."""
 
         def meaning(one: ast.AST) -> Any:
-            return self.object_of(one, Scope({}))
+            return self.object_of(one, NOWHERE)
 
         return desugared(node, self.refuse, meaning, lambda one: bool(self.with_name(one)), is_lazy)
 
@@ -336,7 +336,7 @@ class Effects(Checks):
         return None
 
     def _is_number(self, call: ast.Call) -> bool:
-        found = known(self.object_of(call.func, Scope({})))
+        found = known(self.object_of(call.func, NOWHERE))
         return found is not None and found.is_number and found.keeps_nothing
 
     def _shared_by_all(
@@ -401,7 +401,7 @@ class Effects(Checks):
         return found if effects else None
 
     def _is_method(self, call: ast.Call) -> bool:
-        return isinstance(call.func, ast.Attribute) and self.object_of(call.func, Scope({})) is MISSING
+        return isinstance(call.func, ast.Attribute) and self.object_of(call.func, NOWHERE) is MISSING
 
     # What calls change.
 
@@ -414,7 +414,7 @@ class Effects(Checks):
 
     def _effects_of_records(self, call: ast.Call) -> list[tuple[Effect, inspect.Signature, int]]:
         """Those of calls of records, one of which a value may be."""
-        if self.object_of(call.func, Scope({})) is not MISSING or isinstance(call.func, ast.Attribute):
+        if self.object_of(call.func, NOWHERE) is not MISSING or isinstance(call.func, ast.Attribute):
             return []
         found = [written(one) for one in self._operators("__call__")]
         return [(self._effect(one), own_signature(one), 1) for one in found if one is not None]
@@ -454,7 +454,7 @@ class Effects(Checks):
         """Is what a method of an operator returns a record, or a value of its own?"""
         match value:
             case ast.Call(func=function):
-                return isinstance(self.object_of(function, Scope({})), type) or self._is_number(value)
+                return isinstance(self.object_of(function, NOWHERE), type) or self._is_number(value)
             case ast.IfExp(body=yes, orelse=no):
                 return self._is_made_by_operator(yes) and self._is_made_by_operator(no)
         return isinstance(value, ast.BinOp | ast.Constant | ast.UnaryOp | ast.Compare | None)

@@ -79,6 +79,7 @@ TYPES = {
 
 
 Emit = Callable[["Scope"], Syntax]
+_METHODS: dict[type[ast.expr], str] = {}  # those that translate the kinds of expressions
 
 
 class Outside(Protocol):
@@ -138,6 +139,9 @@ class Scope:
         return replace(self, known={**(self.known or {}), python: node})
 
 
+NOWHERE = Scope({})
+
+
 class Expressions(ABC):
     """The translation of one Python function.
 
@@ -158,6 +162,8 @@ class Expressions(ABC):
         self.cells: dict[str, types.CellType] = {}  # of the closure
         for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             self.cells[variable] = cell
+        self.locals_: frozenset[str] = frozenset()  # the names that the functions around this place bind
+        self.own_locals: frozenset[str] = frozenset()  # those that the innermost function binds
         self.kinds: Mapping[str, int] = {}  # of the innermost function: what its variables surely hold
         self._serial: dict[str, int] = {}
         self._of_comprehensions: set[str] = set()  # the variables of the comprehensions around
@@ -198,16 +204,6 @@ class Expressions(ABC):
             return name(self.own_name(node.id), span)
         return self.constant_of(value, node.id, node)
 
-    @property
-    @abstractmethod
-    def locals_(self) -> frozenset[str]:
-        """The names that the functions around this place bind."""
-
-    @property
-    @abstractmethod
-    def own_locals(self) -> frozenset[str]:
-        """The names that the innermost function binds."""
-
     def global_value(self, key: str) -> Any:
         """The value of a name that no function here binds; MISSING if there is none."""
         if key in self.fixed:
@@ -222,7 +218,8 @@ class Expressions(ABC):
             return in_python(uncached(value))
         names = self.function.__globals__
         value = names.get(key, MISSING)
-        self.reads[key] = Read(names, key, None, value)
+        if key not in self.reads:
+            self.reads[key] = Read(names, key, None, value)
         return getattr(builtins, key, MISSING) if value is MISSING else in_python(uncached(value))
 
     def constant_of(self, value: Any, key: str, node: ast.expr, is_called: bool = False) -> Syntax:
@@ -282,13 +279,19 @@ class Expressions(ABC):
     def with_name(self, attribute: str) -> tuple[Record, ...]:
         """The records in use that have an attribute."""
         found = self.outside.in_use.get(attribute, MISSING)
-        self.reads[f".{attribute}"] = Read(self.outside.in_use, attribute, None, found)
+        key = f".{attribute}"
+        if key not in self.reads:
+            self.reads[key] = Read(self.outside.in_use, attribute, None, found)
         return found if isinstance(found, tuple) else ()
 
     # Expressions.
 
     def expression(self, node: ast.expr, scope: Scope) -> Syntax:
-        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        kind = type(node)
+        called = _METHODS.get(kind)
+        if called is None:
+            called = _METHODS[kind] = f"_{kind.__name__.lower()}"
+        method = getattr(self, called, None)
         if method is None:
             raise outside(node, self.span(node))
         found: Syntax = method(node, scope)
@@ -606,6 +609,10 @@ class Expressions(ABC):
             return plain or reals or len(node.ops) > 1
         return False
 
+    def has_other_result(self, node: ast.UnaryOp | ast.BinOp) -> bool:
+        """May the result of an operator be neither a number nor an array, as what is in use gives it another meaning?"""
+        return False
+
     def kind(self, node: ast.expr) -> int:
         """What the value surely is, unless evaluating it is an error."""
         match node:
@@ -618,24 +625,22 @@ class Expressions(ABC):
                     return OTHER
                 if node.id in self.locals_:
                     return self.kinds.get(node.id, OTHER)
-                return REAL if type(self.object_of(node, Scope({}))) is float else OTHER
+                return REAL if type(self.object_of(node, NOWHERE)) is float else OTHER
             case ast.UnaryOp():
-                return (
-                    OTHER
-                    if isinstance(node.op, ast.Not | ast.Invert)
-                    else max(ARRAY, self.kind(node.operand))
-                )
+                if isinstance(node.op, ast.Not | ast.Invert) or self.has_other_result(node):
+                    return OTHER
+                return max(ARRAY, self.kind(node.operand))
             case ast.IfExp():
                 return min(self.kind(node.body), self.kind(node.orelse))
             case ast.BinOp():
-                if type(node.op) in BITS:
+                if type(node.op) in BITS or self.has_other_result(node):
                     return OTHER
                 kinds = self.kind(node.left), self.kind(node.right)
                 if isinstance(node.op, ast.Add):
                     return min(kinds) if OTHER not in kinds else min(ARRAY, max(kinds))
                 return min(kinds) if isinstance(node.op, ast.Mult) else max(ARRAY, min(kinds))
             case ast.Call() | ast.Attribute():
-                value = self.object_of(node.func if isinstance(node, ast.Call) else node, Scope({}))
+                value = self.object_of(node.func if isinstance(node, ast.Call) else node, NOWHERE)
                 if isinstance(node, ast.Attribute):
                     return REAL if type(value) is float else OTHER
                 found = known(value)

@@ -17,7 +17,7 @@ from vlad.reader.parser import Form, Syntax
 from vlad.translate.arguments import signature_in_text
 from vlad.translate.changes import Rest
 from vlad.translate.effects import written
-from vlad.translate.expressions import NONE, Scope
+from vlad.translate.expressions import NONE, NOWHERE, Scope
 from vlad.translate.handing import Handing
 from vlad.translate.iterations import Iteration, listed
 from vlad.translate.nodes import at, name_at
@@ -61,7 +61,7 @@ class Generators(Handing):
         match self.inside.around.get(node):
             case ast.Call(func=function, args=[first, *_]) if first is node:
                 is_method = isinstance(function, ast.Attribute) and function.attr in _CONSUMING
-                return is_method or any(self.object_of(function, Scope({})) is one for one in _CONSUMERS)
+                return is_method or any(self.object_of(function, NOWHERE) is one for one in _CONSUMERS)
             case ast.Starred():
                 return True
             case ast.Assign(targets=[ast.Tuple() | ast.List()], value=value):
@@ -89,7 +89,7 @@ class Generators(Handing):
         one: ast.AST = node
         may_end = False
         while isinstance(around := self.inside.around.get(one), ast.Call):
-            if self.object_of(around.func, Scope({})) is zip:
+            if self.object_of(around.func, NOWHERE) is zip:
                 if around.args[0] is not one:
                     hint = "name it first: here it would run one item further than in Python"
                     raise self.refuse("a generator at this place of zip", node, hint)
@@ -102,7 +102,7 @@ class Generators(Handing):
         return may_end
 
     def _prints(self, node: ast.AST) -> bool:
-        return isinstance(node, ast.Call) and self.object_of(node.func, Scope({})) is print
+        return isinstance(node, ast.Call) and self.object_of(node.func, NOWHERE) is print
 
     def stream(self, node: ast.expr, scope: Scope) -> Syntax | None:
         """The items of a call of a generator function, or of a generator expression, made one by one; None if it is neither."""

@@ -23,7 +23,7 @@ from vlad.translate.arguments import signature_in_text
 from vlad.translate.attempts import Attempts
 from vlad.translate.changes import Rest
 from vlad.translate.effects import bound_arguments, written
-from vlad.translate.expressions import END, REAL, Scope
+from vlad.translate.expressions import END, NOWHERE, REAL, Scope
 from vlad.translate.inside import Inside
 from vlad.translate.names import Function, falls, forget, free_in, is_pop
 from vlad.translate.nodes import Handed, at, name_at
@@ -159,10 +159,12 @@ class Handing(Attempts):
     _changed_by_calls: dict[Function, set[str]]
     _versions: set[Version]  # those of functions inside that are defined
 
-    def hand_back(self, node: Function) -> None:
-        """Mark the calls in a function whose changes its own statements see."""
-        if isinstance(node, ast.Lambda) or not self._calls_written(node):
-            return
+    def hand_back(self, node: Function, own: Inside) -> bool:
+        """Mark the calls in a function whose changes its own statements see. `own`: what is known of the function. Returns
+        False if it calls none that may have changes.
+        """
+        if isinstance(node, ast.Lambda) or not self._calls_written(own.nodes):
+            return False
         self._set_apart(node)
         with self.entered(node) as own:
             calls = [one for one in own.nodes if isinstance(one, ast.Call)]
@@ -182,15 +184,15 @@ class Handing(Attempts):
             }
             wanted = {(one.function, one.own) for one in found.values()} | self._called_inside(own)
         self._changed_by_calls[node] = changed
-        if not wanted:
-            return
-        self._versions |= wanted
-        self._effect_inside(node)  # what it does is known from the calls as they are
-        forget(node)
-        for statement, handed in found.items():
-            assert isinstance(statement, ast.Expr | ast.Assign)
-            statement.value = handed
-        _define([node.body], wanted)
+        if wanted:
+            self._versions |= wanted
+            self._effect_inside(node)  # what it does is known from the calls as they are
+            forget(node)
+            for statement, handed in found.items():
+                assert isinstance(statement, ast.Expr | ast.Assign)
+                statement.value = handed
+            _define([node.body], wanted)
+        return True
 
     def _set_apart(self, node: ast.FunctionDef) -> None:
         """Give names to the results of calls within expressions whose changes are seen."""
@@ -218,10 +220,12 @@ class Handing(Attempts):
             set_apart(node.body, lambda call: id(call) in chosen, lambda: self.fresh("result apart"))
             forget(node)
 
-    def _calls_written(self, node: ast.FunctionDef) -> bool:
-        """Does a function call others that are written in Python? Most do not, and what is known of them is found once."""
-        scope = Scope({})
-        for one in nodes_in(node.body):
+    def _calls_written(self, nodes: Sequence[ast.AST]) -> bool:
+        """Does a function of these nodes call others that are written in Python? Most do not, and what is known of them is found
+        once.
+        """
+        scope = NOWHERE
+        for one in nodes:
             if isinstance(one, ast.FunctionDef):
                 return True
             if isinstance(one, ast.Call):
@@ -263,7 +267,7 @@ class Handing(Attempts):
         inside = self._function_inside(call.func)
         if inside is not None:
             return inside if isinstance(inside, ast.FunctionDef) else None
-        value = self.object_of(call.func, Scope({}))
+        value = self.object_of(call.func, NOWHERE)
         function = None if value is MISSING or inspect.ismethod(value) else written(value)
         return function if function is python_of(value) else None
 
@@ -431,7 +435,7 @@ class Handing(Attempts):
 
     def _is_counted(self, node: ast.Name) -> bool:
         around = self.inside.around.get(node)
-        return isinstance(around, ast.Call) and self.object_of(around.func, Scope({})) in (len, sum, min, max)
+        return isinstance(around, ast.Call) and self.object_of(around.func, NOWHERE) in (len, sum, min, max)
 
     def handed(
         self, targets: Sequence[ast.expr], node: Handed, scope: Scope, rest: Rest, statement: ast.stmt

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from vlad.translate.exchanges import exchanged, permuted
 from vlad.translate.fresh import GOING_THROUGH, VIEWS, Fresh, has_slice
 from vlad.translate.names import (
+    BINDING,
     CHANGING,
     Function,
     Liveness,
@@ -20,14 +21,14 @@ from vlad.translate.names import (
     bound_by,
     changed_by,
     free_in,
-    locals_of,
+    locals_among,
     read_in,
     root_of,
     target_of_items,
     targets,
 )
 from vlad.translate.nodes import Handed, KeptDefault
-from vlad.translate.trees import COMPREHENSIONS, children, nodes_in, walk
+from vlad.translate.trees import COMPREHENSIONS, LEAVES, SCOPES, children, nodes_in, walk
 
 Keeps = Callable[..., bool]  # of a call, and of one of its arguments: does it keep nothing of them?
 
@@ -52,33 +53,35 @@ class Inside:
         self.defaults = defaults
         self.node = node
         self.body = body
-        self.nodes = nodes_in(body)  # which do not change meanwhile
-        self._exchanged: list[set[str]] | None = None
-        self.names = locals_of(node)
-        self.kept_defaults = {one.id for one in self.nodes if isinstance(one, KeptDefault)}
-        self.liveness = Liveness(body)
-        self.places: dict[str, list[ast.AST]] = {}
-        for one in self.nodes:
-            for bound in bound_by(one):
-                self.places.setdefault(bound, []).append(one)
-        self.changed_by_item = {
-            root.id
-            for one in self.nodes
-            if _changes_item(one) and (root := root_of(one.target if isinstance(one, ast.AugAssign) else one))
-        }
-        self.changed_by_item.update(*[handed_back(one) for one in self.nodes])
+        self.nodes: list[ast.AST] = []  # without those of nested scopes; they do not change meanwhile
         self.loops: dict[ast.AST, tuple[ast.For | ast.While, ...]] = {}
         self.statements: dict[ast.AST, ast.stmt] = {}
         self.around: dict[ast.AST, ast.AST] = {}
         self._starts: dict[ast.AST, int] = {}
         self._ends: dict[ast.AST, int] = {}
+        for statement in body:
+            self._note(statement, (), statement, self.nodes)
+        self._exchanged: list[set[str]] | None = None
+        self.names = locals_among(node, self.nodes)
+        self.kept_defaults = {one.id for one in self.nodes if isinstance(one, KeptDefault)}
+        self.liveness = Liveness(body)
+        self.places: dict[str, list[ast.AST]] = {}
+        for one in self.nodes:
+            for bound in bound_by(one) if isinstance(one, BINDING) else ():
+                self.places.setdefault(bound, []).append(one)
+        self.changed_by_item = {
+            root.id
+            for one in self.nodes
+            if isinstance(one, ast.AugAssign | ast.Subscript)
+            and _changes_item(one)
+            and (root := root_of(one.target if isinstance(one, ast.AugAssign) else one))
+        }
+        self.changed_by_item.update(*[handed_back(one) for one in self.nodes if isinstance(one, ast.Assign)])
         self._nodes: dict[str, list[tuple[int, ast.AST]]] | None = None
         self._nested: list[tuple[int, ast.AST]] = []
         self._sharing: dict[
             str, list[ast.AST]
         ] = {}  # what `sharing` has found, as it goes through the whole function
-        for statement in body:
-            self._note(statement, (), statement)
 
     def forget(self) -> None:
         """What calls keep of their arguments is known better now."""
@@ -535,14 +538,31 @@ class Inside:
     def end(self, node: ast.AST) -> int:
         return self._ends[node]
 
-    def _note(self, node: ast.AST, around: tuple[ast.For | ast.While, ...], statement: ast.stmt) -> None:
-        self._starts[node] = len(self._starts)
+    def _note(
+        self,
+        node: ast.AST,
+        around: tuple[ast.For | ast.While, ...],
+        statement: ast.stmt,
+        nodes: list[ast.AST],
+    ) -> None:
+        """Note where a node and those below it stand. `nodes` gets those of its scope."""
+        nodes.append(node)
+        if isinstance(node, SCOPES):
+            nodes = []
+        starts = self._starts
+        starts[node] = len(starts)
         self.loops[node], self.statements[node] = around, statement
         within = (*around, node) if isinstance(node, ast.For | ast.While) else around
         for child in children(node):
             self.around[child] = node
-            self._note(child, within, child if isinstance(child, ast.stmt) else statement)
-        self._ends[node] = len(self._starts)
+            if type(child) in LEAVES and not isinstance(child, ast.stmt):  # most nodes
+                nodes.append(child)
+                self.loops[child], self.statements[child] = within, statement
+                starts[child] = len(starts)
+                self._ends[child] = len(starts)
+            else:
+                self._note(child, within, child if isinstance(child, ast.stmt) else statement, nodes)
+        self._ends[node] = len(starts)
 
 
 def _place(placed: tuple[int, ast.AST]) -> int:

@@ -16,21 +16,22 @@ from vlad.data.errors import VladError
 from vlad.translate.defaults import Meaning
 from vlad.translate.names import Function
 from vlad.translate.nodes import Computed, Given, at, name_at
-from vlad.translate.trees import walk
+from vlad.translate.trees import Nodes, walk
 
 _COUNTERPARTS = {"r_": "concatenate", "c_": "column_stack", "mgrid": "meshgrid", "ogrid": "reshape"}
 
 
 def with_joined_arrays(
-    function: Function, meaning: Meaning, refuse: Callable[[str, ast.AST, str], VladError]
-) -> None:
-    """Change the tree of a function. `meaning`: the value outside that a name has."""
-    if any(
-        (isinstance(one, ast.Subscript) and _name(one.value) in _COUNTERPARTS)
-        or (isinstance(one, ast.Call) and (_is_outer(one) or _is_where(one)))
-        for one in walk(function)
-    ):
+    function: Function, nodes: Nodes, meaning: Meaning, refuse: Callable[[str, ast.AST, str], VladError]
+) -> bool:
+    """Change the tree of a function, which has these nodes, and return whether that was necessary. `meaning`: the value outside
+    that a name has.
+    """
+    has_brackets = any(_name(one.value) in _COUNTERPARTS for one in nodes.of(ast.Subscript))
+    if has_brackets or any(_is_outer(one) or _is_where(one) for one in nodes.of(ast.Call)):
         _Joining(meaning, refuse).visit(function)
+        return True
+    return False
 
 
 def _is_outer(node: ast.Call) -> bool:

@@ -19,7 +19,6 @@ from vlad.translate.expressions import Emit, Scope
 from vlad.translate.iterations import listed
 from vlad.translate.names import (
     appended_by,
-    bound_by,
     bound_in,
     jumps,
     leaves_often,
@@ -230,7 +229,8 @@ class Loops(Branches):
                 continue
             if one not in scope.names or one in scope.maybe:
                 continue
-            places = [place for place in nodes_in([node]) if one in bound_by(place)]
+            inside = self.inside
+            places = [place for place in inside.places.get(one, ()) if node in inside.loops[place]]
             only_appends = all(appended_by(place) is not None for place in places)
             if only_appends and not reads_otherwise([node], one):
                 found[one] = self.fresh(one)

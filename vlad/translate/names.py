@@ -7,15 +7,16 @@ binds and that are live at its head; so liveness decides what a loop, and its de
 from __future__ import annotations
 
 import ast
-import weakref
 from collections.abc import Sequence
 
 from vlad.translate.nodes import Handed
-from vlad.translate.trees import COMPREHENSIONS, SCOPES, children, nodes_in, walk, within
+from vlad.translate.trees import COMPREHENSIONS, LEAVES, SCOPES, children, nodes_in, walk, within
 
 Function = ast.FunctionDef | ast.Lambda
 Names = frozenset[str]
 NOTHING: Names = frozenset()
+_CHANGES = (ast.Subscript, ast.Expr, ast.Assign)  # what may change a value in place
+BINDING = (ast.Name, ast.FunctionDef, *_CHANGES)  # what may bind a name, of itself
 
 
 def parameters(node: Function) -> list[str]:
@@ -39,8 +40,9 @@ def body_of(node: Function) -> list[ast.stmt]:
 
 def bound_by(node: ast.AST) -> list[str]:
     """The names that one node gives a value, of itself: a method that changes a list gives the list's name another one."""
-    changed = changed_by(node)
-    return [one.id for one in changed] if changed else named_by(node)
+    if isinstance(node, _CHANGES):
+        return [one.id for one in changed_by(node)]
+    return named_by(node)
 
 
 def named_by(node: ast.AST) -> list[str]:
@@ -52,7 +54,11 @@ def named_by(node: ast.AST) -> list[str]:
 
 def locals_of(node: Function) -> Names:
     """The local variables of a function."""
-    nodes = nodes_in(body_of(node))
+    return locals_among(node, nodes_in(body_of(node)))
+
+
+def locals_among(node: Function, nodes: Sequence[ast.AST]) -> Names:
+    """The local variables of a function with these nodes."""
     named = [one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
     return frozenset(
         [*parameters(node), *named, *[one.name for one in nodes if isinstance(one, ast.FunctionDef)]]
@@ -122,7 +128,7 @@ def changed_by(node: ast.AST) -> Sequence[ast.Name]:
     """The names whose values, or parts of them, a node changes in place: `x[i] = e`, `x[i][j] += e`, `del x[i]`, `xs.append(e)`,
     `y = xs.pop()`, `np.add.at(x, i, e)`, `change(xs, ys)`.
     """
-    if not isinstance(node, ast.Subscript | ast.Expr | ast.Assign):
+    if not isinstance(node, _CHANGES):
         return ()
     if isinstance(node.value, Handed):
         return node.value.changed
@@ -174,12 +180,21 @@ def bound_in(statements: Sequence[ast.AST]) -> list[str]:
 def _bound_of(node: ast.AST) -> dict[str, None]:
     own = _bound.get(node)
     if own is None:
-        own = dict.fromkeys(bound_by(node))
+        own = dict.fromkeys(bound_by(node) if isinstance(node, BINDING) else ())
         if not isinstance(node, SCOPES):
             for child in children(node):
-                own.update(_bound_of(child))
+                if type(child) not in LEAVES:
+                    own.update(_bound_of(child))
+                elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+                    own[child.id] = None
         _bound[node] = own
     return own
+
+
+def forget_all() -> None:
+    """A translation has ended."""
+    _bound.clear()
+    _read.clear()
 
 
 def forget(tree: ast.AST) -> None:
@@ -189,9 +204,9 @@ def forget(tree: ast.AST) -> None:
         _read.pop(one, None)
 
 
-# What was found of trees, which do not change.
-_bound: weakref.WeakKeyDictionary[ast.AST, dict[str, None]] = weakref.WeakKeyDictionary()
-_read: weakref.WeakKeyDictionary[ast.AST, Names] = weakref.WeakKeyDictionary()
+# What was found of trees, which do not change, until `forget_all`. Weak keys would cost a tenth of all translating
+_bound: dict[ast.AST, dict[str, None]] = {}
+_read: dict[ast.AST, Names] = {}
 
 
 def targets(target: ast.AST) -> list[str]:
@@ -202,7 +217,9 @@ def targets(target: ast.AST) -> list[str]:
 def read_in(node: ast.AST) -> Names:
     """The names that a tree reads from outside: without those that its functions and comprehensions bind themselves."""
     if isinstance(node, ast.Name):
-        return NOTHING if isinstance(node.ctx, ast.Store) else frozenset({node.id})
+        return NOTHING if isinstance(node.ctx, ast.Store) else frozenset((node.id,))
+    if type(node) in LEAVES:
+        return NOTHING
     found = _read.get(node)
     if found is None:
         found = _read[node] = _read_inside(node)

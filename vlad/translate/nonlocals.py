@@ -17,7 +17,7 @@ from typing import Any
 
 from vlad.translate.names import NOTHING, Names, bound_by, changed_by, falls, free_in, locals_of
 from vlad.translate.nodes import Added, Failure, at
-from vlad.translate.trees import COMPREHENSIONS, children, nodes_in, walk, within
+from vlad.translate.trees import COMPREHENSIONS, children, functions_in, nodes_in, walk, within
 from vlad.translate.versions import is_version
 
 _CERTAIN = (ast.Return, ast.Pass, ast.Tuple, ast.Name, ast.Constant)  # evaluating them raises nothing
@@ -42,10 +42,12 @@ def with_passing(
     """Change the tree of a function. `around`: the variables of the functions around it. `guarded`: the names of functions that
     are called within `try`.
     """
-    inner = [one for one in nodes_in(function.body) if isinstance(one, ast.FunctionDef)]
+    inner = functions_in(function)
+    if not inner:
+        return
     own = locals_of(function)
     if guarded is None:
-        guarded = _guarded(function) if inner else NOTHING
+        guarded = _guarded(function)
     for one in inner:
         with_passing(one, around | own, guarded)
     by_name = {one.name: one for one in inner}

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from vlad.data.source import Span
 from vlad.reader.parser import Syntax
 from vlad.translate.changes import Changes, Rest
-from vlad.translate.expressions import Scope
+from vlad.translate.expressions import NOWHERE, Scope
 from vlad.translate.names import bound_in, changed_by, targets
 from vlad.translate.syntax import form, literal, name
 from vlad.translate.trees import COMPREHENSIONS, walk
@@ -217,7 +217,7 @@ class Packing(Changes):
             uses.is_other = uses.is_other or not self._grows(around)
         elif not isinstance(place.ctx, ast.Load):
             uses.is_other = True
-        elif isinstance(around, ast.Call) and self._is_length(around, Scope({})):
+        elif isinstance(around, ast.Call) and self._is_length(around, NOWHERE):
             uses.is_measured = True
         elif place in changed_by(self.inside.statements[place]):  # a call hands the list back as a whole
             uses.is_other = True

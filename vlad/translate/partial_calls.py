@@ -15,14 +15,13 @@ from vlad.data.python_functions import python_of
 from vlad.translate.defaults import Meaning
 from vlad.translate.names import locals_of, parameters
 from vlad.translate.nodes import at, name_at
-from vlad.translate.trees import nodes_in, walk
+from vlad.translate.trees import functions_in, nodes_in, walk
 
 
 def with_partial_calls(function: ast.FunctionDef, meaning: Meaning) -> None:
     """Change the tree of a function. `meaning`: the value outside that a name has."""
-    for one in nodes_in(function.body):
-        if isinstance(one, ast.FunctionDef):
-            with_partial_calls(one, meaning)
+    for one in functions_in(function):
+        with_partial_calls(one, meaning)
     found = _assigned_once(function, meaning)
     if not found:
         return

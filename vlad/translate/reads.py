@@ -6,15 +6,13 @@ In: a dictionary of globals, a module's or a closure's cell.  Out: `Read`, of wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import CellType
-from typing import Any
+from typing import Any, NamedTuple
 
 MISSING = object()  # the value of a name that has none
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):  # it is made in a third of the time of a frozen dataclass
     """A name that was read, in a dictionary or of a closure's cell, and its value."""
 
     names: Mapping[str, Any] | None

@@ -157,13 +157,12 @@ class Records(Sets):
 
     # Operators that classes define.
 
-    def kind(self, node: ast.expr) -> int:
-        is_operator = isinstance(node, ast.UnaryOp | ast.BinOp) and not isinstance(node.op, ast.Not)
-        if is_operator and self.with_name(OPERATED):
-            parts = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]  # type: ignore[attr-defined]  # tested before
+    def has_other_result(self, node: ast.UnaryOp | ast.BinOp) -> bool:
+        if not isinstance(node.op, ast.Not) and self.with_name(OPERATED):
+            parts = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
             if OTHER in [self.kind(part) for part in parts]:
-                return OTHER
-        return super().kind(node)
+                return True
+        return super().has_other_result(node)
 
     def binary(
         self, operator: ast.operator, left: Syntax, right: Syntax, kinds: tuple[int, int], node: ast.AST

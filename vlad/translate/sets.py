@@ -67,13 +67,12 @@ class Sets(Dicts):
         self.outside.use(SETS)
         return form(self.span(node), "%py-set", value)
 
-    def kind(self, node: ast.expr) -> int:
-        is_difference = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
-        if is_difference and self.with_name(OF_SETS):
-            assert isinstance(node, ast.BinOp)
-            if self.kind(node.left) == self.kind(node.right) == OTHER:
-                return OTHER
-        return super().kind(node)
+    def has_other_result(self, node: ast.UnaryOp | ast.BinOp) -> bool:
+        match node:
+            case ast.BinOp(op=ast.Sub(), left=left, right=right) if self.with_name(OF_SETS):
+                if self.kind(left) == self.kind(right) == OTHER:
+                    return True
+        return super().has_other_result(node)
 
     def binary(
         self, operator: ast.operator, left: Syntax, right: Syntax, kinds: tuple[int, int], node: ast.AST

@@ -26,11 +26,12 @@ class Text:
     def __init__(self, name: str, text: str, origin: Origin) -> None:
         self.source = Source(name, text, origin)
         self._is_plain = text.isascii()  # then bytes are characters
+        self._starts = self.source.line_starts()
 
     def span(self, node: ast.AST) -> Span:
         """The extent of a node, or of the first line of a statement with a body."""
         if isinstance(node, ast.expr) and self._is_plain and node.end_lineno is not None:  # most nodes
-            starts = self.source.line_starts()
+            starts = self._starts
             end = starts[node.end_lineno - 1] + (node.end_col_offset or 0)
             return Span(self.source, starts[node.lineno - 1] + node.col_offset, end)
         start = self._offset(getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
@@ -46,7 +47,7 @@ class Text:
         return Span(self.source, start, end)
 
     def _offset(self, line: int, column: int) -> int:
-        start = self.source.line_starts()[line - 1]
+        start = self._starts[line - 1]
         if self._is_plain:
             return start + column
         text = self.source.line(line)
@@ -99,9 +100,11 @@ def _definition_in(code: CodeType, text: str) -> ast.FunctionDef | ast.AsyncFunc
             return None
         if tree is None:
             return None
-    for node in walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            return node if node.name == code.co_name else None
+    first: ast.AST = tree
+    while statements := getattr(first, "body", None):
+        first = statements[0]
+        if isinstance(first, ast.FunctionDef | ast.AsyncFunctionDef):
+            return first if first.name == code.co_name else None
     return None
 
 

@@ -16,7 +16,7 @@ from types import FunctionType
 from vlad.data.tensors import is_array
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.changes import Rest
-from vlad.translate.expressions import NONE, OTHER, REAL, Outside, Scope
+from vlad.translate.expressions import NONE, NOWHERE, OTHER, REAL, Outside, Scope
 from vlad.translate.fresh import Fresh
 from vlad.translate.inside import Inside
 from vlad.translate.loops import Exits, Loops
@@ -52,46 +52,39 @@ class Statements(Loops):
         self._inside: list[Inside] = []
         self._changed_by_calls = {}
         self._versions = set()
-        self._locals: list[frozenset[str]] = [frozenset()]
         self._exits: list[Exits] = []
         self._attempts = 0  # the loops within `try` around this place
         self._appending, self._packing = {}, {}
         self._decided, self._returning, self._progress = {}, {}, None
         self._in_progress, self._followed, self._effects_inside = {}, set(), {}
         self._fresh_values = Fresh(
-            lambda node: self.object_of(node, Scope({})),
+            lambda node: self.object_of(node, NOWHERE),
             self.may_share,
             self.returns_own,
             self.operators_make,
         )
-
-    @property
-    def locals_(self) -> frozenset[str]:
-        return self._locals[-1]
-
-    @property
-    def own_locals(self) -> frozenset[str]:
-        return self.inside.names
-
-    @property
-    def inside(self) -> Inside:
-        return self._inside[-1]
 
     def own_name(self, python: str) -> str:
         return self._appending.get(python) or super().own_name(python)
 
     # Functions.
 
+    def _inside_of(self, node: Function) -> Inside:
+        return Inside(node, self._fresh_values, () if self._inside else _changeable_defaults(self.function))
+
     @contextmanager
-    def entered(self, node: Function) -> Iterator[Inside]:
-        own = Inside(node, self._fresh_values, () if self._inside else _changeable_defaults(self.function))
+    def entered(self, node: Function, known: Inside | None = None) -> Iterator[Inside]:
+        own = known or self._inside_of(node)
+        before = self.locals_, self.own_locals
         self._inside.append(own)
-        self._locals.append(self._locals[-1] | own.names)
+        self.inside, self.own_locals, self.locals_ = own, own.names, self.locals_ | own.names
         try:
             yield own
         finally:
             self._inside.pop()
-            self._locals.pop()
+            self.locals_, self.own_locals = before
+            if self._inside:
+                self.inside = self._inside[-1]
 
     def procedure(self, node: Function, scope: Scope, memo: str | None = None) -> Syntax:
         """A function as a lambda, in the scope around it. `memo`: the cell of its results, if it keeps them."""
@@ -105,11 +98,13 @@ class Statements(Loops):
                         default,
                         "leave the argument out in each call, or call it by one name alone",
                     )
-        self.hand_back(node)
+        own = self._inside_of(node)
+        if self.hand_back(node, own):
+            own = self._inside_of(node)
         before = self.kinds, self._exits, self._appending, self._packing, self._yielding, self._attempts
         self._attempts = 0
         self._yielding = self.fresh("yield") if is_lazy(node) else ""
-        with self.entered(node) as own:
+        with self.entered(node, own):
             own.changed_by_item |= self._changed_by_calls.get(node, set())
             self._exits, self._appending, self._packing = [], {}, {}
             self.kinds = self._kinds(own)
@@ -153,7 +148,7 @@ class Statements(Loops):
             case ast.AugAssign(target=ast.Name() as target, op=operator, value=value):
                 return self.kind(ast.BinOp(ast.Name(target.id, ast.Load()), operator, value))
             case ast.For(target=ast.Name(), iter=ast.Call() as call):
-                return REAL if self.object_of(call.func, Scope({})) is range else OTHER
+                return REAL if self.object_of(call.func, NOWHERE) is range else OTHER
         return OTHER
 
     # Blocks.

@@ -17,10 +17,10 @@ from vlad.reader.parser import Form, Syntax
 from vlad.translate.constructors import CONSTRUCTING, constructing
 from vlad.translate.counting import Counters
 from vlad.translate.decorators import own_cache
-from vlad.translate.expressions import Outside, Scope
+from vlad.translate.expressions import NOWHERE, Outside
 from vlad.translate.handing import handing_back
 from vlad.translate.memos import keeping
-from vlad.translate.names import parameters
+from vlad.translate.names import forget_all, parameters
 from vlad.translate.reads import Read
 from vlad.translate.records import note_records
 from vlad.translate.refusals import refused
@@ -91,7 +91,7 @@ def translation(
                 whole.global_value(variable)
         except ValueError:  # not assigned yet
             continue
-    syntax = whole.procedure(whole.desugared(node, handing == LAZILY), Scope({}))
+    syntax = whole.procedure(whole.desugared(node, handing == LAZILY), NOWHERE)
     if whole.captured:
         names = Form(tuple([name(whole.own_name(one), span) for one in whole.captured]), None, span)
         syntax = form(span, "lambda", names, syntax)
@@ -106,7 +106,10 @@ def translation(
 
 def counters(function: FunctionType, lines: list[str], outside: Outside) -> Counters:
     """The parameters of a function that are counters, each with the place of a use."""
-    return Statements(function, node_of(function, lines)[1], outside).counters_of(function)
+    try:
+        return Statements(function, node_of(function, lines)[1], outside).counters_of(function)
+    finally:
+        forget_all()
 
 
 def raising(

@@ -6,7 +6,10 @@ In: a node.  Out: nodes. Contexts (`ast.Load` …) and operators are no nodes he
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+Kind = TypeVar("Kind", bound=ast.AST)
 
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 SCOPES = (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef, *COMPREHENSIONS)
@@ -16,9 +19,20 @@ _PLAIN = frozenset({
     "ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "n", "s", "is_async", "module", "level", "simple",
 })  # fmt: skip
 _WITH_OTHERS = frozenset({"keys", "kw_defaults", "names", "kwd_attrs"})  # lists with None, or with texts
-_LEAVES = frozenset({ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue})  # most nodes
-_fields: dict[type[ast.AST], tuple[str, ...]] = dict.fromkeys(_LEAVES, ())
-_SHALLOW = _LEAVES | _SCOPES
+_WITH_BLOCKS = (
+    ast.If,
+    ast.For,
+    ast.While,
+    ast.With,
+    ast.Try,
+    ast.TryStar,
+    ast.ExceptHandler,
+    ast.Match,
+    ast.match_case,
+)
+LEAVES = frozenset({ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue})  # most nodes
+_fields: dict[type[ast.AST], tuple[str, ...]] = dict.fromkeys(LEAVES, ())
+_SHALLOW = LEAVES | _SCOPES
 _AST = ast.AST
 
 
@@ -42,14 +56,45 @@ def walk(node: ast.AST) -> list[ast.AST]:
     """A node and all below it, outer ones first."""
     found = [node]
     for one in found:
-        if type(one) not in _LEAVES:
+        if type(one) not in LEAVES:
             found += children(one)
     return found
+
+
+class Nodes:
+    """All nodes of a tree by their kinds, for passes of which most have nothing to do: what they look for is not there."""
+
+    def __init__(self, tree: ast.AST) -> None:
+        self._of: dict[type[ast.AST], list[ast.AST]] = {}
+        for one in walk(tree):
+            self._of.setdefault(type(one), []).append(one)
+
+    def of(self, *kinds: type[Kind]) -> Iterator[Kind]:
+        """The nodes of some kinds, in no order among these."""
+        for kind, found in self._of.items():
+            if issubclass(kind, kinds):
+                yield from found  # type: ignore[misc]
+
+    def has(self, *kinds: type[ast.AST]) -> bool:
+        return any(issubclass(kind, kinds) for kind in self._of)
 
 
 def within(node: ast.AST) -> list[ast.AST]:
     """The nodes of a tree, in the order of the text, without those of nested functions and comprehensions."""
     return nodes_in([node])
+
+
+def functions_in(function: ast.FunctionDef) -> list[ast.FunctionDef]:
+    """The functions that a function defines, without those in them. They are statements, so expressions need no walk."""
+    found: list[ast.FunctionDef] = []
+    work: list[ast.AST] = list(reversed(function.body))
+    while work:
+        node = work.pop()
+        if isinstance(node, ast.FunctionDef):
+            found.append(node)
+        elif isinstance(node, _WITH_BLOCKS):
+            work += [one for one in reversed(children(node)) if not isinstance(one, ast.expr)]
+    return found
 
 
 def nodes_in(statements: Sequence[ast.AST]) -> list[ast.AST]:

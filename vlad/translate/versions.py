@@ -13,7 +13,7 @@ from collections.abc import Callable
 from vlad.data.errors import VladError
 from vlad.translate.names import falls
 from vlad.translate.nodes import at, name_at
-from vlad.translate.trees import SCOPES, nodes_in, walk
+from vlad.translate.trees import SCOPES, Nodes, nodes_in
 
 Refuse = Callable[[str, ast.AST, str], VladError]
 LAZILY = ("yield",)  # no name of Python's, in place of parameters that a function hands back (handing.py)
@@ -92,9 +92,11 @@ def _rewrite(statements: list[ast.stmt], lazily: bool) -> None:
     statements[:] = found
 
 
-def with_versions(function: ast.FunctionDef, lazily: bool, refuse: Refuse) -> None:
-    """Change the tree of a function into that of one of its versions, and add both of each generator inside."""
-    if any(isinstance(one, _YIELDS) for one in walk(function)):
+def with_versions(function: ast.FunctionDef, nodes: Nodes, lazily: bool, refuse: Refuse) -> None:
+    """Change the tree of a function, which has these nodes, into that of one of its versions, and add both of each generator
+    inside.
+    """
+    if nodes.has(*_YIELDS):
         if yields(function):
             version(function, lazily, refuse)
         _define(function.body, refuse)
