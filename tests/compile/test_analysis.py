@@ -26,7 +26,7 @@ from vlad.compile.ir.refusals import CALL, Unbounded
 from vlad.compile.native import toolchain
 from vlad.core.type_text import text_of
 from vlad.core.types import Known, Type, Types
-from vlad.data.values import Primitive
+from vlad.data.values import Code, Primitive
 from vlad.evaluate.limits import deep_recursion
 from vlad.python.convert import from_python, to_python
 
@@ -109,6 +109,18 @@ def test_a_program_that_never_returns_has_no_type(text: str) -> None:
 def test_an_unbounded_analysis_has_a_reason() -> None:
     with pytest.raises(Unbounded, match="the order of its derivatives is not known"):
         unit("(define (nth f n) (if (= n 0) f (derivative (nth f (- n 1))))) (lambda (n x) ((nth sin n) x))")
+
+
+def test_a_loop_over_orders_is_noticed_in_its_third_turn() -> None:
+    """Each order takes longer to analyse than all before it."""
+    session = vlad.Session(tier="evaluate")
+    session.eval("(define (nth f n) (if (= n 0) f (derivative (nth f (- n 1)))))")
+    code: Any = session.eval("(lambda (n x) ((nth sin n) x))").value[0]
+    analysis = Analysis(session.machine)
+    with pytest.raises(Unbounded, match="the order of its derivatives is not known"):
+        analysis.solve(code, (), (analysis.types.real, analysis.types.real))
+    codes = [instance.callee for instance in analysis.instances]
+    assert max(len(code.transforms) for code in codes if isinstance(code, Code)) == 2
 
 
 def test_the_analysis_is_deterministic() -> None:

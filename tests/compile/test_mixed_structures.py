@@ -17,9 +17,10 @@ from test_several_shapes import monitored, over_batches
 
 import vlad
 from vlad.compile.analysis import fixpoint
+from vlad.compile.calling.background import BACKGROUND
 from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.ir.representation import Representation
-from vlad.core.types import Types
+from vlad.core.types import FROM_ALL, Types
 
 pytestmark = pytest.mark.any_compiler
 
@@ -71,6 +72,18 @@ def test_zeros_are_kept_distinct_once_operands_do_not_fit(
         assert found == [[2.0], [[0.0], [0.0], [0.0], 2.0]] and "".join(printed) == "onceonce"
         assert session.tiers.disagreements == 0
         assert session.tiers.entry(session["f"].value).reason is None
+
+
+def test_what_did_not_fit_is_compiled_again_beside_tier_0() -> None:
+    session = vlad.Session(tier="auto", optimize=1)
+    f = session.eval(zeros_of("(list n)"))
+    entry = session.tiers.entry(f.value)
+    session.tiers.compile(entry, (4.0,))
+    entry.seconds = 1.0
+    assert f(4.0) == [[2.0], [[0.0], [0.0], [0.0], 2.0]]
+    assert BACKGROUND.wait_until_idle(session.tiers, 60)
+    (variant,) = entry.variants
+    assert variant.interface.zeros_distinct == FROM_ALL and session.tiers.disagreements == 0
 
 
 def test_zeros_are_kept_distinct_from_numbers_once_a_structure_is_taken_apart() -> None:

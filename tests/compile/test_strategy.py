@@ -140,6 +140,18 @@ def test_if_all_that_is_left_fails_what_was_exhausted_is_tried() -> None:
     assert best_with_sizes(attempt, exhausted=(Strategy().way,)) == "made" and tried == [True, False]
 
 
+def test_zeros_are_kept_distinct_at_once_where_no_call_returns() -> None:
+    """Otherwise only if the variants so far required it."""
+    tried: list[int] = []
+
+    def make(strategy: Strategy) -> tuple[int, Settled]:
+        tried.append(strategy.zeros_distinct)
+        return tried[-1], Settled(FROM_ALL if tried[-1] else FROM_STRUCTURES, fails=tried[-1] == FROM_NOTHING)
+
+    assert best(make, zeros_distinct=FROM_NOTHING) == FROM_STRUCTURES
+    assert tried == [FROM_NOTHING, FROM_STRUCTURES]
+
+
 def test_the_last_attempt_that_succeeds_counts() -> None:
     def make(strategy: Strategy) -> tuple[str, Settled]:
         if strategy.zeros_distinct == FROM_ALL:

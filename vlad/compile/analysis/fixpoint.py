@@ -58,6 +58,7 @@ MOST_UNROLLED = 1  # iterations that differ only in constants, before they becom
 MOST_FOLLOWED = 40  # instances of one code, each certain to call the next, that are unrolled
 MOST_ORDERS = 6  # transforms of one code, before their number counts as unbounded
 MOST_ORDERS_FOLLOWED = 8  # the same, if they are certainly applied
+MOST_TURNS = 2  # of a loop that applies one transform in each, before their number counts as unbounded
 MOST_CONSTANTS = 4  # instances of one code that differ in constant reals only
 # types of sensitivities with which one backpropagator is called, before they are joined
 MOST_SENSITIVITIES = 8
@@ -124,6 +125,7 @@ class Analysis(AbstractInterpreter):
         self._mentioning: dict[Type, list[Any]] = {}
         self._key_epoch = 0
         self._active: dict[Callee, list[Instance]] = {}
+        self._stack: list[Instance] = []  # those that are active
         self._variants: dict[Any, Variants] = {}
         # keys of variants with the constants that are operands, by those without
         self._positions: dict[Any, dict[Any, None]] = {}
@@ -543,6 +545,7 @@ class Analysis(AbstractInterpreter):
         self.instance = instance
         active = self._active.setdefault(instance.callee, [])
         active.append(instance)
+        self._stack.append(instance)
         self.types.largest = LARGEST + LARGER * len(self._active)
         self._opened[instance] = self._open
         instance.active = instance.ran = True
@@ -553,8 +556,7 @@ class Analysis(AbstractInterpreter):
         try:
             operands = [Known(operand) for operand in instance.operands]
             if type(instance.callee) is Code:
-                is_sure = self.unroll_certain_calls and self._open == 0
-                if len(instance.callee.transforms) > (MOST_ORDERS_FOLLOWED if is_sure else MOST_ORDERS):
+                if len(instance.callee.transforms) > self._most_orders(instance):
                     self.unbounded(
                         "the order of its derivatives is not known before it runs",
                         for_number=True,
@@ -576,6 +578,7 @@ class Analysis(AbstractInterpreter):
         finally:
             self.instance, self.key, self.span = above
             active.pop()
+            self._stack.pop()
             instance.active = False
         for callee in instance.called_before.keys() - instance.calls.keys():
             callee.dependents.pop(instance, None)
@@ -586,6 +589,23 @@ class Analysis(AbstractInterpreter):
             for dependent in instance.dependents:
                 self._mark(dependent)
         self._mark_changed()
+
+    def _most_orders(self, instance: Instance) -> int:
+        """How many transforms of an instance's code may have been applied. A procedure that contains itself, and calls its own
+        derivative, calls the derivative of that, and so on: this is a loop whose number of turns the types do not tell. (Each
+        order takes longer to analyse than all before it.)
+        """
+        if self.unroll_certain_calls:
+            return MOST_ORDERS_FOLLOWED if self._open == 0 else MOST_ORDERS
+        code, fields = instance.callee, instance.fields
+        assert type(code) is Code
+        order, base = len(code.transforms), code.base
+        if order < MOST_TURNS or not any(field.mentions_cell for field in fields):
+            return MOST_ORDERS
+        alike = [one.callee for one in self._stack if one.fields == fields]
+        turns = {len(one.transforms) for one in alike if type(one) is Code and one.base is base}
+        is_loop = turns.issuperset(range(order - MOST_TURNS, order))
+        return order - 1 if is_loop and base in self.types.heads_within(fields)[0] else MOST_ORDERS
 
     def _mark_changed(self) -> None:
         changed = self.types.changed

@@ -80,9 +80,10 @@ class Strategy:
 @dataclass(frozen=True, slots=True)
 class Settled:
     """An attempt has succeeded. `zeros_distinct`: what the known zero must stay distinct from so that more operands fit; None if
-    they fit already, or if no attempt would change that."""
+    they fit already, or if no attempt would change that. `fails`: no operands fit, since no call returns."""
 
     zeros_distinct: int | None = None
+    fails: bool = False
 
 
 def attempts(
@@ -94,8 +95,8 @@ def attempts(
     """The strategies, in order; receives the outcome of each attempt. First the cheapest analysis; with certain calls followed if
     types do not settle; with recursive types for known lists; then for longer, if they did not settle in time; with larger types,
     if these repeated their parts; without a part that stays unbounded, if it may be left out; then with zeros kept distinct, if
-    operands may not fit otherwise. With `zeros_distinct` zeros are kept distinct from that, and from no more. No way is tried
-    that is in `exhausted`, to which others may be added meanwhile."""
+    operands may not fit otherwise. With `zeros_distinct` zeros are kept distinct from that, and from more if no call returns. No
+    way is tried that is in `exhausted`, to which others may be added meanwhile."""
     zeros = FROM_NOTHING if zeros_distinct is None else zeros_distinct
     left_out_before: set[object] | None = None
     while True:
@@ -127,7 +128,7 @@ def attempts(
             else:
                 return
         left_out_before = {unbounded.part for unbounded in strategy.left_out}
-        if zeros_distinct is not None or outcome.zeros_distinct is None:
+        if outcome.zeros_distinct is None or (zeros_distinct is not None and not outcome.fails):
             return
         zeros = outcome.zeros_distinct
 

@@ -62,7 +62,7 @@ def made(
         unit.interface = replace(
             unit.interface, zeros_distinct=settled.zeros_distinct, exhausted=strategy.exhausted
         )
-        return unit, settled
+        return unit, replace(settled, fails=unit.interface.result is None)
 
     return best_with_sizes(attempt, longest, zeros_distinct, sizes, exhausted)
 

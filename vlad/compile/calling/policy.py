@@ -179,7 +179,7 @@ class Tiers(VariantRunner):
         entry = self.entry(f)
         for compiled in list(entry.variants):
             try:
-                return self._run(compiled, operands, f, argument, entry)
+                return self._run(compiled, operands, f, argument, entry, once=once)
             except Mismatch:
                 continue
         is_refused = entry.reason is not None and entry.lasts
@@ -213,7 +213,7 @@ class Tiers(VariantRunner):
             begun = time.monotonic()
             kept = self.compile(entry, operands, only_kept=True)
             if kept is not None:
-                result = self._run(kept, operands, f, argument, entry)
+                result = self._run(kept, operands, f, argument, entry, once=once)
                 self.costs.note(f, compiled=time.monotonic() - begun)
                 return result
             self.costs.note(f, compiled=None, is_kept=False)  # the cache has lost it
@@ -363,10 +363,10 @@ class Tiers(VariantRunner):
             self._effects.again(effects)
             self.machine.steps[0] = job.steps
             if job.compiled not in entry.variants:  # a global it relies on was redefined meanwhile
-                return self._apply(f, argument)
+                return self._apply(f, argument, once)
             switched = time.monotonic()
             try:
-                result = self._run(job.compiled, operands, f, argument, entry)
+                result = self._run(job.compiled, operands, f, argument, entry, once=once)
             except Mismatch:  # it is running already, for an enclosing call
                 return self.machine.apply(f, argument)
             known = 0.0 if cost is None else cost.evaluated

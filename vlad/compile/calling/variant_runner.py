@@ -44,6 +44,10 @@ class VariantRunner(VariantCompiler):
         self.disagreements = 0  # failures of compiled code that tier 0 did not confirm
         self._effects = Effects()
 
+    def _apply(self, f: Value, argument: Value, once: bool = False) -> Value:
+        """The result of a call, on the tier that the policy chooses (policy.py)."""
+        raise NotImplementedError
+
     def _run(
         self,
         compiled: Any,
@@ -52,8 +56,10 @@ class VariantRunner(VariantCompiler):
         argument: Value,
         entry: Entry,
         surely: bool = False,
+        once: bool = False,
     ) -> Value:
-        """Run compiled code. Raises Mismatch; and an error if it is `surely` to run compiled and cannot for these operands."""
+        """Run compiled code. Raises Mismatch; and an error if it is `surely` to run compiled and cannot for these operands.
+        `once`: as of `apply`."""
 
         def run() -> Value:
             if not compiled.fits():  # the array may never be made: tier 0 decides
@@ -71,14 +77,14 @@ class VariantRunner(VariantCompiler):
             if type(result) is Mismatch:
                 raise result
             if type(result) is Replaced:
-                return self._run(compiled.replacement, operands, f, argument, entry, surely)
+                return self._run(compiled.replacement, operands, f, argument, entry, surely, once)
             return result
         except Failed as failed:
             self._effects.again(begun)
             if failed.may_fit:
                 self._discard(entry, compiled, failed)
                 if self.policy == "auto" and not surely:
-                    return self.machine.apply(f, argument)
+                    return self._apply(f, argument, once)
                 fresh = self.compile(entry, operands)
                 if fresh is not None:
                     return self._run(fresh, operands, f, argument, entry, surely)
