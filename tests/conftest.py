@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import pytest
@@ -38,15 +37,7 @@ _run = pytest.Function.runtest
 pytest.Function.runtest = lambda self: with_room(_run, self)  # type: ignore[method-assign]
 
 # The many sessions of tests emit the same texts: half of the time in which these were compiled went into texts compiled before.
-_code_of = functools.lru_cache(maxsize=4096)(emit_python._compiled)
-
-
-def _compiled_once(text: str) -> CodeType:
-    """A copy, as Python adapts the instructions of a code object to the function that has it."""
-    return _code_of(text).replace()
-
-
-emit_python._compiled = _compiled_once
+emit_python._compiled_before = functools.lru_cache(maxsize=16_384)(emit_python._compiled)
 
 # Tier 0, unless a test selects another, as programs, examples and tests/compile do.
 os.environ.setdefault("VLAD_TIER", "evaluate")

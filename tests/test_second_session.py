@@ -15,10 +15,10 @@ TEXT = "((gradient (lambda (l) (fold + 0 (map sin l)))) '(1 2))"
 
 def test_the_library_is_read_and_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     first = vlad.Session(tier="evaluate").eval(TEXT)
-    compiled = emit_python._of_library.cache_info().misses
+    compiled = emit_python._compiled_before.cache_info().misses
     monkeypatch.setattr(library, "read", lambda source: pytest.fail(f"{source.name} is read again"))
     assert vlad.Session(tier="evaluate").eval(TEXT) == first
-    assert emit_python._of_library.cache_info().misses == compiled
+    assert emit_python._compiled_before.cache_info().misses == compiled
 
 
 def test_functions_of_two_sessions_share_no_code() -> None:

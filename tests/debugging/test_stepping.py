@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import weakref
+from types import CodeType
 
 import pytest
 
@@ -325,31 +326,30 @@ def test_an_interrupt_while_watching() -> None:
 def test_watching_leaves_no_trace() -> None:
     """When off, the emitted code is exactly that without a debugger."""
 
-    def texts(session: vlad.Session) -> list[str]:
-        found = []
-        for name in ("mean", "spread", "count-down", "deep", "product"):
-            code = session.module.cell(name).value[0]
-            own = [e for e in code.family.emissions.values() if e.code is code]
-            found.append(own[-1].text.partition("(")[2])
-        return found
+    def codes(session: vlad.Session) -> list[CodeType]:
+        names = ("mean", "spread", "count-down", "deep", "product")
+        return [session.module.cell(name).value[0].native.__code__ for name in names]
+
+    def instructions(session: vlad.Session) -> list[tuple[bytes, tuple[object, ...]]]:
+        return [(code.co_code, code.co_consts) for code in codes(session)]
 
     program = "(list (mean '(1 2)) (spread '(1 2)) (count-down 3) (deep 3) (product 1 2))"
     plain = vlad.Session(tier="evaluate", write=lambda text: None)
     plain.run_text(PROGRAM)
     plain.eval(program)
-    expected = texts(plain)
+    expected = instructions(plain)
     session = vlad.Session(tier="evaluate", write=lambda text: None)
     session.run_text(PROGRAM)
     session.eval(program)
-    assert texts(session) == expected
+    assert instructions(session) == expected
     debugger = Debugger(session, watcher=Script())
     debugger.break_at("mean")
     debugger.find_nan()
     session.eval(program)
-    assert all("enter(" in text for text in texts(session))
+    assert all("enter" in code.co_names for code in codes(session))
     debugger.close()
     session.eval(program)
-    assert texts(session) == expected
+    assert instructions(session) == expected
     assert session.tiers.policy == plain.tiers.policy
     assert sys.getrecursionlimit() < 100_000
 

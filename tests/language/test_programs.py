@@ -111,8 +111,8 @@ def compare_counts(path: Path) -> None:
 @pytest.mark.parametrize("path", PATHS, ids=named)
 @pytest.mark.parametrize("tier", ["evaluate", "compile"])
 def test_program(path: Path, tier: str) -> None:
-    """Compiled code takes as many steps as tier 0, which also counts the applications of primitives. (On tier 0 fuel is counted in
-    lines of their own; the others are the same with and without it.)
+    """Compiled code takes as many steps as tier 0, which also counts the applications of primitives. (On tier 0
+    fuel is counted in lines of their own; the others are the same with and without it.)
 
     A construct stands in several forms. So of the expressions without an error every other one is compiled with fuel, and its
     steps are compared, the rest without; a thorough run compiles all in both ways.

@@ -145,7 +145,7 @@ class Instrumented(Emitter):
 
     def _assemble(self, head: list[str], body: list[str]) -> list[str]:
         if self.instrument.follows:
-            code, operands = self.family.name_of(self.code, "C"), ", ".join(self.parameters)
+            code, operands = self.name_of(self.code, "C"), ", ".join(self.parameters)
             head = [*head, f" F = enter({code}, self, ({operands},))"]
         return super()._assemble(head, body)
 
@@ -182,13 +182,13 @@ class Instrumented(Emitter):
                 super().apply(variable, rhs)
                 return
             actual = ", ".join([self.text(operand) for operand in rhs.operands])
-            self.effect(variable, f"{self.family.name_of(observed, 'N')}({actual})", rhs)
+            self.effect(variable, f"{self.name_of(observed, 'N')}({actual})", rhs)
 
     def part(
         self, variable: Variable, rhs: Apply | Field, whole: Atom, take: Callable[[Value], Value]
     ) -> None:
         taken = self.instrument.observed_part(self.place(variable, rhs), take)
-        self.effect(variable, f"{self.family.name_of(taken, 'N')}({self.text(whole)})", rhs)
+        self.effect(variable, f"{self.name_of(taken, 'N')}({self.text(whole)})", rhs)
 
     def rule(self, row: Primitive) -> Callable[..., Value]:
         found: Callable[..., Value] = (
@@ -208,7 +208,7 @@ class Instrumented(Emitter):
             return
         self.notified = span
         saved, self.operations = self.operations, [(None, rhs)]  # it gets the place of the next operation
-        self.line(f"at(F, {self.family.name_of(Place(self.code, variable, span), 'A')})")
+        self.line(f"at(F, {self.name_of(Place(self.code, variable, span), 'A')})")
         self.operations = saved
 
     # Bodies. Calls of the instrument on one arm do not count for the other.
@@ -233,7 +233,7 @@ class Instrumented(Emitter):
             return
         self.notify(None, result)
         if self.instrument.follows:
-            place = f"{self.family.name_of(self.place(None, result), 'A')}" if is_step(result) else "None"
+            place = f"{self.name_of(self.place(None, result), 'A')}" if is_step(result) else "None"
             self.line(f"tail(F, {place})")
         super().result(result)
 

@@ -43,7 +43,6 @@ from vlad.core.nodes import (
     Rhs,
     Variable,
 )
-from vlad.data.source import in_library
 from vlad.data.values import FALSE, NIL, NUMBERS, TRUE, ZERO, Code, Primitive, Value
 
 if TYPE_CHECKING:
@@ -55,6 +54,7 @@ DEEPEST_BLOCK = 60  # Python allows 100
 Operation = tuple[Variable | None, Rhs]  # what a line computes, for explaining its errors
 
 
+_NAME = "emitted"  # of each function in its text
 _MARK = object()
 _OTHER = r"[^0-9A-Za-z]"  # compiled when a name has such a character: start-up is fast
 
@@ -108,7 +108,6 @@ class Emission:
         self.sites: dict[int, list[Operation]] = {}
         self.locals: dict[Variable, str] = {}
         self.aliases: dict[Variable, Atom] = {}  # variables that are copies of others, or constants
-        self.text = ""
 
 
 class _Pending:
@@ -201,12 +200,8 @@ def _compiled(text: str) -> CodeType:
     return found
 
 
-@functools.lru_cache(maxsize=2048)
-def _of_library(text: str) -> CodeType:
-    """The same for a procedure of the library: other sessions emit the same text. Texts of users' programs are not kept, as
-    they may be large.
-    """
-    return _compiled(text)
+_compiled_before = functools.lru_cache(maxsize=2048)(_compiled)  # other sessions emit the same texts
+LONGEST_KEPT = 4000  # characters
 
 
 def emit(code: Code) -> Callable[..., Value]:
@@ -232,6 +227,7 @@ class Emitter:
         self.lines: list[str] = []
         self.indent = 1
         self.names: dict[Variable, str] = {}
+        self.globals: dict[str, str] = {}  # by the names in the family, those in the text
         self.aliases: dict[Variable, Atom] = {}
         self.pending: dict[Variable, _Pending] = {}
         self.entries: dict[Variable, tuple[tuple[str, ...], Atom]] = {}
@@ -261,16 +257,22 @@ class Emitter:
         self.indent = 2
         self.body(lambda_.body)
         body = self.lines
-        top = [f"def {name}({', '.join(['self', *parameters])}):"]
-        lines = self._assemble(top + head, body)
-        self.emission.text = "\n".join(lines)
+        lines = self._assemble([f"def {_NAME}({', '.join(['self', *parameters])}):", *head], body)
         self.emission.locals, self.emission.aliases = self.names, self.aliases
-        if lambda_.span is not None and in_library(lambda_.span):
-            # a copy, as Python adapts the instructions of a code object to the globals of its function
-            compiled = _of_library(self.emission.text).replace()
-        else:
-            compiled = _compiled(self.emission.text)
-        return FunctionType(compiled, self.family.names, name)
+        return FunctionType(self._code(name, "\n".join(lines)), self.family.names, name)
+
+    def _code(self, name: str, text: str) -> CodeType:
+        """The code object of a text, in which the family's names replace those of the text: equal functions of other families
+        have equal texts, which are compiled once.
+        """
+        compiled = _compiled_before(text) if len(text) <= LONGEST_KEPT else _compiled(text)
+        meant = {short: long for long, short in self.globals.items()}
+        # a copy in any case, as Python adapts the instructions of a code object to the globals of its function
+        return compiled.replace(
+            co_name=name,
+            co_qualname=name,
+            co_names=tuple([meant.get(one, one) for one in compiled.co_names]),
+        )
 
     def _assemble(self, head: list[str], body: list[str]) -> list[str]:
         """Head, steps, loop and body. The sites were recorded as lines of the body and move with it."""
@@ -310,6 +312,14 @@ class Emitter:
 
     # Lines and names.
 
+    def name_of(self, value: Any, prefix: str) -> str:
+        """The Python global that holds this object, as the text names it: numbered in the order of the text."""
+        name = self.family.name_of(value, prefix)
+        found = self.globals.get(name)
+        if found is None:
+            found = self.globals[name] = f"{prefix}{len(self.globals)}"
+        return found
+
     def line(self, text: str) -> None:
         self.lines.append(" " * self.indent + text)
         if self.operations:
@@ -337,11 +347,11 @@ class Emitter:
             return "()"
         if value is TRUE or value is FALSE or value is ZERO:
             return repr(value) if value is ZERO else ("TRUE" if value is TRUE else "FALSE")
-        return self.family.name_of(value, "K")
+        return self.name_of(value, "K")
 
     def object(self, atom: Atom, text: str) -> str:
         """The text of an atom, for an identity test: Python warns about identity tests of literals."""
-        return self.family.name_of(atom.value, "K") if type(atom) is Constant else text
+        return self.name_of(atom.value, "K") if type(atom) is Constant else text
 
     def text(self, atom: Atom) -> str:
         """The atom as an expression, to be emitted exactly once."""
@@ -349,7 +359,7 @@ class Emitter:
             return self.constant(atom.value)
         if type(atom) is GlobalReference:
             self.operations.append((None, atom))
-            return self.family.name_of(atom.cell, "G") + ".value"
+            return self.name_of(atom.cell, "G") + ".value"
         assert type(atom) is Variable
         if atom in self.aliases:
             meant = self.aliases[atom]
@@ -375,8 +385,8 @@ class Emitter:
         """A member of the procedure's own group as a value: its code over the group's environment, which is at hand."""
         code = self.known[member]
         if code.closed is not None:
-            return self.family.name_of(code.closed, "K")
-        name = self.family.name_of(code, "C")
+            return self.name_of(code.closed, "K")
+        name = self.name_of(code, "C")
         return f"(self if self[0] is {name} else ({name}, *self[1:]))"
 
     def entry_closure(self, variable: Variable) -> str:
@@ -385,7 +395,7 @@ class Emitter:
         text = self.text(target)
         self.operations += self.made[variable]
         for kind in kinds:
-            text = f"{self.family.name_of(self.machine.closure_makers[kind], 'M')}({text})"
+            text = f"{self.name_of(self.machine.closure_makers[kind], 'M')}({text})"
         return text
 
     def name(self, atom: Atom) -> str:
@@ -462,7 +472,7 @@ class Emitter:
             case Lambda():
                 self.lambda_(variable, rhs)
             case Record():
-                code = self.family.name_of(self.machine.code_of(rhs.owner, self.family), "C")
+                code = self.name_of(self.machine.code_of(rhs.owner, self.family), "C")
                 fields = [self.text(field) for field in rhs.fields]
                 self.keep(variable, self.tuple_of(code, fields), rhs)
             case Field():
@@ -585,8 +595,8 @@ class Emitter:
 
     def function_of(self, row: Primitive) -> str:
         if row.needs_machine:
-            return self.family.name_of(self.machine.bound(row), "P")
-        return self.family.name_of(row.value, "P")
+            return self.name_of(self.machine.bound(row), "P")
+        return self.name_of(row.value, "P")
 
     def general(self, variable: Variable, rhs: Apply) -> None:
         """Call the row's complete rule."""
@@ -606,7 +616,7 @@ class Emitter:
 
     def metered(self, variable: Variable, rhs: Apply) -> None:
         actual = [self.text(operand) for operand in rhs.operands]
-        text = f"{self.family.name_of(self.machine.counted(rhs.primitive), 'N')}({', '.join(actual)})"
+        text = f"{self.name_of(self.machine.counted(rhs.primitive), 'N')}({', '.join(actual)})"
         self.effect(variable, text, rhs)
 
     # Procedures.
@@ -617,7 +627,7 @@ class Emitter:
             self.aliases[variable] = Constant(code.closed)
         else:
             captured = [self.text(free) for free in rhs.free]
-            self.keep(variable, self.tuple_of(self.family.name_of(code, "C"), captured), rhs)
+            self.keep(variable, self.tuple_of(self.name_of(code, "C"), captured), rhs)
             if variable not in self.pending:
                 self.known[variable] = code
 
@@ -631,7 +641,7 @@ class Emitter:
                 self.aliases[member] = Constant(code.closed)
             else:
                 captured = [self.name(free) for free in group.free]
-                text = self.tuple_of(self.family.name_of(code, "C"), captured)
+                text = self.tuple_of(self.name_of(code, "C"), captured)
                 self.line(f"{self.local(member)} = {text}")
                 self.known[member] = code
 
@@ -643,13 +653,13 @@ class Emitter:
         code = self.code_behind(operator)
         if code is not None:
             code = self.derived(code, kinds)
-            name = self.family.name_of(code, "C")
+            name = self.name_of(code, "C")
             closure = "self" if operator in self.known and operator not in self.names else self.name(operator)
             return Target(name, closure, count, code.arity == len(call.operands))
         closure = self.subscriptable(operator)
         behind = f"{closure}[0]"
         for index, kind in enumerate(kinds):
-            maker = self.family.name_of(self.machine.makers[kind], "M")
+            maker = self.name_of(self.machine.makers[kind], "M")
             behind = f"{maker}({behind})" if index else f"({behind}.{kind} or {maker}({behind}))"
         return Target(behind, closure, count, False)
 
@@ -776,7 +786,7 @@ class Emitter:
             target = target._replace(is_exact=False)
         if self.own_global(call):
             self.settle_all()
-            self.line(f"if {target.closure}[0] is {self.family.name_of(self.code.base, 'C')}:")
+            self.line(f"if {target.closure}[0] is {self.name_of(self.code.base, 'C')}:")
             self.indent += 1
             self.jump(call)
             self.indent -= 1
