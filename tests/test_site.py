@@ -88,6 +88,16 @@ def test_no_link_is_dead(site: Path, pages: dict[str, Page]) -> None:
 
 
 @pytest.mark.xdist_group("site")
+def test_what_is_explored_stands_below_its_program(site: Path) -> None:
+    text = (site / "explored.html").read_text(encoding="utf-8")
+    frames = re.findall(r'<iframe class="explored" src="(explored/[^"]+)" title="([^"]+)"', text)
+    assert [name for name, _ in frames] == [f"explored/{one}.html" for one in ("curve", "power", "fourfold")]
+    for name, _ in frames:
+        own = (site / name).read_text(encoding="utf-8")
+        assert '<script id="data" type="application/json">' in own and str(site) not in own
+
+
+@pytest.mark.xdist_group("site")
 def test_each_page_has_one_title(pages: dict[str, Page]) -> None:
     of_program = {name: page for name, page in pages.items() if name not in ("404.html", "search.html")}
     assert {name: page.titles("h1") for name, page in of_program.items() if len(page.titles("h1")) != 1} == {}
