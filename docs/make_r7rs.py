@@ -152,9 +152,10 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
     ("vector-ref", "Access takes time that grows with the logarithm of the length."),
     (
         "call-with-current-continuation call/cc",
-        "The continuation ends the call that made it, and cannot be called when that has ended: `reset` and `shift` make such.",
+        "The continuation goes up to the end of the top-level form; called in a later form, it gives the value of that. In a "
+        "derivative, and within `with-output-to-string`, it can only end the call that made it. Not compiled.",
     ),
-    ("dynamic-wind", "Continuations of `shift` enter and leave it; those of `call/cc` leave it."),
+    ("dynamic-wind", "Continuations of `shift` enter and leave it, too."),
     (
         "with-exception-handler",
         "For `raise` and `error`, the handler runs where `with-exception-handler` was called, with the parameters from there.",

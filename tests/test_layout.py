@@ -44,12 +44,12 @@ ROOMS = (
         "special erfc_tails error_function elementwise type_rules numbers data walking numerals strings arrays "
         "products open_lists shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
         "norms contractions networks random files control references vector_space_types transforms levels continuations "
-        "raising checkpointing batches_again batched_records batches workers table_types tables vectors tangent_spaces "
+        "raising reentry checkpointing batches_again batched_records batches workers table_types tables vectors tangent_spaces "
         "reading table",
     ),
     ("vlad.evaluate", "limits code_machine emit_python"),
-    ("vlad.evaluate.errors", "tail_calls replay miscounted explain"),
-    ("vlad.evaluate", "entries system_procedures transforms machine overtaking"),
+    ("vlad.evaluate.errors", "tail_calls replay continuations miscounted explain"),
+    ("vlad.evaluate", "entries system_procedures transforms machine prompts overtaking"),
     (
         "vlad.compile.ir",
         "refusals program check text parse representation outlines rewriting acting row_loops matrix_products reindex",

@@ -9,6 +9,7 @@ import os
 import subprocess
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,8 @@ from strategies import texts
 
 import vlad
 from vlad.compile.calling.cache_key import Nameless, identity
+from vlad.data.values import look
+from vlad.evaluate import prompts
 from vlad.primitives.table import TABLE
 
 pytestmark = pytest.mark.any_compiler
@@ -158,6 +161,57 @@ def test_a_continuation_holds_no_call_of_a_python_function(tier: str) -> None:
     assert error_of(lambda: session.eval("(lambda (x) (shift k x))")(2.0)).message.endswith(
         "outside of any reset"
     )
+
+
+def test_a_continuation_of_call_cc_goes_up_to_the_call_from_python(session: vlad.Session) -> None:
+    session["call"] = lambda f: f(5.0)
+    counted = session.eval("""(define (counted n)
+        (let ((r (call/cc (lambda (k) (cons k 0)))))
+          (if (< (cdr r) n) ((car r) (cons (car r) (+ 1 (cdr r)))) (cdr r)))) counted""")
+    assert counted(3.0) == 3.0
+    assert session.eval("(+ 1 (call counted))") == 6.0
+    # from a call of Python out to the form around, which is left and entered again
+    assert session.eval("(+ 1 (call/cc (lambda (k) (* 0 (call (lambda (x) (k x)))))))") == 6.0
+    again = "((car r) (cons (car r) (+ x (cdr r))))"
+    text = f"(let ((r (call/cc (lambda (k) (cons k 0))))) (if (< (cdr r) 9) (call (lambda (x) {again})) (cdr r)))"
+    assert session.eval(text) == 10.0
+    # one that is kept, in Python and in a cell
+    session.eval("(define kept (ref 0))")
+    assert session.eval("(* 2 (call/cc (lambda (k) (set-ref! kept k) 1)))") == 2.0
+    k = session.eval("(deref kept)")
+    assert (k(4.0), session.eval("(list ((deref kept) 6))"), session.eval("(call (deref kept))")) == (
+        8.0,
+        12.0,
+        10.0,
+    )
+    # one that was made by a form that has ended within this one, which does not reach `call/cc`
+    session["make"] = lambda: session.eval("(call/cc (lambda (k) (list k)))")
+    session["first"] = lambda items: items[0]
+    assert session.eval("(list 'lost (let ((k (first (make)))) (k 5)))") == 5.0
+    for text in (
+        "(let ((k (call/cc (lambda (k) k)))) (k k))",
+        "(let ((k (guard (e (#t e)) (call/cc (lambda (k) k))))) (k k))",
+    ):
+        error = error_of(lambda text=text: session.eval(text, limits=vlad.Limits(fuel=2000)))
+        assert error.code == "out-of-fuel"
+
+
+def test_what_large_data_hold_may_call_call_cc(
+    session: vlad.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are not searched, however large."""
+    looked = Counter[str]()
+
+    def counted(value: Any) -> Any:
+        looked["parts"] += 1
+        return look(value)
+
+    session.eval("""(define (turns n)
+        (let ((r (call/cc (lambda (k) (cons k 0)))))
+          (if (< (cdr r) n) ((car r) (cons (car r) (+ 1 (cdr r)))) (cdr r))))""")
+    of_last = session.eval("(let ((l (append (iota 2000) (list turns)))) (lambda (n) ((list-ref l 2000) n)))")
+    monkeypatch.setattr(prompts, "look", counted)
+    assert of_last(3.0) == 3.0 and looked["parts"] < 200
 
 
 def test_results_of_python_functions_need_a_counterpart(session: vlad.Session) -> None:

@@ -123,6 +123,16 @@ def test_what_a_session_held_is_free(tier: str) -> None:
     assert whole() is None
 
 
+def test_a_session_that_reached_call_cc_and_is_dropped_is_free() -> None:
+    session = vlad.Session(tier="evaluate")
+    session.eval("(define big (iota 20)) (define (f x) (+ (car big) (call/cc (lambda (k) (k x)))))")
+    assert session.eval("f")(3.0) == 3.0
+    machine = weakref.ref(session.machine)
+    del session
+    gc.collect()
+    assert machine() is None
+
+
 def mapped() -> tuple[int, int]:
     """The number of memory mappings of this process, and their total in megabytes."""
     with open("/proc/self/maps", encoding="utf-8") as file:

@@ -86,6 +86,9 @@ class Evaluator(Protocol):
     handlers: tuple[Any, Any] | None
     """What takes the next `raise-continuable`, the innermost first: the cell that holds a handler, or None for a `guard`."""
 
+    frames: Any
+    """What is around code that runs by control entries, up to a prompt (primitives/reentry.Frame); None if code runs as it is."""
+
     changed: float
     """The number of the oldest cell that was changed since the innermost `guard` began."""
 

@@ -170,6 +170,14 @@ class Machine:
         self.rules: tuple[float, Any, Any, Callable[[Value], VladError]] | None = None
         self.visits: list[tuple[Reference, Value]] = []
         self.handlers: tuple[Reference | None, Any] | None = None
+        self.frames: Any = None
+        self.capturing: set[Code] = set()  # the library's `call/cc`, if a program has mentioned it
+        self.reach: Any = (
+            None  # what procedures are known to reach (prompts.py), once one may reach `call/cc`
+        )
+        self.of_library: WeakSet[Code] = (
+            WeakSet()
+        )  # codes of its procedures, which call none of those but by arguments
         self.changed = math.inf
         # A call that may be started again is asked before a cell that is older than this changes.
         self.kept_until = -math.inf
@@ -300,6 +308,11 @@ class Machine:
             code.lambda_ = code.tail = code.forward = code.control = code.stepping = None
             code.family = self.family()
             await_first_call(code)
+
+    def changed_global(self, cell: Global) -> None:
+        """A global has got a value."""
+        if self.reach is not None:
+            self.reach.forget(cell)
 
     def begin_cells(self) -> None:
         """Make all transforms anew: where programs have cells, a call without tangents may have a derivative."""
@@ -502,6 +515,7 @@ class Machine:
     def attempt(self, f: Value) -> tuple[Value, VladError | None]:
         """The result of a procedure of no argument, or its error. Limits and interrupts pass."""
         shadows, rules, handlers, changed = self.shadows, self.rules, self.handlers, self.changed
+        frames = self.frames
         pending = None if self.instrument is None else self.instrument.pending()
         first = next(Reference.births) if self.uses_cells else 0
         self.changed = math.inf
@@ -523,7 +537,7 @@ class Machine:
             self.watch.raise_if_interrupted()  # the interrupt was lost in the error
             if isinstance(error, OutsideStep) and rules is not None:
                 raise
-            self.shadows, self.rules, self.handlers = shadows, rules, handlers
+            self.shadows, self.rules, self.handlers, self.frames = shadows, rules, handlers, frames
             if self.instrument is not None:
                 self.instrument.caught(pending)
             found = caught(self, error, (f, NIL))  # drops the traceback, and so its frames
@@ -606,6 +620,8 @@ class Machine:
         return self._guarded(evaluate, (), None, beginning)
 
     def _entered(self, f: Value, argument: Value) -> Value:
+        if self.capturing:
+            return import_safely("vlad.evaluate.prompts").apply(self, f, argument)
         result = f[0].entry1(f, argument)
         return self.bounce() if result is self.T else result
 
@@ -681,7 +697,8 @@ class Machine:
             self.instrument.begin(beginning)
         watch = self.watch
         before, shadows, rules, visits = watch.stop, self.shadows, self.rules, len(self.visits)
-        handlers = self.handlers
+        handlers, frames = self.handlers, self.frames
+        self.frames = None
         # a finaliser or a signal handler may evaluate during a tail call; T is cleared at the end
         T = self.T
         on_its_way = T.kept() if watch.active else NOTHING
@@ -692,7 +709,8 @@ class Machine:
                 watch.stop = stop
                 return run(*operands)
             finally:
-                watch.stop, self.shadows, self.rules, self.handlers = before, shadows, rules, handlers
+                watch.stop, self.shadows, self.rules = before, shadows, rules
+                self.handlers, self.frames = handlers, frames
                 late: BaseException | None = None
                 while watch.active >= level:
                     try:

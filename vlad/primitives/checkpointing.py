@@ -33,14 +33,17 @@ CODES: dict[str, SystemCode] = {
         {
             "": "(lambda (x) (f x))",
             "control": """(lambda (k x)
-                 (continue-checkpointed k ((make-checkpointed (control-entry f) snapshots segments) identity x)))""",
+                 (continue-checkpointed k
+                   (apart (lambda (nothing) ((make-checkpointed (control-entry f) snapshots segments) guard-end x)))))""",
             "tail": """(lambda (k x)
                  (let* ((start (make-start f x))
-                        (end (start 9007199254740992))
+                        (end (apart (lambda (nothing) (start 9007199254740992))))
                         (steps (- 9007199254740992 (finished-field-1 end)))
                         (y (finished-field-2 end)))
                    (cons y (lambda (s)
-                     (let ((d (reverse-run (make-paused start) steps snapshots segments (make-finished 0 s))))
+                     (let ((d (apart
+                                (lambda (nothing)
+                                  (reverse-run (make-paused start) steps snapshots segments (make-finished 0 s))))))
                        (k (make-checkpointed (start-field-1 d) zero zero) (start-field-2 d)))))))""",
         },
     ),
@@ -73,7 +76,9 @@ SYSTEM_PROCEDURES: dict[str, str] = {
     "continue-checkpointed": """(lambda (k r)
         (if (shift-request? r)
             (let ((j (shift-request-field-1 r)))
-              (make-shift-request (lambda (v) (continue-checkpointed k (j v))) (shift-request-field-2 r)))
+              (make-shift-request
+                (lambda (v) (continue-checkpointed k (apart (lambda (nothing) (j v)))))
+                (shift-request-field-2 r)))
             (if (raised? r) r (k r))))""",
     # From state z, n steps.
     "advance": "(lambda (z n) ((paused-field-1 z) n))",

@@ -56,8 +56,11 @@ CODES: dict[str, SystemCode] = {
         Role.PROCEDURE,
         "",
         {
-            "": "(lambda (f) (finish-reset ((control-entry f) identity (quote ()))))",
-            "control": "(lambda (k f) (continue-reset k ((control-entry f) identity (quote ()))))",
+            "": """(lambda (f)
+                 (let* ((frames (hide-frames (quote ()))) (r ((control-entry f) identity (quote ()))) (done (show-frames frames)))
+                   (finish-reset r)))""",
+            "control": """(lambda (k f)
+                 (if (under-prompt? f) (framed-reset k f) (continue-reset k ((control-entry f) identity (quote ())))))""",
         },
     ),
     "%shift": (
@@ -84,8 +87,12 @@ CODES: dict[str, SystemCode] = {
         Role.PROCEDURE,
         "k",
         {
-            "": "(lambda (v) (finish-reset (k v)))",
-            "control": "(lambda (j v) (if (identity? j) (k v) (continue-reset j (k v))))",
+            "": """(lambda (v)
+                 (let* ((frames (hide-frames (quote ()))) (r (k v)) (done (show-frames frames))) (finish-reset r)))""",
+            "control": """(lambda (j v)
+                 (if (under-prompt? v)
+                     (continue-apart j (apart (lambda (nothing) (k v))))
+                     (if (identity? j) (k v) (continue-reset j (k v)))))""",
         },
     ),
     # What is done whenever control enters or leaves f.
@@ -106,7 +113,9 @@ CODES: dict[str, SystemCode] = {
         "",
         {
             "": """(lambda (k before f after)
-                 (enter-wind k before (lambda (nothing) ((control-entry f) guard-end (quote ()))) after))""",
+                 (if (under-prompt? f)
+                     (framed-wind k before f after)
+                     (enter-wind k before (lambda (nothing) ((control-entry f) guard-end (quote ()))) after)))""",
         },
     ),
     # (run), wound.
@@ -147,10 +156,21 @@ CODES: dict[str, SystemCode] = {
 SYSTEM_PROCEDURES: dict[str, str] = {
     "finish-reset": """(lambda (r)
         (if (shift-request? r)
-            (finish-reset ((control-entry (shift-request-field-2 r)) identity (make-continuation (shift-request-field-1 r))))
+            (let* ((frames (hide-frames (quote ())))
+                   (next ((control-entry (shift-request-field-2 r)) identity (make-continuation (shift-request-field-1 r))))
+                   (done (show-frames frames)))
+              (finish-reset next))
             (if (raised? r)
                 (let ((both (raised-field-1 r))) (throw (car both) (cdr both)))
                 r)))""",
+    # Of a continuation that was made where there are no frames: what is left of it has none, either.
+    "continue-apart": """(lambda (k r)
+        (if (shift-request? r)
+            (continue-apart k
+              (apart
+                (lambda (nothing)
+                  ((control-entry (shift-request-field-2 r)) identity (make-continuation (shift-request-field-1 r))))))
+            (if (raised? r) r (k r))))""",
     "continue-reset": """(lambda (k r)
         (if (shift-request? r)
             (continue-reset k

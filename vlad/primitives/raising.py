@@ -56,9 +56,11 @@ HANDLING = ("current-handler", "leave-handler", "reenter-handler")  # for progra
 # Parts of `%attempt` in code that is compiled or differentiated. What they do counts as no steps, as in the row `catch`.
 _RULES: dict[str, str] = {
     "attempt-by-control": """(lambda (f)
-        (settle-guard (run-guarded f)))""",
+        (settle-guard (apart (lambda (nothing) (run-guarded f)))))""",
     "pass-by-control": """(lambda (f)
-        (settle-guard (catch-to-pass (lambda (nothing) ((control-entry f) guard-end (quote ()))))))""",
+        (settle-guard
+          (apart
+            (lambda (nothing) (catch-to-pass (lambda (nothing) ((control-entry f) guard-end (quote ()))))))))""",
     "run-guarded": "(lambda (f) (catch-errors (lambda (nothing) ((control-entry f) guard-end (quote ())))))",
     # (cons #t y) is r, of whose type y is known to be nothing that was raised.
     "settle-guard": """(lambda (r)
@@ -110,7 +112,8 @@ def _attempting(name: str, row: str, by_control: str) -> dict[str, str]:
     """The texts of the code `name`, which catches by a row, and is `by_control` where it is compiled or differentiated."""
     return {
         "": f"(lambda (f) (if (runs-compiled? f) ({by_control} f) (settle-caught ({row} f))))",
-        "control": "(lambda (k f) (finish-guard k (run-guarded f)))",
+        "control": """(lambda (k f)
+                 (if (under-prompt? f) (framed-guard k f) (finish-guard k (run-guarded f))))""",
         "stepping": f"(lambda (k n f) (k n (in-one-step (lambda (nothing) ({name} f)))))",
         "tail": f"(lambda (k f) ((tail-entry {by_control}) k f))",
         "forward": f"(lambda (d df f) ((forward-entry {by_control}) zero df f))",
@@ -165,7 +168,7 @@ CODES: dict[str, SystemCode] = {
         "",
         {
             "": "(lambda (v) (throw v #f))",
-            "control": "(lambda (k v) (make-raised (cons v #f)))",
+            "control": "(lambda (k v) (raise-in-control k v))",
         },
     ),
     # What no clause of a guard takes.
@@ -202,16 +205,16 @@ CODES: dict[str, SystemCode] = {
 }
 
 
-def _catch(machine: Evaluator, f: Value) -> Value:
+def catch(machine: Evaluator, f: Value) -> Value:
     """For a guard, which takes what `raise-continuable` raises in f."""
     handlers = machine.handlers
     machine.handlers = (None, handlers)
-    result = _intercept(machine, f)
+    result = intercept(machine, f)
     machine.handlers = handlers
     return result
 
 
-def _intercept(machine: Evaluator, f: Value) -> Value:
+def intercept(machine: Evaluator, f: Value) -> Value:
     value, error = machine.attempt(f)
     if error is None:
         return (TRUE, value)
@@ -232,7 +235,7 @@ def _capture(machine: Evaluator, f: Value) -> Value:
 
     machine.write = keep  # type: ignore[method-assign]
     try:
-        result = _intercept(machine, f)
+        result = intercept(machine, f)
     finally:
         machine.write = write  # type: ignore[method-assign]
     expect_text(*pieces)
@@ -515,11 +518,11 @@ ROWS: list[Primitive] = [
         abstract=_of_no_error("error-place"),
     ),
     _row(
-        "catch", "f", "(#t . value) of (f), or (#f . (v . error)), for a guard.", _catch, "procedure -> pair", effect=True,
+        "catch", "f", "(#t . value) of (f), or (#f . (v . error)), for a guard.", catch, "procedure -> pair", effect=True,
         hidden=True, needs_machine=True,
     ),
     _row(
-        "intercept", "f", "The same, for what raises the error again.", _intercept, "procedure -> pair", effect=True,
+        "intercept", "f", "The same, for what raises the error again.", intercept, "procedure -> pair", effect=True,
         hidden=True, needs_machine=True,
     ),
     _handling("install-handler", "cell", "Installs the handler in a cell, which may return.", _install_handler, True),

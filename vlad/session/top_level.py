@@ -31,6 +31,7 @@ from vlad.expand.forms import KEYWORDS, expand_form
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
 from vlad.expand.macros import made
 from vlad.expand.scope import Module
+from vlad.primitives.reentry import CAPTURING
 from vlad.primitives.table import CODES, PROCEDURES, TABLE
 from vlad.reader.parser import Form, Name, Syntax, read
 from vlad.session.files import Path, find, found, load
@@ -151,6 +152,9 @@ class TopLevel:
                     cell.value = self.machine.top_level_later(
                         name, arity, partial(self._library_lambda, name)
                     )
+                    self.machine.of_library.add(cell.value[0])
+                    if name in CAPTURING:
+                        self.machine.capturing.add(cell.value[0])
             work += self._stdlib.mentioned(name)
             if self._stdlib.uses_cells(name):  # before a derivative is taken in which it is expanded
                 self.machine.begin_cells()
@@ -270,6 +274,7 @@ class TopLevel:
             self.tiers.redefine(cell, lambda: setattr(cell, "value", value))
         else:
             cell.value = value
+        self.machine.changed_global(cell)
 
     def _redefined(self, cell: Global) -> None:
         """Invalidate code that relied on a name's primitive."""
