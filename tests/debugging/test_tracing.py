@@ -52,6 +52,14 @@ def test_a_guard_is_on_its_level_again() -> None:
     assert traced("f g", "(f -2)", program) == ["(f -2)", "| (g -2)", "| (g 3)", "| => 6", "=> 7"]
 
 
+def test_calls_that_take_their_continuation_have_no_results() -> None:
+    program = (
+        "(define (g x) (if (< x 0) (raise x) (* 2 x))) (define (f x) (+ 1 (guard (e (#t e)) (+ 1 (g x)))))"
+    )
+    text = "(+ 1 (call/cc (lambda (k) (+ (f -2) (f 3)))))"
+    assert traced("f g", text, program) == ["(f -2)", "(g -2)", "(f 3)", "(g 3)"]
+
+
 def test_a_tail_call_takes_the_place_of_its_caller() -> None:
     assert traced("sum-to", "(sum-to 2 0)") == ["(sum-to 2 0)", "(sum-to 1 2)", "(sum-to 0 3)", "=> 3"]
     assert traced("even odd", "(list (even 2))") == ["(even 2)", "(odd 1)", "(even 0)", "=> #t"]

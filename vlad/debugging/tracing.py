@@ -2,7 +2,7 @@
 
 A tail call is shown on the level of the call that it replaces, and the result is shown
 once, for both. So a loop of a million iterations is a million lines of one level, and needs no memory; the number of lines is
-limited.
+limited. Where a procedure takes its continuation, as inside `reset`, no results are shown: it returns none.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from vlad.data.source import in_library
-from vlad.data.values import Code, Value, look
+from vlad.data.values import CONTROL, Code, Value, look
 from vlad.debugging.frames import shortened
 from vlad.debugging.instrumented import Activation
 from vlad.debugging.origins import described, modes_of, root_of
@@ -62,7 +62,9 @@ class Tracer:
         return found
 
     def _is_meant(self, code: Code) -> bool:
-        """The derivatives of a traced procedure are traced with it."""
+        """The derivatives of a traced procedure are traced with it. To go on after a call is no call."""
+        if self.machine.core_of(code).is_continuation:
+            return False
         root = root_of(self.machine, code)
         found = names_of(self.machine, root, self.names)
         self.seen |= found
@@ -73,9 +75,13 @@ class Tracer:
         activation.level = owed
         if self.names and not self.resting and self.is_traced(activation.code):
             if not owed:
-                self.level += 1
-                activation.level = self.level
-            self.show(activation.level, call_text(self.machine, activation.code, operands))
+                activation.level = self.level + 1
+            shown = activation.level
+            if activation.code.transforms[:1] == (CONTROL,):  # its result goes to a continuation
+                activation.level = owed
+            elif not owed:
+                self.level = shown
+            self.show(shown, call_text(self.machine, activation.code, operands))
 
     def tail(self, activation: Activation) -> None:
         self.owed = activation.level

@@ -17,8 +17,9 @@ from vlad.data.devices import is_failure
 from vlad.data.errors import Thrown, VladError
 from vlad.data.source import Span, in_library, is_internal, is_ours
 from vlad.data.tensors import NoCondition
-from vlad.data.values import Backtrace, Code, Role
+from vlad.data.values import Backtrace, Code, Role, Value
 from vlad.evaluate.emit_python import Emission
+from vlad.evaluate.errors.continuations import calls_around, continuation_in
 from vlad.evaluate.errors.miscounted import Counted, miscounted
 from vlad.evaluate.errors.replay import (
     FAULTS,
@@ -86,6 +87,8 @@ def located(found: VladError, error: BaseException) -> VladError:
 def placed(machine: CodeMachine | None, counted: Counted, beginning: Beginning | None) -> VladError:
     """The error, with its place in the user's text, if any, and the backtrace."""
     found, arrival = counted.error, counted.arrival
+    if machine is not None:
+        _add_calls(machine, found, counted.continuation)
     for frame, line in reversed(counted.frames):
         emission = emission_of(frame)
         if emission is None:
@@ -101,6 +104,8 @@ def placed(machine: CodeMachine | None, counted: Counted, beginning: Beginning |
         if span is not None and (found.span is None or (in_library(found.span) and not in_library(span))):
             found.span = span
         _extend(found.backtrace, emission.code, span)
+        if machine is not None:
+            _add_calls(machine, found, continuation_in(machine, frame))
         arrival = Arrival(emission.code)
     if arrival is not None and machine is not None and _needs_place(found):
         _add_lost_call(machine, found, beginning, arrival)
@@ -108,6 +113,14 @@ def placed(machine: CodeMachine | None, counted: Counted, beginning: Beginning |
         found.span = found.entered = counted.otherwise
     found.__traceback__ = None
     return found
+
+
+def _add_calls(machine: CodeMachine, found: VladError, k: Value) -> None:
+    """Add the calls in a continuation, as if each had a frame."""
+    for code, span in calls_around(machine, k):
+        if span is not None and _needs_place(found) and not in_library(span):
+            found.span = span
+        _extend(found.backtrace, code, span)
 
 
 def _row_of(machine: CodeMachine, emission: Emission, frame: ReadFrame, line: int) -> tuple[int, ...]:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from vlad.core.nodes import Apply, Atom, Binding, Call, Lambda, Variable
 from vlad.data.errors import VladError
 from vlad.data.source import Source, Span, in_library
-from vlad.data.values import NIL, Code, Role, look
+from vlad.data.values import NIL, Code, Role, Value, look
 from vlad.data.write import written
 from vlad.evaluate.emit_python import MOST_OPERANDS, Operation
+from vlad.evaluate.errors.continuations import continuation_in, takes_continuation
 from vlad.evaluate.errors.replay import Beginning, Frames, Replay, emission_of, span_of
 from vlad.evaluate.errors.tail_calls import Arrival, is_entered_again, is_of_library, lost_call
 from vlad.expand.arity import arguments_in, as_written, of_row, signature, too_few, wrong_number
@@ -30,15 +31,21 @@ MATCHING = ("match-car", "match-cdr", "expect-constant")  # primitives by which 
 
 
 class Counted:
-    """An error, with the frames around its place, what the call there entered, and the place to show if no
-    text contains the call.
+    """An error, with the frames around its place, what the call there entered and the continuation that this was given, if any,
+    and the place to show if no text contains the call.
     """
 
-    __slots__ = ("error", "frames", "arrival", "otherwise")
+    __slots__ = ("error", "frames", "arrival", "otherwise", "continuation")
 
     def __init__(
-        self, error: VladError, frames: Frames, arrival: Arrival | None = None, otherwise: Span | None = None
+        self,
+        error: VladError,
+        frames: Frames,
+        arrival: Arrival | None = None,
+        otherwise: Span | None = None,
+        continuation: Value = None,
     ) -> None:
+        self.continuation = continuation
         self.error = error
         self.frames = frames
         self.arrival = arrival
@@ -193,7 +200,9 @@ def _without_parameters(
     if not isinstance(own, ProcedureSpan) or own.parameters is not span.parameters:
         error.span = span  # the procedure was inlined
         return Counted(error, frames)
-    return Counted(error, _around(frames), Arrival(emission.code))
+    return Counted(
+        error, _around(frames), Arrival(emission.code), continuation=continuation_in(machine, frames[-1][0])
+    )
 
 
 def _around(frames: Frames) -> Frames:
@@ -232,7 +241,7 @@ def _unmatched(machine: CodeMachine, found: VladError, frames: Frames) -> Counte
     if is_entered_again(machine, replay.locals["self"]):
         return None  # the first caller may have passed another argument
     found.span = None
-    return Counted(found, _around(frames), Arrival(code), pattern)
+    return Counted(found, _around(frames), Arrival(code), pattern, continuation_in(machine, frame))
 
 
 def _destructured_parameter(core: Lambda, failed: Apply) -> Atom | None:
@@ -263,11 +272,12 @@ def _at_adapter(
     parts = [operands[f"x{i}"] for i in range(max(given, code.arity)) if f"x{i}" in operands]
     more = code.arity - code.base.arity  # parameters of derivatives come first
     arrival = Arrival(code, given)
+    k = parts[0] if takes_continuation(code) else None
     if len(parts) < code.arity:
         error = too_few(machine, code, len(parts), given, look(parts[-1]) == NIL)
         if error.code == "no-matching-pair":
             error.irritants.append(written(parts[-1], 200))
-        return Counted(error, frames[:index], arrival)
+        return Counted(error, frames[:index], arrival, continuation=k)
     last = look(parts[-1])
     for part in reversed(parts[code.arity - 1 : -1]):
         last = (part, last)
@@ -291,7 +301,8 @@ def _at_adapter(
     of_list = got == 1 and given < code.arity
     if of_list and _are_several(_caller(machine, frames[:index], arrival, beginning)):
         return None
-    return Counted(wrong_number(taken, got, found, of_list=of_list, is_placed=True), frames[:index], arrival)
+    error = wrong_number(taken, got, found, of_list=of_list, is_placed=True)
+    return Counted(error, frames[:index], arrival, continuation=k)
 
 
 def _caller(
