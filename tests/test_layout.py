@@ -89,10 +89,10 @@ ROOMS = (
         "vlad.translate",
         "trees syntax source refusals reads counted wholes heaps nodes names versions decorators nonlocals exchanges "
         "signatures apart guarded_statements guarded_loops handlers defaults default_values collecting joined_arrays "
-        "partial_calls desugar numpy_table arrays known iterations fresh inside expressions formats turns array_calls "
-        "subscripts sequence_methods dicts sets module_calls ordering texts constructors records arguments exceptions "
-        "partials counting derivatives calls checks effects memos conditions changes packing attempts handing generators "
-        "assignments branches loops statements translation",
+        "imports named_attributes partial_calls desugar numpy_table arrays known iterations fresh inside expressions formats "
+        "turns array_calls subscripts sequence_methods dicts sets module_calls ordering texts constructors records arguments "
+        "exceptions partials counting derivatives calls checks effects memos conditions changes packing attempts handing "
+        "generators assignments branches loops statements translation",
     ),
     (
         "vlad.python",

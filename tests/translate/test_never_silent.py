@@ -172,7 +172,6 @@ def keep(x):|    ys = []|    ys.append(x)|    return ys:: x = [1.]; y = keep(x);
 :: xs = ys = [1.]|try:|    xs += ys|except:|    xs = [5.]|return xs, ys
 def grow(rows):|    rows.append([2.])|    return rows[0]:: rows = [[1.], [3.]]; a = grow(rows); a.append(3.); return rows
 def grow(rows):|    rows.append([2.])|    return rows[0]:: rows = [[1.], [3.]]; return len(grow(rows)) + len(rows)
-def pick(xs):|    xs.append(1.)|    return xs:: xs = [1.]; n = len(pick(xs)) + len(xs); return n, xs
 def keep(xs, ys=[]):|    ys.append(xs)|    return len(ys):: return keep([1.]) + keep([2.])
 import copy:: xs = [[1.], [2.]]; ys = copy.copy(xs); ys[0][0] = 7.; return xs, ys
 def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; n = [xs, pick(xs), xs]; m = [len(xs), pick(xs), len(xs)]; return m
@@ -211,6 +210,7 @@ def p(xs, a, b):|    xs[a:b] = sorted(xs[a:b])|    return xs:: xs = [3., 1., 2.]
 def up(x, n):|    x[0] += n; a = up(x, n - 1) if n > 0 else 0.|    return n > 3 or a:: x = [1.]; y = up(x, 2.); return y, x
 :: r = []|def put(xs, x):|    xs.append(x)|    r.append(len(xs))|a = [1.]; put(a, 2.); put(a, 3.); return a, r
 :: n = 0.|def put(xs, x):|    nonlocal n|    n += x|    xs.append(n)|a = [1.]; put(a, 2.); put(a, 3.); return a, n
+def pick(xs):|    xs.append(1.)|    return xs:: xs = [1.]; n = len(pick(xs)) + len(xs); return n, xs
 def last(xs): return xs.pop():: xs = [1., 2.]; return [last(xs), last(xs)]
 def pick(xs):|    xs.append(1.)|    return len(xs):: xs = [1.]; n = (pick(xs) if xs else 0) + 1; return n, xs
 def take(xs): return xs.pop():: xs = [1., 2., 0.]; t = 5 < 3 < take(xs); return t, 1 < 2 < take(xs) < take(xs) + 9, xs

@@ -191,7 +191,13 @@ REFUSED = [
             ("x = (x.y, xs) = x", "ValueError", "(x.y, xs)", "this target within", "to a name"),
         )
     ],
-    ("def f(x, xs):\n    import math\n    return x", "import math", "`import`", "top of the file"),
+    ("def f(x, xs):\n    import no_module\n    return x", "import no_module", "`import`", "top of the file"),
+    (
+        "def f(x, xs):\n    import math\n    math = x\n    return x",
+        "import math",
+        "`import`",
+        "top of the file",
+    ),
     ("def f(x, xs):\n    global y\n    y = x\n    return x", "global y", "`global`", "return the new value"),
     (
         "def f(x, xs):\n    def g():\n        nonlocal x\n        x = 1\n    return map(g, xs)",
@@ -284,6 +290,20 @@ REFUSED = [
     ("def f(x, xs):\n    return list(map(cached, xs))", "cached", "the cache of cached", "a table"),
     ("def f(x, xs):\n    return 9007199254740993", "9007199254740993", "this whole number", "2**53"),
     ("def f(x, xs):\n    return 1j", "1j", "a complex", "numbers"),
+    ("def f(x, xs):\n    return complex(x, 1.0)", "complex", "`complex`", "two parts"),
+    (
+        "def f(x, xs):\n    return getattr(xs, str(x))",
+        "getattr(xs, str(x))",
+        "this call of getattr",
+        "in quotes",
+    ),
+    (
+        "def f(x, xs):\n    return hasattr(xs, '__len__')",
+        "hasattr(xs, '__len__')",
+        "hasattr of __len__",
+        "isinstance",
+    ),
+    ("def f(x, xs):\n    return NotImplemented", "NotImplemented", "NotImplemented here", "operator"),
     ("def f(x, xs):\n    return b'a'", "b'a'", "a bytes", "strings"),
     ("def f(x, xs):\n    return x is xs", "x is xs", "`is`", "=="),
     ("def f(x, xs):\n    return f'{x:.3n}'", "f'{x:.3n}'", "the format .3n", "there are f"),

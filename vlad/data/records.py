@@ -48,12 +48,15 @@ class Record:
 _REPLACED = (
     "__init__", "__new__", "__post_init__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__len__",
     "__iter__", "__getitem__", "__contains__", "__getattr__", "__getattribute__", "__setattr__", "__reversed__", "__index__",
-    "__float__", "__int__", "__round__", "__divmod__", "__rdivmod__", "__abs__", "__iadd__", "__isub__", "__imul__",
-    "__itruediv__",
+    "__float__", "__int__", "__round__", "__divmod__", "__rdivmod__", "__pos__", "__invert__", "__trunc__", "__floor__",
+    "__ceil__", "__and__", "__rand__", "__or__", "__ror__", "__xor__", "__rxor__", "__lshift__", "__rlshift__", "__rshift__",
+    "__rrshift__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__", "__imatmul__",
+    "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__",
 )  # fmt: skip
 # What it may define: the methods of operators, and of calls.
 _BINARY = "add sub mul truediv floordiv mod pow matmul"
-OPERATORS = ("__call__", "__neg__", *[f"__{side}{name}__" for name in _BINARY.split() for side in ("", "r")])
+BINARY_OPERATORS = tuple([f"__{side}{name}__" for name in _BINARY.split() for side in ("", "r")])
+OPERATORS = ("__call__", "__neg__", "__abs__", *BINARY_OPERATORS)
 SETS = Record(set, SET, (), False, (OF_SETS,))  # that sets are in use
 InUse = dict[str, tuple[Record, ...]]  # for each key: the records in use in a session that have it
 EXCEPTIONS: dict[Symbol, Record] = {}  # those of classes of exceptions, by their symbols

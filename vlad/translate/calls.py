@@ -7,16 +7,18 @@ those here are syntax, or take generators.
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 import functools
 import itertools
 import re
+import sys
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from vlad.data.errors import VladError
-from vlad.data.records import is_record
+from vlad.data.records import OPERATED, is_record
 from vlad.data.values import FALSE, TRUE
 from vlad.data.values import Value as Datum
 from vlad.reader.parser import Form, Name, Syntax
@@ -33,11 +35,12 @@ from vlad.translate.arrays import is_array_type, is_of_numpy, methods, numpy_syn
 from vlad.translate.derivatives import MAKERS, Derivatives
 from vlad.translate.dicts import DICT_METHODS
 from vlad.translate.exceptions import is_exception
-from vlad.translate.expressions import NONE, NOWHERE, OTHER, REAL, TYPES, Scope
+from vlad.translate.expressions import ATTRIBUTES_OF_VALUES, NONE, NOWHERE, OTHER, REAL, TYPES, Scope
 from vlad.translate.formats import joined
 from vlad.translate.heaps import is_in_python
 from vlad.translate.known import FOLDED, NAMED, STARTS, Known, instead_of, known, public_name
 from vlad.translate.module_calls import MODULES, called_with, chained_lists
+from vlad.translate.nodes import Given as GivenNode
 from vlad.translate.numpy_table import METHODS_REFUSED
 from vlad.translate.ordering import extreme_call, sorted_call
 from vlad.translate.reads import MISSING
@@ -124,6 +127,15 @@ class Calls(Derivatives):
             return form(span, "%py-apply", callee, self._spread(node.args, empty_list(span), scope))
         self.expect_plain(node)
         return self.applied(callee, node, scope)
+
+    def _ifexp(self, node: ast.IfExp, scope: Scope) -> Syntax:
+        match node.test:  # of `getattr` with a default: no class in use may have the attribute
+            case ast.Call(func=GivenNode(value=value), args=[owner, ast.Constant(value=str() as attribute)]):
+                is_known = self.object_of(owner, scope) is not MISSING or self.with_name(attribute)
+                if value is hasattr and not is_known:
+                    _hasattr(self, node.test, scope)  # it may be refused
+                    return self.expression(node.orelse, scope)
+        return super()._ifexp(node, scope)
 
     def _outer_call(self, node: ast.Call, value: Any, scope: Scope) -> Syntax:
         """A call of a function of Python's, or of a global one."""
@@ -405,12 +417,71 @@ def _of_items(
         span, generator = x.span(node), node.args[0]
         if start is None or step is None:
             return form(span, procedure, x.listed(generator, scope))
-        adds = "+" if x.kind(generator.elt) > OTHER else step
-        return x.folded(
-            generator, scope, "sum", literal(start, span), lambda so_far, item: form(span, adds, so_far, item)
-        )
+        is_added = x.kind(generator.elt) == OTHER
+
+        def adding(so_far: Syntax, item: Syntax) -> Syntax:
+            if is_added and x.with_name(OPERATED):
+                return x.binary(ast.Add(), so_far, item, (OTHER, OTHER), node)
+            return form(span, step if is_added else "+", so_far, item)
+
+        return x.folded(generator, scope, "sum", literal(start, span), adding)
 
     return call
+
+
+_sum_of_numbers = _of_items("%py-sum", 0.0, "%py-add")
+
+
+def _sum(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
+    """`sum`: of records that define operators, by these."""
+    given = _by_place(node, NAMED["sum"])
+    is_generator = len(given.args) == 1 and isinstance(given.args[0], ast.GeneratorExp)
+    if is_generator or given.keywords or len(given.args) not in (1, 2) or not x.with_name(OPERATED):
+        return _sum_of_numbers(x, node, scope)
+    span = x.span(node)
+    items = x.argument(given.args[0], scope)
+    start = x.expression(given.args[1], scope) if len(given.args) == 2 else literal(0.0, span)
+    so_far, item = name(x.fresh("sum"), span), name(x.fresh("item"), span)
+    added = x.binary(ast.Add(), so_far, item, (OTHER, OTHER), node)
+    adding = form(span, "lambda", Form((so_far, item), None, span), added)
+    return form(span, "%py-reduce-from", adding, items, start)
+
+
+def _abs(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
+    if len(node.args) != 1 or node.keywords or x.kind(node.args[0]) != OTHER:
+        found = known(abs)
+        assert found is not None
+        return x.known_call(node, found, scope)
+    return x.of_one("__abs__", "abs", x.expression(node.args[0], scope), x.span(node))
+
+
+def _hasattr(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
+    """Whether a value is of a class in use that has an attribute; what values of Python's own have is refused."""
+    match node:
+        case ast.Call(args=[value, ast.Constant(value=str() as attribute)], keywords=[]):
+            pass
+        case _:
+            raise x.refuse("this call of hasattr", node, "it takes a value and a name in quotes")
+    around, span = x.object_of(value, scope), x.span(node)
+    if isinstance(around, types.ModuleType):
+        part = ast.copy_location(ast.Attribute(value, attribute, ast.Load()), node)
+        return literal(FALSE if x.object_of(part, scope) is MISSING else TRUE, span)
+    if around is not MISSING or attribute in ATTRIBUTES_OF_VALUES or _is_of_python(attribute):
+        raise x.refuse(f"hasattr of {attribute}", node, "isinstance tells values apart")
+    found = x.with_name(attribute)
+
+    def of(kept: Syntax) -> Syntax:
+        return x._by_class(kept, [(one, literal(TRUE, span)) for one in found], literal(FALSE, span), span)
+
+    return x._once(x.expression(value, scope), "value", of, span)
+
+
+def _is_of_python(attribute: str) -> bool:
+    """Has a value of a type of Python's own such an attribute?"""
+    kinds = [one for one in vars(builtins).values() if isinstance(one, type)]
+    numpy = sys.modules.get("numpy")
+    kinds += [types.FunctionType, *([numpy.ndarray, numpy.float64] if numpy else [])]
+    return any(hasattr(kind, attribute) for kind in kinds)
 
 
 def _tested(keyword: str, start: Datum) -> Callable[[Calls, ast.Call, Scope], Syntax]:
@@ -542,7 +613,9 @@ SPECIAL: dict[Any, Callable[[Calls, ast.Call, Scope], Syntax]] = {
     int: _with_base,
     pow: _with_base,
     format: _format,
-    sum: _of_items("%py-sum", 0.0, "%py-add"),
+    sum: _sum,
+    abs: _abs,
+    hasattr: _hasattr,
     min: _extreme("%py-least"),
     max: _extreme("%py-greatest"),
     any: _tested("or", FALSE),

@@ -8,7 +8,7 @@ conditions.py binds it there.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from vlad.data.errors import VladError
@@ -18,7 +18,9 @@ from vlad.translate.default_values import with_kept_defaults
 from vlad.translate.defaults import Meaning
 from vlad.translate.guarded_statements import has_plain_indices
 from vlad.translate.handlers import Handlers
+from vlad.translate.imports import Imported, with_imports
 from vlad.translate.joined_arrays import with_joined_arrays
+from vlad.translate.named_attributes import with_named_attributes
 from vlad.translate.names import CHANGING, Function, changed_by, is_pop, root_of
 from vlad.translate.nodes import (
     Attempted,
@@ -52,12 +54,19 @@ def desugared(
     refuse: Refuse,
     meaning: Meaning,
     has_records: Callable[[str], bool],
+    names: Mapping[str, Any],
+    imported: Imported,
     is_lazy: bool = False,
 ) -> Function:
     """The tree of a function, which is changed. `meaning`: the value outside of a name. `has_records`: do classes in use have
-    such an attribute? `is_lazy`: of a generator, the version that makes its items one by one.
+    such an attribute? `names`: its globals. `imported` is called with what it imports. `is_lazy`: of a generator, the version
+    that makes its items one by one.
     """
     nodes = Nodes(node)
+    if with_imports(node, nodes, names, imported):
+        nodes = Nodes(node)
+    if with_named_attributes(node, nodes, meaning, refuse):
+        nodes = Nodes(node)
     if with_collections(node, nodes, meaning, has_records, refuse):
         nodes = Nodes(node)
     if with_joined_arrays(node, nodes, meaning, refuse):

@@ -215,7 +215,11 @@ class Effects(Checks):
         def meaning(one: ast.AST) -> Any:
             return self.object_of(one, NOWHERE)
 
-        return desugared(node, self.refuse, meaning, lambda one: bool(self.with_name(one)), is_lazy)
+        def has_records(attribute: str) -> bool:
+            return bool(self.with_name(attribute))
+
+        names = self.function.__globals__
+        return desugared(node, self.refuse, meaning, has_records, names, self.note_import, is_lazy)
 
     def another(self, function: FunctionType) -> tuple[Effects, Function] | None:
         """The translation of another function, and its tree; None if its text is not known."""
@@ -457,6 +461,8 @@ class Effects(Checks):
                 return isinstance(self.object_of(function, NOWHERE), type) or self._is_number(value)
             case ast.IfExp(body=yes, orelse=no):
                 return self._is_made_by_operator(yes) and self._is_made_by_operator(no)
+            case ast.Name() if self.object_of(value, NOWHERE) is NotImplemented:
+                return True
         return isinstance(value, ast.BinOp | ast.Constant | ast.UnaryOp | ast.Compare | None)
 
     def keeps_nothing_of(

@@ -14,6 +14,7 @@ import ast
 import builtins
 import functools
 import inspect
+import sys
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -40,7 +41,8 @@ from vlad.translate.source import Text
 from vlad.translate.syntax import form, is_atom, let, literal, name, quoted, string
 from vlad.translate.versions import is_version
 
-NONE, END = "%none", "%tuple"  # symbols: the value None; what a tuple ends with
+# Symbols: the values None and NotImplemented; what a tuple ends with
+NONE, NOT_IMPLEMENTED, END = "%none", "%not-implemented", "%tuple"
 
 ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {  # the primitive, if it may stand, and the library's procedure
     ast.Add: ("+", "%py-add"), ast.Sub: ("-", "-"), ast.Mult: ("*", "%py-multiply"), ast.Div: ("", "%py-divide"),
@@ -156,7 +158,8 @@ class Expressions(ABC):
         self.text = text
         self.outside = outside_
         self.captured: list[str] = []
-        self.fixed: dict[str, Any] = {}  # the class that a class method is of, by the name of its parameter
+        # by names: the class that a class method is of, and what the function imports
+        self.fixed: dict[str, Any] = {}
         self.reads: dict[str, Read] = {}  # the names outside that were looked up
         self.refusals: list[VladError] = []  # of attributes, which hold unless a class comes into use
         self.cells: dict[str, types.CellType] = {}  # of the closure
@@ -164,6 +167,7 @@ class Expressions(ABC):
             self.cells[variable] = cell
         self.locals_: frozenset[str] = frozenset()  # the names that the functions around this place bind
         self.own_locals: frozenset[str] = frozenset()  # those that the innermost function binds
+        self.is_outermost = True  # is this place in no function inside?
         self.kinds: Mapping[str, int] = {}  # of the innermost function: what its variables surely hold
         self._serial: dict[str, int] = {}
         self._of_comprehensions: set[str] = set()  # the variables of the comprehensions around
@@ -207,7 +211,7 @@ class Expressions(ABC):
     def global_value(self, key: str) -> Any:
         """The value of a name that no function here binds; MISSING if there is none."""
         if key in self.fixed:
-            return self.fixed[key]
+            return in_python(uncached(self.fixed[key]))
         cell = self.cells.get(key)
         if cell is not None:
             try:
@@ -222,6 +226,12 @@ class Expressions(ABC):
             self.reads[key] = Read(names, key, None, value)
         return getattr(builtins, key, MISSING) if value is MISSING else in_python(uncached(value))
 
+    def note_import(self, own: str, module: types.ModuleType, part: str | None) -> None:
+        """A name is that of a module, or of a part of one."""
+        self.fixed[own] = module if part is None else getattr(module, part)
+        if part is not None:
+            self.reads[f"{module.__name__}.{part}"] = Read(vars(module), part, None, self.fixed[own])
+
     def constant_of(self, value: Any, key: str, node: ast.expr, is_called: bool = False) -> Syntax:
         """A value of Python's that the text names. `is_called`: is it the function of a call?"""
         span = self.span(node)
@@ -232,6 +242,8 @@ class Expressions(ABC):
             raise self.refuse(f"{ast.unparse(node)} as a value", node, "write a lambda that calls it")
         if value is None:
             return quoted(NONE, span)
+        if value is NotImplemented:
+            return self.not_implemented(node)
         if isinstance(value, functools.partial):
             return self.partial_value(value, node)
         instead = instead_of(value)
@@ -247,6 +259,10 @@ class Expressions(ABC):
         if not is_called and has_defaults(value):
             raise self._with_defaults(node)
         return name(self.outside.cell(value, key, span), span)
+
+    @abstractmethod
+    def not_implemented(self, node: ast.expr) -> Syntax:
+        """NotImplemented, which the methods of operators return (records.py)."""
 
     @abstractmethod
     def partial_value(self, value: functools.partial[Any], node: ast.expr) -> Syntax:
@@ -274,6 +290,8 @@ class Expressions(ABC):
                 return in_python(uncached(value))
             if isinstance(around, type) and not hasattr(type, node.attr):
                 return static_part(around, node.attr)
+            if around is sys.float_info:
+                return getattr(around, node.attr, MISSING)
         return MISSING
 
     def with_name(self, attribute: str) -> tuple[Record, ...]:

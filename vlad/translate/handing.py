@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from types import FunctionType
 
@@ -115,6 +115,33 @@ def _hand_back(statements: list[ast.stmt], owns: Owns, may_be_none: Iterable[str
     statements[:] = found
 
 
+def _name_results(
+    statements: list[ast.stmt], named: Mapping[int, ast.Name], apart: Collection[str], same: dict[str, str]
+) -> None:
+    """Take calls that return one of their arguments out of statements, which have the argument instead. `same` gets, for each
+    name in `apart` that would have it as its value, the name of the argument.
+    """
+    found: list[ast.stmt] = []
+    for one in statements:
+        if isinstance(one, ast.Assign) and isinstance(call := one.value, ast.Call):
+            argument = named.get(id(call))
+            if argument is not None:
+                found.append(at(ast.Expr(call), call))
+                own = same.get(argument.id, argument.id)
+                one.value = name_at(own, argument)
+                match one:
+                    case ast.Assign(targets=[ast.Name(id=target)]) if target == own:
+                        continue
+                    case ast.Assign(targets=[ast.Name(id=target)]) if target in apart:
+                        same[target] = own
+                        continue
+        elif not isinstance(one, SCOPES):
+            for field in ("body", "orelse", "finalbody"):
+                _name_results(getattr(one, field, []), named, apart, same)
+        found.append(one)
+    statements[:] = found
+
+
 Version = tuple[FunctionType | ast.FunctionDef, Owns]
 
 
@@ -165,6 +192,9 @@ class Handing(Attempts):
         """
         if isinstance(node, ast.Lambda) or not self._calls_written(own.nodes):
             return False
+        seen: list[ast.Call] = []
+        while self._name_returned(node, seen):  # from inner calls to outer ones
+            pass
         self._set_apart(node)
         with self.entered(node) as own:
             calls = [one for one in own.nodes if isinstance(one, ast.Call)]
@@ -193,6 +223,65 @@ class Handing(Attempts):
                 statement.value = handed
             _define([node.body], wanted)
         return True
+
+    def _name_returned(self, node: ast.FunctionDef, seen: list[ast.Call]) -> bool:
+        """Write `push(xs, x)` and then `ys = xs` for `ys = push(xs, x)`, where the function returns the argument that it has
+        changed. Returns whether there are such calls that have not been `seen`.
+        """
+        with self.entered(node) as own:
+            calls = [
+                one
+                for one in own.nodes
+                if isinstance(one, ast.Call)
+                and not isinstance(own.around.get(one), ast.Return)
+                and not self._goes_on(one)
+                and not any(one is other for other in seen)
+            ]
+            named = {
+                id(one): argument for one in calls if (argument := self._returned_argument(one)) is not None
+            }
+            seen += [one for one in calls if id(one) in named]
+            within = any(not isinstance(own.around.get(one), ast.Assign) for one in calls if id(one) in named)
+        apart: set[str] = set()
+
+        def fresh() -> str:
+            apart.add(own_name := self.fresh("result apart"))
+            return own_name
+
+        if within:
+            set_apart(node.body, lambda call: id(call) in named, fresh)
+        if named:
+            same: dict[str, str] = {}
+            _name_results(node.body, named, apart, same)
+            for one in walk(node) if same else ():
+                if isinstance(one, ast.Name):
+                    one.id = same.get(one.id, one.id)
+            forget(node)
+        return bool(named)
+
+    def _returned_argument(self, call: ast.Call) -> ast.Name | None:
+        """The argument that a call surely changes, and returns, if the change is seen; else None."""
+        function, effects = self._function_of(call), self.effects_of(call)
+        if function is None or len(effects) != 1:
+            return None
+        ((effect, signature, _),) = effects
+        for own, argument in bound_arguments(call, signature, 0):
+            if (
+                effect.changed.get(own)
+                and isinstance(argument, ast.Name)
+                and argument.id in self.inside.names
+            ):
+                node = self._tree_of(function)
+                if node is None or falls(node.body) or self._is_bound_again(function, own):
+                    continue
+                values = [one.value for one in nodes_in(node.body) if isinstance(one, ast.Return)]
+                is_returned = all(isinstance(one, ast.Name) and one.id == own for one in values)
+                match self.inside.statements.get(call):
+                    case ast.Assign(targets=[ast.Name(id=target)]) if target == argument.id and is_returned:
+                        return argument
+                if is_returned and not self._is_unseen(argument, call):
+                    return argument
+        return None
 
     def _set_apart(self, node: ast.FunctionDef) -> None:
         """Give names to the results of calls within expressions whose changes are seen."""

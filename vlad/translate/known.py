@@ -8,6 +8,7 @@ itself, not by its name, so it may be imported under any.
 from __future__ import annotations
 
 import bisect
+import builtins
 import collections
 import copy
 import functools
@@ -134,6 +135,10 @@ _REFUSED: dict[Any, dict[str, str]] = {
         "assign to the entry: `x[i] = …`": "setitem delitem",
         "`len`": "length_hint",
     },
+    builtins: {
+        "numbers are real here: compute with the two parts, or write it in Python, as a `vlad.primitive`": "complex",
+        "records are changed by `_replace` and `dataclasses.replace`": "setattr delattr",
+    },
     re: {
         "`find`, `split`, `replace`, `startswith` and the other methods of texts": "compile findall finditer fullmatch match"
         " search split sub subn escape template",
@@ -160,7 +165,6 @@ _REFUSED: dict[Any, dict[str, str]] = {
 
 @functools.cache
 def _table() -> dict[Any, Known]:
-    import builtins
 
     found: dict[Any, Known] = {}
     for module, names, is_number in (

@@ -21,6 +21,7 @@ from typing import Any
 from vlad.data.errors import VladError
 from vlad.data.raised import RAISED as RAISED_BY_PYTHON
 from vlad.data.records import (
+    BINARY_OPERATORS,
     EVERY,
     OPERATED,
     RAISED,
@@ -35,7 +36,7 @@ from vlad.data.source import Span
 from vlad.reader.parser import Syntax
 from vlad.translate.constructors import record_of_exception
 from vlad.translate.dicts import DICT, is_view
-from vlad.translate.expressions import ATTRIBUTES_OF_VALUES, END, OTHER, Outside, Scope
+from vlad.translate.expressions import ATTRIBUTES_OF_VALUES, END, NOT_IMPLEMENTED, OTHER, REAL, Outside, Scope
 from vlad.translate.iterations import Iteration
 from vlad.translate.reads import MISSING
 from vlad.translate.refusals import refused
@@ -47,6 +48,10 @@ BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
     ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "lshift",
     ast.RShift: "rshift",
+}  # fmt: skip
+_SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@", "and": "&",
+    "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
 }  # fmt: skip
 Given = tuple[Sequence[Syntax], Mapping[str, Syntax]]  # arguments by place, and by name
 
@@ -188,27 +193,67 @@ class Records(Sets):
         if not by_left and not by_right:
             return plain(left, right)
         span = self.span(node)
+        message = string(f"unsupported operand types for {_SIGNS[method]}", span)
+        fails = form(span, "%py-fails", quoted("TypeError", span), message)
+
+        def reflected(left: Syntax, right: Syntax, of: Record | None) -> Syntax:
+            """What the method of the right operand says, which is asked unless the left one is of the same class."""
+            found, last = [one for one in by_right if one[0] is not of], plain(left, right)
+            if of is not None:
+                last = fails
+            arms = [(one, self._said(function, [right, left], fails, span)) for one, function in found]
+            if kinds[0] != REAL:  # NumPy's operators are of the entries
+                message = string("in a translated function an array has no operators with records", span)
+                refused_ = form(span, "%python-refuse", string("TypeError", span), message)
+                is_array = form(span, "tensor?", left)
+                arms = [(one, form(span, "if", is_array, refused_, arm)) for one, arm in arms]
+            return self._by_class(right, arms, last, span)
 
         def of_both(left: Syntax, right: Syntax) -> Syntax:
-            otherwise = plain(left, right)
-            for kinds_of, x, y in ((by_right, right, left), (by_left, left, right)):
-                arms = [(one, self._applied(one, function, [x, y], span)) for one, function in kinds_of]
-                otherwise = self._by_class(x, arms, otherwise, span)
-            return otherwise
+            arms = [
+                (one, self._said(function, [left, right], reflected(left, right, one), span))
+                for one, function in by_left
+            ]
+            found = self._by_class(left, arms, reflected(left, right, None), span)
+            for one, function in by_right:
+                for base, _ in by_left:  # the class derived from the left one's has precedence
+                    own = inspect.getattr_static(base.kind, f"__r{method}__", None)
+                    if one is not base and issubclass(one.kind, base.kind) and own is not function:
+                        first = self._said(function, [right, left], found, span)
+                        first = self._by_class(left, [(base, first)], found, span)
+                        found = self._by_class(right, [(one, first)], found, span)
+            return found
 
         return self._once(
             left, "left", lambda a: self._once(right, "right", lambda b: of_both(a, b), span), span
         )
 
+    def _applied(self, function: FunctionType, operands: Sequence[Syntax], span: Span) -> Syntax:
+        return self._method_call(function, function.__name__, operands, span, True)
+
+    def _said(
+        self, function: FunctionType, operands: Sequence[Syntax], otherwise: Syntax, span: Span
+    ) -> Syntax:
+        """The result of the method of an operator, or `otherwise` if that is NotImplemented."""
+        result = self._applied(function, operands, span)
+        if not _may_decline(function):
+            return result
+
+        def of(x: Syntax) -> Syntax:
+            return form(span, "if", form(span, "eq?", x, quoted(NOT_IMPLEMENTED, span)), otherwise, x)
+
+        return self._once(result, "result", of, span)
+
+    def not_implemented(self, node: ast.expr) -> Syntax:
+        own = self.function
+        if own.__name__ in BINARY_OPERATORS and "." in own.__qualname__ and self.is_outermost:
+            return quoted(NOT_IMPLEMENTED, self.span(node))
+        raise self.refuse("NotImplemented here", node, "a method of an operator may return it")
+
     def _defining(self, method: str) -> list[tuple[Record, FunctionType]]:
         """The records that define the method of an operator."""
         found = [(one, inspect.getattr_static(one.kind, method, None)) for one in self.with_name(OPERATED)]
         return [(one, own) for one, own in found if signature_of(own) is not None and is_written(own)]
-
-    def _applied(
-        self, record: Record, function: FunctionType, operands: Sequence[Syntax], span: Span
-    ) -> Syntax:
-        return self._method_call(function, function.__name__, operands, span, True)
 
     def _method_call(
         self, function: FunctionType, key: str, operands: Sequence[Syntax], span: Span, is_one_of_many: bool
@@ -224,13 +269,17 @@ class Records(Sets):
 
     def negated(self, x: Syntax, span: Span) -> Syntax:
         """-x"""
-        found = self._defining("__neg__")
+        return self.of_one("__neg__", "-", x, span)
+
+    def of_one(self, method: str, procedure: str, x: Syntax, span: Span) -> Syntax:
+        """An operator of one operand: by the methods of records, or the procedure for other values."""
+        found = self._defining(method)
         if not found:
-            return form(span, "-", x)
+            return form(span, procedure, x)
 
         def of(x: Syntax) -> Syntax:
-            arms = [(one, self._applied(one, function, [x], span)) for one, function in found]
-            return self._by_class(x, arms, form(span, "-", x), span)
+            arms = [(one, self._applied(function, [x], span)) for one, function in found]
+            return self._by_class(x, arms, form(span, procedure, x), span)
 
         return self._once(x, "operand", of, span)
 
@@ -252,7 +301,7 @@ class Records(Sets):
             signature = signature_of(function)
             with contextlib.suppress(VladError):  # it takes other arguments
                 assert signature is not None
-                arms.append((one, self._applied(one, function, self.in_order(node, signature, given), span)))
+                arms.append((one, self._applied(function, self.in_order(node, signature, given), span)))
         message = string(
             "in a translated function the arguments of a value that is called are given by place", span
         )
@@ -358,6 +407,10 @@ class Records(Sets):
             static_part(record.kind, method) if isinstance(found, staticmethod | classmethod) else found
         )
         signature = signature_of(function)
+        if signature is not None and method in BINARY_OPERATORS and _may_decline(function):
+            raise self.refuse(
+                f"a call of {method}", node, "write the operator: the method may be NotImplemented"
+            )
         if signature is None:
             message = string(
                 f"in a translated function there is no method {method} of {record.kind.__name__}", span
@@ -434,6 +487,11 @@ class Records(Sets):
             self.record(kind, node)
         found = [one for one in self.with_name(EVERY) if issubclass(one.kind, kind)]
         return [form(span, "%py-of?", x, quoted(one.symbol.name, span)) for one in found]
+
+
+def _may_decline(function: FunctionType) -> bool:
+    """May the method of an operator return NotImplemented?"""
+    return "NotImplemented" in function.__code__.co_names
 
 
 def note_records(function: FunctionType, outside: Outside) -> None:

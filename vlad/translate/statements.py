@@ -75,14 +75,15 @@ class Statements(Loops):
     @contextmanager
     def entered(self, node: Function, known: Inside | None = None) -> Iterator[Inside]:
         own = known or self._inside_of(node)
-        before = self.locals_, self.own_locals
+        before = self.locals_, self.own_locals, self.is_outermost
+        self.is_outermost = not self._inside
         self._inside.append(own)
         self.inside, self.own_locals, self.locals_ = own, own.names, self.locals_ | own.names
         try:
             yield own
         finally:
             self._inside.pop()
-            self.locals_, self.own_locals = before
+            self.locals_, self.own_locals, self.is_outermost = before
             if self._inside:
                 self.inside = self._inside[-1]
 

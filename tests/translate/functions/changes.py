@@ -655,3 +655,37 @@ def grown_by_a_loop_and_a_call(x: float = 1.5) -> tuple[Any, ...]:
         total += _doubled_at_end(xs) * xs[-1]
         xs.append(xs.pop() - 1.0)
     return xs, total
+
+
+def _pushed(xs: list[float], x: float) -> list[float]:
+    xs.append(x)
+    return xs
+
+
+def _sorted(xs: list[float]) -> list[float]:
+    for i in range(len(xs)):
+        for j in range(len(xs) - 1 - i):
+            if xs[j] > xs[j + 1]:
+                xs[j], xs[j + 1] = xs[j + 1], xs[j]
+    return xs
+
+
+def _noted(d: dict[str, float], x: float) -> dict[str, float]:
+    d["x"] = x
+    return d
+
+
+def an_argument_that_is_returned(x: float = 2.0) -> list[Any]:
+    xs = [3.0]
+    first = [sum(_pushed(xs, 1.0)) + len(xs)]
+    xs = _pushed(_pushed(xs, x), 0.5)
+    if len(_pushed(xs, 4.0)) > 1 and len(_sorted(xs)) > 2:
+        first.append(xs[-1])
+    d = {"y": 1.0}
+    return [first, xs, _noted(d, x)["x"] + d["x"]]
+
+
+def another_name_of_an_argument_that_is_returned(x: float = 2.0) -> list[Any]:
+    xs = [3.0]
+    ys = _pushed(xs, x)
+    return [sum(ys), len(xs)]

@@ -89,3 +89,22 @@ def curried(x: float = 2.0) -> float:
 def of_itself(n: int = 5) -> int:
     f = lambda n: 1 if n < 1 else n * f(n - 1)
     return f(n)
+
+
+def imports(x: float = 2.0) -> float:
+    import math as other
+    from math import cos
+    from operator import mul as product
+
+    def inner(y: float) -> float:
+        from math import tan
+
+        return tan(y)
+
+    try:
+        from math import exp
+
+        y = exp(x)
+    except ValueError:
+        y = 0.0
+    return product(cos(x), other.sqrt(x)) + inner(x) + y

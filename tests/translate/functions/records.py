@@ -130,6 +130,46 @@ class Counter(NamedTuple):
 ORIGIN = Point(0.5, 1.5)
 
 
+class Amount(NamedTuple):
+    x: float
+
+    def __add__(self, other: object) -> Any:
+        if not isinstance(other, (Amount, float)):
+            return NotImplemented
+        return Amount(self.x + (other.x if isinstance(other, Amount) else other))
+
+    def __radd__(self, other: object) -> Any:
+        if isinstance(other, list):
+            return Amount(other[0] + 10.0 * self.x)
+        return Amount(self.x if other == 0 else 100.0 * self.x)
+
+    def __mul__(self, other: object) -> Any:
+        return NotImplemented
+
+    def __rmul__(self, other: float) -> Amount:
+        return Amount(self.x * other)
+
+    def __abs__(self) -> float:
+        return math.hypot(self.x, 4.0)
+
+
+@dataclass(frozen=True)
+class Base:
+    x: float
+
+    def __add__(self, other: Any) -> Base:
+        return Base(self.x + other.x)
+
+    def __radd__(self, other: Any) -> Base:
+        return Base(-1.0)
+
+
+@dataclass(frozen=True)
+class First(Base):
+    def __radd__(self, other: Any) -> Base:
+        return First(self.x - other.x)
+
+
 def made(x: float = 2.0) -> list[Any]:
     return [Point(x), Point(x, 3.0), Point(y=x, x=1.0), Pair(x), Pair(left=1.0, right=x), Vector(x, y=1.0), Rectangle(width=x), Model(())]
 
@@ -180,6 +220,40 @@ def operators(x: float = 2.0, n: int = 4) -> float:
         v = v + 0.1 * (-p * (1.0 / p.norm**3))
         p += v * 0.1
     return p.norm + (p - v).x + (p @ v) + (Vector.unit(x) * 2).y
+
+
+def operators_with_other_values(x: float = 2.0) -> float:
+    a = Amount(x)
+    both = a + a + 1.0
+    left, right = [3.0, 4.0] + a, 5.0 * a
+    return float(both.x + 2.0 * left.x + 3.0 * right.x + abs(a) + abs(-x) + (Base(x) + First(5.0)).x + (First(x) + Base(5.0)).x)
+
+
+def an_operator_that_is_declined(x: float = 2.0) -> list[Any]:
+    found = []
+    try:
+        found.append(Amount(x) * Amount(3.0))
+    except TypeError:
+        found.append("declined")
+    return [*found, (Amount(x) + 3.0).x]
+
+
+def sums_of_records(x: float = 2.0) -> list[float]:
+    amounts = [Amount(x), Amount(2.0 * x)]
+    return [sum(amounts).x, sum(amounts, Amount(1.0)).x, sum((a for a in amounts), Amount(3.0)).x, sum([x, 1.0])]
+
+
+def attributes_by_name(x: float = 2.0) -> list[Any]:
+    p = Point(x)
+    return [
+        getattr(p, "y"),  # noqa: B009
+        getattr(p, "z", 7.0),
+        getattr(p, "x", 7.0),
+        getattr(math, "sin")(x),  # noqa: B009
+        hasattr(p, "norm"),
+        hasattr(x, "norm"),
+        hasattr(math, "tau"),
+    ]
 
 
 def a_tuple_with_an_operator(x: float = 2.0) -> list[Any]:
