@@ -1,5 +1,5 @@
 """Plain Python functions under `vlad.function`, beside other systems and C:
-`python benchmarks/python.py [--peers PYTHON] [--write] [ROW …]`.
+`python benchmarks/python.py [--peers PYTHON] [--systems SYSTEM …] [--write] [ROW …]`.
 
 The functions of peers/python_functions.py are run by Python itself, compiled by vlad, with their gradients, and, by the
 interpreter PYTHON, which has their packages, in the systems of peers/python.py; c/python.c has some of them by hand. Each
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -130,11 +130,11 @@ def of_c() -> Times:
     return {(line["w"], f"C {line['case']}"): line for line in lines}
 
 
-def others(python: str | None, chosen: list[Workload]) -> Times:
+def others(python: str | None, systems: Sequence[str], chosen: list[Workload]) -> Times:
     """The times of C and the other systems."""
     found = of_c()
     names = [w.f.__name__ for w in chosen]
-    for peer in PEERS if python is not None else ():
+    for peer in systems if python is not None else ():
         assert python is not None
         for line in lines_of([python, str(HERE / "peers" / "python.py"), peer, *names]):
             if "min" in line:
@@ -142,13 +142,15 @@ def others(python: str | None, chosen: list[Workload]) -> Times:
     return found
 
 
-def rows(chosen: list[Workload], python: str | None) -> tuple[list[str], list[str], str]:
+def rows(
+    chosen: list[Workload], python: str | None, systems: Sequence[str]
+) -> tuple[list[str], list[str], str]:
     """The lines of both tables, and which goals are met. C runs before the others and after them: on a machine with other
     work the less disturbed time counts.
     """
     values, gradients = [], []
     goals: dict[str, list[tuple[str, float]]] = {one: [] for one in GOALS}
-    found = others(python, chosen)
+    found = others(python, systems, chosen)
     of_vlad: dict[str, Any] = {}
     for w in chosen:
         command = [sys.executable, str(HERE / "python.py"), "--row", w.f.__name__]
@@ -208,6 +210,11 @@ def reached(goal: str, found: list[tuple[str, float]]) -> str:
     return line + (f"; not {', '.join(missed)}" if missed else "")
 
 
+def not_run(systems: Sequence[str]) -> str:
+    missing = [one for one in PEERS if one not in systems]
+    return f" This run was without {' and '.join(missing)}." if missing else ""
+
+
 def shown(seconds: float | None) -> str:
     return "" if seconds is None else span(seconds)
 
@@ -223,11 +230,12 @@ def main(words: list[str]) -> None:
         return
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", metavar="PYTHON")
+    parser.add_argument("--systems", nargs="+", choices=PEERS, default=PEERS, help="those that are run")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("rows", nargs="*", metavar="ROW", help="names of functions")
     options = parser.parse_args(words)
     chosen = [w for w in WORKLOADS if not options.rows or w.f.__name__ in options.rows]
-    values, gradients, goals = rows(chosen, options.peers)
+    values, gradients, goals = rows(chosen, options.peers, options.systems)
     print(goals)
     if options.write:
         text = f"""# Python functions
@@ -241,7 +249,7 @@ in Python itself, and, values only, in Numba. In PyTorch (eager) and autograd th
 those of `math` and NumPy. In JAX (jit) they are rewritten with `scan` and `while_loop`; where that has a number of turns that
 depends on data (pendulum, escape times, bisection), the gradient is in forward mode. C is by hand, with `gcc -O3 -march=native`,
 where it is. All but C are called from Python. `first` is the time of the first gradient, without cache. Results are compared
-before they are taken.
+before they are taken.{not_run(options.systems)}
 
 {HEAD}{chr(10).join(values)}
 
