@@ -177,11 +177,11 @@ SEEN = [
     "vmap",
     "repl",
     "gallery",
-    "keywords",
+    "faq",
     "complexity",
-    "debugging",
+    "prompt-features",
     "papers",
-    "from-others",
+    "python",
 ]
 
 
