@@ -45,6 +45,9 @@ NO_PROCEDURES = (Role.RECORD, Role.TABLE, Role.VECTOR)
 
 def _abstract_part(name: str, index: int) -> Callable[[Any, Any], Any]:
     def part(w: AbstractMachine, p: Any) -> Any:
+        if p.type.now is p.type and p.type.kind == "pair":  # most are: `each` would do the same
+            return w.part(p, index)
+
         def of_one(p: Any) -> Any:
             if p.type.kind == "pair":
                 return w.part(p, index)

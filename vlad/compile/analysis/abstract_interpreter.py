@@ -315,17 +315,16 @@ class AbstractInterpreter:
         return Known(self.types.zero)
 
     def pair(self, car: Known, cdr: Known) -> Known:
-        types = self.types
-        type_ = types.pair(types.canonical(car.type), types.canonical(cdr.type))
-        return Known(type_, car.leaves + cdr.leaves)
+        types = self.types.all_canonical((car.type, cdr.type))
+        return Known(self.types.pair(*types), car.leaves + cdr.leaves)
 
     def closure(self, code: Code, fields: Iterable[Known]) -> Known:
         parts: list[Type] = []
         leaves: list[Any] = []
         for field in fields:
-            parts.append(self.types.canonical(field.type))
+            parts.append(field.type)
             leaves += field.leaves
-        return Known(self.types.closure(code, tuple(parts)), tuple(leaves))
+        return Known(self.types.closure(code, self.types.all_canonical(tuple(parts))), tuple(leaves))
 
     def part(self, value: Known, index: int) -> Known:
         """A part of a pair or closure whose type is no union."""
@@ -339,9 +338,14 @@ class AbstractInterpreter:
 
     def each(self, value: Known, rule: Callable[[Known], Result], label: str = "") -> Result:
         """Apply the rule to the value, or to each member if it is a union. `label` distinguishes two uses in one rule."""
-        type_ = self.types.canonical(value.type)
-        if type_.kind != "union":
-            return rule(value if type_ is value.type else Known(type_, value.leaves))
+        type_ = value.type
+        if type_.now is type_:
+            if type_.kind != "union":
+                return rule(value)
+        else:
+            type_ = self.types.canonical(type_)
+            if type_.kind != "union":
+                return rule(Known(type_, value.leaves))
         return self.dispatch((self.key, label), Known(type_, value.leaves), rule, False)
 
     def each_two(self, a: Known, b: Known, rule: Callable[[Known, Known], Result]) -> Result:

@@ -321,16 +321,18 @@ class Analysis(AbstractInterpreter):
         self, key: Any, fields: tuple[Type, ...], operands: tuple[Type, ...], is_kept: bool
     ) -> Any | None:
         """The types of the instance for these and all earlier ones with this key; None while they are few."""
-        common = self.types.common
+        most = MOST_FOLLOWED if self.unroll_certain_calls else MOST_CONSTANTS
         seen = self._variants.get(key)
         if seen is None:
             seen = self._variants[key] = Variants(fields, operands)
+            seen.count = 1
+            return None if is_kept else key
         seen.count += 1
+        common = self.types.common
         now = (
             tuple([common(a, b) for a, b in zip(seen.fields, fields, strict=True)]),
             tuple([common(a, b) for a, b in zip(seen.operands, operands, strict=True)]),
         )
-        most = MOST_FOLLOWED if self.unroll_certain_calls else MOST_CONSTANTS
         if now != (seen.fields, seen.operands) and seen.count > most:
             seen.growths += 1
         seen.fields, seen.operands = now
@@ -709,7 +711,8 @@ class Analysis(AbstractInterpreter):
         return [Known(result) for result in results]
 
     def part(self, value: Known, index: int) -> Known:
-        return Known(self.types.canonical(value.type.parts[index]))
+        type_ = value.type.parts[index]
+        return Known(type_ if type_.now is type_ else self.types.canonical(type_))
 
     def member(self, union: Known, type_: Type) -> Known:
         return Known(type_)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 
 from vlad.compile.ir.acting import acting_functions
+from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import (
     Block,
     Function,
@@ -23,11 +24,9 @@ from vlad.compile.ir.program import (
     Statement,
     components,
     inner_blocks,
-    returns,
-    statements,
 )
 from vlad.compile.ir.representation import Representation
-from vlad.compile.ir.rewriting import callees, inline_calls, reachable, recursive, same_operands, substitute
+from vlad.compile.ir.rewriting import inline_calls, reachable, recursive, same_operands, substitute
 from vlad.compile.passes.forwarding import forward
 from vlad.compile.passes.inlining import LARGEST
 from vlad.core.types import Type
@@ -174,19 +173,17 @@ def _bring_up(program: Program, pairs: Pairs, containing: Pairs, plain: set[Func
     """If a procedure calls one function of a pair, and the other through procedures around it, inline these, so
     that the two calls are in one function.
     """
-    called = {f: callees(f) for f in program.functions}
+    outlines = Outlines()
     for _ in range(ROUNDS):
-        reached = _reached(program, called, pairs, plain)
+        called = outlines.calls_of(program.functions)
+        reached = _reached(program, called, pairs, plain, outlines)
         changed = [
             function
             for function in program.functions
             if any(reached.get(callee) for callee in called[function])
-            and _bring_up_in(function, reached, pairs, containing, plain)
+            and _bring_up_in(function, reached, pairs, containing, plain, outlines)
         ]
-        for function in changed:
-            called[function] = callees(function)
-        program.functions = reachable(program, called)
-        called = {f: called[f] for f in program.functions}
+        program.functions = reachable(program, outlines.calls_of(program.functions))
         if not changed:
             return
 
@@ -197,6 +194,7 @@ def _bring_up_in(
     pairs: Pairs,
     containing: Pairs,
     plain: set[Function],
+    outlines: Outlines,
 ) -> bool:
     """Inline such procedures in one function. Returns whether there were any."""
 
@@ -204,13 +202,11 @@ def _bring_up_in(
         """The functions of pairs that a call of this one reaches."""
         return {callee} if callee in pairs or callee in plain else reached.get(callee, set())
 
-    inside = statements(function.body)
-    counts = Counter([target for s in inside if type(s) is Invoke for target in targets(s.function)])
-    size = len(inside)
-    found = False
+    calls = [call for call in outlines[function].calls if type(call) is Invoke]
+    counts = Counter([target for call in calls for target in targets(call.function)])
+    size = len(outlines[function].statements)
 
-    def is_chosen(call: Invoke) -> bool:
-        nonlocal size, found
+    def is_candidate(call: Invoke) -> bool:
         inner = reached.get(call.function)
         if not inner or call.function is function or size > LARGEST:
             return False
@@ -219,22 +215,33 @@ def _bring_up_in(
             """Whether another call reaches it."""
             return counts[target] > (target in inner)
 
-        if not any(is_beside(v) for f in inner for v, _ in pairs.get(f, ())) and not any(
+        return any(is_beside(v) for f in inner for v, _ in pairs.get(f, ())) or any(
             is_beside(f) for v in inner for f, _ in containing.get(v, ())
-        ):
+        )
+
+    def is_chosen(call: Invoke) -> bool:
+        nonlocal size
+        if not is_candidate(call):
             return False
-        counts.subtract(inner)
-        counts.update([target for callee in callees(call.function) for target in targets(callee)])
-        size += len(statements(call.function.body))
-        found = True
+        called = outlines[call.function]
+        counts.subtract(reached[call.function])
+        counts.update([target for callee in called.callees for target in targets(callee)])
+        size += len(called.statements)
         return True
 
+    if not any(map(is_candidate, calls)):
+        return False
     inline_calls(function, is_chosen)
-    return found
+    outlines.changed(function)
+    return True
 
 
 def _reached(
-    program: Program, called: dict[Function, list[Function]], pairs: Pairs, plain: set[Function]
+    program: Program,
+    called: dict[Function, list[Function]],
+    pairs: Pairs,
+    plain: set[Function],
+    outlines: Outlines,
 ) -> dict[Function, set[Function]]:
     """For each procedure that could be inlined: the functions of pairs that it calls, directly or through such procedures."""
     number = components(program.functions, called)
@@ -243,8 +250,8 @@ def _reached(
         f: set()
         for f in program.functions
         if not (f in repeating or f in pairs or f in plain or f in program.entries)
-        and len(statements(f.body)) <= WRAPPER
-        and returns(f.body)
+        and len(outlines[f].statements) <= WRAPPER
+        and outlines[f].returns
     }
     for f in sorted(reached, key=lambda f: number[f]):  # callees first: none of these is recursive
         for callee in called[f]:
