@@ -117,8 +117,8 @@ def test_a_word_has_its_hint() -> None:
 
 
 # What stands for something of the user's own in the words of a hint.
-LOCAL = """between cuda data digits dims end erfc eval float32 high in indices key keys less? low main matrix message next out
-pattern rate seed start stop stop? test text tolerance updates values width"""
+LOCAL = """between components cuda data digits dims end erfc eval float32 high in indices key keys less? low main matrix message
+next out pattern rate seed start stop stop? test text tolerance updates values width"""
 
 
 def test_a_hint_speaks_of_what_there_is() -> None:

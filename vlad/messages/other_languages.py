@@ -148,8 +148,10 @@ SHARED: tuple[tuple[str, str], ...] = (
     ),
     (
         "there are no symbolic expressions: evaluate at numbers, `(round-to 6 x)` shortens them",
-        "show-expression print-expression literal-function literal-number series:for-each",
+        "show-expression print-expression literal-function literal-number series:for-each ->tex ->infix",
     ),
+    ("write `(integrate f a b n)`", "definite-integral"),
+    ('write `(components u)`, after `(import "mechanics")`', "up->list down->list s->list"),
     ("write `(exit)`, or `(exit STATUS)`", "quit halt"),
     (
         "write `(error MESSAGE VALUE ...)`",
