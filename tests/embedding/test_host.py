@@ -177,6 +177,13 @@ def test_a_continuation_of_call_cc_goes_up_to_the_call_from_python(session: vlad
     assert session.eval(text) == 10.0
     # one that is kept, in Python and in a cell
     session.eval("(define kept (ref 0))")
+    # past a reset that runs again
+    past = (
+        "(solutions (lambda () (call/cc (lambda (k) (let ((a (amb '(1 2 3)))) (call (lambda (x) (k a))))))))"
+    )
+    assert session.eval(past) == [1.0, 2.0, 3.0]
+    past = "(stream->list (generate (lambda (yield) (call/cc (lambda (k) (yield 1) (call k))) (yield 2))))"
+    assert session.eval(past) == [1.0, 2.0]
     assert session.eval("(* 2 (call/cc (lambda (k) (set-ref! kept k) 1)))") == 2.0
     k = session.eval("(deref kept)")
     assert (k(4.0), session.eval("(list ((deref kept) 6))"), session.eval("(call (deref kept))")) == (

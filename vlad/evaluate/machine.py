@@ -27,7 +27,7 @@ from vlad.core.nodes import Lambda, Variable
 from vlad.core.passes import run_pass
 from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
-from vlad.data.errors import Abandoned, ExitedAtOnce, LimitExceeded, OutsideStep, VladError
+from vlad.data.errors import Abandoned, ExitedAtOnce, LimitExceeded, OutsideStep, Thrown, VladError
 from vlad.data.source import in_library
 from vlad.data.tensors import Booleans, condition, holds
 from vlad.data.values import (
@@ -546,6 +546,22 @@ class Machine:
             return None, found
         finally:
             self.changed = min(changed, self.changed)
+
+    def attempt_but(self, f: Value, takes: Callable[[Value], bool]) -> tuple[Value, Value | None]:
+        """The result of a procedure of no argument, or what it raised, if `takes` is true of that. All else passes."""
+        shadows, rules, handlers = self.shadows, self.rules, self.handlers
+        pending = None if self.instrument is None else self.instrument.pending()
+        try:
+            result = f[0].entry1(f, NIL)
+            return (self.bounce() if result is self.T else result), None
+        except Thrown as error:
+            self.watch.raise_if_interrupted()
+            if not takes(error.held):
+                raise
+            self.shadows, self.rules, self.handlers = shadows, rules, handlers
+            if self.instrument is not None:
+                self.instrument.caught(pending)
+            return None, error.held
 
     # The rules of rows.
 

@@ -17,14 +17,13 @@ from vlad.core.names import lambdas_within, operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda
 from vlad.data.errors import Thrown
 from vlad.data.tables import Table
-from vlad.data.values import NIL, Code, Global, Reference, Value, look, symbol
-from vlad.primitives.continuations import SHIFT
+from vlad.data.values import NIL, Code, Global, Reference, Value, look
+from vlad.primitives.continuations import RESET, SHIFT
 from vlad.primitives.reentry import CONTINUATION, Captured, Frame, jump_of, resumed
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
 
-RESET = symbol("reset")
 MOST_SEEN = 50  # parts of data that are looked at for procedures
 
 

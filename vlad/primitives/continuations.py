@@ -49,7 +49,7 @@ from vlad.primitives.transforms import (
 if TYPE_CHECKING:
     from vlad.core.machines import Evaluator
 
-SHIFT = symbol("shift")
+SHIFT, RESET = symbol("shift"), symbol("reset")
 
 CODES: dict[str, SystemCode] = {
     "%reset": (
@@ -68,7 +68,7 @@ CODES: dict[str, SystemCode] = {
         "",
         {
             "": "(lambda (f) (no-reset (quote shift) (quote reset)))",
-            "control": "(lambda (k f) (make-shift-request k f))",
+            "control": "(lambda (k f) (if (beyond-resets? f) (no-reset (quote shift) (quote reset)) (make-shift-request k f)))",
         },
     ),
     # The shift of a procedure of the library, as `amb`, which belongs to the reset of another one, as `solutions`.
@@ -77,7 +77,7 @@ CODES: dict[str, SystemCode] = {
         "",
         {
             "": "(lambda (f own reset) (no-reset own reset))",
-            "control": "(lambda (k f own reset) (make-shift-request k f))",
+            "control": "(lambda (k f own reset) (if (beyond-resets? f) (no-reset own reset) (make-shift-request k f)))",
         },
     ),
     # What a shift returns to its reset. It is never applied.
@@ -189,15 +189,23 @@ def _outside(own: Value, reset: Value) -> str:
     return f"This call of `{own}` is outside of `{reset}`"
 
 
+def _is_beyond_resets(machine: Evaluator, x: Value) -> Value:
+    frame = machine.frames
+    is_alone = frame is not None
+    while frame is not None and frame.kind is not RESET:
+        frame = frame.outer
+    return TRUE if is_alone and frame is None else FALSE
+
+
 def _no_reset(machine: Evaluator, own: Value, reset: Value) -> Value:
     """A shift that runs outside of control entries. The nearest of those among its callers shows why."""
-    message = _outside(own, reset)
+    message, is_alone = _outside(own, reset), _is_beyond_resets(machine, own) is TRUE
     hint = "`(reset E …)` around it takes the continuation up to there"
     one, around = "shift", "reset"
     if own is not SHIFT:
         hint = f"call it in the procedure that `{reset}` is given"
         one, around = f"`{own}`", f"`{reset}`"
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = None if is_alone else sys._getframe(1)
     between = "A Python function", "Python"
     while frame is not None:
         between = CALLING.get(frame.f_code, between)
@@ -275,6 +283,10 @@ ROWS: list[Primitive] = [
         forward="(make-continuation dk)", reverse={"k": "(continuation-field-1 s)"}, abstract=abstract_wrap("continuation"),
     ),
     *record_fields("continuation", 1),
+    _row(
+        "beyond-resets?", "x", "Does this run by control entries from a prompt on, outside of any reset?", _is_beyond_resets,
+        type="any -> boolean", forward="zero", reverse={}, abstract=lambda w, x: w.truth(False),
+    ),
     _row(
         "no-reset", "own reset", "The error of a shift outside of any reset.", _no_reset, type="any any -> any", effect=True,
         abstract=lambda w, own, reset: w.fail(_outside(own.type.of, reset.type.of)),

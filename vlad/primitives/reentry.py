@@ -110,12 +110,10 @@ _RULES: dict[str, str] = {
     # (run), without frames: what enters control entries from code that runs as it is.
     "apart": """(lambda (run)
         (let* ((frames (hide-frames (quote ()))) (r (run (quote ()))) (done (show-frames frames))) r))""",
-    # (run), with this frame around.
-    "in-frame": "(lambda (frame run) (let* ((begun (enter-frame frame)) (r (run (quote ()))) (done (leave-frame frame))) r))",
     "framed-reset": """(lambda (k f)
         (run-reset k (make-frame (quote reset) (cons k (quote ())))
           (lambda (nothing) ((control-entry f) identity (quote ())))))""",
-    "run-reset": "(lambda (k frame run) (finish-framed-reset k frame (in-frame frame run)))",
+    "run-reset": "(lambda (k frame run) (finish-framed-reset k frame (run-in frame run)))",
     "finish-framed-reset": """(lambda (k frame r)
         (if (shift-request? r)
             (run-reset k frame
@@ -278,16 +276,6 @@ def _show_frames(machine: Evaluator, frames: Value) -> Value:
     return UNSPECIFIED
 
 
-def _enter_frame(machine: Evaluator, frame: Value) -> Value:
-    machine.frames = frame.object
-    return UNSPECIFIED
-
-
-def _leave_frame(machine: Evaluator, frame: Value) -> Value:
-    machine.frames = frame.object.outer
-    return UNSPECIFIED
-
-
 def _in_frame(
     machine: Evaluator, frame: Value, run: Value, call: Callable[[Evaluator, Value], Value]
 ) -> Value:
@@ -296,6 +284,21 @@ def _in_frame(
     result = call(machine, run)
     machine.frames = frame.object.outer
     return result
+
+
+def _run_in(machine: Evaluator, frame: Value, run: Value) -> Value:
+    """What (run) returns, with this frame of a reset around. A jump that an exception carries, as code raises it that runs as
+    it is, is returned as control entries return it: it may end in this frame, or in one around it.
+    """
+
+    def comes_in(raised: Value) -> bool:
+        jump = jump_of(machine, raised)
+        return jump is not None and jump[0].frame.inside(frame.object.origin) is not None
+
+    machine.frames = frame.object
+    result, raised = machine.attempt_but(run, comes_in)
+    machine.frames = frame.object.outer
+    return result if raised is None else (machine.codes["raised"], (raised, FALSE), None)
 
 
 def _make_frame(machine: Evaluator, kind: Value, parts: Value) -> Value:
@@ -385,8 +388,7 @@ ROWS: list[Primitive] = [
     _effect(
         "show-frames", "frames", "Enters the frames that `hide-frames` left.", _show_frames, abstract=lambda w, x: w.unspecified,
     ),
-    _effect("enter-frame", "frame", "The frame is the innermost one from here on.", _enter_frame),
-    _effect("leave-frame", "frame", "The one around the frame is.", _leave_frame),
+    _effect("run-in", "frame run", "What (run) returns in this frame of a reset; a jump that it raises, as one.", _run_in),
     _effect(
         "catch-in", "frame run", "What `catch` returns of (run), with this frame around.",
         lambda machine, frame, run: _in_frame(machine, frame, run, catch),
