@@ -177,6 +177,11 @@ def test_a_continuation_of_call_cc_goes_up_to_the_call_from_python(session: vlad
     assert session.eval(text) == 10.0
     # one that is kept, in Python and in a cell
     session.eval("(define kept (ref 0))")
+    # out of the rest of a form that has ended, as of one that has not
+    session.eval("(define again-here (ref 0))")
+    rest = "(call/cc (lambda (k) (set-ref! again-here k))) (call (lambda (x) (return 'early))) 'not-reached"
+    assert session.eval(f"(call/cc (lambda (return) {rest}))") == session.eval("'early")
+    assert session.eval("(list ((deref again-here) 0))") == session.eval("'early")
     # past a reset that runs again
     past = (
         "(solutions (lambda () (call/cc (lambda (k) (let ((a (amb '(1 2 3)))) (call (lambda (x) (k a))))))))"

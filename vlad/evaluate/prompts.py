@@ -41,7 +41,7 @@ def apply(machine: Machine, f: Value, argument: Value) -> Value:
         jump = _taken(machine, error.held, None)
         if jump is None:
             raise
-    return _prompted(machine, lambda: _resume(machine, *jump)())
+    return _prompted(machine, lambda: _resume(machine, machine.frames, *jump)())
 
 
 def _prompted(machine: Machine, run: Callable[[], Value]) -> Value:
@@ -67,7 +67,7 @@ def _prompted(machine: Machine, run: Callable[[], Value]) -> Value:
             if machine.instrument is not None:
                 machine.instrument.caught(pending)
             machine.frames = prompt
-            run = _resume(machine, *jump)
+            run = _resume(machine, prompt, *jump)
     finally:
         prompt.is_active = False
 
@@ -94,11 +94,19 @@ def _taken(machine: Machine, raised: Value, prompt: Frame | None) -> tuple[Captu
     if jump is None:
         return None
     own = jump[0].prompt()
+    while own.stand_in is not None:
+        own = own.stand_in
     return None if own is not prompt and own.is_active else jump
 
 
-def _resume(machine: Machine, captured: Captured, v: Value) -> Callable[[], Value]:
-    inside = captured.frame.inside(captured.prompt().origin)
+def _resume(machine: Machine, prompt: Frame, captured: Captured, v: Value) -> Callable[[], Value]:
+    """What runs the rest of a continuation in this prompt, which its own one, if that has ended, is from here on: code that this
+    rest calls, and that has a prompt of its own, leaves by a jump to one of its continuations.
+    """
+    own = captured.prompt()
+    if own is not prompt:
+        own.stand_in = prompt
+    inside = captured.frame.inside(own.origin)
     assert inside is not None
     frames, (k, v) = resumed(captured, inside, v)
     procedure: Any = machine.codes["resume"].closed

@@ -399,7 +399,9 @@ def _no_told_derivative(told: Value, s: Value) -> Value:
 
 
 def _no_lost_changes(raised: Value) -> Value:
-    if raised[1].object.has_changed_cells:
+    """`raised` is a value and its error, or #f where only a value was raised."""
+    error = raised[1]
+    if type(error) is Opaque and error.object.has_changed_cells:
         raise VladError(
             "no-derivative", "An error was caught after a cell had been changed: reverse mode has no derivative of that",
             hint="take the derivative in forward mode (`derivative-F`, `jvp`), or `raise` a value", irritants=(raised[0],),

@@ -51,7 +51,7 @@ class Frame:
     again; or the prompt, which has none.
     """
 
-    __slots__ = ("kind", "parts", "outer", "origin", "is_active")
+    __slots__ = ("kind", "parts", "outer", "origin", "is_active", "stand_in")
 
     def __init__(self, kind: str, parts: Value, outer: Frame | None, origin: object) -> None:
         self.kind = symbol(kind)
@@ -59,6 +59,9 @@ class Frame:
         self.outer = outer
         self.origin = origin
         self.is_active = True  # of a prompt: has it not ended?
+        self.stand_in: Frame | None = (
+            None  # of a prompt that has ended: the one that has run its rest again last
+        )
 
     def inside(self, origin: object) -> list[Frame] | None:
         """The frames from this one outward that are inside of the one of that origin, the outermost first; None if none is."""
