@@ -3,7 +3,8 @@
 In: a procedure and its argument.  Out: its result; `may_capture`, which decides by what the procedure reaches. Called by
 machine.py. The rows and codes of such continuations, and what frames are: primitives/reentry.py.
 
-A continuation whose prompt has ended is run by the innermost one: its value is that of the call from outside that called it.
+A continuation whose prompt has ended is run by the prompt that runs its rest already, else by the innermost one: its value is
+that of the call from outside that called it.
 """
 
 from __future__ import annotations
