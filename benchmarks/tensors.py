@@ -248,7 +248,7 @@ OPENBLAS_NUM_THREADS, XLA_FLAGS, torch.set_num_threads). In the environment: {",
 
 vlad is called from Python with NumPy arrays and returns NumPy arrays. Handwritten C (-O3, and -Ofast; -march=native, both with
 `omp simd`) is called through cffi, with existing addresses and result arrays; both use the matrix products of one library
-({product().library}), which is not NumPy's if it is MKL (`vlad-lang[mkl]`).
+({product().library}), which is not NumPy's if it is MKL (`pip install mkl`).
 These run in one process with the same arrays, {PASSES} times; each of the others has a separate process.
 JAX (jit) and PyTorch (eager, and torch.compile of torch.func) get their own arrays.
 `fast math` is tier 1 with `--fast-math`, which permits reordering sums, fusing them with products, and multiplying by a

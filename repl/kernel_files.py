@@ -34,7 +34,7 @@ def _manager() -> Any:
         raise VladError(
             "no-program",
             f"A kernel needs the package {missing.name}, which is not installed",
-            hint="`pip install 'vlad-lang[jupyter]'`",
+            hint="`pip install ipykernel`",
         ) from None
     return KernelSpecManager()
 

@@ -42,7 +42,6 @@ class VladLexer(Lexer):
     """Programs of vlad."""
 
     name = "vlad"
-    url = "https://pypi.org/project/vlad-lang"
     aliases = ["vlad"]
     filenames = ["*.vlad"]
     mimetypes = ["text/x-vlad"]

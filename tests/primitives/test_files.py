@@ -38,7 +38,7 @@ def test_there_and_back(session: vlad.Session, kind: str, shape: tuple[int, ...]
 
 
 def test_safetensors(session: vlad.Session, tmp_path: Path) -> None:
-    package = pytest.importorskip("safetensors.numpy", reason="pip install 'vlad-lang[test]'")
+    package = pytest.importorskip("safetensors.numpy", reason="pip install -e '.[test]'")
     kinds = {"a b": "f8", "w/1": "f4", "n": "i8", "m": "i4", "mask": "bool"}
     given = {name: np.arange(6).reshape(2, 3).astype(kind) for name, kind in kinds.items()}
     session["given"] = given

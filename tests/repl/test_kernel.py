@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from commands import command
 
-jupyter_kernel_test = pytest.importorskip("jupyter_kernel_test", reason="pip install 'vlad-lang[test]'")
+jupyter_kernel_test = pytest.importorskip("jupyter_kernel_test", reason="pip install -e '.[test]'")
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 

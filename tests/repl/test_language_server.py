@@ -22,7 +22,7 @@ import vlad
 from vlad.session.files import load
 from vlad.session.survey import survey
 
-pytest.importorskip("pygls", reason="pip install 'vlad-lang[test]'")
+pytest.importorskip("pygls", reason="pip install -e '.[test]'")
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """\

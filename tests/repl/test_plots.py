@@ -113,7 +113,7 @@ class TestCurves:
         monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
         monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
         text = writing.output(f",plot sin {where}")
-        assert "and it is not installed" in text and "hint: `pip install 'vlad-lang[plot]'`" in text
+        assert "and it is not installed" in text and "hint: `pip install matplotlib`" in text
         assert "└──" in writing.output(",plot sin")
 
     def test_words_that_the_program_defines_are_its_own(self, writing: Writing) -> None:

