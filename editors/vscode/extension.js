@@ -3,14 +3,16 @@ const vscode = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
 
 let client;
+let turn = Promise.resolve(); // a start or a stop waits for the one before: a client that is starting cannot be stopped
+let latest = 0;
 
 function settings() {
   return vscode.workspace.getConfiguration("vlad");
 }
 
-async function start() {
+async function start(number) {
   const command = settings().get("command");
-  client = new LanguageClient(
+  const starting = new LanguageClient(
     "vlad",
     "vlad",
     { command, args: ["lsp"] },
@@ -20,23 +22,37 @@ async function start() {
     },
   );
   try {
-    await client.start();
+    await starting.start();
+    client = starting;
   } catch (error) {
-    client = undefined;
-    const choice = await vscode.window.showErrorMessage(
-      `${command} lsp does not start: ${error.message}. It needs the Python package pygls: pip install pygls. If vlad is in a virtual environment, set vlad.command.`,
-      "Open Settings",
-    );
-    if (choice) {
-      vscode.commands.executeCommand("workbench.action.openSettings", "vlad.command");
+    if (number === latest) {
+      report(command, error);
     }
+  }
+}
+
+async function report(command, error) {
+  const reason = error?.message ? `: ${error.message}` : "";
+  const choice = await vscode.window.showErrorMessage(
+    `${command} lsp does not start${reason}. It needs the Python package pygls: pip install pygls. ` +
+      "If vlad is in a virtual environment, set vlad.command to its path.",
+    "Open Settings",
+  );
+  if (choice) {
+    vscode.commands.executeCommand("workbench.action.openSettings", "vlad.command");
   }
 }
 
 async function stop() {
   const stopped = client;
   client = undefined;
-  await stopped?.stop();
+  await stopped?.stop().catch(() => {}); // a server that has ended needs no more
+}
+
+function restart() {
+  const number = ++latest;
+  turn = turn.then(stop).then(() => start(number));
+  return turn;
 }
 
 async function run() {
@@ -57,18 +73,14 @@ async function run() {
 exports.activate = async (context) => {
   context.subscriptions.push(
     vscode.commands.registerCommand("vlad.run", run),
-    vscode.commands.registerCommand("vlad.restart", async () => {
-      await stop();
-      await start();
-    }),
-    vscode.workspace.onDidChangeConfiguration(async (event) => {
+    vscode.commands.registerCommand("vlad.restart", restart),
+    vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("vlad")) {
-        await stop();
-        await start();
+        restart();
       }
     }),
   );
-  await start();
+  await restart();
 };
 
-exports.deactivate = stop;
+exports.deactivate = () => turn.then(stop);
