@@ -20,7 +20,7 @@ from vlad.data.errors import Thrown
 from vlad.data.tables import Table
 from vlad.data.values import NIL, Code, Global, Reference, Value, look
 from vlad.primitives.continuations import RESET, SHIFT
-from vlad.primitives.reentry import CONTINUATION, Captured, Frame, jump_of, resumed
+from vlad.primitives.reentry import CONTINUATION, Activation, Captured, Frame, jump_of, resumed
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine
@@ -47,7 +47,7 @@ def apply(machine: Machine, f: Value, argument: Value) -> Value:
 
 def _prompted(machine: Machine, run: Callable[[], Value]) -> Value:
     """The value of `run`, which enters control entries, with a prompt around."""
-    prompt = machine.frames = Frame("prompt", NIL, None, object())
+    prompt = machine.frames = Frame("prompt", NIL, None, object(), Activation())
     shadows, rules, handlers = machine.shadows, machine.rules, machine.handlers
     pending = None if machine.instrument is None else machine.instrument.pending()
     try:
@@ -94,9 +94,7 @@ def _taken(machine: Machine, raised: Value, prompt: Frame | None) -> tuple[Captu
     jump = jump_of(machine, raised)
     if jump is None:
         return None
-    own = jump[0].prompt()
-    while own.stand_in is not None:
-        own = own.stand_in
+    own = jump[0].prompt().standing()
     return None if own is not prompt and own.is_active else jump
 
 
@@ -107,7 +105,7 @@ def _resume(machine: Machine, prompt: Frame, captured: Captured, v: Value) -> Ca
     own = captured.prompt()
     if own is not prompt:
         own.stand_in = prompt
-    inside = captured.frame.inside(own.origin)
+    inside = captured.within(own)
     assert inside is not None
     frames, (k, v) = resumed(captured, inside, v)
     procedure: Any = machine.codes["resume"].closed

@@ -7,9 +7,10 @@ again. So `call/cc` keeps k and the frames, and unwinds nothing.
 
 A call of a continuation from where it was made is a call of k. From elsewhere it is a jump: an escape, which goes outward through
 guards and past winds, whose `after` is called, up to the innermost frame that both have in common. There the frames that are
-inside of that one are entered again, the outermost first, and then k is called. Where a continuation of `shift` enters frames
-again, these have the *origin* of the captured ones, and are common to both, as the reset of `shift` is where it is a prompt
-(Flatt, Yu, Findler & Felleisen 2007, Adding delimited and composable control to a production programming environment).
+inside of that one are entered again, the outermost first, and then k is called. Frames that a jump enters again are the same
+*activation*. Where a continuation of `shift` enters frames again, that is another one, of the same *origin*. A frame of that
+origin is common to both, too, as the reset of `shift` is where it is a prompt (Flatt, Yu, Findler & Felleisen 2007, Adding
+delimited and composable control to a production programming environment), unless the one that was captured still runs.
 
 Frames are for code that runs by control entries only. What runs as it is, such as derivatives and what rows call, has none that
 it belongs to: a reset there hides the frames. A continuation that is made there ends the call that made it, and no more. So it is
@@ -46,33 +47,41 @@ CONTINUATION = "reentrant-continuation"
 RAISING = "raise-in-control"  # takes a continuation, too
 
 
+class Activation:
+    """What runs in a frame, from where that was first entered: how often is it on the stack?"""
+
+    __slots__ = ("running",)
+
+    def __init__(self) -> None:
+        self.running = 0
+
+
 class Frame:
     """What is around code that runs by control entries: a reset, a guard or a wind, with the operands of what runs code in it
     again; or the prompt, which has none.
     """
 
-    __slots__ = ("kind", "parts", "outer", "origin", "is_active", "stand_in")
+    __slots__ = ("kind", "parts", "outer", "origin", "activation", "is_active", "stand_in")
 
-    def __init__(self, kind: str, parts: Value, outer: Frame | None, origin: object) -> None:
+    def __init__(
+        self, kind: str, parts: Value, outer: Frame | None, origin: object, activation: Activation
+    ) -> None:
         self.kind = symbol(kind)
         self.parts = parts
         self.outer = outer
         self.origin = origin
+        self.activation = activation
         self.is_active = True  # of a prompt: has it not ended?
         self.stand_in: Frame | None = (
             None  # of a prompt that has ended: the one that has run its rest again last
         )
 
-    def inside(self, origin: object) -> list[Frame] | None:
-        """The frames from this one outward that are inside of the one of that origin, the outermost first; None if none is."""
-        found: list[Frame] = []
-        frame: Frame | None = self
-        while frame is not None:
-            if frame.origin is origin:
-                return found[::-1]
-            found.append(frame)
-            frame = frame.outer
-        return None
+    def standing(self) -> Frame:
+        """Of a prompt: the one that has run its rest again last."""
+        frame = self
+        while frame.stand_in is not None:
+            frame = frame.stand_in
+        return frame
 
 
 class Captured:
@@ -89,6 +98,22 @@ class Captured:
         while frame.outer is not None:
             frame = frame.outer
         return frame
+
+    def within(self, around: Frame) -> list[Frame] | None:
+        """If a jump to this continuation ends in the frame `around`: the frames to enter there, the outermost first."""
+        inside, in_another = list[Frame](), None
+        frame: Frame | None = self.frame
+        is_seen = False
+        while frame is not None:
+            if frame.activation is around.activation:
+                return inside[::-1]
+            if frame.origin is around.origin and not is_seen:
+                is_seen = True
+                if not frame.activation.running:
+                    in_another = inside[::-1]
+            inside.append(frame)
+            frame = frame.outer
+        return in_another
 
 
 def jump_of(machine: Evaluator, raised: Value) -> tuple[Captured, Value] | None:
@@ -119,7 +144,7 @@ _RULES: dict[str, str] = {
     "run-reset": "(lambda (k frame run) (finish-framed-reset k frame (run-in frame run)))",
     "finish-framed-reset": """(lambda (k frame r)
         (if (shift-request? r)
-            (run-reset k frame
+            (run-reset k (frame-like frame (cons k (quote ())))
               (lambda (nothing)
                 ((control-entry (shift-request-field-2 r)) identity
                   (make-framed-continuation (shift-request-field-1 r) frame))))
@@ -283,38 +308,49 @@ def _in_frame(
     machine: Evaluator, frame: Value, run: Value, call: Callable[[Evaluator, Value], Value]
 ) -> Value:
     """What `call` returns of `run`, with this frame around."""
-    machine.frames = frame.object
-    result = call(machine, run)
-    machine.frames = frame.object.outer
+    entered = machine.frames = frame.object
+    entered.activation.running += 1
+    try:
+        result = call(machine, run)
+    finally:
+        entered.activation.running -= 1
+    machine.frames = entered.outer
     return result
 
 
 def _run_in(machine: Evaluator, frame: Value, run: Value) -> Value:
     """What (run) returns, with this frame of a reset around. A jump that an exception carries, as code raises it that runs as
-    it is, is returned as control entries return it: it may end in this frame, or in one around it.
+    it is, is returned as control entries return it if it ends in this frame.
     """
 
-    def comes_in(raised: Value) -> bool:
+    def ends_here(raised: Value) -> bool:
         jump = jump_of(machine, raised)
-        return jump is not None and jump[0].frame.inside(frame.object.origin) is not None
+        return jump is not None and jump[0].within(frame.object) is not None
 
-    machine.frames = frame.object
-    result, raised = machine.attempt_but(run, comes_in)
-    machine.frames = frame.object.outer
-    return result if raised is None else (machine.codes["raised"], (raised, FALSE), None)
+    def attempt(machine: Evaluator, run: Value) -> Value:
+        result, raised = machine.attempt_but(run, ends_here)
+        return result if raised is None else (machine.codes["raised"], (raised, FALSE), None)
+
+    return _in_frame(machine, frame, run, attempt)
 
 
 def _make_frame(machine: Evaluator, kind: Value, parts: Value) -> Value:
-    return Opaque(Frame(kind.name, parts, machine.frames, object()))
+    return Opaque(Frame(kind.name, parts, machine.frames, object(), Activation()))
 
 
 def _frame_like(machine: Evaluator, frame: Value, parts: Value) -> Value:
     like = frame.object
-    return Opaque(Frame(like.kind.name, parts, machine.frames, like.origin))
+    return Opaque(Frame(like.kind.name, parts, machine.frames, like.origin, Activation()))
 
 
 def _frame_in(machine: Evaluator, frame: Value) -> Value:
-    return frame if frame.object.outer is machine.frames else _frame_like(machine, frame, frame.object.parts)
+    like, outer = frame.object, machine.frames
+    if like.outer is outer:
+        return frame
+    assert outer is not None
+    is_same = like.outer.activation is outer.activation or like.outer.standing() is outer
+    activation = like.activation if is_same else Activation()
+    return Opaque(Frame(like.kind.name, like.parts, outer, like.origin, activation))
 
 
 def _jump_into(machine: Evaluator, frame: Value, raised: Value) -> Value:
@@ -323,7 +359,7 @@ def _jump_into(machine: Evaluator, frame: Value, raised: Value) -> Value:
     if jump is None:
         return FALSE
     captured, v = jump
-    inside = captured.frame.inside(frame.object.origin)
+    inside = captured.within(frame.object)
     return FALSE if inside is None else resumed(captured, inside, v)
 
 
