@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from vlad.core.names import lambdas_within, make_letrec, rebuilt
+from vlad.core.names import lambdas_within, make_letrec, operands, rebuilt
 from vlad.core.nodes import (
     Apply,
     Atom,
@@ -71,6 +71,21 @@ def _capturing(lambda_: Lambda, cells: set[Variable]) -> set[Variable]:
     return found
 
 
+def _lets_out(lambda_: Lambda) -> bool:
+    """Does it return or store a procedure that it makes? One of a copy would have another code, as `same-code?` shows."""
+    made = {variable for group in _groups(lambda_) for variable, _ in _members(group)}
+    work = [lambda_.body]
+    while work:
+        body = work.pop()
+        work += [member.body for one in body.bindings for _, member in _members(one)]
+        for part in (*[one.rhs for one in body.bindings if isinstance(one, Binding)], body.result):
+            if isinstance(part, If):
+                work += [part.consequent, part.alternative]
+            elif not isinstance(part, Call | Lambda) and not made.isdisjoint(operands(part)):
+                return True
+    return False
+
+
 class _Localizer:
     def __init__(self, capturing: set[Variable], known: Known) -> None:
         self.capturing = capturing
@@ -116,7 +131,12 @@ class _Localizer:
             if type(atom) is Variable and atom in self.capturing
         }
         callee = self.known(cell) if 0 < len(fixed) < len(call.operands) else None
-        if callee is None or len(callee.parameters) != len(call.operands) or len(_groups(callee)) > LARGEST:
+        if (
+            callee is None
+            or len(callee.parameters) != len(call.operands)
+            or len(_groups(callee)) > LARGEST
+            or _lets_out(callee)
+        ):
             return None
         copy = _Copy(callee, fixed, self.known)
         made = copy.made()
