@@ -49,28 +49,35 @@ def expand_form(syntax: Syntax, module: Module) -> list[Item]:
 
 
 def _top_level(x: Expander, syntax: Syntax, items: list[Item]) -> None:
-    work = [(syntax, True)]
+    work, span, expressions = [syntax], syntax.span, list[Syntax]()
     while work:
-        syntax, last = work.pop()
-        syntax, meaning = x.expanded(syntax, x.outside)
+        syntax, meaning = x.expanded(work.pop(), x.outside)
         if isinstance(syntax, Form) and meaning is begin and len(syntax.items) > 1 and syntax.tail is None:
-            work += [(part, False) for part in reversed(syntax.items[1:])]
-            work[-len(syntax.items) + 1] = (syntax.items[-1], last)
+            work += reversed(syntax.items[1:])
         elif isinstance(syntax, Form) and meaning in _TOP_LEVEL:
+            if expressions:
+                items.append(_top_expression(x, expressions, span, False))
+                expressions = []
             _TOP_LEVEL[meaning](x, syntax, items)
         else:
-            items.append(_top_expression(x, syntax, last))
+            expressions.append(syntax)
+    if expressions:
+        items.append(_top_expression(x, expressions, span, True))
 
 
-def _top_expression(x: Expander, syntax: Syntax, last: bool) -> Expression:
-    """An expression at top level; only the last one of a `begin` has a value to show."""
+def _top_expression(x: Expander, expressions: list[Syntax], span: Span, last: bool) -> Expression:
+    """Expressions at top level, of which a `begin` may have several between its definitions: each has the next ones in its
+    continuation. Only the last one of the `begin` has a value to show.
+    """
     out: Out = []
-    rhs = x.expression(syntax, x.outside, out)
+    for syntax in expressions[:-1]:
+        for_effect(x.expression(syntax, x.outside, out), out)
+    rhs = x.expression(expressions[-1], x.outside, out)
     if not last:
         for_effect(rhs, out)
         rhs = UNSPECIFIED_ATOM
     result = as_result(rhs, out)
-    return Expression(Body(tuple(out), result), syntax.span)
+    return Expression(Body(tuple(out), result), span if len(expressions) > 1 else expressions[0].span)
 
 
 def _top_define(x: Expander, form: Form, items: list[Item]) -> None:
