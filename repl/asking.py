@@ -6,7 +6,8 @@ import textwrap
 
 from vlad.data.errors import VladError
 from vlad.manual.help import KINDS, Entry, documentation, is_elsewhere, lines_of
-from vlad.messages.hints import hint_for
+from vlad.messages.hints import hint_for, hint_to_import
+from vlad.session.library import the_library
 
 from .command import NAMES, NOTHING, Theme
 from .knowledge import first_sentence, known, names
@@ -31,9 +32,9 @@ def wanted(shell: Shell, name: str) -> Entry:
     """The documentation of a name. Raises VladError if there is none."""
     found = known(shell.session, name)
     if found is None:
-        raise VladError(
-            "unbound-variable", f"Nothing is known of {name}", hint=hint_for(name, set(names(shell.session)))
-        )
+        module = the_library().exporting(name)
+        hint = hint_for(name, set(names(shell.session))) if module is None else hint_to_import(name, module)
+        raise VladError("unbound-variable", f"Nothing is known of {name}", hint=hint)
     return found
 
 

@@ -6,6 +6,7 @@ documented by the comment above its definition, like those of the library.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from vlad.data.source import Span
@@ -57,7 +58,12 @@ def _of_program(session: Session, name: str, value: Value) -> Entry:
     span: Span | None = session.machine.core_of(value[0].base).span
     if span is None:
         return Entry(name, "program", "", shape, (), ())
-    text, examples = text_and_examples(comment_above(span.source.text, span.start))
+    lines = comment_above(span.source.text, span.start)
+    if lines and re.fullmatch(
+        rf"\(+{re.escape(name)}[\s()].*\)", lines[0]
+    ):  # the shape of a call, as in the library
+        shape, *lines = lines
+    text, examples = text_and_examples(lines)
     place = f"{span.source.name}:{span.line}"
     return Entry(name, "program", "", shape, text, examples, place=place, source=span.text)
 

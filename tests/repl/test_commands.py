@@ -106,12 +106,18 @@ class TestDoc:
             "(twice x)    of the program\n\n  Twice a number.\n\nExamples\n  (twice 2)  ⇒ 4\n\n"
             "Defined in <input 1>:3\n  (define (twice x) (* 2 x))\n"
         )
+        text = writing.output(
+            ";;; ((sent f) x)\n;;; The value of f.\n(define ((sent f) x) (f x))", ",doc sent"
+        )
+        assert text.startswith("((sent f) x)    of the program\n\n  The value of f.\n\nDefined in")
 
     def test_a_name_of_the_library_with_another_meaning(self, writing: Writing) -> None:
         assert writing.output("(define (sin x) 5)", ",doc sin").startswith("(sin x)    of the program\n")
 
     def test_of_nothing(self, writing: Writing) -> None:
         assert "did you mean `length`?" in writing.output(",doc lenght")
+        assert 'hint: `(import "test")` defines it; otherwise, ' in writing.output(",doc check-gradient")
+        assert writing.output("(L-pend 1)").endswith('  hint: `(import "mechanics")` defines it\n')
 
     def test_apropos(self, writing: Writing) -> None:
         text = writing.output(",apropos hessian")

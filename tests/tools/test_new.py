@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ def test_a_new_module(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "two-fold/two_fold/two-fold.vlad" in done.stdout.splitlines()
     assert command("format", "--check", ".", cwd=tmp_path).returncode == 0
+    shutil.copytree(
+        tmp_path / "two-fold" / "two_fold", tmp_path / "two-fold" / "build" / "lib"
+    )  # as pip does
     done = command("test", cwd=tmp_path / "two-fold")
     assert (done.returncode, done.stdout) == (0, "3 passed\n")
 

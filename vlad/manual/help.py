@@ -29,6 +29,7 @@ from vlad.data.source import is_internal
 from vlad.data.values import Primitive
 from vlad.expand.arity import of_row
 from vlad.manual.public import is_public, members, public_lines, public_names
+from vlad.messages.hints import hint_to_import
 from vlad.messages.spelling import suggestion
 from vlad.primitives import (
     batches,
@@ -198,7 +199,12 @@ def documentation(name: str) -> str:
     known = [*[entry.name for entry in public()], *ALIASES, *kinds(), *python_names_like(name)]
     hint = suggestion(name, known)
     if entry is None:
-        hint = hint or "`vlad doc` lists the names by theme"
+        module = the_library().exporting(name)
+        hint = (
+            hint_to_import(name, module)
+            if module is not None
+            else hint or "`vlad doc` lists the names by theme"
+        )
         raise VladError("unbound-variable", f"Nothing is known by the name {name}", hint=hint)
     own = f"Programs cannot use this name, which is of vlad's own texts{f': {hint}' if hint else ''}"
     return "\n".join([*_wrapped([own]), "", *lines_of(entry)])

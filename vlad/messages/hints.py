@@ -53,6 +53,12 @@ def hint_for(name: str, known: Iterable[str], span: Span | None = None) -> str:
     return suggestion(name, known, beside) or NOTHING
 
 
+def hint_to_import(name: str, module: str) -> str:
+    """A hint for an unbound name that a module of the library exports."""
+    other = other_language_hint(name)
+    return f'`(import "{module}")` defines it' + (f"; otherwise, {other}" if other is not None else "")
+
+
 def clarify(
     error: VladError, known: Iterable[str], keywords: Iterable[str], is_bound: Callable[[str], bool]
 ) -> None:

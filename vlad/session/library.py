@@ -64,6 +64,15 @@ class Library:
     def names_in(self, file: str) -> list[str]:
         return [name for name, place in self.index().items() if place[0] == file]
 
+    def exporting(self, name: str) -> str | None:
+        """The module of the library that exports a name, if one does."""
+        for file in sorted(os.listdir(self.modules)):
+            with open(os.path.join(self.modules, file), encoding="utf-8") as opened:
+                exported = re.search(r"^\(export ([^()]*)\)", opened.read(), re.MULTILINE)
+            if exported is not None and name in exported.group(1).split():
+                return file.removesuffix(".vlad")
+        return None
+
     def definition(self, name: str) -> Source | None:
         """The text of a definition, with its doc comment, at the lines of its file."""
         place = self.index().get(name)

@@ -13,7 +13,7 @@ from vlad.evaluate.machine import Machine
 from vlad.expand.arity import Signature, Usage, signature
 from vlad.expand.forms import KEYWORDS
 from vlad.expand.scope import Module
-from vlad.messages.hints import attribute_to_library, clarify, describe_number, show_call
+from vlad.messages.hints import attribute_to_library, clarify, describe_number, hint_to_import, show_call
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.python.procedure_docs import code_of
 from vlad.session.library import Library
@@ -43,6 +43,9 @@ class Suggestions:
             error.span = span
         if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
             clarify(error, known_names(self.module, self.library), KEYWORDS, self._means_something)
+            if error.code == "unbound-variable" and error.name is not None:
+                module = self.library.exporting(error.name)
+                error.hint = error.hint if module is None else hint_to_import(error.name, module)
         elif error.code in ("invalid-argument", "bundle-do-not-conform"):
             attribute_to_library(error, self._is_of_library)
         is_counted = describe_number(error, self._signature_of, self._usage_of)

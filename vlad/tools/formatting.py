@@ -22,13 +22,15 @@ ENDING = ".vlad"
 
 
 def programs(paths: Iterable[str], ending: str = ENDING) -> Iterator[str]:
-    """The files among some paths, and those with an ending in the folders among them, in order; hidden folders are left out."""
+    """The files among some paths, and those with an ending in the folders among them, in order. Hidden folders
+    are left out, and the copies that pip makes in a folder `build` beside `pyproject.toml`."""
     for path in paths:
         if not os.path.isdir(path):
             yield path
             continue
         for folder, inner, files in os.walk(path):
-            inner[:] = sorted([name for name in inner if not name.startswith(".")])
+            built = {"build"} if "pyproject.toml" in files else set()
+            inner[:] = sorted([name for name in inner if not name.startswith(".") and name not in built])
             yield from [
                 os.path.normpath(os.path.join(folder, name))
                 for name in sorted(files)

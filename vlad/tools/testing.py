@@ -128,7 +128,8 @@ def _of_error(error: VladError, place: str, values: list[str]) -> str:
     """The message of an error, and its place if that is another."""
     expected = f"expected: {_joined(values)}; found the error: " if values else ""
     where = f" (at {error.span})" if error.span is not None and str(error.span) != place else ""
-    return f"{expected}{error.message}{where}"
+    hint = f"\n  hint: {error.hint}" if error.hint is not None else ""
+    return f"{expected}{error.message}{where}{hint}"
 
 
 def _joined(lines: list[str]) -> str:
