@@ -26,7 +26,7 @@ from vlad.debugging.recording import MOST, Recording, recorded
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.arity import signature
 from vlad.expand.items import Expression
-from vlad.python.convert import tuple_of
+from vlad.python.structures import tuple_of
 from vlad.session.examples import example_values, no_procedure, wrong_examples
 from vlad.session.files import find, load
 from vlad.session.programs import Program

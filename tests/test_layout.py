@@ -96,8 +96,8 @@ ROOMS = (
     ),
     (
         "vlad.python",
-        "procedure_docs call_errors handles convert dump load callables differences stating rules host derivatives batches "
-        "compiling functions type_words train_log",
+        "procedure_docs call_errors handles arrays structures convert dump load callables differences stating rules host "
+        "derivatives batches compiling functions type_words train_log",
     ),
     ("vlad.onnx", "values shapes operators model translation tracing nodes"),
     (

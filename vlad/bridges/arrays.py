@@ -12,7 +12,8 @@ from typing import Any
 import numpy
 
 from vlad.data.errors import MissingPackage
-from vlad.python.convert import Procedure, from_python, parts_of, to_python, tuple_of
+from vlad.python.convert import Procedure, from_python, to_python
+from vlad.python.structures import parts_of, tuple_of
 
 
 def missing(library: str, package: str, what: str) -> MissingPackage:

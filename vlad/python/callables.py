@@ -17,8 +17,9 @@ from vlad.data.errors import NoCounterpart, VladError
 from vlad.data.tensors import Tensor, is_array, shape_text
 from vlad.data.values import NIL, Primitive, PrimitiveType, String, Value, is_pair, look
 from vlad.data.write import written
+from vlad.python.arrays import expect_exact, tensor_of
 from vlad.python.convert import Apply as ApplyProcedure
-from vlad.python.convert import expect_exact, from_python, tensor_of, to_python
+from vlad.python.convert import from_python, to_python
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine

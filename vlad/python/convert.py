@@ -23,13 +23,12 @@ come back as what they are.
 Called by session/. Raises NoCounterpart, which is a VladError and a TypeError, for other Python values: a number
 of another type, such as a Decimal, would not count as one in derivatives, so it does not become a host object implicitly.
 
-The file is long because both directions of a conversion stand side by side.
+Both directions of a conversion stand side by side. Arrays are in arrays.py, the parts of structures in structures.py.
 """
 
 from __future__ import annotations
 
 import functools
-import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from operator import is_not
@@ -53,12 +52,10 @@ from vlad.data.records import (
 from vlad.data.source import Span
 from vlad.data.tables import KEY, VALUE, elements, table_of
 from vlad.data.tables import Table as TableValue
-from vlad.data.tensors import SORT, Tensor, frozen, is_array, kind_name, load_numpy, made, namespace
+from vlad.data.tensors import Tensor, frozen, is_array
 from vlad.data.values import (
     FALSE,
-    LARGEST_WHOLE,
     NIL,
-    RECORDS,
     TRUE,
     UNSPECIFIED,
     ZERO,
@@ -78,9 +75,21 @@ from vlad.data.values import (
 )
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.arity import Named, Signature, of_named, signature, wrong_number
+from vlad.python.arrays import expect_exact, exported, is_beyond, tensor_of
 from vlad.python.call_errors import reword_call, reword_rows
 from vlad.python.handles import Record, Table
 from vlad.python.procedure_docs import code_of, doc_of, headline, place_of, python_name, python_signature
+from vlad.python.structures import (
+    copied,
+    fields_of,
+    head_of,
+    headed,
+    none_of_sets,
+    parts_held,
+    parts_of,
+    record_fields,
+    tuple_of,
+)
 
 if TYPE_CHECKING:
     from vlad.data.records import Record as RecordClass
@@ -419,7 +428,7 @@ def _by_c() -> None:
         if kind is Procedure or "reshapes" in vars(kind):
             like = vars(type)["__call__"]
             slots = [vars(Procedure)[name] for name in ("quicks", "guards", "places")]
-            kind.__call__ = in_c.method(kind, like, *slots, kind.reshapes, _record, _copied, Tensor)
+            kind.__call__ = in_c.method(kind, like, *slots, kind.reshapes, record_fields, copied, Tensor)
 
     kinds: list[Any] = [Procedure]
     for kind in kinds:
@@ -459,18 +468,8 @@ def with_floats(arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
     for argument in arguments:
         kind = type(argument)
         is_real = kind is not float and kind is not bool and isinstance(argument, float | int)
-        found.append(float(argument) if is_real and not _is_beyond(argument) else argument)
+        found.append(float(argument) if is_real and not is_beyond(argument) else argument)
     return tuple(found) if any(map(is_not, found, arguments)) else None
-
-
-def tuple_of(values: list[Value]) -> Value:
-    """One argument for several values: (a . (b . c)); () for none."""
-    if not values:
-        return NIL
-    packed = values[-1]
-    for value in reversed(values[:-1]):
-        packed = (value, packed)
-    return packed
 
 
 def from_python(value: Any, apply: Apply | None = None) -> Value:
@@ -557,7 +556,7 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
     array = value if is_array(value) else exported(value)
     if array is not None:
         return _array(array, apply)
-    fields = _record(value)
+    fields = record_fields(value)
     if fields is not None:
         return _from_python(fields, apply)
     if isinstance(value, Opaque | Reference | Table | Record):
@@ -592,7 +591,7 @@ def _structure_of_python(value: Any, apply: Apply) -> Value | None:
         return DICT, list_of([(_key(key, apply), _from_python(part, apply)) for key, part in value.items()])
     if isinstance(value, set | frozenset):
         return _set_of(value, apply)
-    fields = _record(value)
+    fields = record_fields(value)
     return None if fields is None else (_record_of(value, apply).symbol, list_of(_each_from(fields, apply)))
 
 
@@ -611,7 +610,7 @@ def _element(made: Value, value: Any) -> Value:
         return float(made is TRUE)
     if isinstance(value, frozenset):
         return FROZENSET, table_of([(leaf[KEY], TRUE) for leaf in look(made[1]).leaves()])
-    fields = value if isinstance(value, tuple) else _record(value)
+    fields = value if isinstance(value, tuple) else record_fields(value)
     if fields is None:
         return made
     parts, items, head = [], made, None
@@ -649,11 +648,6 @@ def _key(key: Any, apply: Apply) -> Value:
     raise no_counterpart(f"The key {key!r}", hint)
 
 
-def _is_beyond(value: float) -> bool:
-    """Is it a whole number, as such, that need not be a real?"""
-    return isinstance(value, int) and not -LARGEST_WHOLE <= value <= LARGEST_WHOLE
-
-
 def _real(value: float, apply: Apply | None) -> float:
     if apply is not None and apply.is_of_python:
         expect_exact(value)
@@ -668,28 +662,6 @@ def _array(array: Any, apply: Apply | None) -> Value:
     if apply is not None and apply.is_of_python:
         expect_exact(array)
     return tensor_of(array)
-
-
-def expect_exact(value: Any) -> None:
-    """Raise NoCounterpart if a number, or one of an array, is a whole one beyond LARGEST_WHOLE, which reals would round: a
-    number that is read from an array is a real.
-    """
-    if _is_beyond(value):
-        is_short = abs(value) < 10**40
-        raise no_counterpart(
-            f"The whole number {value}" if is_short else "A whole number of this size", INEXACT
-        )
-    if not is_array(value) or kind_name(value.dtype) not in ("int64", "uint64") or not value.size:
-        return
-    xp = namespace(value)
-    if int(xp.max(value)) > LARGEST_WHOLE or int(xp.min(value)) < -LARGEST_WHOLE:
-        what = f"An array of {kind_name(value.dtype)} with a whole number beyond 2**53"
-        raise no_counterpart(what, INEXACT)
-
-
-INEXACT = (
-    "whole numbers are exact up to 2**53: `float(n)` and `x.astype(float)` round, `math.inf` is beyond all"
-)
 
 
 def _of_another_session(what: str) -> NoCounterpart:
@@ -708,100 +680,6 @@ def _kept(value: Any, apply: Apply | None) -> Value:
     if value.value is not None:
         return value.value
     return table_of([(_from_python(key, apply), _from_python(part, apply)) for key, part in value.items()])
-
-
-def exported(value: Any) -> Any:
-    """The array that an object of another library exports: by DLPack (PyTorch) or as a buffer without a copy, or by `__array__`
-    (columns of pandas, polars and pyarrow). None for other objects. Raises NoCounterpart if the object refuses.
-    """
-    kind = type(value)
-    if kind is memoryview or kind.__module__ == "array":
-        return load_numpy().asarray(value)
-    refusal: Exception | None = None
-    if hasattr(kind, "__dlpack__"):
-        try:
-            return load_numpy().from_dlpack(value)
-        except (
-            Exception
-        ) as error:  # whatever the library raises, as of a tensor that records gradients, or is on a GPU
-            refusal = error
-    if hasattr(kind, "__array__"):
-        try:
-            return load_numpy().asarray(value)
-        except Exception as error:
-            refusal = refusal or error
-    if refusal is not None:
-        raise no_counterpart(f"This {kind.__name__}", f"its library does not export it: {refusal}")
-    return None
-
-
-def tensor_of(array: Any) -> Value:
-    """An array as a tensor, without a copy if its layout matches this machine's: it must not be modified while
-    the tensor exists. Numbers of 16 bits become those of 32. Raises NoCounterpart if its entries are no numbers or booleans.
-    """
-    if kind_name(array.dtype) == "float16":
-        xp = namespace(array)
-        array = xp.astype(array, xp.float32)
-    if not SORT[array.dtype]:
-        raise no_counterpart(
-            f"An array of {array.dtype}", "the entries of a tensor are reals, integers or booleans"
-        )
-    if hasattr(array, "mask"):
-        raise no_counterpart("An array with a mask", "`filled` makes one without")
-    # a subclass of NumPy's may redefine operators
-    if hasattr(array, "setflags") and type(array).__name__ != "ndarray":
-        array = array.view(array.__array_namespace__().ndarray)
-    if hasattr(array, "setflags") and not (array.flags.aligned and array.dtype.isnative):
-        array = array.astype(array.dtype.newbyteorder("="))
-    return made(frozen(array))
-
-
-def parts_held(value: Any) -> list[Any]:
-    """The parts of a Python value that `from_python` converts in turn."""
-    if isinstance(value, dict | Table):
-        return [*value.keys(), *value.values()]
-    if isinstance(value, list | tuple):
-        return list(value)
-    return list(_fields(value).values()) if hasattr(type(value), "__dataclass_fields__") else []
-
-
-def _fields(record: Any) -> dict[str, Any]:
-    """The fields of a dataclass, in their order."""
-    return {name: getattr(record, name) for name in _names_of_fields(type(record))}
-
-
-def _record(value: Any) -> tuple[Any, ...] | None:
-    """The fields of an object that is converted as a dataclass: of one that is nothing else."""
-    is_dataclass = hasattr(type(value), "__dataclass_fields__")
-    if not is_dataclass or isinstance(value, _NO_RECORDS) or is_array(value):
-        return None
-    return tuple([getattr(value, name) for name in _names_of_fields(type(value))])
-
-
-_NO_RECORDS = (float, int, str, list, tuple, dict, Procedure)  # which are converted as such
-_known_names: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
-
-
-def _names_of_fields(kind: type) -> tuple[str, ...]:
-    """Those of a dataclass, in their order; kept, as Python's function takes a microsecond."""
-    is_hashable = type(kind).__hash__ is not None
-    names = _known_names.get(kind) if is_hashable else None
-    if names is None:
-        from dataclasses import fields  # 10 ms, already imported if there is a dataclass
-
-        names = tuple([field.name for field in fields(kind)])
-        if is_hashable:
-            _known_names[kind] = names
-    return names
-
-
-def parts_of(value: Value, count: int) -> list[Value]:
-    """The `count` parts of a tuple, by the tuple rule."""
-    parts = []
-    for _ in range(count - 1):
-        part, value = look(value)
-        parts.append(part)
-    return [*parts, value] if count else []
 
 
 Leaf = Callable[[Any, Value], Any]
@@ -840,27 +718,11 @@ def _like(model: Any, value: Value, leaf: Leaf) -> Any:
         parts = _like_each(model, value, leaf, end)
         return model._make(parts) if hasattr(model, "_make") else tuple(parts)
     if hasattr(type(model), "__dataclass_fields__"):
-        parts = _like_each(tuple(_fields(model).values()), value, leaf, end)
-        return _copied(model, parts) if head is None else headed(head, (), parts)
+        parts = _like_each(tuple(fields_of(model).values()), value, leaf, end)
+        return copied(model, parts) if head is None else headed(head, (), parts)
     if isinstance(model, set | frozenset):
         raise none_of_sets()
     return leaf(model, value)
-
-
-def none_of_sets() -> VladError:
-    """The error of a derivative by a set, or of one: elements may become equal."""
-    hint = "`argnums` chooses other arguments; a list has a derivative"
-    return VladError("no-derivative", "There is no derivative by a set, or of one", hint=hint)
-
-
-def _copied(model: Any, parts: Sequence[Any]) -> Any:
-    """A copy of a dataclass, with other values for its fields."""
-    from copy import copy
-
-    record = copy(model)
-    for name, part in zip(_names_of_fields(type(model)), parts, strict=True):
-        object.__setattr__(record, name, part)  # works for a frozen one, too
-    return record
 
 
 def _like_each(models: tuple[Any, ...], value: Value, leaf: Leaf, end: Value) -> list[Any]:
@@ -960,30 +822,10 @@ def _pairs_to_python(value: Value, apply: Apply) -> Any:
     return result
 
 
-def head_of(value: Value) -> Symbol | None:
-    """The symbol that a dict, a set or a record of a translated function begins with; None for other values."""
-    if type(value) is not tuple or len(value) != 2:
-        return None
-    head = look(value[0])
-    return head if type(head) is Symbol and (head in _HEADS or head in RECORDS) else None
-
-
 def key_of(value: Value, apply: Apply) -> Any:
     """A key of a dict."""
     key = look(value)
     return key.name if type(key) is Symbol else _to_python(key, apply)
-
-
-def headed(head: Symbol, keys: Sequence[Any], parts: Sequence[Any]) -> Any:
-    """A dict of keys and values, or a record of its fields."""
-    if head is DICT:
-        return dict(zip(keys, parts, strict=True))
-    record = RECORDS[head]
-    made: Any = record.kind
-    return made._make(parts) if record.is_tuple else made(**dict(zip(record.fields, parts, strict=True)))
-
-
-_HEADS = (DICT, EXCEPTION, *HEADS_OF_SETS)
 
 
 def _exception_to_python(parts: tuple[Value, ...], apply: Apply) -> Any:

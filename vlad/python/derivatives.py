@@ -30,16 +30,11 @@ from vlad.python.convert import (
     Leaf,
     Procedure,
     from_python,
-    head_of,
-    headed,
     key_of,
     like,
-    none_of_sets,
-    parts_held,
-    parts_of,
     to_python,
-    tuple_of,
 )
+from vlad.python.structures import head_of, headed, none_of_sets, parts_held, parts_of, tuple_of
 
 Which = int | str | Sequence[int | str] | None
 Chosen = int | Sequence[int] | None  # the same by number

@@ -18,7 +18,8 @@ from vlad.data.values import ZERO, Primitive, Value, closure, look
 from vlad.data.write import written
 from vlad.python.callables import Function, fitting, procedure_of, protected, real_function
 from vlad.python.convert import Apply as ApplyProcedure
-from vlad.python.convert import from_python, parts_of, tuple_of
+from vlad.python.convert import from_python
+from vlad.python.structures import parts_of, tuple_of
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine

@@ -60,8 +60,9 @@ from vlad.data.values import (
 )
 from vlad.data.write import real_text, string_text, symbol_text
 from vlad.evaluate.limits import deep_recursion
-from vlad.python.convert import Procedure, from_python, parts_held
+from vlad.python.convert import Procedure, from_python
 from vlad.python.handles import Record as RecordHandle
+from vlad.python.structures import parts_held
 from vlad.reader.parser import number
 
 HEAD = "vlad-saved"

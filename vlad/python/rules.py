@@ -36,9 +36,10 @@ from vlad.python.callables import (
     returned,
 )
 from vlad.python.convert import Apply as ApplyProcedure
-from vlad.python.convert import to_python, tuple_of
+from vlad.python.convert import to_python
 from vlad.python.differences import Check, Points, wrong_rule
 from vlad.python.stating import HostPrimitive
+from vlad.python.structures import tuple_of
 
 if TYPE_CHECKING:
     from vlad.evaluate.machine import Machine

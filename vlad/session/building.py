@@ -18,7 +18,7 @@ from vlad.data.errors import VladError, WrongOption
 from vlad.data.source import Source
 from vlad.data.tensors import is_array
 from vlad.data.values import Value
-from vlad.python.convert import Procedure, from_python, head_of, parts_of, tuple_of
+from vlad.python.convert import Procedure, from_python
 from vlad.python.derivatives import (
     Derived,
     Gradient,
@@ -28,6 +28,7 @@ from vlad.python.derivatives import (
     session_procedure,
 )
 from vlad.python.handles import Record
+from vlad.python.structures import head_of, parts_of, tuple_of
 from vlad.session import differentiating  # noqa: F401 - it takes plain functions
 from vlad.session.files import Path
 from vlad.session.programs import write_built

@@ -12,7 +12,7 @@ from vlad.data.source import Source
 from vlad.data.values import Code, Value
 from vlad.expand.arity import Signature, signature
 from vlad.expand.items import Expression
-from vlad.python.convert import tuple_of
+from vlad.python.structures import tuple_of
 from vlad.session.top_level import TopLevel
 
 OPTION = "--with"  # the name of the text in messages

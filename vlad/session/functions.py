@@ -24,9 +24,10 @@ from vlad.expand.forms import KEYWORDS
 from vlad.expand.items import Expression
 from vlad.expand.scope import Module
 from vlad.primitives.table import PROCEDURES, TABLE
-from vlad.python.convert import Guard, Procedure, are_current, from_python, tuple_of
+from vlad.python.convert import Guard, Procedure, are_current, from_python
 from vlad.python.functions import Function, python_function
 from vlad.python.stating import HostPrimitive
+from vlad.python.structures import tuple_of
 from vlad.reader.parser import Form
 from vlad.session.calls import Calls
 from vlad.session.top_level import TopLevel, only_lambda

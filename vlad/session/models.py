@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from vlad.data.source import Source
 from vlad.data.values import NIL, String, Value, list_of
 from vlad.onnx.translation import Translated, translated
-from vlad.python.convert import tensor_of, to_python, tuple_of
+from vlad.python.arrays import tensor_of
+from vlad.python.convert import to_python
+from vlad.python.structures import tuple_of
 
 if TYPE_CHECKING:
     from vlad.session.session import Session

@@ -27,11 +27,12 @@ from vlad.evaluate.limits import Limits
 from vlad.evaluate.machine import Machine
 from vlad.primitives.arrays import elements
 from vlad.python import derivatives
-from vlad.python.convert import Procedure, from_python, like, tuple_of
+from vlad.python.convert import Procedure, from_python, like
 from vlad.python.derivatives import Which, session_procedure
 from vlad.python.dump import dumps
 from vlad.python.functions import Function
 from vlad.python.load import loads
+from vlad.python.structures import tuple_of
 from vlad.session.default import function
 from vlad.session.executors import executor_of, ordered
 

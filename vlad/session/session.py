@@ -31,7 +31,8 @@ from vlad.evaluate.limits import Limits, deep_recursion
 from vlad.evaluate.machine import Machine
 from vlad.expand.scope import Module
 from vlad.primitives.table import CODES, ON_A_GPU, PROCEDURES, SYSTEM_PROCEDURES, TABLE
-from vlad.python.convert import to_python, tuple_of
+from vlad.python.convert import to_python
+from vlad.python.structures import tuple_of
 from vlad.session import showing
 from vlad.session.calls import Calls
 from vlad.session.files import Path, find, load, not_read
