@@ -235,6 +235,17 @@ def test_the_tests_that_a_page_names_are_there() -> None:
         assert f"\ndef {name}(" in (ROOT / file).read_text(encoding="utf-8")
 
 
+def test_each_claim_about_another_system_is_one_of_the_script() -> None:
+    """docs/compared.md names each function of benchmarks/peers/claims.py, and its result; the script needs JAX and PyTorch."""
+    page = (ROOT / "docs" / "compared.md").read_text(encoding="utf-8")
+    script = (ROOT / "benchmarks" / "peers" / "claims.py").read_text(encoding="utf-8")
+    claims = {name.replace("_", " ") for name in re.findall(r"^def (\w+_in_\w+)\(", script, re.MULTILINE)}
+    assert claims == set(re.findall(r"^# ([\w ]+ in \w+): ", page, re.MULTILINE))
+    assert claims == set(re.findall(r"\*([\w ]+ in \w+)\*", page.replace("\n", " ")))
+    for command in re.findall(r"`python (benchmarks/[\w/.]+)", page):
+        assert (ROOT / command).is_file(), command
+
+
 def test_the_pages_have_examples() -> None:
     """So that a change of the marks above cannot make this file test nothing."""
     counted = {
