@@ -75,7 +75,7 @@ ROOMS = (
     (
         "vlad.compile.emit",
         "needs c_numbers c_names c_text loop_text part_functions c_rules blas_calls c_loops loop_functions "
-        "lapack_calls facts row_threads results sharing definitions c_function places c_unit cuda_loops "
+        "lapack_calls facts counters row_threads results sharing definitions c_function places c_unit cuda_loops "
         "host_division cuda_functions row_launches cuda_unit",
     ),
     (

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from vlad.compile.emit.c_loops import kernel_lines, when_over
 from vlad.compile.emit.c_text import (
     C_TYPES,
+    COUNTER,
     LONGEST_NAME,
     c_name,
     c_string,
@@ -21,6 +23,7 @@ from vlad.compile.emit.c_text import (
     number_list,
     place_of,
     position,
+    whole_constant_text,
 )
 from vlad.compile.emit.definitions import Definitions
 from vlad.compile.emit.facts import drops, grows_only, hands_on
@@ -41,6 +44,7 @@ from vlad.compile.ir.program import (
     Fail,
     Failure,
     Function,
+    Immediate,
     Invoke,
     Leaf,
     Load,
@@ -68,14 +72,21 @@ from vlad.core.extents import LEAST, MOST, is_late
 from vlad.core.loop_nests import SIZES, Routine, Step
 from vlad.core.types import Cell, Sharing
 
+COMPARISONS = ("<", ">", "<=", ">=", "=")
+Choice: TypeAlias = "tuple[Slot, Leaf, Leaf]"  # what a test selects, if it holds and otherwise
 
-def operands_of(leaves: Sequence[Leaf], texts: Sequence[str]) -> list[Operand]:
-    """The operands of a kernel; `texts`: their C. Constants are not the same operand if they are equal: 0.0 equals -0.0."""
+
+def operands_of(
+    leaves: Sequence[Leaf], texts: Sequence[str], counters: frozenset[Slot] = frozenset()
+) -> list[Operand]:
+    """The operands of a kernel; `texts`: their C; `counters`: the slots that are integers. Constants are not the same operand if
+    they are equal: 0.0 equals -0.0."""
     first: dict[Leaf, int] = {}
     found = []
     for number, (leaf, text) in enumerate(zip(leaves, texts, strict=True)):
         own = first.setdefault(leaf, number) if isinstance(leaf, Slot | Data | Static) else number
-        found.append(Operand(own, text, leaf if type(leaf) is float and math.isfinite(leaf) else None))
+        known = leaf if type(leaf) is float and math.isfinite(leaf) else None
+        found.append(Operand(own, text, known, leaf in counters))
     return found
 
 
@@ -188,18 +199,22 @@ class FunctionText:
         function = self.function
         given = f"{c_name(function)}_given"
         names = {at: self.name(slot) for at, slot in enumerate(function.parameters)}
-        fields = [f"{C_TYPES[function.parameters[at].kind]} {names[at]};" for at in loop.given]
+        fields = [f"{self.unit.slot_type(function.parameters[at])} {names[at]};" for at in loop.given]
         counter, last = names[loop.counter], self.temporary("last")
         for at in loop.given:
-            kind = C_TYPES[function.parameters[at].kind]
+            kind = self.unit.slot_type(function.parameters[at])
             self.line(f"{kind} {names[at]} = ((struct {given} *)given)->{names[at]};")
         if self.allocates:
             self.line("char *const mark = vlad_top;")
+        begin, end = counter, last
+        if function.parameters[loop.counter] in self.unit.counters:
+            begin, end = self.temporary("begin"), self.temporary("end")
+            self.line(f"{COUNTER} {counter} = {begin}, {last} = {end};")
         self.lines.append(f"{place_of(function)}:;")
         self.line(f"if ({counter} == {last}) return;")
         self.block(loop.again, ())
         lines, self.lines, self.here = self.lines, [], None
-        head = f"static void {c_name(function)}_rows(void *given, double {counter}, double {last}) {{"
+        head = f"static void {c_name(function)}_rows(void *given, double {begin}, double {end}) {{"
         return "\n".join([f"struct {given} {{ {' '.join(fields) or 'int none;'} }};", head, *lines, "}"])
 
     def _after_rows(self, loop: RowLoop) -> str:
@@ -299,7 +314,7 @@ class FunctionText:
         return "\n".join([f"{signature};", *texts, head, *self.lines, "}"])
 
     def _parameters(self, function: Function) -> str:
-        return ", ".join([f"{C_TYPES[s.kind]} {self.name(s)}" for s in function.parameters])
+        return ", ".join([f"{self.unit.slot_type(s)} {self.name(s)}" for s in function.parameters])
 
     def _head(self, name: str, parameters: str, function: Function) -> str:
         return f"{self._signature(name, parameters, function)} {{{self._place(function)}"
@@ -344,15 +359,26 @@ class FunctionText:
         return name
 
     def leaf(self, leaf: Leaf) -> str:
+        """A leaf as its kind has it: a number as a double."""
         if type(leaf) is Slot:
-            return self.name(leaf)
+            return f"(double){self.name(leaf)}" if leaf in self.unit.counters else self.name(leaf)
         if type(leaf) is Data:
             return self.unit.data(leaf)
         return self.unit.static(leaf) if type(leaf) is Static else constant_text(leaf)
 
+    def leaf_for(self, slot: Slot, leaf: Leaf) -> str:
+        """A leaf as the value of a slot."""
+        return (self.whole(leaf) if slot in self.unit.counters else None) or self.leaf(leaf)
+
+    def whole(self, leaf: Leaf) -> str | None:
+        """A leaf as an integer, if it is one."""
+        if type(leaf) is Slot:
+            return self.name(leaf) if leaf in self.unit.counters else None
+        return whole_constant_text(leaf)
+
     def declare(self, slots: Iterable[Slot]) -> None:
         for slot in slots:
-            self.line(f"{C_TYPES[slot.kind]} {self.name(slot)};")
+            self.line(f"{self.unit.slot_type(slot)} {self.name(slot)};")
 
     # Blocks.
 
@@ -385,14 +411,7 @@ class FunctionText:
                             f"{C_TYPES[slot.kind]} {self.name(slot)} = ((const {box} *){pointer})->_{index};"
                         )
                 case Branch():
-                    self.declare(statement.slots)
-                    test, consequent = self.leaf(statement.test), statement.consequent
-                    if not statement.slots and not consequent.statements and type(consequent.end) is Yield:
-                        self.arm(f"if (!{test}) {{", statement.alternative, ())
-                    else:
-                        self.arm(f"if ({test}) {{", consequent, statement.slots)
-                        self.arm("} else {", statement.alternative, statement.slots)
-                    self.line("}")
+                    self.branch(statement)
                 case Switch():
                     self.switch(statement)
         self.end(block, targets)
@@ -408,6 +427,49 @@ class FunctionText:
             result = self.name(targets[0])
             self.line(f"{result} = vlad_remember({self.addresses()}, {result});")
         self.indent -= 1
+
+    def branch(self, statement: Branch) -> None:
+        test, slots = self.leaf(statement.test), statement.slots
+        consequent, alternative = statement.consequent, statement.alternative
+        choices = self.choices(statement)
+        if choices:
+            kept = self.choose(test, choices)
+            if not kept:
+                return
+            slots = tuple([slot for slot, _, _ in kept])
+            consequent = Block([], Yield(tuple([leaf for _, leaf, _ in kept])))
+            alternative = Block([], Yield(tuple([leaf for _, _, leaf in kept])))
+        self.declare(slots)
+        if not slots and not consequent.statements and type(consequent.end) is Yield:
+            self.arm(f"if (!{test}) {{", alternative, ())
+        else:
+            self.arm(f"if ({test}) {{", consequent, slots)
+            self.arm("} else {", alternative, slots)
+        self.line("}")
+
+    def choices(self, statement: Branch) -> list[Choice]:
+        """What a branch that computes nothing selects between; none if it computes."""
+        one, other = statement.consequent, statement.alternative
+        if one.statements or other.statements or one in self.visiting or other in self.visiting:
+            return []
+        if type(one.end) is not Yield or type(other.end) is not Yield:
+            return []
+        return [*zip(statement.slots, one.end.leaves, other.end.leaves, strict=True)]
+
+    def choose(self, test: str, choices: list[Choice]) -> list[Choice]:
+        """Compute from the test what it selects between two constants that stand for members of a union; returns the other
+        choices. A minimum together with the number of its operand would be a jump, which no processor predicts; alone it is an
+        instruction.
+        """
+        kept = []
+        for slot, one, other in choices:
+            if type(one) is Immediate and type(other) is Immediate:
+                step = one.member - other.member
+                value = f"{other.member + 1}L {'-' if step < 0 else '+'} {abs(step)}L * {test}"
+                self.line(f"void *{self.name(slot)} = (void *)({value});")
+            else:
+                kept.append((slot, one, other))
+        return kept
 
     def switch(self, statement: Switch) -> None:
         self.declare(statement.slots)
@@ -435,12 +497,11 @@ class FunctionText:
         match end:
             case Yield():
                 for slot, leaf in zip(targets, end.leaves, strict=True):
-                    self.line(f"{self.name(slot)} = {self.leaf(leaf)};")
+                    self.line(f"{self.name(slot)} = {self.leaf_for(slot, leaf)};")
             case Return():
+                texts = [self.leaf(leaf) for leaf in end.leaves]
                 self.return_(
-                    self.packed(end.leaves, self.function.result_cells)
-                    if self.packs
-                    else [self.leaf(leaf) for leaf in end.leaves]
+                    self.packed(end.leaves, texts, self.function.result_cells) if self.packs else texts
                 )
             case TailInvoke():
                 if end.function in self.members and self.loops:
@@ -453,11 +514,10 @@ class FunctionText:
             case Unreachable():
                 self.line("vlad_fail(VLAD_STOPPED);")
 
-    def packed(self, leaves: Sequence[Leaf], cells: Sequence[Cell | None]) -> list[str]:
-        """The leaves of a result, or of the operands of a tail call, when what they do not reach is free. `cells`: the targets of
-        those that are pointers.
+    def packed(self, leaves: Sequence[Leaf], texts: list[str], cells: Sequence[Cell | None]) -> list[str]:
+        """The leaves of a result, or of the operands of a tail call, when what they do not reach is free. `texts`: their C;
+        `cells`: the targets of those that are pointers.
         """
-        texts = [self.leaf(leaf) for leaf in leaves]
         kinds = [at for at, leaf in enumerate(leaves) if leaf_kind(leaf) == "p"]
         numbers = dict(zip(kinds, [cell for cell in cells if cell is not None], strict=True))
         pointers = [at for at in kinds if type(leaves[at]) is Slot]
@@ -491,9 +551,9 @@ class FunctionText:
             self.line(f"return ({self.unit.result_type(self.function.results)}){{{', '.join(leaves)}}};")
 
     def tail_call(self, end: TailInvoke) -> None:
-        texts = [self.leaf(leaf) for leaf in end.operands]
+        texts = self.given(end)
         if self.packs:
-            texts = self.packed(end.operands, end.function.parameter_cells)
+            texts = self.packed(end.operands, texts, end.function.parameter_cells)
         if self.releases and not any(slot.kind == "p" for slot in end.function.parameters):
             self.line("vlad_top = mark;")
         call = f"{self.call(c_name(end.function), texts)};"
@@ -505,6 +565,11 @@ class FunctionText:
             self.line(f"return {result};")
         else:
             self.line(f"return {call}" if self.function.results else f"{call} return;")
+
+    def given(self, call: Invoke | TailInvoke) -> list[str]:
+        """The operands of a call."""
+        parameters = call.function.parameters
+        return [self.leaf_for(slot, leaf) for slot, leaf in zip(parameters, call.operands, strict=True)]
 
     def again(self, end: TailInvoke) -> None:
         """The next turn of a loop: assign the parameters, and free what they do not reach."""
@@ -521,13 +586,15 @@ class FunctionText:
             if len(changed) > 1 and slot in read:
                 self.used["next"] = self.used.get("next", 0) + 1
                 temporary = f"next_{self.used['next']}"
-                moved.append((self.name(slot), temporary, slot.kind, self.leaf(leaf)))
-        for _, temporary, kind, text in moved:
-            self.line(f"{C_TYPES[kind]} {temporary} = {text};")
+                moved.append(
+                    (self.name(slot), temporary, self.unit.slot_type(slot), self.leaf_for(slot, leaf))
+                )
+        for _, temporary, type_, text in moved:
+            self.line(f"{type_} {temporary} = {text};")
         later = {name for name, _, _, _ in moved}
         for slot, leaf in changed:
             if self.name(slot) not in later:
-                self.line(f"{self.name(slot)} = {self.leaf(leaf)};")
+                self.line(f"{self.name(slot)} = {self.leaf_for(slot, leaf)};")
         for name, temporary, _, _ in moved:
             self.line(f"{name} = {temporary};")
         names = [self.name(slot) for slot in target.parameters if slot.kind == "p"]
@@ -554,22 +621,27 @@ class FunctionText:
     # Statements.
 
     def compute(self, statement: Compute) -> None:
-        actual = {
-            name: self.leaf(leaf)
-            for name, leaf in zip(statement.row.operands, statement.operands, strict=True)
-        }
+        slot, row = statement.slot, statement.row
+        texts = [self.leaf(leaf) for leaf in statement.operands]
+        if slot in self.unit.counters or row.name in COMPARISONS:
+            whole = [self.whole(leaf) for leaf in statement.operands]
+            if None not in whole and not self.unit.counters.isdisjoint(statement.operands):
+                texts = whole  # type: ignore[assignment]
+        actual = dict(zip(row.operands, texts, strict=True))
         text = expression_text(read(statement.row.c), actual, self.unit.needs.functions)
-        slot = statement.slot
         where = ""
         if statement.span is not None:
             here = position(statement.span)
             if here != self.here:
                 self.here, where = here, f" /* {here} */"
-        self.line(f"{C_TYPES[slot.kind]} {self.name(slot)} = {text};{where}")
+        self.line(f"{self.unit.slot_type(slot)} {self.name(slot)} = {text};{where}")
 
     def each(self, statement: Each) -> None:
         self.unit.has_arrays |= statement.allocates
-        operands = [self.leaf(leaf) for leaf in statement.operands]
+        operands = [
+            self.name(leaf) if leaf in self.unit.counters else self.leaf(leaf)  # type: ignore[arg-type]
+            for leaf in statement.operands
+        ]
         outputs = [self.name(slot) for slot in statement.slots]
         if statement.span is not None:
             self.here = position(statement.span)
@@ -594,20 +666,20 @@ class FunctionText:
             unit.multiplies.add(product.kind)
             if type(product) is Contraction:
                 unit.contracts.add(product.kind)
-        given = operands_of(statement.operands, operands)
+        given = operands_of(statement.operands, operands, unit.counters)
         taken = self.taken.get(statement, {})
         places = {at: self.places[slot] for at, slot in enumerate(statement.slots) if slot in self.places}
-        kinds = {at: C_TYPES[one.kind] for at, one in enumerate(statement.operands) if type(one) is Slot}
+        kinds = {at: unit.slot_type(one) for at, one in enumerate(statement.operands) if type(one) is Slot}
 
         def lines(operands: list[Operand], outputs: list[str]) -> list[str]:
             return kernel_lines(kernel, operands, outputs, unit.needs, taken, places, kinds)
 
         if unit.has_many_loops and product is None and not places and is_long(statement):
-            return call_lines(statement, given, outputs, lines, unit.result_type, unit.loop_functions)
+            return call_lines(statement, given, outputs, lines, kinds, unit.result_type, unit.loop_functions)
         return lines(given, outputs)
 
     def invoke(self, statement: Invoke) -> None:
-        name, operands = c_name(statement.function), [self.leaf(leaf) for leaf in statement.operands]
+        name, operands = c_name(statement.function), self.given(statement)
         if self.enters and statement.function is self.function:
             name, operands = self._within(), [*operands, "first"]
         call = self.call(name, operands)

@@ -16,7 +16,10 @@ from vlad.data.source import Span
 
 LONGEST_NAME, LONGEST_COMMENT = 40, 200  # characters of what a program names, in C
 C_TYPES = {"d": "double", "b": "int", "p": "void *"}
+COUNTER = "long"  # of a number that counts (counters.py)
 
+
+MOST_WHOLE = float(1 << 53)
 
 # Names that a unit generates have numbers: g0_x_0, v1_f, vlad_data_2.
 _OF_THE_UNIT = re.compile(r"[0-9]|vlad(_|$)|[gv][0-9]+_")
@@ -51,6 +54,13 @@ def constant_text(leaf: Leaf) -> str:
         return f"(double){leaf}"
     assert type(leaf) is float
     return real_text(leaf)
+
+
+def whole_constant_text(leaf: Leaf) -> str | None:
+    """A constant as an integer, if it is a whole number that fits."""
+    if type(leaf) is Extent:
+        return f"({leaf})"
+    return f"{leaf:.0f}L" if type(leaf) is float and leaf.is_integer() and abs(leaf) <= MOST_WHOLE else None
 
 
 def number_list(numbers: Iterable[int]) -> str:

@@ -276,7 +276,7 @@ class CUnit(Definitions):
         )
 
     def parameters(self, function: Function) -> str:
-        return ", ".join([C_TYPES[slot.kind] for slot in function.parameters]) or "void"
+        return ", ".join([self.slot_type(slot) for slot in function.parameters]) or "void"
 
     def exports(self) -> str:
         """The functions that a session calls."""

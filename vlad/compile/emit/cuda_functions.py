@@ -17,7 +17,7 @@ from typing import final
 
 from vlad.compile.emit.c_function import FunctionText, operands_of
 from vlad.compile.emit.c_loops import CLoopPrinter
-from vlad.compile.emit.c_text import C_TYPES, c_name, comment
+from vlad.compile.emit.c_text import c_name, comment
 from vlad.compile.emit.definitions import Definitions
 from vlad.compile.emit.facts import Facts
 from vlad.compile.emit.host_division import MOST_TURNS
@@ -224,7 +224,7 @@ extern "C" __global__ void {name}({takes}) {{
 
 
 def _prototype(unit: Definitions, function: Function) -> str:
-    kinds = ", ".join(["vlad_thread *", *[C_TYPES[slot.kind] for slot in function.parameters]])
+    kinds = ", ".join(["vlad_thread *", *[unit.slot_type(slot) for slot in function.parameters]])
     return f"__device__ static {unit.result_type(function.results)} {c_name(function)}({kinds});"
 
 
@@ -337,7 +337,7 @@ class _ThreadText(FunctionText):
         self.fill(statement)
 
     def work(self, statement: Each, operands: list[str], outputs: list[str]) -> list[str]:
-        given = operands_of(statement.operands, operands)
+        given = operands_of(statement.operands, operands, self.unit.counters)
         own = [name for slot, name in zip(statement.slots, outputs, strict=True) if slot in self.own]
         taken = self.taken.get(statement, {})
         found = order.loops_in_a_thread(statement.kernel, given, outputs, taken)

@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 
 from vlad.compile.analysis.static_operands import MOST_WRITTEN
 from vlad.compile.emit.c_numbers import number_text
-from vlad.compile.emit.c_text import C_TYPES, LONGEST_NAME, constant_text, identifier, place_of_result
+from vlad.compile.emit.c_text import (
+    C_TYPES,
+    COUNTER,
+    LONGEST_NAME,
+    constant_text,
+    identifier,
+    place_of_result,
+)
+from vlad.compile.emit.counters import counters
 from vlad.compile.emit.facts import Facts
 from vlad.compile.emit.loop_functions import has_many
 from vlad.compile.emit.loop_text import C_KINDS
@@ -25,6 +33,7 @@ from vlad.compile.ir.program import (
     Leaf,
     Member,
     Program,
+    Slot,
     Static,
 )
 from vlad.compile.native.abi import FIRST_FAILURE
@@ -74,6 +83,7 @@ class Definitions:
         self.owning = owning(program)
         self.facts = Facts(program.functions, self.owning)
         self.shared = sharing_in(program.functions, self.facts)
+        self.counters = counters(program.functions, program.entries)
         self.failures: list[Fail] = []
         self.structures: dict[str, Structure] = {}  # by the kinds of their fields
         self.statics: dict[int, tuple[Static, str]] = {}
@@ -121,6 +131,9 @@ class Definitions:
 
     def cell_number(self, cell: Cell) -> int:
         return self.cells.setdefault(cell, len(self.cells))
+
+    def slot_type(self, slot: Slot) -> str:
+        return COUNTER if slot in self.counters else C_TYPES[slot.kind]
 
     def result_type(self, kinds: str) -> str:
         if not kinds:

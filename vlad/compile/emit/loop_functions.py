@@ -7,7 +7,7 @@ loops one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from vlad.compile.emit.c_text import C_TYPES
 from vlad.compile.emit.loop_text import C_KINDS
@@ -36,14 +36,16 @@ def call_lines(
     operands: Sequence[Operand],
     outputs: Sequence[str],
     lines: Callable[[list[Operand], list[str]], list[str]],
+    types: Mapping[int, str],
     result_type: Callable[[str], str],
     functions: dict[str, str],
 ) -> list[str]:
-    """The lines of a call. `lines`: those of the loop, for operands and outputs of these names; `result_type`: the type of C for
-    results of these kinds; `functions`: the names by text of those that there are."""
+    """The lines of a call. `lines`: those of the loop, for operands and outputs of these names; `types`: the types of C of
+    operands that are variables; `result_type`: the one for results of these kinds; `functions`: the names by text of those that
+    there are."""
     named = [one._replace(name=f"of_{number}") for number, one in enumerate(operands)]
     passed = [
-        (named[number].name, one.name, C_TYPES[leaf_kind(statement.operands[number])])
+        (named[number].name, one.name, types.get(number) or C_TYPES[leaf_kind(statement.operands[number])])
         for number, one in enumerate(operands)
         if one.number == number and one.known is None
     ]
@@ -62,18 +64,18 @@ def call_lines(
     )
     name = functions.setdefault(text, f"vlad_loops_{len(functions) + 1}")
     call = f"{name}({', '.join([given for _, given, _ in passed])})"
-    types = [
+    results = [
         "double " if output.size is None else f"{C_KINDS[output.kind]} *"
         for output in statement.kernel.outputs
     ]
     if len(made) == 1:
-        return [f"{types[0]}{outputs[0]} = {call};"]
+        return [f"{results[0]}{outputs[0]} = {call};"]
     both = f"{outputs[0]}_and"
     return [
         f"{type_} {both} = {call};",
         *[
             f"{own}{output} = {both}._{n};"
-            for n, (own, output) in enumerate(zip(types, outputs, strict=True))
+            for n, (own, output) in enumerate(zip(results, outputs, strict=True))
         ],
     ]
 

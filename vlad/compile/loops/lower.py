@@ -72,12 +72,13 @@ class Place(NamedTuple):
 
 
 class Operand(NamedTuple):
-    """An operand of a kernel: its number, which is that of the first one that is the same; its name, for printers only; and its
-    value if that is known."""
+    """An operand of a kernel: its number, which is that of the first one that is the same; its name, for printers only; its
+    value if that is known; and whether it is an integer (emit/counters.py)."""
 
     number: int
     name: str = ""
     known: float | None = None
+    counts: bool = False
 
 
 def polls(kernel: Kernel) -> bool:
@@ -187,6 +188,7 @@ class _Lowering:
         # by write: how many of the outer loops enclose the variable in which it is accumulated; None if there is none
         self.depths = [self._depth(write) for write in kernel.writes]
         self.poll = self._poll()
+        self.places = self._places()
 
     def nest(self) -> Nest:
         kernel = self.kernel
@@ -240,6 +242,19 @@ class _Lowering:
     def _is_converted(self, write: Write) -> bool:
         """Is a real accumulated as a number of another kind, and so in a variable of its own?"""
         return bool(write.combine) and write.access is None and self._kind_gathered(write) != "float64"
+
+    def _places(self) -> set[int]:
+        """The values that are integers, and lead to entries only."""
+        kernel = self.kernel
+        counted = {
+            number
+            for number, read in enumerate(kernel.reads)
+            if read.operand is not None and read.access is None and self.operands[read.operand].counts
+        }
+        if not counted:
+            return counted
+        used = {value for step in kernel.steps for value in step.values}
+        return counted - used - {write.value for write in kernel.writes}
 
     def _inside(self, depth: int) -> int:
         """The number of turns of the loops inside the loop at this depth, as far as it is known."""
@@ -312,7 +327,8 @@ class _Lowering:
         found: list[Statement] = []
         for number, read in enumerate(kernel.reads):
             if self.levels[number] == level:
-                found.append(Let(value_name(number), read.kind, self._read(read), number))
+                kind = "int64" if number in self.places else read.kind
+                found.append(Let(value_name(number), kind, self._read(read), number))
         for number, step in enumerate(kernel.steps, start=len(kernel.reads)):
             assert type(step) is Step
             if self.levels[number] == level:
