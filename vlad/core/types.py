@@ -280,7 +280,8 @@ class Types:
         return self._make("constant", value, (), constant_head(value), key)
 
     def pair(self, car: Type, cdr: Type) -> Type:
-        return self._make("pair", None, (car, cdr), "pair")
+        parts = car, cdr
+        return self._table.get(("pair", None, parts)) or self._make("pair", None, parts, "pair")
 
     def tensor(self, shape: tuple[AnExtent, ...], kind: str = "float64") -> Type:
         layout = self._layouts.get((shape, kind))
@@ -315,7 +316,7 @@ class Types:
         return found
 
     def closure(self, code: Any, parts: tuple[Type, ...]) -> Type:
-        return self._make("closure", code, parts, code)
+        return self._table.get(("closure", code, parts)) or self._make("closure", code, parts, code)
 
     def like(self, type_: Type, parts: tuple[Type, ...]) -> Type:
         """A pair or closure like `type_` with other parts."""
@@ -461,8 +462,11 @@ class Types:
             return self.boolean
         if a.head == "string":
             return self.string
-        parts = [self.join_both(x, y) for x, y in zip(a.parts, b.parts, strict=True)]
-        return self.canonical(self.like(a, tuple([self.canonical(part) for part in parts])))
+        parts = [
+            x if x is y and x.now is x else self.join_both(x, y)
+            for x, y in zip(a.parts, b.parts, strict=True)
+        ]
+        return self.canonical(self.like(a, self.all_canonical(tuple(parts))))
 
     def _with_zero_and_real(self, type_: Type) -> Type:
         union = self.union(self.zero, self.real)
@@ -539,6 +543,13 @@ class Types:
                 if caller is not None:
                     cell.callers[caller] = None
         return type_
+
+    def all_rolled(self, types: tuple[Type, ...], caller: Any) -> tuple[Type, ...]:
+        """`rolled` for each. Only for closures, and for what is not current, it calls that."""
+        for type_ in types:
+            if type_.now is not type_ or type_.kind == "closure":
+                return tuple([self.rolled(one, caller) for one in types])
+        return types
 
     def or_zero(self, type_: Type) -> Type:
         """A sensitivity that may also be the known zero: if the structure is plain, the zero is written out in it."""

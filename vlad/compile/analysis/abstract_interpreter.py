@@ -718,7 +718,8 @@ class AbstractInterpreter:
             return self.dispatch((key, "operator"), Known(type_, operator.leaves), call_member, tail)
         if type_.kind != "closure":
             return self.fail("Target is not a procedure")
-        operator = Known(type_, operator.leaves)
+        if type_ is not operator.type:
+            operator = Known(type_, operator.leaves)
         return self._fit(type_.of, self.parts(operator), operands, tail)
 
     def _fit(
@@ -769,15 +770,18 @@ class AbstractInterpreter:
         values that depend on its shape are then known inside. Not for recursive codes, which would become a loop for each shape;
         nor for backpropagators, whose shapes are those of their environments.
         """
-        if at == len(operands) or code in self.looping or code.backpropagator_of is not None:
+        if code in self.looping or code.backpropagator_of is not None:
             return self.invoke(code, fields, operands, tail)
-        type_ = self.types.canonical(operands[at].type)
-        ways = 0
-        if type_.kind == "union":
-            members = self.types.members(type_, self.instance)
-            ways = len(members) if all(is_tensor(member) for member in members) else 0
-        if not 1 < ways <= most or self.loops_through(code):
-            return self._by_shapes(code, fields, operands, tail, at + 1, most)
+        while at < len(operands):
+            type_ = self.types.canonical(operands[at].type)
+            if type_.kind == "union":
+                members = self.types.members(type_, self.instance)
+                ways = len(members) if all(is_tensor(member) for member in members) else 0
+                if 1 < ways <= most and not self.loops_through(code):
+                    break
+            at += 1
+        else:
+            return self.invoke(code, fields, operands, tail)
         key, span = self.key, self.span
 
         def of_one(member: Known) -> Result:

@@ -223,8 +223,8 @@ class Analysis(AbstractInterpreter):
     def find(self, callee: Callee, fields: tuple[Type, ...], operands: tuple[Type, ...]) -> Instance:
         types = self.types
         caller = self.instance if self.instance.active else None
-        fields = tuple([types.rolled(field, caller) for field in fields])
-        operands = tuple([types.rolled(operand, caller) for operand in operands])
+        fields = types.all_rolled(fields, caller)
+        operands = types.all_rolled(operands, caller)
         if self._key_epoch != types.epoch:
             self._rekey()
         key = (callee, fields, operands)
@@ -582,8 +582,9 @@ class Analysis(AbstractInterpreter):
             active.pop()
             self._stack.pop()
             instance.active = False
-        for callee in instance.called_before.keys() - instance.calls.keys():
-            callee.dependents.pop(instance, None)
+        for callee in instance.called_before:
+            if callee not in instance.calls:
+                callee.dependents.pop(instance, None)
         instance.called_before = {}
         old = instance.result
         instance.result = self._grown(instance, "result", old, result)
@@ -710,9 +711,19 @@ class Analysis(AbstractInterpreter):
             self.left_out(f"`solve`, `argsort`, `cumsum` and their kin on {self.machine.device} are")
         return [Known(result) for result in results]
 
+    def pair(self, car: Known, cdr: Known) -> Known:
+        return Known(self.types.pair(*self.types.all_canonical((car.type, cdr.type))))
+
+    def closure(self, code: Code, fields: Iterable[Known]) -> Known:
+        parts = self.types.all_canonical(tuple([field.type for field in fields]))
+        return Known(self.types.closure(code, parts))
+
     def part(self, value: Known, index: int) -> Known:
         type_ = value.type.parts[index]
         return Known(type_ if type_.now is type_ else self.types.canonical(type_))
+
+    def parts(self, value: Known) -> list[Known]:
+        return [Known(part) for part in self.types.all_canonical(value.type.parts)]
 
     def member(self, union: Known, type_: Type) -> Known:
         return Known(type_)
@@ -724,6 +735,8 @@ class Analysis(AbstractInterpreter):
         growths = instance.growths.get(key, 0)
         if growths >= MOST_GROWTHS:
             return self.types.widened(old, value.type)
+        if old is value.type and old.now is old:
+            return old
         joined = self.types.join_both(old, value.type)
         if joined.size > old.size:
             instance.growths[key] = growths + 1

@@ -6,6 +6,7 @@ In: a program.  Out: nothing; raises AssertionError.
 from __future__ import annotations
 
 from vlad.compile.ir.program import (
+    READ,
     Block,
     Box,
     Branch,
@@ -15,6 +16,7 @@ from vlad.compile.ir.program import (
     Fail,
     Function,
     Invoke,
+    Leaf,
     Program,
     Return,
     Slot,
@@ -25,7 +27,6 @@ from vlad.compile.ir.program import (
     Unreachable,
     Yield,
     inner_blocks,
-    leaves_read,
     slots_bound,
 )
 
@@ -52,11 +53,11 @@ def _check_block(
     """`bound` is afterwards as before; `nodes` get the statements and ends of the block."""
     added: list[Slot] = []
     for statement in block.statements:
-        for leaf in leaves_read(statement):
-            if type(leaf) is Slot and leaf not in bound:
-                raise _unbound(leaf, function, after)
-        slots = slots_bound(statement)
         kind = type(statement)
+        leaves = READ[kind](statement)
+        if not bound.issuperset(leaves):
+            _check_bound(leaves, bound, function, after)
+        slots = slots_bound(statement)
         if kind is Branch or kind is Switch:
             for inner in inner_blocks(statement):
                 _check_block(function, inner, bound, len(slots), nodes, after)
@@ -68,41 +69,47 @@ def _check_block(
                 added.append(slot)
     nodes += block.statements
     end = block.end
-    for leaf in leaves_read(end):
+    if type(end) is not Fail and type(end) is not Unreachable:
+        leaves = READ[type(end)](end)
+        if not bound.issuperset(leaves):
+            _check_bound(leaves, bound, function, after)
+        if not _is_sound_end(end, function, yields):
+            raise AssertionError(_where(function, after))
+        nodes.append(end)
+    if added:
+        bound.difference_update(added)
+
+
+def _check_bound(leaves: tuple[Leaf, ...], bound: set[Slot], function: Function, after: str) -> None:
+    """Of leaves not all of which are bound slots."""
+    for leaf in leaves:
         if type(leaf) is Slot and leaf not in bound:
             raise _unbound(leaf, function, after)
-    if not _is_sound_end(end, function, yields):
-        raise AssertionError(_where(function, after))
-    if type(end) is not Fail and type(end) is not Unreachable:
-        nodes.append(end)
-    bound.difference_update(added)
 
 
 def _is_sound(statement: Statement) -> bool:
     """Whether its operands and slots are as many as those of what it calls, makes or reads."""
-    match statement:
-        case Box():
-            return len(statement.leaves) == len(statement.member.kinds)
-        case Invoke():
-            callee = statement.function
-            has_all = len(statement.slots) in (0, len(callee.results))
-            return has_all and len(statement.operands) == len(callee.parameters)
-        case Unbox():
-            return len(statement.slots) == len(statement.member.kinds)
-        case Each():
-            return len(statement.slots) == len(statement.work.outputs)
+    if type(statement) is Unbox:
+        return len(statement.slots) == len(statement.member.kinds)
+    if type(statement) is Box:
+        return len(statement.leaves) == len(statement.member.kinds)
+    if type(statement) is Invoke:
+        callee = statement.function
+        has_all = len(statement.slots) in (0, len(callee.results))
+        return has_all and len(statement.operands) == len(callee.parameters)
+    if type(statement) is Each:
+        return len(statement.slots) == len(statement.work.outputs)
     return True
 
 
 def _is_sound_end(end: End, function: Function, yields: int | None) -> bool:
-    match end:
-        case Yield():
-            return yields == len(end.leaves)
-        case Return():
-            return len(end.leaves) == len(function.results)
-        case TailInvoke():
-            callee = end.function
-            return len(end.operands) == len(callee.parameters) and callee.results == function.results
+    if type(end) is Yield:
+        return yields == len(end.leaves)
+    if type(end) is Return:
+        return len(end.leaves) == len(function.results)
+    if type(end) is TailInvoke:
+        callee = end.function
+        return len(end.operands) == len(callee.parameters) and callee.results == function.results
     return True
 
 

@@ -1,8 +1,8 @@
 """What the repeated passes ask about each function, found out once until the function changes.
 
-In: functions.  Out: their outlines. passes/order.py gives the passes that it repeats one table of them. A pass that changes a
-function must say so (`Outlines.changed`); then its outline is made again when a pass next asks for it. Most functions are not
-changed by most passes.
+In: functions.  Out: their outlines. passes/order.py gives its passes one table of them. A pass that changes a function must say
+so (`Outlines.changed`); then its outline is made again when a pass next asks for it. Most functions are not changed by most
+passes.
 """
 
 from __future__ import annotations
@@ -212,6 +212,10 @@ class Outlines:
     def changed(self, function: Function) -> None:
         """To be called by a pass for each function that it has changed."""
         self._of.pop(function, None)
+
+    def forget(self) -> None:
+        """To be called after a pass that may have changed any function."""
+        self._of.clear()
 
     def number(self, key: object) -> int:
         """A number, equal for equal keys."""

@@ -342,14 +342,18 @@ def statements(block: Block) -> list[Statement]:
                 found += at.statements
                 continue
             at = iter(at.statements)
-        for statement in at:
+        for statement in at:  # half of all blocks are empty
             append(statement)
             if type(statement) is Branch:
-                work += (at, statement.alternative, statement.consequent)
-                break
-            if type(statement) is Switch:
-                work += (at, *[inner for _, inner in reversed(statement.cases)])
-                break
+                if statement.consequent.statements or statement.alternative.statements:
+                    work += (at, statement.alternative, statement.consequent)
+                    break
+            elif type(statement) is Switch:
+                inner = [block for _, block in reversed(statement.cases) if block.statements]
+                if inner:
+                    work.append(at)
+                    work += inner
+                    break
     return found
 
 
@@ -367,14 +371,17 @@ def inner_blocks(statement: Statement) -> list[Block]:
 def blocks(block: Block) -> list[Block]:
     """The block and all inside it, outer ones first."""
     found = [block]
+    append = found.append
     for one in found:
-        if _CHOICES.isdisjoint(map(type, one.statements)):
+        within = one.statements
+        if not within or _CHOICES.isdisjoint(map(type, within)):
             continue
-        for statement in one.statements:
+        for statement in within:
             if type(statement) is Branch:
                 found += (statement.consequent, statement.alternative)
             elif type(statement) is Switch:
-                found += [inner for _, inner in statement.cases]
+                for _, inner in statement.cases:
+                    append(inner)
     return found
 
 
@@ -399,11 +406,11 @@ def slots_bound(statement: Statement) -> tuple[Slot, ...]:
 
 def leaves_read(node: Statement | End) -> tuple[Leaf, ...]:
     """The leaves that a statement or end reads itself."""
-    return _READ[type(node)](node)
+    return READ[type(node)](node)
 
 
 # A table lookup, as almost every pass reads this for every statement; patterns would be tried one after the other.
-_READ: dict[type, Callable[[Any], tuple[Leaf, ...]]] = {
+READ: dict[type, Callable[[Any], tuple[Leaf, ...]]] = {
     **dict.fromkeys((Compute, Each, Invoke, Effect, TailInvoke), attrgetter("operands")),
     **dict.fromkeys((Box, Store, Yield, Return), attrgetter("leaves")),
     **dict.fromkeys((Unbox, Switch), lambda node: (node.pointer,)),

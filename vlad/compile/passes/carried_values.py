@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vlad.compile.ir.outlines import Outline, Outlines
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -23,7 +24,6 @@ from vlad.compile.ir.program import (
     Statement,
     TailInvoke,
     Unbox,
-    blocks,
     leaves_read,
 )
 from vlad.compile.ir.rewriting import fixed_cells, same_operands, substitute
@@ -32,28 +32,29 @@ from vlad.control.gil_yield import yield_gil
 MOST_ROUNDS = 8  # a constant that is found may make others: so many calls or boxes deep
 
 
-def spread_constants(program: Program) -> bool:
+def spread_constants(program: Program, outlines: Outlines | None = None) -> bool:
     """Returns whether there were any."""
-    fixed = _fixed(program)
+    outlines = outlines or Outlines()
+    fixed = _fixed(program, outlines)
     rounds = 0
-    while rounds < MOST_ROUNDS and _spread_constants(program, fixed):
+    while rounds < MOST_ROUNDS and _spread_constants(program, fixed, outlines):
         yield_gil()
         rounds += 1
     return rounds > 0
 
 
-def _fixed(program: Program) -> set[Member]:
+def _fixed(program: Program, outlines: Outlines) -> set[Member]:
     """The members whose boxes callers make or read."""
-    return {member for cell in fixed_cells(program) for member in program.members.get(cell, ())}
+    return {member for cell in fixed_cells(program, outlines) for member in program.members.get(cell, ())}
 
 
-def _spread_constants(program: Program, fixed: set[Member]) -> bool:
+def _spread_constants(program: Program, fixed: set[Member], outlines: Outlines) -> bool:
     """Replace what only one constant is given for. Returns whether there was any."""
     given: dict[Function | Member, list[tuple[Leaf | None, ...]]] = {}
     returned: dict[Function, list[tuple[Leaf | None, ...]]] = {}
     for function in program.functions:
         own = function.parameters
-        for block in blocks(function.body):
+        for block in outlines[function].blocks:
             for node in (*block.statements, block.end):
                 if type(node) is Box:
                     given.setdefault(node.member, []).append(node.leaves)
@@ -77,14 +78,15 @@ def _spread_constants(program: Program, fixed: set[Member]) -> bool:
     changed = False
     for function in program.functions:
         known = _at(function.parameters, of_given.get(function))
-        for block in blocks(function.body):
-            for statement in block.statements:
-                if type(statement) is Unbox:
-                    known |= _at(statement.slots, of_given.get(statement.member))
-                elif type(statement) is Invoke:
-                    known |= _at(statement.slots, of_returned.get(statement.function))
-        if known and any(leaf in known for leaf in _read(function)):
+        outline = outlines[function]
+        for statement in outline.statements:
+            if type(statement) is Unbox:
+                known |= _at(statement.slots, of_given.get(statement.member))
+            elif type(statement) is Invoke:
+                known |= _at(statement.slots, of_returned.get(statement.function))
+        if known and any(leaf in known for leaf in _read(outline)):
             substitute(function.body, known)
+            outlines.changed(function)
             changed = True
     return changed
 
@@ -104,20 +106,21 @@ def _at(slots: Iterable[Slot], constants: dict[int, Leaf] | None) -> dict[Slot, 
     return {slot: constants[i] for i, slot in enumerate(slots) if i in constants} if constants else {}
 
 
-def _read(function: Function) -> Iterable[Leaf]:
-    for block in blocks(function.body):
-        for statement in block.statements:
-            yield from leaves_read(statement)
+def _read(outline: Outline) -> Iterable[Leaf]:
+    for statement in outline.statements:
+        yield from leaves_read(statement)
+    for block in outline.blocks:
         yield from leaves_read(block.end)
 
 
-def store_unnegated(program: Program) -> bool:
+def store_unnegated(program: Program, outlines: Outlines | None = None) -> bool:
     """Store fields without the negation that all boxes make. Returns whether there were any."""
-    fixed = _fixed(program)
+    outlines = outlines or Outlines()
+    fixed = _fixed(program, outlines)
     negations: dict[Slot, Compute] = {}
     boxes: dict[Member, list[Box]] = {}
     for function in program.functions:
-        for block in blocks(function.body):
+        for block in outlines[function].blocks:
             for statement in block.statements:
                 if type(statement) is Compute and statement.row.name == "negate":
                     if type(statement.operands[0]) is Slot:
@@ -136,10 +139,13 @@ def store_unnegated(program: Program) -> bool:
             plain.setdefault(member, {})[place] = negated[0]
             for box, negation in zip(several, negated, strict=True):
                 box.leaves = (*box.leaves[:place], negation.operands[0], *box.leaves[place + 1 :])
+    if not plain:
+        return False
     for function in program.functions:
-        for block in blocks(function.body):
+        for block in outlines[function].blocks:
             _negate_when_read(block, plain)
-    return bool(plain)
+    outlines.forget()
+    return True
 
 
 def _slot(leaf: Leaf) -> Slot | None:

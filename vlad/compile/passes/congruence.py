@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vlad.compile.ir.acting import acting_functions
+from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -29,7 +30,6 @@ from vlad.compile.ir.program import (
     TailInvoke,
     Unbox,
     Yield,
-    blocks,
     inner_blocks,
     leaves_read,
     slots_bound,
@@ -45,9 +45,9 @@ Relation = tuple[str, tuple[int | str, ...]]
 Classes = list[int]
 
 
-def find_congruences(program: Program) -> bool:
+def find_congruences(program: Program, outlines: Outlines | None = None) -> bool:
     """Replace each leaf by the first one in its scope that has the same value. Returns whether there were any."""
-    found = _Congruences(program)
+    found = _Congruences(program, outlines or Outlines())
     found.refute()
     return found.replace()
 
@@ -55,9 +55,10 @@ def find_congruences(program: Program) -> bool:
 class _Congruences:
     """The assumptions, and the leaves that they make equal."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, outlines: Outlines) -> None:
         self.functions = program.functions
-        self.acting = acting_functions(program.functions)
+        self.outlines = outlines
+        self.acting = acting_functions(program.functions, outlines)
         self.parameters: dict[Function, Classes] = {}
         self.results: dict[Function, Classes] = {}
         self.fields: dict[Member, Classes] = {}
@@ -71,20 +72,20 @@ class _Congruences:
                 else _first_equal(zip([slot.kind for slot in f.parameters], f.parameter_cells, strict=True))
             )
             self.results[f] = _first_equal(zip(f.results, f.result_cells, strict=True))
-            for block in blocks(f.body):
-                for node in (*block.statements, block.end):
-                    if type(node) is Invoke or type(node) is TailInvoke:
-                        self.callers[node.function][f] = None
-                    elif type(node) is Unbox:
-                        self.readers.setdefault(node.member, {})[f] = None
-        fixed = fixed_cells(program)
+            outline = outlines[f]
+            for callee in outline.callees:
+                self.callers[callee][f] = None
+            for statement in outline.statements:
+                if type(statement) is Unbox:
+                    self.readers.setdefault(statement.member, {})[f] = None
+        fixed = fixed_cells(program, outlines)
         for cell, members in program.members.items():
             for member in members:
                 pointers = iter(member.cells)
                 kinds = [(kind, next(pointers) if kind == "p" else None) for kind in member.kinds]
                 self.fields[member] = list(range(len(kinds))) if cell in fixed else _first_equal(kinds)
         self.relations = _relations(
-            program.functions, {m for cell in fixed for m in program.members.get(cell, ())}
+            program.functions, outlines, {m for cell in fixed for m in program.members.get(cell, ())}
         )
 
     def refute(self) -> None:
@@ -117,7 +118,9 @@ class _Congruences:
 
     def replace(self) -> bool:
         for function, equal in self.equal.items():
-            substitute(function.body, equal)
+            if equal:
+                substitute(function.body, equal)
+                self.outlines.changed(function)
         return any(self.equal.values())
 
 
@@ -207,17 +210,18 @@ class _Numbering:
                     self.equal[slot] = leaf
 
 
-def _relations(functions: Iterable[Function], fixed: set[Member]) -> dict[Member, dict[int, Relation]]:
+def _relations(
+    functions: Iterable[Function], outlines: Outlines, fixed: set[Member]
+) -> dict[Member, dict[int, Relation]]:
     """By field: the operation whose result it is, in all boxes."""
     made: dict[Slot, Compute] = {}
     boxes: dict[Member, list[Box]] = {}
     for function in functions:
-        for block in blocks(function.body):
-            for statement in block.statements:
-                if type(statement) is Compute and statement.row.name not in CHEAP:
-                    made[statement.slot] = statement
-                elif type(statement) is Box and statement.member not in fixed:
-                    boxes.setdefault(statement.member, []).append(statement)
+        for statement in outlines[function].statements:
+            if type(statement) is Compute and statement.row.name not in CHEAP:
+                made[statement.slot] = statement
+            elif type(statement) is Box and statement.member not in fixed:
+                boxes.setdefault(statement.member, []).append(statement)
     found: dict[Member, dict[int, Relation]] = {}
     for member, several in boxes.items():
         of_each = [_computed(box, made) for box in several]

@@ -29,11 +29,11 @@ from vlad.compile.passes.inlining import taping
 Forwards = dict[Function, Return | TailInvoke]  # the ends of functions without statements
 
 
-def forward(program: Program, kept: Collection[Function] = ()) -> None:
+def forward(program: Program, outlines: Outlines | None = None, kept: Collection[Function] = ()) -> None:
     """Replace such calls, callees first. Calls in a cycle stay, and those of functions at whose return memory is freed, or that
     are `kept`.
     """
-    outlines = Outlines()
+    outlines = outlines or Outlines()
     called = outlines.calls_of(program.functions)
     stay = taping(program.functions, outlines).union(kept)
     number = components(program.functions, called)
@@ -48,6 +48,7 @@ def forward(program: Program, kept: Collection[Function] = ()) -> None:
             forwards[function] = end
     left = set(reachable(program))
     program.functions = [f for f in program.functions if f in left]  # inlining depends on the order
+    outlines.forget()
 
 
 def _rewrite(function: Function, forwards: Forwards) -> None:

@@ -49,7 +49,7 @@ def fuse(program: Program, layout: Representation) -> Program:
     for f, contained in pairs.items():
         for v, places in contained:
             containing.setdefault(v, []).append((f, places))
-    forward(program, plain | pairs.keys())
+    forward(program, kept=plain | pairs.keys())
     _bring_up(program, pairs, containing, plain)
     for function in program.functions:
         _Fusion(pairs, plain, containing).walk(function)

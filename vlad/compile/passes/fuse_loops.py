@@ -13,6 +13,7 @@ import math
 from dataclasses import replace
 
 from vlad.compile.ir.matrix_products import by_library, is_whole
+from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import (
     Block,
     Each,
@@ -20,6 +21,7 @@ from vlad.compile.ir.program import (
     Leaf,
     Program,
     Slot,
+    Statement,
     blocks,
     leaves_read,
     leaves_within,
@@ -40,16 +42,19 @@ MOST_REPEATED = 12  # steps that are cheaper to do again than to store and load
 MOST_ALONG = 8  # steps of a loop that is as fast with a sum in it as without; more are taken in vectors, if they but store
 
 
-def fuse_kernels(program: Program) -> Program:
-    for function in program.functions:
-        if _kernels(function):
-            _fuse_function(function)
-    return program
+def fuse_kernels(program: Program, outlines: Outlines | None = None) -> bool:
+    """Returns whether there are any loops."""
+    outlines = outlines or Outlines()
+    found = [function for function in program.functions if _kernels(outlines[function].statements)]
+    for function in found:
+        _fuse_function(function)
+        outlines.changed(function)
+    return bool(found)
 
 
-def _kernels(function: Function) -> list[Each]:
-    """The loops among its statements."""
-    return [s for s in statements(function.body) if type(s) is Each and s.is_loop]
+def _kernels(found: list[Statement]) -> list[Each]:
+    """The loops among statements."""
+    return [s for s in found if type(s) is Each and s.is_loop]
 
 
 def _fuse_function(function: Function) -> None:
@@ -57,7 +62,7 @@ def _fuse_function(function: Function) -> None:
     so they may be fused into the remaining one. Repeats until nothing changes. Loops that compute nothing come first: a
     transposed matrix that a product reads must not prevent fusing the loop that computes it.
     """
-    for statement in _kernels(function):
+    for statement in _kernels(statements(function.body)):
         _distinct_operands(statement)
     while _fuse_once(function, copies=True):
         pass
@@ -66,7 +71,7 @@ def _fuse_function(function: Function) -> None:
     for block in blocks(function.body):
         while _sum_along(block):
             pass
-    for statement in _kernels(function):
+    for statement in _kernels(statements(function.body)):
         statement.kernel = compact(statement.kernel)
 
 

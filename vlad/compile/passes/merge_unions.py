@@ -8,16 +8,18 @@ equivalent, and boxes of equal fields are equal.
 
 from __future__ import annotations
 
-from vlad.compile.ir.program import Box, Member, Program, Switch, Unbox, statements
+from vlad.compile.ir.outlines import Outlines
+from vlad.compile.ir.program import Box, Member, Program, Switch, Unbox
 from vlad.compile.ir.rewriting import fixed_cells
 from vlad.core.types import Cell
 
 
-def merge_unions(program: Program) -> bool:
+def merge_unions(program: Program, outlines: Outlines | None = None) -> bool:
     """Merge equal unions (Moore's partition refinement). Returns whether there were any. A union whose boxes callers make or
     read stays as it is: its fields are live, whether the program reads them or not.
     """
-    chosen = _representatives(program, fixed_cells(program))
+    outlines = outlines or Outlines()
+    chosen = _representatives(program, fixed_cells(program, outlines))
     if all(cell is first for cell, first in chosen.items()):
         return False
     members: dict[Member, Member] = {}
@@ -36,11 +38,12 @@ def merge_unions(program: Program) -> bool:
     for function in program.functions:
         for cells in (function.parameter_cells, function.result_cells):
             cells[:] = [None if cell is None else chosen[cell] for cell in cells]
-        for statement in statements(function.body):
+        for statement in outlines[function].statements:
             if type(statement) is Box or type(statement) is Unbox:
                 statement.member = new(statement.member)
             elif type(statement) is Switch:
                 statement.cases = [(new(member), block) for member, block in statement.cases]
+    outlines.forget()
     program.members = {cell: found for cell, found in program.members.items() if chosen[cell] is cell}
     return True
 

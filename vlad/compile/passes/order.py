@@ -7,12 +7,11 @@ programs/. core/passes.py runs them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 
 from vlad.compile.analysis.abstract_interpreter import locate
 from vlad.compile.ir.check import check
 from vlad.compile.ir.outlines import Outlines
-from vlad.compile.ir.program import Each, Function, Program, statements
+from vlad.compile.ir.program import Each, Function, Program
 from vlad.compile.ir.refusals import Unbounded
 from vlad.compile.ir.representation import Representation
 from vlad.compile.ir.rewriting import repeated
@@ -43,13 +42,13 @@ from vlad.core.extents import estimate
 from vlad.core.loop_nests import Kernel
 from vlad.core.passes import run_pass
 
-Pass = Callable[[Program], object]  # changes the program
+Pass = Callable[[Program, Outlines], object]  # changes the program; returns False if it has not
 
 FUSE = "fuse-derivatives"
 # After it, which finds derivatives by the calls of their procedures.
 FIRST: dict[str, Pass] = {"forwarding": forward}
 # Repeated until the size stays about the same, at most ROUNDS times.
-REPEATED: dict[str, Callable[..., bool]] = {
+REPEATED: dict[str, Pass] = {
     "dead-code": drop_dead,
     "merge-functions": merge,
     "inlining": inline,
@@ -60,14 +59,14 @@ REPEATED: dict[str, Callable[..., bool]] = {
 ROUNDS = 4
 # After them, for equal values and types, and counters of loops, are found best in small code; if there are any, the others are
 # repeated again.
-ONCE: dict[str, Callable[[Program], bool]] = {
+ONCE: dict[str, Pass] = {
     "merge-unions": merge_unions,
     "constants": spread_constants,
     "congruence": find_congruences,
     "ranges": use_ranges,
 }
 # For C only: on a GPU, each row has a thread. If there were such rows, what is repeated runs again.
-ROWS: dict[str, Callable[[Program], bool]] = {"row-lanes": lay_out}
+ROWS: dict[str, Pass] = {"row-lanes": lay_out}
 LOOPS: dict[str, Pass] = {
     "sparse": add_in_places,
     "fuse-loops": fuse_kernels,
@@ -104,30 +103,30 @@ MOST_ZEROS = 256  # in a sensitivity, per entry that is read of a tensor at a ti
 
 def improved(program: Program, layout: Representation, writes_over: bool = True) -> Program:
     """A program after all passes. `writes_over`: whether arrays may reuse memory. Raises Unbounded."""
-    _run({FUSE: lambda program: fuse(program, layout), **FIRST}, program)
-    _repeat(program)
-    if any(_run(ONCE, program)):
-        _repeat(program)
-    if writes_over and any(_run(ROWS, program)):
-        _repeat(program)
-    _run({**LOOPS, **LAST}, program)
+    outlines = Outlines()
+    _run({FUSE: lambda program, outlines: fuse(program, layout), **FIRST}, program, outlines)
+    _repeat(program, outlines)
+    if any(_run(ONCE, program, outlines)):
+        _repeat(program, outlines)
+    if writes_over and any(_run(ROWS, program, outlines)):
+        _repeat(program, outlines)
+    _run({**LOOPS, **LAST}, program, outlines)
     if writes_over:
-        _run(UNIQUENESS, program)
-    _refuse_thin(program, writes_over)
+        _run(UNIQUENESS, program, outlines)
+    _refuse_thin(program, outlines, writes_over)
     return program
 
 
-def _repeat(program: Program) -> None:
+def _repeat(program: Program, outlines: Outlines) -> None:
     """Run the repeated passes; not again those that would find nothing, as before, since nothing has changed since."""
     changes = 0
-    outlines = Outlines()  # of functions that have not changed
     found_nothing: dict[str, int] = {}  # by pass: after how many changes
     for _ in range(ROUNDS):
         before = size(program, outlines)
         for name, change in REPEATED.items():
             if found_nothing.get(name) == changes:
                 continue
-            (is_changed,) = _run({name: partial(change, outlines=outlines)}, program)
+            (is_changed,) = _run({name: change}, program, outlines)
             if is_changed:
                 changes += 1
             else:
@@ -136,7 +135,7 @@ def _repeat(program: Program) -> None:
             break
 
 
-def _run(passes: Mapping[str, Pass], program: Program) -> list[object]:
+def _run(passes: Mapping[str, Pass], program: Program, outlines: Outlines) -> list[object]:
     """Run passes; returns what they return: False if that is known to have changed nothing."""
     returned: list[object] = []
 
@@ -147,7 +146,7 @@ def _run(passes: Mapping[str, Pass], program: Program) -> list[object]:
     for name, change in passes.items():
 
         def changed(program: Program, change: Pass = change) -> Program:
-            returned.append(change(program))
+            returned.append(change(program, outlines))
             return program
 
         run_pass(name, changed, program, check_changed, program_text, in_place=True)
@@ -163,21 +162,21 @@ def size(program: Program, outlines: Outlines | None = None) -> int:
 
 def has_thin(program: Program) -> bool:
     """Whether a program has loops that `improved` may refuse; before all passes there are more than afterwards."""
-    return next(_thin(program), None) is not None
+    return next(_thin(program, Outlines()), None) is not None
 
 
-def _thin(program: Program) -> Iterator[tuple[Function, Each]]:
+def _thin(program: Program, outlines: Outlines) -> Iterator[tuple[Function, Each]]:
     for function in program.functions:
-        for statement in statements(function.body):
+        for statement in outlines[function].statements:
             if type(statement) is Each and statement.is_loop and _is_thin(statement.kernel):
                 yield function, statement
 
 
-def _refuse_thin(program: Program, writes_over: bool) -> None:
+def _refuse_thin(program: Program, outlines: Outlines, writes_over: bool) -> None:
     """Raise Unbounded if a loop makes a sensitivity, or a copy of one, that is zero except at the few entries
     it reads: compiled code would write it in full in each iteration, while tier 0 stores only these entries.
     """
-    thin = [*_thin(program)]
+    thin = [*_thin(program, outlines)]
     if thin:
         owned = owning(program) if writes_over else {}
         again = repeated(program.functions)

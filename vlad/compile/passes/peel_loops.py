@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vlad.compile.ir.acting import acting_functions
+from vlad.compile.ir.outlines import Outline, Outlines
 from vlad.compile.ir.program import (
     Block,
     Branch,
@@ -30,7 +31,6 @@ from vlad.compile.ir.program import (
     inner_blocks,
     leaves_read,
     slots_bound,
-    statements,
 )
 from vlad.compile.ir.rewriting import Copy, reachable, replace_leaves
 from vlad.compile.passes.carried_entries import carried_entries
@@ -41,15 +41,18 @@ CHEAP = {"fabs"}  # a function that C compilers have instructions for
 LARGEST_TURN = 1_000  # statements
 
 
-def peel(program: Program) -> Program:
-    acting = acting_functions(program.functions)
-    serial = max([function.serial for function in program.functions])
-    for function in reachable(program):
-        found = _Loop.of(function, acting)
+def peel(program: Program, outlines: Outlines | None = None) -> bool:
+    """Returns whether there are such loops."""
+    outlines = outlines or Outlines()
+    acting = acting_functions(program.functions, outlines)
+    first = serial = max([function.serial for function in program.functions])
+    for function in reachable(program, outlines.calls_of(program.functions)):
+        found = _Loop.of(function, outlines[function], acting)
         if found is not None:
             serial += 1
             program.functions.append(found.split(serial))
-    return program
+            outlines.changed(function)
+    return serial > first
 
 
 @dataclass(slots=True)
@@ -63,11 +66,13 @@ class _Loop:
     carried: dict[Each, dict[TailInvoke, Leaf]]
 
     @staticmethod
-    def of(function: Function, acting: set[Function]) -> _Loop | None:
+    def of(function: Function, outline: Outline, acting: set[Function]) -> _Loop | None:
         """The loop of a function, if an iteration knows something of the next one; else None."""
-        turns = [block for block in blocks(function.body) if _turns(block, function)]
+        if function not in outline.called:
+            return None
+        turns = [block for block in outline.blocks if _turns(block, function)]
         ends = [block.end for block in turns if type(block.end) is TailInvoke]
-        if not ends or len(statements(function.body)) > LARGEST_TURN:
+        if not ends or len(outline.statements) > LARGEST_TURN:
             return None
         same = {
             slot

@@ -15,6 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
+from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -33,7 +34,6 @@ from vlad.compile.ir.program import (
     Unreachable,
     Yield,
     leaves_read,
-    statements,
 )
 from vlad.compile.ir.rewriting import fixed_cells, reachable, replace_leaves
 from vlad.core.extents import Extent, are_same
@@ -56,17 +56,21 @@ ANY = Range(-math.inf, math.inf, False)
 Implied: TypeAlias = "tuple[Leaf, bool]"
 
 
-def use_ranges(program: Program) -> bool:
+def use_ranges(program: Program, outlines: Outlines | None = None) -> bool:
     """Whether it has changed the program."""
-    functions = reachable(program)
+    outlines = outlines or Outlines()
+    functions = reachable(program, outlines.calls_of(program.functions))
     if not any(
         type(one) is Compute and one.row.name in INDEXING
         for function in functions
-        for one in statements(function.body)
+        for one in outlines[function].statements
     ):
         return False
-    ranges = _Ranges(program, functions)
-    return sum(ranges.apply(function) for function in functions if function in ranges.parameters) > 0
+    ranges = _Ranges(program, functions, outlines)
+    changed = [function for function in functions if function in ranges.parameters and ranges.apply(function)]
+    for function in changed:
+        outlines.changed(function)
+    return bool(changed)
 
 
 class _Ranges:
@@ -74,14 +78,15 @@ class _Ranges:
     until none changes.
     """
 
-    def __init__(self, program: Program, functions: list[Function]) -> None:
+    def __init__(self, program: Program, functions: list[Function], outlines: Outlines) -> None:
+        self._outlines = outlines
         self.parameters: dict[Function, list[Range | None]] = {}
         self.fields: dict[Member, list[Range | None]] = {}  # of the members of which a box has been found
-        for cell in fixed_cells(program):  # callers make boxes of these
+        for cell in fixed_cells(program, outlines):  # callers make boxes of these
             self.fields.update({one: [None] * len(one.kinds) for one in program.members.get(cell, ())})
         self.readers: dict[Member, dict[Function, None]] = {}  # the functions that take apart boxes
         self._changes: dict[Function | Member, int] = {}
-        bounds = sorted({bound + by for bound in _constants(functions) for by in (-1.0, 0.0, 1.0)})
+        bounds = sorted({bound + by for bound in _constants(functions, outlines) for by in (-1.0, 0.0, 1.0)})
         self._bounds = bounds if len(bounds) <= MOST_BOUNDS else []
         self._waiting: dict[Function, None] = {}
         for entry in program.entries:
@@ -107,7 +112,7 @@ class _Ranges:
         """The parameters that a function compares with an extent, of equality."""
         places = {slot: at for at, slot in enumerate(function.parameters)}
         found = []
-        for one in statements(function.body):
+        for one in self._outlines[function].statements:
             if type(one) is Compute and one.row.name == "=":
                 for x, y in (one.operands, one.operands[::-1]):
                     if type(x) is Slot and x in places and type(y) is Extent:
@@ -152,12 +157,12 @@ class _Ranges:
         return _Walk(self, function, True).changed
 
 
-def _constants(functions: list[Function]) -> set[float]:
+def _constants(functions: list[Function], outlines: Outlines) -> set[float]:
     """The whole numbers that tests compare with."""
     tests = [
         one
         for function in functions
-        for one in statements(function.body)
+        for one in outlines[function].statements
         if type(one) is Compute and one.slot.kind == "b"
     ]
     return {leaf for test in tests for leaf in test.operands if type(leaf) is float and leaf.is_integer()}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -21,7 +22,6 @@ from vlad.compile.ir.program import (
     Slot,
     TailInvoke,
     Unbox,
-    blocks,
 )
 from vlad.compile.ir.rewriting import same_operands, substitute
 
@@ -30,14 +30,17 @@ Call: TypeAlias = "tuple[Function, Block, Invoke | TailInvoke]"  # within a bloc
 FEWEST = 3  # fields that a loop must carry before it takes the box instead
 
 
-def keep_boxed(program: Program) -> None:
+def keep_boxed(program: Program, outlines: Outlines | None = None) -> bool:
     """A procedure that calls itself with fields it has just unboxed takes the box instead, as loops of
-    backpropagators do: otherwise the values of one iteration are carried through the parameters of the next one.
+    backpropagators do: otherwise the values of one iteration are carried through the parameters of the next one. Returns
+    whether there are any.
     """
+    outlines = outlines or Outlines()
+    changed = False
     sites: dict[Function, list[Call]] = {}
     origins: dict[Slot, tuple[Unbox, int]] = {}
     for function in program.functions:
-        for block in blocks(function.body):
+        for block in outlines[function].blocks:
             for node in (*block.statements, block.end):
                 if type(node) is Unbox:
                     origins.update({slot: (node, index) for index, slot in enumerate(node.slots)})
@@ -49,6 +52,10 @@ def keep_boxed(program: Program) -> None:
         if found is not None:
             member, places = found
             _leave_boxed(function, member, _one_for_each_field(places, calls), calls, origins)
+            changed = True
+    if changed:
+        outlines.forget()
+    return changed
 
 
 def _carried(
@@ -129,10 +136,12 @@ def _leave_boxed(
     substitute(function.body, same)
 
 
-def reuse_boxes(program: Program) -> None:
+def reuse_boxes(program: Program, outlines: Outlines | None = None) -> bool:
     """Replace a box of all fields of another one of the same layout by that one. Runs last: narrowing a member changes its
-    layout.
+    layout. Returns whether there are any.
     """
+    outlines = outlines or Outlines()
+    changed = False
 
     def number(member: Member) -> int:
         boxed = [other for other in program.members[member.cell] if other.boxed]
@@ -141,11 +150,10 @@ def reuse_boxes(program: Program) -> None:
     for function in program.functions:
         origins: dict[Slot, tuple[Unbox, int]] = {}
         replaced: dict[Slot, Leaf] = {}
-        for block in blocks(function.body):
-            for statement in block.statements:
-                if type(statement) is Unbox:
-                    origins.update({slot: (statement, index) for index, slot in enumerate(statement.slots)})
-        for block in blocks(function.body):
+        for statement in outlines[function].statements:
+            if type(statement) is Unbox:
+                origins.update({slot: (statement, index) for index, slot in enumerate(statement.slots)})
+        for block in outlines[function].blocks if origins else ():
             for statement in list(block.statements):
                 if type(statement) is Box:
                     leaves = [
@@ -164,4 +172,8 @@ def reuse_boxes(program: Program) -> None:
                             replaced.get(pointer, pointer) if type(pointer) is Slot else pointer
                         )
                         block.statements.remove(statement)
-        substitute(function.body, replaced)
+        if replaced:
+            substitute(function.body, replaced)
+            outlines.changed(function)
+            changed = True
+    return changed

@@ -7,23 +7,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from vlad.compile.ir.program import Block, Box, Compute, Leaf, Member, Program, Slot, Statement, Unbox, blocks
+from vlad.compile.ir.outlines import Outlines
+from vlad.compile.ir.program import Block, Box, Compute, Leaf, Member, Program, Slot, Statement, Unbox
 from vlad.compile.ir.rewriting import fixed_cells, substitute
 from vlad.compile.passes.congruence import CHEAP
 
 MOST_OPERATIONS = 4  # to compute a field again
 
 
-def rematerialize(program: Program) -> None:
+def rematerialize(program: Program, outlines: Outlines | None = None) -> bool:
     """Remove fields of boxes that are cheap to recompute from the others, by the same operations: a loop's tape is dominated by
-    writes and reads, so saving a word outweighs a multiplication.
+    writes and reads, so saving a word outweighs a multiplication. Returns whether there are any.
     """
-    fixed = fixed_cells(program)
+    outlines = outlines or Outlines()
+    changed = False
+    fixed = fixed_cells(program, outlines)
     sites: dict[Member, list[Box]] = {}
     unboxes: dict[Member, list[tuple[Block, Unbox]]] = {}
     definitions: dict[Slot, Compute] = {}
     for function in program.functions:
-        for block in blocks(function.body):
+        for block in outlines[function].blocks:
             for statement in block.statements:
                 if type(statement) is Box and statement.member.cell not in fixed:
                     sites.setdefault(statement.member, []).append(statement)
@@ -36,6 +39,7 @@ def rematerialize(program: Program) -> None:
         plan.make()
         if not plan.dropped:
             continue
+        changed = True
         for box in boxes:
             box.leaves = tuple([box.leaves[i] for i in plan.kept])
         for block, unbox in unboxes.get(member, ()):
@@ -43,6 +47,9 @@ def rematerialize(program: Program) -> None:
         member.kinds = "".join([member.kinds[i] for i in plan.kept])  # all pointers stay
         if not member.boxed:
             raise AssertionError("a box without fields is no box")
+    if changed:
+        outlines.forget()
+    return changed
 
 
 # How to recompute a field: a constant, the number of another field, or an operation on such.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import (
     Block,
     Branch,
@@ -42,7 +43,7 @@ NUMBERS, RESULTS = frozenset({"number", "real"}), frozenset({"number", "real", "
 (WHERE,) = [row for row in indexing.ROWS if row.name == "where"]
 
 
-def lay_out(program: Program) -> bool:
+def lay_out(program: Program, outlines: Outlines | None = None) -> bool:
     """Returns whether there were such loops."""
     found = False
     for loop in [loop for loop in map(row_loop, program.functions) if loop is not None]:
@@ -52,6 +53,8 @@ def lay_out(program: Program) -> bool:
             if kernel is not None:
                 _replace(loop, *kernel)
                 found = True
+    if found and outlines is not None:
+        outlines.forget()
     return found
 
 

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
+from vlad.compile.ir.outlines import Outline, Outlines
 from vlad.compile.ir.program import (
     Block,
     Branch,
@@ -36,7 +37,6 @@ from vlad.compile.ir.program import (
     inner_blocks,
     leaves_read,
     slots_bound,
-    statements,
 )
 from vlad.compile.ir.rewriting import repeated
 from vlad.control.gil_yield import yield_gil
@@ -49,18 +49,22 @@ FEWEST_TO_ONE = 2  # entries of the whole for each that is not zero
 FEWEST_CHOSEN = 32
 
 
-def add_in_places(program: Program) -> Program:
-    if any(_puts(function) for function in program.functions):
+def add_in_places(program: Program, outlines: Outlines | None = None) -> bool:
+    """Returns whether there may be such sums."""
+    outlines = outlines or Outlines()
+    found = any(_puts(outlines[function]) for function in program.functions)
+    if found:
         again = repeated(program.functions)
         adding = _adding(program)
         for function in program.functions:
             yield_gil()
             _Sums(function, adding, function in again).rewrite()
-    return program
+        outlines.forget()
+    return found
 
 
-def _puts(function: Function) -> bool:
-    loops = [s.kernel for s in statements(function.body) if type(s) is Each and s.is_loop]
+def _puts(outline: Outline) -> bool:
+    loops = [s.kernel for s in outline.statements if type(s) is Each and s.is_loop]
     return any(_is_put(kernel) or _adds(kernel) or _chosen(kernel) is not None for kernel in loops)
 
 

@@ -5,13 +5,16 @@ In: a Program with step counts, for a fuel limit.  Out: the same, changed in pla
 
 from __future__ import annotations
 
-from vlad.compile.ir.program import Box, Compute, Each, Effect, Load, Program, Statement, Unbox, blocks
+from vlad.compile.ir.outlines import Outlines
+from vlad.compile.ir.program import Box, Compute, Each, Effect, Load, Program, Statement, Unbox
 
 
-def coalesce_steps(program: Program) -> None:
-    """Count the steps of a straight-line piece of code at its beginning."""
-    for function in program.functions:
-        for block in blocks(function.body):
+def coalesce_steps(program: Program, outlines: Outlines | None = None) -> bool:
+    """Count the steps of a straight-line piece of code at its beginning. Returns whether there are any."""
+    outlines = outlines or Outlines()
+    acting = [function for function in program.functions if outlines[function].acts]
+    for function in acting:
+        for block in outlines[function].blocks:
             first: Effect | None = None
             kept: list[Statement] = []
             for statement in block.statements:
@@ -26,3 +29,5 @@ def coalesce_steps(program: Program) -> None:
                     first = None
                 kept.append(statement)
             block.statements = kept
+        outlines.changed(function)
+    return bool(acting)

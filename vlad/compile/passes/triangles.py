@@ -8,22 +8,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vlad.compile.ir.program import Each, Function, Leaf, Program, Slot, statements
+from vlad.compile.ir.outlines import Outline, Outlines
+from vlad.compile.ir.program import Each, Function, Leaf, Program, Slot
 from vlad.compile.ir.rewriting import substitute
 from vlad.core.loop_nests import Routine
 
 
-def solve_triangles(program: Program) -> Program:
-    for function in program.functions:
-        _solve_triangles(function)
-    return program
+def solve_triangles(program: Program, outlines: Outlines | None = None) -> bool:
+    """Returns whether there are any."""
+    outlines = outlines or Outlines()
+    changed = [function for function in program.functions if _solve_triangles(function, outlines[function])]
+    for function in changed:
+        outlines.changed(function)
+    return bool(changed)
 
 
-def _solve_triangles(function: Function) -> None:
+def _solve_triangles(function: Function, outline: Outline) -> bool:
     triangles: set[Leaf] = set()
     factors: dict[Leaf, Leaf] = {}  # with their triangular matrices
     regular: dict[Slot, Leaf] = {}
-    for statement in statements(function.body):
+    for statement in outline.statements:
         if type(statement) is not Each or type(statement.work) is not Routine:
             continue
         name, operand = statement.work.name, statement.operands[0]
@@ -36,3 +40,4 @@ def _solve_triangles(function: Function) -> None:
             statement.work = replace(statement.work, name="triangular")
             statement.operands = (factors[operand], *statement.operands[1:])
     substitute(function.body, regular)
+    return bool(factors)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
+from vlad.compile.ir.outlines import Outlines
 from vlad.compile.ir.program import (
     Block,
     Box,
@@ -53,10 +54,10 @@ def owning(program: Program) -> Owning:
     return {} if not _has_bases(program) else _Ownership(program).owning()
 
 
-def own(program: Program) -> Program:
-    """Copy the initial arrays of loops that then own the arrays they add to."""
-    if not _has_bases(program):
-        return program
+def own(program: Program, outlines: Outlines | None = None) -> bool:
+    """Copy the initial arrays of loops that then own the arrays they add to. Returns whether there may be any."""
+    if not _has_bases(program, outlines):
+        return False
     loops = looping(program.functions)
     for function in program.functions:
         _separate_zeros(function)
@@ -68,7 +69,9 @@ def own(program: Program) -> Program:
             ownership.copy(wanted)
             break
         hoped &= wanted.keys()
-    return program
+    if outlines is not None:
+        outlines.forget()
+    return True
 
 
 def _separate_zeros(function: Function) -> None:
@@ -96,8 +99,9 @@ def _separate_zeros(function: Function) -> None:
                 replace_leaves(node, separated)
 
 
-def _has_bases(program: Program) -> bool:
-    return any(_base(s) is not None for function in program.functions for s in statements(function.body))
+def _has_bases(program: Program, outlines: Outlines | None = None) -> bool:
+    outlines = outlines or Outlines()
+    return any(_base(s) is not None for function in program.functions for s in outlines[function].statements)
 
 
 def _base(statement: Statement) -> int | None:
