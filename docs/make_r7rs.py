@@ -224,7 +224,7 @@ def _lines() -> Iterator[str]:
     yield from _filled(
         f"The Revised⁷ Report on Scheme (small) has {total} names of forms and procedures. {len(found)} of them are "
         f"there, {len(own)} of these with a difference that is stated below. The others are out: what changes a value, "
-        "since nothing but cells changes; bytes and files; and what asks for the program's surroundings. "
+        "since nothing but cells changes; bytes and files; and what depends on the program's surroundings. "
         "`vlad doc NAME` explains those that are there."
     )
     yield ""

@@ -242,8 +242,8 @@ def test_each_claim_about_another_system_is_one_of_the_script() -> None:
     claims = {name.replace("_", " ") for name in re.findall(r"^def (\w+_in_\w+)\(", script, re.MULTILINE)}
     assert claims == set(re.findall(r"^# ([\w ]+ in \w+): ", page, re.MULTILINE))
     assert claims == set(re.findall(r"\*([\w ]+ in \w+)\*", page.replace("\n", " ")))
-    for command in re.findall(r"`python (benchmarks/[\w/.]+)", page):
-        assert (ROOT / command).is_file(), command
+    for named in re.findall(r"`python (benchmarks/[\w/.]+)", page):
+        assert (ROOT / named).is_file(), named
 
 
 def test_the_pages_have_examples() -> None:

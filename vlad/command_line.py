@@ -53,7 +53,7 @@ vlad: a language in which differentiation is an operator like any other
   vlad new NAME                         make a folder with a module, its test, and a pyproject.toml
                                         by which pip installs it and (import "NAME") finds it
   vlad kernel install [--prefix FOLDER], vlad kernel uninstall
-                                        notebooks in vlad: tell Jupyter how to start its kernel
+                                        notebooks in vlad: register its kernel with Jupyter
   vlad lsp                              the language server, which editors start
   vlad doctor [--json]                  what was found on this machine: compiler, libraries, GPU,
                                         packages, and what each is for

@@ -143,7 +143,7 @@ def arranged(operands: list[Value], count: int) -> list[Value]:
     for _ in range(count - 1):
         packed = look(packed)
         if type(packed) is not tuple or len(packed) != 2:
-            raise VladError("no-matching-pair", "Argument is not a matching tagged pair with tags ()")
+            raise VladError("no-matching-pair", "A pair was expected here")
         parts.append(packed[0])
         packed = packed[1]
     return [*parts, packed]

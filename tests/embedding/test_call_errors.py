@@ -107,12 +107,12 @@ def test_failures_in_the_library_are_at_the_procedure(session: vlad.Session) -> 
         for point in (3.0, (3.0,), np.ones(3)):
             text = text_of(lambda along=along, point=point: along(session["loss"], point, np.ones(2)))
             assert text.startswith(f"own.vlad:7:1: Error: Arguments to {along.__name__} do not conform\n")
-            assert "\n  noticed as: Arguments to bundle do not conform\n" in text
+            assert "\n  in detail: Arguments to bundle do not conform\n" in text
     text = text_of(lambda: session["picked"]([1.0]))
     assert text.startswith("own.vlad:8:20: Error: Argument to list-ref is invalid\n")
     text = text_of(lambda: session["map"](session["half"], 3.0))
     assert text.startswith("Error: Argument to map is invalid\n  value: 3\n")
-    assert "  noticed as: Argument to cdr is invalid\n" in text and "  in loop at stdlib/prelude.vlad" in text
+    assert "  in detail: Argument to cdr is invalid\n" in text and "  in loop at stdlib/prelude.vlad" in text
 
 
 def test_an_unsuitable_argument_is_at_its_parameter_without_a_calling_text(session: vlad.Session) -> None:

@@ -105,9 +105,9 @@ def test_the_words_of_an_error_are_the_program_s(words: str, tier: str) -> None:
 def test_a_reason_is_judged_by_its_code(words: str) -> None:
     taken = Signature("f", "(f x y)", ("x", "y"), False)
     found = wrong_number(taken, 1, VladError("user-error", words))
-    assert f"noticed as: {words}" in str(found)
+    assert f"in detail: {words}" in str(found)
     ours = wrong_number(taken, 1, VladError("not-equivalent", words))
-    assert f"noticed as (`vlad doc wrong-number-of-arguments`): {words}" in str(ours)
+    assert f"in detail (`vlad doc wrong-number-of-arguments`): {words}" in str(ours)
 
 
 @pytest.mark.parametrize("name", ["my while", "not a vector-ref", "x np.sin"])

@@ -479,14 +479,14 @@ ERRORS = [
         "1:39",
         "invalid-expression",
         "Invalid expression: ...",
-        "`...` stands behind what it repeats, once in a list",
+        "`...` follows what it repeats, once in a list",
     ),
     (
         "(define-syntax m (syntax-rules () ((_ a ... b ...) a)))",
         "1:47",
         "invalid-expression",
         "Invalid expression: ...",
-        "`...` stands behind what it repeats, once in a list",
+        "`...` follows what it repeats, once in a list",
     ),
     (
         "(define-syntax m (syntax-rules () ((_ a) 1))) (m)",
@@ -535,7 +535,7 @@ ERRORS = [
         "1:1",
         "invalid-expression",
         "Invalid expression: (syntax-rules () ((_) 1))",
-        "syntax-rules stands behind the name in define-syntax, let-syntax or letrec-syntax",
+        "syntax-rules follows the name in define-syntax, let-syntax or letrec-syntax",
     ),
     (
         "(let-syntax ((1 2)) 1)",

@@ -41,7 +41,7 @@ class VladError(Exception):
     message     one sentence without position
     span        the place in the source, or None
     hint        a remedy, or None
-    reason      the failure in terms of the language, if `message` uses the user's terms; else None. Shown after `noticed as`
+    reason      the failure in terms of the language, if `message` uses the user's terms; else None. Shown after `in detail`
     irritants   the offending values, as text
     entered     the span, if it is inside the procedure that was called wrongly and the call is unknown; an enclosing form
                 locates it better
@@ -285,7 +285,7 @@ def parts(error: VladError) -> Iterator[tuple[str, str]]:
     if error.reason:
         # a reason about patterns makes no sense without the tuple rule, which the manual's entry explains
         more = f" (`vlad doc {error.code}`)" if error.reason_code in OF_TUPLES else ""
-        yield "reason", f"  noticed as{more}: {error.reason}"
+        yield "reason", f"  in detail{more}: {error.reason}"
     for entry in error.backtrace:
         yield "backtrace", f"  in {entry}"
     for row in error.rows:

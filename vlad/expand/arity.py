@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NAMELESS = "an anonymous procedure"
 LIST_PATTERN = "`(list x y …)`"
-NO_PAIR = "Argument is not a matching tagged pair with tags ()"
+NO_PAIR = "A pair was expected here"
 # Counterparts for tensors of procedures of the library that take lists or procedures.
 FOR_TENSORS = {
     "argmin": "`(argminimum t)` is for tensors",

@@ -588,4 +588,4 @@ def define_syntax(x: Expander, form: Form, scope: Scope, out: Out, name: str) ->
 
 
 def syntax_rules(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    raise invalid(form, "syntax-rules stands behind the name in define-syntax, let-syntax or letrec-syntax")
+    raise invalid(form, "syntax-rules follows the name in define-syntax, let-syntax or letrec-syntax")

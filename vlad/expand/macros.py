@@ -249,7 +249,7 @@ class _Rule:
         if name.symbol.name == "_":
             return _Any()
         if self.is_ellipsis(name):
-            raise invalid(name, f"`{name}` stands behind what it repeats, once in a list")
+            raise invalid(name, f"`{name}` follows what it repeats, once in a list")
         if key in self.depths:
             message = f"Duplicate variables: {name}"
             raise VladError(

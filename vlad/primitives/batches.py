@@ -390,7 +390,7 @@ def _differing(like: Value, y: Value) -> VladError:
 
     error = VladError(
         "wrong-shape", "Rows of vmap have results of different structures", name="vmap",
-        hint=f"answers are put together part by part: the first row's has {text(like)} where this one's has {text(y)}",
+        hint=f"results are put together part by part: the first row's has {text(like)} where this one's has {text(y)}",
     )  # fmt: skip
     error.kinds = kind(like), kind(y)
     return _about("answers", error)
@@ -434,7 +434,7 @@ ROWS: list[Primitive] = [
     machine_row(
         "vmap", "f axes",
         "The procedure that maps f over the rows of its arguments, which are the parts of each tensor along its first axis, and "
-        "puts the answers together: a number becomes a vector, a tensor gets one axis more. Numbers, procedures and other things "
+        "puts the results together: a number becomes a vector, a tensor gets one axis more. Numbers, procedures and other things "
         "without axes are the same for each row. #:axes names another axis, or is #f for what all rows share, or list for a list "
         "of rows; or a list of these, one for each argument.\n"
         "((vmap (lambda (x) (* x x))) #[1 2 3])  ⇒ #[1 4 9]\n"

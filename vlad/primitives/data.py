@@ -235,7 +235,7 @@ def _part(name: str, index: int, mismatch: Callable[[Value], VladError]) -> Call
 def _no_pair(value: Value) -> VladError:
     return VladError(
         "no-matching-pair",
-        "Argument is not a matching tagged pair with tags ()",
+        "A pair was expected here",
         hint="a parameter takes a pair or a list apart here; this is none, or too short",
         irritants=(value,),
     )

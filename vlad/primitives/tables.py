@@ -42,7 +42,7 @@ def _ref(t: Value, key: Value) -> Value:
     if leaf is None:
         raise VladError(
             "missing-key", f"Table has no key {written(key, LONGEST_SHOWN)}", irritants=(t,), name="table-ref",
-            hint="(table-ref t key default) has a value for a missing key, and `table-contains?` tells whether it is missing",
+            hint="(table-ref t key default) has a value for a missing key, and `table-contains?` tests for it",
         )  # fmt: skip
     return leaf[VALUE]
 

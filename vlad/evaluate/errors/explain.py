@@ -160,7 +160,7 @@ def _meaning(machine: CodeMachine, error: Exception, frames: Frames) -> VladErro
         return VladError(
             "not-a-condition",
             "A tensor of booleans is no condition",
-            hint="choose entry by entry with `where`, or ask about one number, such as a `sum`",
+            hint="choose entry by entry with `where`, or test one number, such as a `sum`",
         )
     try:
         found = Replay(machine, emission, frame.f_locals).error(emission.sites.get(line, []))
