@@ -124,7 +124,7 @@ class TestStandardInput:
             (
                 "numpy",
                 ["-e", "(exp #[1 2])"],
-                "vlad: the package numpy is not installed, which this needs",
+                "vlad: the package numpy is not installed, which this needs: `pip install numpy`",
                 1,
             ),
             ("numpy", ["-e", "(+ 1 2)"], "", 0),

@@ -488,7 +488,7 @@ def _guarded(words: list[str]) -> int:
         if missing.name is None or missing.name.startswith("vlad"):
             raise
         _report(
-            f"vlad: this needs the package {package_of(missing)}, which is not installed; `pip install {package_of(missing)}`"
+            f"vlad: the package {package_of(missing)} is not installed, which this needs: `pip install {package_of(missing)}`"
         )
         return PROGRAM_ERROR
     except OSError:  # output failed; any other error of a file is one of the program
