@@ -235,6 +235,19 @@ def test_the_tests_that_a_page_names_are_there() -> None:
         assert f"\ndef {name}(" in (ROOT / file).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", ["compared.md", "prompt-features.md"])
+def test_each_feature_names_a_test_that_is_there(name: str) -> None:
+    """The last column of the tables of features."""
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    tables = [table.split("\n") for table in re.findall(r"^\|.*\| test \|\n(?:\|.*\n)+", page, re.MULTILINE)]
+    rows = [row.split(" | ") for table in tables for row in table[2:] if row]
+    shown = [row[-1].strip(" |`") for row in rows if not row[-2].startswith("no") or row[-1] != "– |"]
+    assert len(shown) > 25
+    for file, function in (one.split("::") for one in shown):
+        (path,) = (ROOT / "tests").glob(f"**/{file}.py")
+        assert f"def {function}(" in path.read_text(encoding="utf-8"), (file, function)
+
+
 def test_each_claim_about_another_system_is_one_of_the_script() -> None:
     """docs/compared.md names each function of benchmarks/peers/claims.py, and its result; the script needs JAX and PyTorch."""
     page = (ROOT / "docs" / "compared.md").read_text(encoding="utf-8")
