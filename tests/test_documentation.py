@@ -200,7 +200,7 @@ def check_pictures(page: Path, folder: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_examples_of_a_page(page: Path, tmp_path: Path) -> None:
     # as users run it, compiled where that pays: pictures take thousands of steps
-    runner = Page(tmp_path, "auto" if page.with_suffix("").is_dir() else None)
+    runner = Page(tmp_path, "compile" if page.with_suffix("").is_dir() else None)
     for block in blocks(page):
         if block.language in ("vlad", "python", "repl", "console"):
             getattr(runner, block.language)(block)

@@ -29,6 +29,7 @@ LOOPS = {
     "a choice": (
         "(let loop ((i 0) (n 0) (s 0)) (if (< n 9) (loop (if (= i 6) 0 (+ i 1)) (+ n 1) (+ s (tensor-ref t i))) s))", "i"),
     "a number, too": ("(let loop ((i 0) (s 0)) (if (< i 7) (loop (+ i 1) (+ s (/ (tensor-ref t i) i))) s))", "i"),
+    "taken from zero": ("(let loop ((i 0) (s 0)) (if (< i 7) (loop (+ i 1) (+ s (/ (tensor-ref t i) (- 0 i)))) s))", "i"),
     "from a given number": ("(let loop ((i x) (s 0)) (if (< i 7) (loop (+ i 1) (+ s (tensor-ref t i))) s))", ""),
     "minus zero": ("(let loop ((i -0.0) (s 0)) (if (< i 7) (loop (+ i 1) (+ s (/ (tensor-ref t i) i))) s))", ""),
     "large steps": ("(let loop ((i 0) (s 0)) (if (< i 7) (loop (+ i 64) (+ s (tensor-ref t i))) s))", ""),

@@ -361,7 +361,10 @@ class FunctionText:
     def leaf(self, leaf: Leaf) -> str:
         """A leaf as its kind has it: a number as a double."""
         if type(leaf) is Slot:
-            return f"(double){self.name(leaf)}" if leaf in self.unit.counters else self.name(leaf)
+            if leaf in self.unit.counters:
+                self.unit.needs.functions.add("vlad_counted")
+                return f"vlad_counted({self.name(leaf)})"
+            return self.name(leaf)
         if type(leaf) is Data:
             return self.unit.data(leaf)
         return self.unit.static(leaf) if type(leaf) is Static else constant_text(leaf)

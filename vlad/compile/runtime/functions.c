@@ -26,6 +26,11 @@ static inline double vlad_unknown_real(double x) {
   return hidden;
 }
 
+/* functions: vlad_counted
+   calls:
+   An integer as a real. gcc 12 makes `0.0 - (double)x`, in one expression, the negative of x, which is -0 where that is 0. */
+static inline double vlad_counted(long x) { return (double)x; }
+
 /* functions: vlad_mixed_hash
    calls:
    A whole number below 2^52 that depends on both reals, but not on the sign of a zero, nor on which nan it is. */
