@@ -7,6 +7,7 @@ block, and the pages of the frames, in the site's folder explored/.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import tempfile
@@ -26,17 +27,17 @@ made: dict[str, str] = {}  # the pages of frames, by file
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_path != "explored.md":
         return markdown
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for program in PROGRAM.finditer(markdown):
-            Path(folder, program.group(1)).write_text(program.group().partition("\n")[2].removesuffix("```"))
-        return COMMAND.sub(lambda command: command.group() + framed(Path(folder), command), markdown)
+            Path(program.group(1)).write_text(program.group().partition("\n")[2].removesuffix("```"))
+        return COMMAND.sub(lambda command: command.group() + framed(command), markdown)
 
 
-def framed(folder: Path, command: re.Match[str]) -> str:
-    """A frame for the page that a command writes."""
+def framed(command: re.Match[str]) -> str:
+    """A frame for the page that a command writes in the working folder."""
     file, name, _, arguments = shlex.split(command.group(1))
-    output = folder / command.group(2)
-    explore(Session(tier="evaluate"), str(folder / file), name, arguments, str(output))
+    output = Path(command.group(2))
+    explore(Session(tier="evaluate"), file, name, arguments, str(output))
     made[output.name] = output.read_text(encoding="utf-8")
     return FRAME.format(page=output.name, name=name)
 

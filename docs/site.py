@@ -8,6 +8,7 @@ tagged with its name, which ranks higher than the same word in a heading or a te
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import re
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.plugins import CombinedEvent, event_priority
+from pygments.formatters import HtmlFormatter
 
 REFERENCE = ("keywords.html", "primitives.html", "library.html")
 LONG = 100  # a table of contents with more entries shows the sections only
@@ -42,6 +44,17 @@ PATCHES = [
         r"\1.splice(0,1/0,...new Set([...\1,\2]))",
     ),  # a part stands where its name does
 ]
+
+
+@functools.cache
+def _formatter(**options: Any) -> HtmlFormatter[str]:
+    """One for each kind of options: to make one takes as long as to highlight a program."""
+    return HtmlFormatter(**options)
+
+
+def on_config(config: Any, **_: Any) -> Any:
+    config["mdx_configs"]["codehilite"]["pygments_formatter"] = _formatter
+    return config
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
