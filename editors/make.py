@@ -1,7 +1,7 @@
 """Write what editors need to know of the language: `python editors/make.py`, and `--check`, which only compares.
 
-In: the tables of forms and of standard names.  Out: the TextMate grammar of the extension for VS Code, Vim's syntax file, and the
-names in the Emacs mode. tests/tools/test_editors.py fails when they are older than the tables.
+In: the tables of forms and of standard names.  Out: the TextMate grammar of the extension for VS Code, Vim's syntax file, the
+names in the Emacs mode, and the colours for tree-sitter. tests/tools/test_editors.py fails when they are older than the tables.
 """
 
 from __future__ import annotations
@@ -204,6 +204,21 @@ def emacs_names() -> str:
     )
 
 
+def tree_sitter_colours() -> str:
+    """Queries for the tree that editors/tree-sitter/grammar.js describes."""
+    patterns = [
+        "[(shebang) (comment) (block_comment) (datum_comment)] @comment", "(string) @string", "(character) @character",
+        "(number) @number", "(boolean) @boolean", "(operand) @variable.parameter",
+        '["(" "#(" ")" "[" "#[" "]"] @punctuation.bracket', "[\"'\" \"`\" \",\" \",@\"] @operator",
+    ]  # fmt: skip
+    for capture, names in (("keyword", keywords()), ("function.builtin", standard())):
+        quoted = " ".join(json.dumps(name, ensure_ascii=False) for name in names)
+        patterns.append(f"((symbol) @{capture} (#any-of? @{capture} {quoted}))")
+    quoted = " ".join(json.dumps(name) for name in defining())
+    patterns.append(f"(list . (symbol) @_word . (list . (symbol) @function) (#any-of? @_word {quoted}))")
+    return "\n".join([f"; {GENERATED}", *patterns, ""])
+
+
 def between(text: str, first: str, last: str, new: str) -> str:
     """A text with what is between two of its lines replaced."""
     start = text.index(first) + len(first)
@@ -218,6 +233,7 @@ def outputs() -> dict[Path, str]:
     return {
         HERE / "vscode/syntaxes/vlad.tmLanguage.json": grammar(),
         HERE / "vim/syntax/vlad.vim": vim_syntax(),
+        HERE / "tree-sitter/queries/highlights.scm": tree_sitter_colours(),
         mode: emacs,
         plugin: words,
     }
