@@ -196,6 +196,9 @@ def test_a_continuation_of_call_cc_goes_up_to_the_call_from_python(session: vlad
         12.0,
         10.0,
     )
+    assert error_of(lambda: vlad.dumps(k)).message.startswith("Cannot be saved: a continuation of `call/cc`")
+    session["caught"] = lambda f: error_of(lambda: f(1.0)).message
+    assert session.eval("(call/cc (lambda (k) (caught k)))").startswith("A continuation was called")
     # one that was made by a form that has ended within this one, which does not reach `call/cc`
     session["make"] = lambda: session.eval("(call/cc (lambda (k) (list k)))")
     session["first"] = lambda items: items[0]

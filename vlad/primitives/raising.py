@@ -51,6 +51,7 @@ from vlad.primitives.transforms import (
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
+LEAVING = "A continuation was called, which leaves the call from Python"
 EXIT = symbol("exit")  # in the place of the cell of an escape
 HANDLING = ("current-handler", "leave-handler", "reenter-handler")  # for programs of the library
 # Parts of `%attempt` in code that is compiled or differentiated. What they do counts as no steps, as in the row `catch`.
@@ -268,8 +269,13 @@ def _throw(machine: Evaluator, v: Value, error: Value) -> Value:
             found.find_place = None
         raise found
     v = look(v)
-    if type(v) is tuple and v and v[0] is machine.codes["escape"] and v[1] is EXIT:
-        raise Exited.of(int(look(v[2])))
+    if type(v) is tuple and v and v[0] is machine.codes["escape"]:
+        if v[1] is EXIT:
+            raise Exited.of(int(look(v[2])))
+        leaving = RaisedValue("raised", v, machine.outward)
+        leaving.message = LEAVING
+        leaving.hint = "Python functions that catch it should raise it again"
+        raise leaving
     parts = exception_parts(v)
     if parts is not None:
         raise _python_exception(machine, v, parts)

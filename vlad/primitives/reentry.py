@@ -43,8 +43,9 @@ if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
 
 CAPTURING = frozenset(["call-with-current-continuation", "call/cc"])  # procedures of the library
-CONTINUATION = "reentrant-continuation"
-RAISING = "raise-in-control"  # takes a continuation, too
+CONTINUATION = "continuation-of-call/cc"
+RAISING, BEGINNING = "raise-in-control", "begin-capture"
+TAKING = frozenset([RAISING, BEGINNING])  # codes that may raise an error, and take a continuation as they are
 
 
 class Activation:
@@ -147,7 +148,7 @@ _RULES: dict[str, str] = {
             (run-reset k (frame-like frame (cons k (quote ())))
               (lambda (nothing)
                 ((control-entry (shift-request-field-2 r)) identity
-                  (make-framed-continuation (shift-request-field-1 r) frame))))
+                  (make-continuation-in-frame (shift-request-field-1 r) frame))))
             (if (raised? r)
                 (let ((jump (jump-into frame (car (raised-field-1 r)))))
                   (if jump (run-reset k frame (lambda (nothing) (resume (car jump) (car (cdr jump)) (cdr (cdr jump))))) r))
@@ -233,7 +234,7 @@ CODES: dict[str, SystemCode] = {
             "stepping": "(lambda (k n f otherwise) ((stepping-entry otherwise) k n (quote ())))",
         },
     ),
-    "begin-capture": (
+    BEGINNING: (
         Role.RULE,
         "",
         {
@@ -241,7 +242,7 @@ CODES: dict[str, SystemCode] = {
                  (if (under-prompt? f)
                      ((control-entry f) k (make-{CONTINUATION} (capture-here k)))
                      (capture-by-escape k f otherwise)))""",
-            **_by_value("begin-capture", "k f otherwise", "capture-by-escape"),
+            **_by_value(BEGINNING, "k f otherwise", "capture-by-escape"),
         },
     ),
     CONTINUATION: (
@@ -270,7 +271,7 @@ CODES: dict[str, SystemCode] = {
         },
     ),
     # As `continuation`, of a reset in a frame.
-    "framed-continuation": (
+    "continuation-in-frame": (
         Role.PROCEDURE,
         "k frame",
         {
@@ -387,7 +388,7 @@ def _make_continuation(machine: Evaluator, target: Value) -> Value:
 
 
 def _make_framed(machine: Evaluator, k: Value, frame: Value) -> Value:
-    return (machine.codes["framed-continuation"], k, frame)
+    return (machine.codes["continuation-in-frame"], k, frame)
 
 
 def _no_reentry(nothing: Value) -> Value:
@@ -451,11 +452,11 @@ ROWS: list[Primitive] = [
     _row("captured-k", "target", "The k of `capture-here`.", lambda machine, target: target.object.k),
     _row(f"make-{CONTINUATION}", "target", "A procedure that jumps to `capture-here`.", _make_continuation),
     _row(
-        "make-framed-continuation", "k frame", "k as a procedure for programs.", _make_framed,
-        forward="(make-framed-continuation dk dframe)", reverse={"k": "(framed-continuation-field-1 s)"},
+        "make-continuation-in-frame", "k frame", "k as a procedure for programs.", _make_framed,
+        forward="(make-continuation-in-frame dk dframe)", reverse={"k": "(continuation-in-frame-field-1 s)"},
     ),
     _row(
-        "framed-continuation-field-1", "b", "A field of its sensitivity.", lambda machine, b: look(b)[1],
-        forward="(framed-continuation-field-1 db)", reverse={"b": "(make-framed-continuation s zero)"},
+        "continuation-in-frame-field-1", "b", "A field of its sensitivity.", lambda machine, b: look(b)[1],
+        forward="(continuation-in-frame-field-1 db)", reverse={"b": "(make-continuation-in-frame s zero)"},
     ),
 ]  # fmt: skip

@@ -42,8 +42,8 @@ def outside_rule(cell: Value) -> VladError:
 def outside_step(cell: Value) -> VladError:
     return OutsideStep(
         "cannot-checkpoint", "A checkpointed procedure uses a cell that other procedures or structures hold",
-        hint="its reverse mode runs parts of it again, when the cell may hold something else; parameters are such cells, too. "
-        "Read it outside of `checkpointed`, and hand over its value",
+        hint="its reverse mode runs parts of it again, when the cell may hold something else; parameters are such cells, too, "
+        "and in a `reset` so is what handlers and `call/cc` use. Read it outside of `checkpointed`, and hand over its value",
         name="checkpointed", irritants=() if cell is ZERO else (cell,),
     )  # fmt: skip
 

@@ -60,6 +60,7 @@ from vlad.data.values import (
 )
 from vlad.data.write import real_text, string_text, symbol_text
 from vlad.evaluate.limits import deep_recursion
+from vlad.primitives.reentry import Captured, Frame
 from vlad.python.convert import Procedure, from_python
 from vlad.python.handles import Record as RecordHandle
 from vlad.python.structures import parts_held
@@ -336,6 +337,9 @@ def _refuse(value: Value, whence: Whence) -> None:
     elif type(value) is Reference:
         raise _cannot_save("a cell", _held(whence))
     elif type(value) is Opaque:
+        if isinstance(value.object, Captured | Frame):
+            hint = "it is a part of an evaluation in this process: save what it is called with"
+            raise _cannot_save("a continuation of `call/cc`, or of `shift` in a form with that", hint)
         raise _cannot_save(f"a Python {type(value.object).__name__}", _held(whence))
     elif (
         type(value) not in (float, tuple, Boolean, Deferred, Table)

@@ -13,7 +13,7 @@ from vlad.control.safe_import import import_safely
 from vlad.data.source import Span
 from vlad.data.values import CONTROL, Code, Value, is_procedure, look
 from vlad.evaluate.errors.replay import ReadFrame, Replay, emission_of
-from vlad.primitives.reentry import RAISING
+from vlad.primitives.reentry import TAKING
 
 if TYPE_CHECKING:
     from vlad.evaluate.code_machine import CodeMachine
@@ -22,7 +22,7 @@ MOST_CALLS = 20  # that are shown
 
 
 def takes_continuation(code: Code) -> bool:
-    return code.transforms[:1] == (CONTROL,)
+    return code.transforms[:1] == (CONTROL,) or code is code.base.control
 
 
 def continuation_in(machine: CodeMachine, frame: ReadFrame) -> Value:
@@ -31,7 +31,7 @@ def continuation_in(machine: CodeMachine, frame: ReadFrame) -> Value:
     if emission is None:
         return None
     code, core = emission.code, machine.core_of(emission.code)
-    takes_it = takes_continuation(code) or code is machine.codes[RAISING]
+    takes_it = takes_continuation(code) or any(code is machine.codes[name] for name in TAKING)
     place = core.parameters[0] if takes_it else None
     if core.is_continuation:
         place = import_safely("vlad.ad.control").continuation_of(core)
