@@ -154,6 +154,14 @@ TAKING: dict[tuple[str, int], str] = {
     ("correlation", 2): "%correlation-of-two",
 }
 
+# Those of any number of lists, for calls that `TAKING` lacks: the procedure of the first operand and the list of the others.
+OF_MANY = {
+    name: f"%{name}-lists"
+    for name in ("map", "for-each", "vector-map", "vector-for-each", "string-map", "string-for-each")
+}
+# What `(apply NAME l)` calls with the list: by the tuple rule alone `(apply append (list a b c))` would be (append a (cons b c)).
+APPLIED = {"append": "append*", "gcd": "%gcd-of", "lcm": "%lcm-of", "string-append": "%string-append-of"}
+
 
 class Named:
     """A procedure of the library that takes operands by name: the others, the operands by name with their defaults, and the
@@ -234,7 +242,9 @@ NAMED = {
 
 
 # Those that depend on the number of operands as written (`Expander.by_number`).
-BY_NUMBER = frozenset(("table", "update-ref!", "table-ref", *NESTED, *(name for name, _ in TAKING)))
+BY_NUMBER = frozenset(
+    ("apply", "table", "update-ref!", "table-ref", "string-append", *NESTED, *(name for name, _ in TAKING))
+)
 
 
 def has_own_form(name: str, count: int) -> bool:

@@ -28,12 +28,14 @@ from vlad.core.nodes import (
 )
 from vlad.data.errors import VladError
 from vlad.data.source import Span
-from vlad.data.values import NIL, TRUE, UNSPECIFIED, Primitive, Value, symbol
+from vlad.data.values import NIL, TRUE, UNSPECIFIED, Primitive, String, Value, symbol
 from vlad.expand.arity import (
+    APPLIED,
     BY_NUMBER,
     FOR_TENSORS,
     NAMED,
     NESTED,
+    OF_MANY,
     PROGRESS,
     TAKING,
     Named,
@@ -267,6 +269,15 @@ class Expander:
             return self.apply("set-ref!", (operands[0], as_atom(changed, out, "t")), span)
         if name == "table-ref" and count == 3:
             return self.apply("table-ref-default", operands, span)
+        if name == "string-append" and not operands:
+            return Constant(String(""))
+        if name == "apply" and count > 1:
+            applied = self.applied(operands, span, out)
+            if applied is not None:
+                return applied
+        if name in OF_MANY and count > 2 and (name, count) not in TAKING:
+            lists = self.made_list(operands[1:], Constant(NIL), span, out)
+            return Call(self.top_reference(OF_MANY[name], operator.span or span), (operands[0], lists), span)
         if is_nested(name, count):
             result: Rhs = operands[-1] if operands else Constant(NESTED[name])
             for operand in reversed(operands[:-1]):
@@ -275,6 +286,24 @@ class Expander:
         if (name, count) in TAKING:
             operator = self.top_reference(TAKING[name, count], operator.span or span)
         return Call(operator, tuple(operands) or (Constant(NIL),), span)
+
+    def applied(self, operands: list[Atom], span: Span, out: Out) -> Rhs | None:
+        """A call of `apply` with the name of a procedure that `by_number` is about; None with others."""
+        f = operands[0]
+        if not isinstance(f, GlobalReference) or not self.module.is_inherited(f.cell.name):
+            return None
+        if f.cell.name not in APPLIED and f.cell.name not in OF_MANY:
+            return None
+        arguments = self.made_list(operands[1:-1], operands[-1], span, out)
+        if f.cell.name in APPLIED:
+            return Call(self.top_reference(APPLIED[f.cell.name], f.span or span), (arguments,), span)
+        parts = [as_atom(self.apply(row, (arguments,), span), out) for row in ("car", "cdr")]
+        return Call(self.top_reference(OF_MANY[f.cell.name], f.span or span), tuple(parts), span)
+
+    def made_list(self, elements: list[Atom], rest: Atom, span: Span, out: Out) -> Atom:
+        for element in reversed(elements):
+            rest = as_atom(self.apply("cons", (element, rest), span), out)
+        return rest
 
     def keyword_call(self, form: Form, operator: Atom, scope: Scope, out: Out, name: str) -> Rhs:
         """Put keyword operands in the order of the row, with defaults for missing ones. A lambda that is given a
