@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from vlad.core.names import lambdas_within, operands, sub_bodies
 from vlad.core.nodes import Binding, Body, GlobalReference, Lambda
@@ -113,7 +113,7 @@ def _resume(machine: Machine, prompt: Frame, captured: Captured, v: Value) -> Ca
 
 
 class Reach:
-    """What is known of the procedures of a machine until a global gets another value."""
+    """What is known of the procedures of a machine, until a global that they reach gets another value."""
 
     def __init__(self) -> None:
         # the cells that what a procedure mentions reaches; None if that reaches `call/cc`
@@ -121,11 +121,18 @@ class Reach:
         # what the value of a global holds: codes and cells
         self._held: WeakKeyDictionary[Global, tuple[set[Code], list[Value]]] = WeakKeyDictionary()
         self._mentioned: WeakKeyDictionary[Lambda, tuple[Global, ...]] = WeakKeyDictionary()
+        # the procedures that mention a global; those that mention one whose value holds a procedure
+        self._mentioning: WeakKeyDictionary[Global, WeakSet[Code]] = WeakKeyDictionary()
+        self._calling: WeakKeyDictionary[Code, WeakSet[Code]] = WeakKeyDictionary()
 
     def forget(self, cell: Global) -> None:
         """A global has another value."""
-        self._answers.clear()
         self._held.pop(cell, None)
+        work = list(self._mentioning.pop(cell, ()))
+        while work:
+            code = work.pop()
+            self._answers.pop(code, None)
+            work += self._calling.pop(code, ())
 
     def of(self, machine: Machine, code: Code) -> list[Value] | None:
         """The cells that a procedure reaches by what it mentions; None if it reaches `call/cc`. The text of a procedure of the
@@ -133,20 +140,31 @@ class Reach:
         """
         if code in self._answers:
             return self._answers[code]
-        work, seen, cells = [code], {code}, list[Value]()
-        answer: list[Value] | None = cells
+        work, seen, cells = [code], {code}, dict[int, Value]()
+        answer: list[Value] | None = []
         while work:
             one = work.pop()
-            if one in machine.capturing or one is machine.codes[CONTINUATION]:
+            known = self._answers.get(one, [])
+            if known is None or one in machine.capturing or one is machine.codes[CONTINUATION]:
                 answer = None
                 break
-            if one.family.outermost not in machine.of_library:
-                for cell in self._globals(machine, one):
-                    codes, inner = self._in(cell)
-                    cells += inner
-                    work += codes - seen
-                    seen |= codes
+            cells |= {id(cell): cell for cell in known}
+            if one in self._answers or one.family.outermost in machine.of_library:
+                continue
+            for cell in self._globals(machine, one):
+                self._mentioning.setdefault(cell, WeakSet()).add(one)
+                codes, inner = self._in(cell)
+                cells |= {id(cell): cell for cell in inner}
+                for held in codes:
+                    self._calling.setdefault(held, WeakSet()).add(one)
+                work += codes - seen
+                seen |= codes
+        if answer is not None:
+            answer = list(cells.values())
         self._answers[code] = answer
+        if answer == []:  # so are those of all that it reaches
+            for one in seen:
+                self._answers[one] = answer
         return answer
 
     def _in(self, cell: Global) -> tuple[set[Code], list[Value]]:
