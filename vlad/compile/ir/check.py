@@ -53,31 +53,50 @@ def _check_block(
     """`bound` is afterwards as before; `nodes` get the statements and ends of the block."""
     added: list[Slot] = []
     for statement in block.statements:
-        kind = type(statement)
-        leaves = READ[kind](statement)
+        leaves = READ[type(statement)](statement)
         if not bound.issuperset(leaves):
             _check_bound(leaves, bound, function, after)
+        if type(statement) is Compute:  # most are
+            slot = statement.slot
+            if slot not in bound:
+                bound.add(slot)
+                added.append(slot)
+            continue
         slots = slots_bound(statement)
-        if kind is Branch or kind is Switch:
+        if type(statement) is Branch or type(statement) is Switch:
             for inner in inner_blocks(statement):
-                _check_block(function, inner, bound, len(slots), nodes, after)
-        elif kind is not Compute and not _is_sound(statement):
+                if inner.statements:
+                    _check_block(function, inner, bound, len(slots), nodes, after)
+                else:
+                    _check_end(function, inner.end, bound, len(slots), nodes, after)
+        elif not _is_sound(statement):
             raise AssertionError(_where(function, after))
         for slot in slots:
             if slot not in bound:
                 bound.add(slot)
                 added.append(slot)
     nodes += block.statements
-    end = block.end
-    if type(end) is not Fail and type(end) is not Unreachable:
-        leaves = READ[type(end)](end)
-        if not bound.issuperset(leaves):
-            _check_bound(leaves, bound, function, after)
-        if not _is_sound_end(end, function, yields):
-            raise AssertionError(_where(function, after))
-        nodes.append(end)
+    _check_end(function, block.end, bound, yields, nodes, after)
     if added:
         bound.difference_update(added)
+
+
+def _check_end(
+    function: Function,
+    end: End,
+    bound: set[Slot],
+    yields: int | None,
+    nodes: list[Statement | End],
+    after: str,
+) -> None:
+    if type(end) is Fail or type(end) is Unreachable:
+        return
+    leaves = READ[type(end)](end)
+    if not bound.issuperset(leaves):
+        _check_bound(leaves, bound, function, after)
+    if not _is_sound_end(end, function, yields):
+        raise AssertionError(_where(function, after))
+    nodes.append(end)
 
 
 def _check_bound(leaves: tuple[Leaf, ...], bound: set[Slot], function: Function, after: str) -> None:

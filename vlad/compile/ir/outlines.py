@@ -48,9 +48,19 @@ Calls: TypeAlias = dict[Function, list[Function]]  # functions, with those that 
 
 class Outline:
     """Of one function. A pass may add what it finds out itself: `unchanged_by` has, for each pass that found nothing to change,
-    what else that depended on; `shape` is that of merge_functions.py, and `flow` that of dead_code.py."""
+    what else that depended on; `shape` and `likeness` are those of merge_functions.py, and `flow` that of dead_code.py."""
 
-    __slots__ = ("__dict__", "blocks", "callees", "calls", "ends", "shape", "statements", "unchanged_by")
+    __slots__ = (
+        "__dict__",
+        "blocks",
+        "callees",
+        "calls",
+        "ends",
+        "likeness",
+        "shape",
+        "statements",
+        "unchanged_by",
+    )
 
     def __init__(self, function: Function) -> None:
         body = function.body
@@ -58,6 +68,7 @@ class Outline:
         self.statements = statements(body)
         self.unchanged_by: dict[str, object] = {}
         self.shape: tuple[int, list[Function]] | None = None
+        self.likeness: int | None = None
         ends = [block.end for block in self.blocks]
         self.ends = [end for end in ends if type(end) is Return or type(end) is TailInvoke]
         self.calls: list[Invoke | TailInvoke] = [s for s in self.statements if type(s) is Invoke]

@@ -372,7 +372,7 @@ def build(
     with _folder() as folder:
         path = _compiled(text, compiler, [*options, "-fPIC", "-shared"], folder, "unit.so")
         data = _read(path)
-        library = _loaded(path, digest)
+        library = _loaded(path, data, digest)
     cache.store(key, data)
     return library
 
@@ -480,7 +480,7 @@ def _loaded_from(data: bytes, digest: str) -> Any:
         with _folder() as folder:
             path = os.path.join(folder, "unit.so")
             _write(path, data)
-            return _loaded(path, digest)
+            return _loaded(path, data, digest)
     except OSError as error:
         raise Unavailable(f"the library cannot be written: {error.strerror}") from None
 
@@ -560,8 +560,8 @@ def _is_library(data: bytes) -> bool:
     return True
 
 
-def _loaded(path: str, digest: str) -> Any:
-    data = _read(path)
+def _loaded(path: str, data: bytes, digest: str) -> Any:
+    """The library of these bytes, which are in a file."""
     if not _is_library(data):
         raise Unavailable("the compiler's output is no library")
     try:

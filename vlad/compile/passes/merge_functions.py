@@ -6,6 +6,7 @@ automata: a derivative whose sensitivities are dead is equivalent to its primal 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from vlad.compile.ir.outlines import Outlines
@@ -45,11 +46,16 @@ def merge(program: Program, outlines: Outlines | None = None) -> bool:
     numbers: dict[object, int] = {}
     group: dict[Function, int] = {}
     called: dict[Function, list[Function]] = {}
+    alike = Counter([_likeness(f, outlines) for f in functions])
     for f in functions:
         outline = outlines[f]
-        if outline.shape is None:
-            outline.shape = _signature(f, outlines)
-        number, called[f] = outline.shape
+        likeness = _likeness(f, outlines)
+        if alike[likeness] == 1:
+            number, called[f] = -1 - likeness, outline.callees
+        else:
+            if outline.shape is None:
+                outline.shape = _signature(f, outlines)
+            number, called[f] = outline.shape
         group[f] = numbers.setdefault((number, entries.get(f, 0)), len(numbers))
     while True:
         count, numbers = len(numbers), {}
@@ -71,14 +77,23 @@ def merge(program: Program, outlines: Outlines | None = None) -> bool:
     return True
 
 
+def _likeness(f: Function, outlines: Outlines) -> int:
+    """A number, equal for functions of one shape; found in less time than that."""
+    outline = outlines[f]
+    if outline.likeness is None:
+        kinds = "".join([slot.kind for slot in f.parameters])
+        cells = *f.parameter_cells, *f.result_cells  # where a collection looks for boxes
+        sharing = sharing_of(f)  # or what visits a part once would follow each path to it
+        words = tuple(map(type, outline.statements))
+        outline.likeness = outlines.number((kinds, f.results, cells, sharing, words))
+    return outline.likeness
+
+
 def _signature(f: Function, outlines: Outlines) -> tuple[int, list[Function]]:
     """A number, equal for functions of one shape, and the callees, in order."""
-    kinds = "".join([slot.kind for slot in f.parameters])
-    cells = *f.parameter_cells, *f.result_cells  # where a collection looks for boxes
     shape = _Shape(f)
     body = shape.block(f.body)
-    sharing = sharing_of(f)  # or what visits a part once would follow each path to it
-    return outlines.number((kinds, f.results, cells, sharing, body)), shape.called
+    return outlines.number((_likeness(f, outlines), body)), shape.called
 
 
 class _Shape:
