@@ -319,7 +319,9 @@ class Types:
         return self._table.get(("closure", code, parts)) or self._make("closure", code, parts, code)
 
     def like(self, type_: Type, parts: tuple[Type, ...]) -> Type:
-        """A pair or closure like `type_` with other parts."""
+        """A pair or closure like `type_` with these parts."""
+        if parts == type_.parts:
+            return type_
         return self._make(type_.kind, type_.of, parts, type_.head)
 
     def truth(self, value: bool) -> Type:
@@ -533,7 +535,8 @@ class Types:
         type_ = self.canonical(type_)
         if type_.kind == "closure" and type_.of.role is not Role.TAG:
             for part in type_.parts:
-                part = self.canonical(part)
+                if part.now is not part:
+                    part = self.canonical(part)
                 if part.kind != "union":
                     continue
                 cell = found(part.of)
@@ -754,7 +757,9 @@ class Types:
         seen: set[Type] = set()
         work = [*types]
         while work:
-            type_ = self.canonical(work.pop())
+            type_ = work.pop()
+            if type_.now is not type_:
+                type_ = self.canonical(type_)
             if type_ not in seen:
                 seen.add(type_)
                 work += found(type_.of).members.values() if type_.kind == "union" else type_.parts
