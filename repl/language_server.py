@@ -25,11 +25,13 @@ from pygls.uris import from_fs_path, to_fs_path
 from vlad import __version__
 from vlad.data.errors import VladError
 from vlad.data.source import Source
+from vlad.expand.forms import KEYWORDS
 from vlad.tools.formatting import formatted_text
 
 from .analysis import Document, Explanation, Looked, Place
 from .checking_process import CHECKING, Typing, Wrong
 from .colouring import KINDS, MODIFIERS, Coloured
+from .completion import Candidate
 from .markdown import block, markdown
 from .typed_text import TypedText
 
@@ -298,6 +300,16 @@ def follow(server: Server) -> None:
         server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
 
 
+def kind_of(one: Candidate) -> lsp.CompletionItemKind:
+    """What the editor shows a name as."""
+    if one.text in KEYWORDS:
+        return lsp.CompletionItemKind.Keyword
+    if one.text.startswith("#:"):
+        return lsp.CompletionItemKind.Property
+    is_procedure = one.beside.startswith("(")  # the shape of a call
+    return lsp.CompletionItemKind.Function if is_procedure else lsp.CompletionItemKind.Variable
+
+
 def explain(server: Server) -> None:
     """What a name is, and what could be written."""
 
@@ -314,6 +326,7 @@ def explain(server: Server) -> None:
         items = [
             lsp.CompletionItem(
                 one.text,
+                kind=kind_of(one),
                 detail=one.beside or None,
                 text_edit=lsp.TextEdit(server.positions.range(source, at - one.length, at), one.text),
             )

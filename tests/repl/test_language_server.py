@@ -216,9 +216,10 @@ def test_definitions(editor: Editor) -> None:
 def test_completion(editor: Editor) -> None:
     editor.open(PROGRAM + "(define (g velocity)\n  (+ velo square- grad\n")
     found = editor.at("completion", 8, 9)["items"]
-    assert [one["label"] for one in found] == ["velocity"]
+    assert [(one["label"], one["kind"]) for one in found] == [("velocity", 6)]  # a variable
     (one,) = editor.at("completion", 8, 17)["items"]
     assert one["label"] == "square-of" and one["detail"].startswith("(square-of x)")
+    assert one["kind"] == 3  # a function
     assert where({"range": one["textEdit"]["range"]}) == (8, 10, 8, 17)
     assert "gradient" in [one["label"] for one in editor.at("completion", 8, 22)["items"]]
 
