@@ -127,8 +127,12 @@ class Evaluator(Protocol):
     def attempt(self, f: Value) -> tuple[Value, VladError | None]:
         """The result of a procedure of no argument, or its error. Limits and interrupts pass."""
 
-    def attempt_but(self, f: Value, takes: Callable[[Value], bool]) -> tuple[Value, Value | None]:
-        """The result of a procedure of no argument, or what it raised, if `takes` is true of that. All else passes."""
+    def attempt_but(
+        self, f: Value, takes: Callable[[Any, Any, Value], bool], place: Any
+    ) -> tuple[Value, Value | None]:
+        """The result of a procedure of no argument, or what it raised, if `takes` is true of the machine, the place and that.
+        All else passes.
+        """
 
     def check_depth(self, k: Value) -> Value:
         """Raises LimitExceeded if calls are nested more deeply in a continuation than is allowed; else an unspecified value."""

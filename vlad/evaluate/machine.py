@@ -547,8 +547,12 @@ class Machine:
         finally:
             self.changed = min(changed, self.changed)
 
-    def attempt_but(self, f: Value, takes: Callable[[Value], bool]) -> tuple[Value, Value | None]:
-        """The result of a procedure of no argument, or what it raised, if `takes` is true of that. All else passes."""
+    def attempt_but(
+        self, f: Value, takes: Callable[[Any, Any, Value], bool], place: Any
+    ) -> tuple[Value, Value | None]:
+        """The result of a procedure of no argument, or what it raised, if `takes` is true of the machine, the place and that.
+        All else passes.
+        """
         shadows, rules, handlers = self.shadows, self.rules, self.handlers
         pending = None if self.instrument is None else self.instrument.pending()
         try:
@@ -556,7 +560,7 @@ class Machine:
             return (self.bounce() if result is self.T else result), None
         except Thrown as error:
             self.watch.raise_if_interrupted()
-            if not takes(error.held):
+            if not takes(self, place, error.held):
                 raise
             self.shadows, self.rules, self.handlers = shadows, rules, handlers
             if self.instrument is not None:
