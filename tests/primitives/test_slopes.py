@@ -69,7 +69,7 @@ def test_operands_lie_in_memory_in_all_combinations_of_ways() -> None:
 
 @pytest.mark.parametrize("few", [[()], [(), (1,), (2,)]])
 def test_too_few_shapes_are_noticed(few: Any) -> None:
-    @at_shapes(lambda r: r.choice(few))
+    @at_shapes(lambda r: r.choice(few), count=4)
     def collect(drawn: Any, seed: int) -> None:
         pass
 
@@ -81,7 +81,7 @@ def test_a_failure_states_the_example() -> None:
     def draw(r: Random, least: int) -> int:
         return r.randrange(least, 1000)
 
-    @at_shapes(draw)
+    @at_shapes(draw, count=4)
     def fail(least: int, drawn: int, seed: int) -> None:
         assert drawn >= least
         if seed == 3:
