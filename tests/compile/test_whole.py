@@ -695,6 +695,17 @@ def test_check_runs_nothing(tmp_path: Path) -> None:
     )
 
 
+def test_check_places_the_errors_of_a_module_at_its_use(tmp_path: Path) -> None:
+    """The language server marks them there."""
+    (tmp_path / "folds.vlad").write_text("(export twice)\n(define (twice x) (* 2 x))\n", encoding="utf-8")
+    program = "(import \"folds\")\n(define (h x) (+ 1 (twice x)))\n(h 'a)\n(twice 'b)\n"
+    (tmp_path / "it.vlad").write_text(program, encoding="utf-8")
+    done = command("check", "it.vlad", cwd=tmp_path)
+    assert "3:1 : never returns: Argument to * is invalid, at 2:20\n" in done.stdout
+    assert re.findall(r"^\S*?:(\d+:\d+): Error", done.stderr, re.MULTILINE) == ["2:20", "4:1"]
+    assert done.stderr.count("hint: it happens at ") == done.stderr.count("folds.vlad:2:19") == 2
+
+
 FILES = """(define table (load-tensor "table.npy"))
 (define named (load-tensor "named.npz"))
 (define rows (load-csv "rows.csv" #:skip 1))

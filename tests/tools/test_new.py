@@ -38,6 +38,7 @@ def test_the_path(tmp_path: Path) -> None:
     [
         ("Two", "Not a name for a module: Two"), ("../x", "Not a name for a module: ../x"), ("taken", "Cannot write: taken"),
         ("lists", "The library has a module lists"), ("test", "The library has a module test"),
+        ("numpy", "There is a Python package numpy"), ("vlad", "There is a Python package vlad"),
     ],
 )  # fmt: skip
 def test_wrong_names(name: str, message: str, tmp_path: Path) -> None:

@@ -221,6 +221,15 @@ def test_gradients_have_the_structure_of_the_arguments(session: vlad.Session) ->
     assert vlad.hessian(session.function(names_of("def f(x): return x ** 3")["f"]))(2.0) == 12.0
 
 
+def test_a_forgotten_return_is_named(session: vlad.Session) -> None:
+    @session.function
+    def forgets(x: float) -> None:
+        x * x
+
+    with pytest.raises(vlad.VladError, match=r"this one returns None: is a `return` missing\?"):
+        vlad.grad(forgets)(2.0)
+
+
 def test_directional_derivatives_and_backpropagators(session: vlad.Session) -> None:
     names = names_of("def f(x): return x ** 3\n\ndef g(x, y, k=2.0): return k * x * y[0]")
     f, g = session.function(names["f"]), session.function(names["g"])

@@ -665,7 +665,10 @@ def _array(array: Any, apply: Apply | None) -> Value:
 
 
 def _of_another_session(what: str) -> NoCounterpart:
-    hint = "`vlad.loads(vlad.dumps(…), session)` makes the same of this one"
+    hint = (
+        "`vlad.loads(vlad.dumps(…), session)` makes the same of this one; "
+        "`@session.function` decorates a Python function for it"
+    )
     return NoCounterpart("other-session", f"{what} of another session", hint=hint)
 
 

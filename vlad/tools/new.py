@@ -6,6 +6,7 @@ In: a name.  Out: a folder. The entry point in its pyproject.toml makes `(import
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 
@@ -48,7 +49,15 @@ A module of the language vlad.
 (twice 4)   ; => 8
 ```
 
-`vlad test` runs its tests, `vlad format .` lays it out, `pip install .` installs it.
+`vlad test` runs its tests, `vlad format .` lays it out, `pip install .` installs it. From Python:
+
+```python
+import vlad
+
+session = vlad.Session()
+session.eval('(import "{name}")')
+print(session["twice"](4.0))
+```
 """,
     "{package}/__init__.py": "",
     "{package}/{name}.vlad": """\
@@ -82,11 +91,16 @@ def new(name: str) -> list[str]:
         os.path.exists(os.path.join(folder, f"{name}.vlad")) for folder in (library.folder, library.modules)
     ):
         raise VladError("invalid-argument", f"The library has a module {name}", hint="choose another name")
+    package = name.replace("-", "_")
+    found = importlib.util.find_spec(package)
+    if found is not None and found.origin is not None:  # a folder without Python is none
+        what = f"There is a Python package {package}, which this one would replace when it is installed"
+        raise VladError("invalid-argument", what, hint="choose another name")
     made = []
     try:
         os.mkdir(name)
         for path, text in FILES.items():
-            facts = {"name": name, "package": name.replace("-", "_"), "group": GROUP}
+            facts = {"name": name, "package": package, "group": GROUP}
             target = os.path.join(name, path.format(**facts))
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "w", encoding="utf-8") as file:

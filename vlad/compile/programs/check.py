@@ -49,7 +49,7 @@ from vlad.core.nodes import Result as CoreResult
 from vlad.core.type_text import TypeText
 from vlad.core.types import FROM_ALL, Type, Types
 from vlad.data.errors import VladError, unbound_variable
-from vlad.data.source import Span, in_library
+from vlad.data.source import Source, Span, in_library
 from vlad.data.values import NIL, UNSPECIFIED, Code, Role
 from vlad.data.write import real_text
 from vlad.evaluate.limits import deep_recursion
@@ -146,7 +146,7 @@ def _checked(
             called.append(whole.instance(defined.value, operands, defined))
     at = [Typed(step.span, _name(step), f"not known: {left_out[step].reason}") for step in missing]
     program = whole.program(*called)
-    found = list(mistakes(program))
+    found = list(mistakes(program, given.steps[-1].span.source if given.steps else None))
     abouts = {about for about, _ in found}
     errors = _each_once([*_unbound(machine, steps), *[error for _, error in found]])
     types = whole.analysis.types
@@ -391,11 +391,11 @@ def _unbound(machine: Machine, steps: Steps) -> Iterator[VladError]:
                     yield unbound_variable(atom.cell.name, atom.span)
 
 
-def mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:
+def mistakes(program: Program, text: Source | None = None) -> Iterator[tuple[Failure, VladError]]:
     """Errors that occur whenever they are reached, for any members of the unions on the path. Some conditions are followed, and
     errors behind them are marked: comparisons of reals, and tests whether a list of unknown length has more elements. Only the
     first iteration of a loop is followed: in later ones, something that the condition does not test may have ended, such as a
-    second list. What a guard catches is no mistake.
+    second list. What a guard catches is no mistake. `text`: the program's own, rather than a module's.
     """
     callers: _Callers = {}
     ways: dict[Function, _Way] = {}
@@ -413,7 +413,7 @@ def mistakes(program: Program) -> Iterator[tuple[Failure, VladError]]:
                         ways[callee] = _Way(entered | {_loop(callee)}, before)
                         reached.append(callee)
                 elif type(node) is Fail and node.about not in CHECKED:
-                    span = _own(function, node.span, callers)
+                    span = _own(function, node.span, callers, text)
                     if (node.what, str(span)) not in reported:
                         reported.add((node.what, str(span)))
                         hint = _where(node, span, conditional)
@@ -444,7 +444,8 @@ def _loop(function: Function) -> object:
 def _where(fail: Fail, span: Span | None, conditional: bool) -> str | None:
     hints = []
     if span is not fail.span and fail.span is not None:
-        hints.append(f"it happens in the library, at {fail.span}")
+        library = "in the library, " if in_library(fail.span) else ""
+        hints.append(f"it happens {library}at {fail.span}")
     if conditional:
         hints.append("whether the program comes there depends on values")
     return "; ".join(hints) or None
@@ -485,12 +486,20 @@ def _if_more(switch: Switch) -> Iterator[tuple[Leaf, Leaf]]:
         yield from zip(switch.slots, end.leaves, strict=True) if type(end) is Yield else ()
 
 
-def _own(function: Function, span: Span | None, callers: _Callers) -> Span | None:
-    """The place in the user's own text that leads to a place in the library."""
+def _text(function: Function) -> Source | None:
+    return None if function.span is None else function.span.source
+
+
+def _own(function: Function, span: Span | None, callers: _Callers, text: Source | None) -> Span | None:
+    """The place in a text of the user's own that leads to a place in the library, or in a module."""
+
+    def is_elsewhere(one: Span | None) -> bool:
+        return one is None or in_library(one) or (text is not None and one.source is not text)
+
     own = span
-    while (own is None or in_library(own)) and function in callers:
+    while is_elsewhere(own) and function in callers:
         function, own = callers[function]
-    return span if own is None or in_library(own) else own
+    return span if is_elsewhere(own) else own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -523,7 +532,7 @@ def endings(function: Function) -> tuple[Function | None, list[_Failure]]:
         fail = block.end
         if type(fail) is Fail:
             words = _words(block) if fail.about in RAISED else fail.what
-            failures.append(_Failure(fail, words, _own(one, fail.span, callers)))
+            failures.append(_Failure(fail, words, _own(one, fail.span, callers, _text(function))))
     # type errors come first: an index, for example, may be out of range only if shapes match
     return endless, failures if endless else sorted(failures, key=lambda one: one.fail.about in CHECKED)
 
