@@ -44,7 +44,7 @@ def per_entry(folder: Path, text: str, operand: Any, monkeypatch: pytest.MonkeyP
     def print_and_count(self: LoopPrinter, loop: For) -> None:
         self.line("{")
         if loop.begin is not None:
-            self.line(f"vlad_counted += {self.text(loop.end)} - {self.text(loop.begin)};")
+            self.line(f"turns_made += {self.text(loop.end)} - {self.text(loop.begin)};")
         print_loop(self, loop)
         self.line("}")
 
@@ -53,10 +53,10 @@ def per_entry(folder: Path, text: str, operand: Any, monkeypatch: pytest.MonkeyP
         patch.setattr(CLoopPrinter, "mark", lambda *_: None)  # it marks the loop that follows
         made = unit(text, operand)
     assert made.interface.words.parameters == "p"
-    counting = f"""static long vlad_counted;
+    counting = f"""static long turns_made;
 #pragma GCC visibility push(default)
 {made.text}
-long vlad_count(void) {{ return vlad_counted; }}
+long vlad_count(void) {{ return turns_made; }}
 """
     path = str(folder / f"counting_{operand.size}.so")
     toolchain.build_executable(counting, path, shared=True)
