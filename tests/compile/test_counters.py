@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,8 +50,8 @@ def test_which_numbers_count(name: str, monkeypatch: pytest.MonkeyPatch) -> None
     names: list[set[str]] = []
     improved = pipeline.improved
 
-    def seen(program: Program, *options: object) -> Program:
-        program = improved(program, *options)  # type: ignore[arg-type]
+    def seen(program: Program, *options: Any) -> Program:
+        program = improved(program, *options)
         found = counters(program.functions, program.entries)
         names.append(
             {one.name for function in program.functions for one in function.parameters if one in found}

@@ -9,7 +9,6 @@ import subprocess
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from amounts import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import texts
-from test_host_rules import softplus
+from test_host_rules import OPERATORS, error_of, softplus
 
 import vlad
 from vlad.compile.calling.cache_key import Nameless, identity
@@ -28,19 +27,10 @@ from vlad.primitives.table import TABLE
 
 pytestmark = pytest.mark.any_compiler
 
-POINTS = st.floats(-2, 2)
-OPERATORS = {"R": "(derivative-R {})", "F": "(derivative-F {})"}
-
 
 @pytest.fixture
 def session() -> vlad.Session:
     return vlad.Session()
-
-
-def error_of(run: Callable[[], Any]) -> vlad.VladError:
-    with pytest.raises(vlad.VladError) as caught:
-        run()
-    return caught.value
 
 
 # Python functions as procedures.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -334,16 +335,16 @@ def test_arrays_of_any_shape(shape: list[int], seed: int) -> None:
     assert np.sum(w * tangent) == pytest.approx(np.sum(gradient * v))
 
 
-def _arrays(kept: list[vlad.Session] = []) -> vlad.Session:  # noqa: B006
-    if not kept:
-        kept.append(vlad.Session())
-        kept[0]["cube"] = vlad.primitive(
-            "cube",
-            forward=lambda x, dx: 3 * x * x * dx,
-            reverse=lambda x, s: 3 * x * x * s,
-            example=np.ones(2),
-        )(lambda x: x**3)
-    return kept[0]
+@functools.cache
+def _arrays() -> vlad.Session:
+    session = vlad.Session()
+    session["cube"] = vlad.primitive(
+        "cube",
+        forward=lambda x, dx: 3 * x * x * dx,
+        reverse=lambda x, s: 3 * x * x * s,
+        example=np.ones(2),
+    )(lambda x: x**3)
+    return session
 
 
 def test_operands_that_have_no_tangents(session: vlad.Session) -> None:

@@ -625,13 +625,8 @@ class FunctionText:
 
     def compute(self, statement: Compute) -> None:
         slot, row = statement.slot, statement.row
-        texts = [self.leaf(leaf) for leaf in statement.operands]
-        if slot in self.unit.counters or row.name in COMPARISONS:
-            whole = [self.whole(leaf) for leaf in statement.operands]
-            if None not in whole and not self.unit.counters.isdisjoint(statement.operands):
-                texts = whole  # type: ignore[assignment]
-        actual = dict(zip(row.operands, texts, strict=True))
-        text = expression_text(read(statement.row.c), actual, self.unit.needs.functions)
+        actual = dict(zip(row.operands, self.operands(statement), strict=True))
+        text = expression_text(read(row.c), actual, self.unit.needs.functions)
         where = ""
         if statement.span is not None:
             here = position(statement.span)
@@ -639,10 +634,19 @@ class FunctionText:
                 self.here, where = here, f" /* {here} */"
         self.line(f"{self.unit.slot_type(slot)} {self.name(slot)} = {text};{where}")
 
+    def operands(self, statement: Compute) -> list[str]:
+        """The operands of a primitive: as integers where it counts, or compares counters, otherwise as their kinds have them."""
+        operands, counters = statement.operands, self.unit.counters
+        if statement.slot in counters or statement.row.name in COMPARISONS:
+            whole = [text for leaf in operands if (text := self.whole(leaf)) is not None]
+            if len(whole) == len(operands) and not counters.isdisjoint(operands):
+                return whole
+        return [self.leaf(leaf) for leaf in operands]
+
     def each(self, statement: Each) -> None:
         self.unit.has_arrays |= statement.allocates
         operands = [
-            self.name(leaf) if leaf in self.unit.counters else self.leaf(leaf)  # type: ignore[arg-type]
+            (self.whole(leaf) if type(leaf) is Slot else None) or self.leaf(leaf)
             for leaf in statement.operands
         ]
         outputs = [self.name(slot) for slot in statement.slots]

@@ -66,7 +66,7 @@ def counters(functions: Sequence[Function], entries: Sequence[Function]) -> froz
     return frozenset(found.keys() - fails)
 
 
-def places_of(kernel: Kernel) -> set[int]:
+def _values_of_places(kernel: Kernel) -> set[int]:
     """The values of a kernel that lead to entries."""
     accesses = [read.access for read in kernel.reads] + [write.access for write in kernel.writes]
     return {value for access in accesses if access is not None for value, _ in access.at}
@@ -77,7 +77,7 @@ def _places(function: Function) -> Iterable[Slot]:
         for one in block.statements:
             if type(one) is Each and one.is_loop:
                 reads = one.kernel.reads
-                for value in places_of(one.kernel):
+                for value in _values_of_places(one.kernel):
                     read = reads[value] if value < len(reads) else None
                     if read is not None and read.operand is not None and read.access is None:
                         leaf = one.operands[read.operand]
