@@ -229,6 +229,33 @@ def test_paths_may_be_those_of_pathlib(tmp_path: Path) -> None:
     assert list(vlad.Session().expand(tmp_path / "area.vlad"))
 
 
+def test_an_error_in_a_module_names_the_form_that_led_there(tmp_path: Path) -> None:
+    (tmp_path / "firsts.vlad").write_text(
+        "(define (first-of x) (car x))\n(export first-of)", encoding="utf-8"
+    )
+    (tmp_path / "broken.vlad").write_text("(define (f x) (car x))\n(f 1)", encoding="utf-8")
+    session = vlad.Session([tmp_path], tier="evaluate")
+    text = '(import "firsts")\n(list 1\n  (map (lambda (x) (+ 1 (first-of x))) (list 2)))'
+    for program, lines in {
+        text: ["first-of", "loop", "the program at main:3:25"],
+        '(import "firsts")\n(first-of 2)': ["first-of", "the program at main:2:1"],  # a tail call
+        '(import "firsts")\n(define (g x) (+ 1 (first-of x)))\n(g 2)': [
+            "first-of",
+            "g at main:2:20",
+            "the program at main:3:1",
+        ],
+        "(list\n (car 2))": [],
+        "(first-of 2)": ["first-of"],
+        '(import "broken")': ["f", "the program"],
+        '1 (include "broken")': ["f", "the program", "the include at main:1:3"],
+    }.items():
+        with pytest.raises(vlad.VladError) as caught:
+            session.eval(program, "main")
+        found = [str(line) if "at main" in str(line) else line.procedure for line in caught.value.backtrace]
+        assert found == lines
+        assert "at main" not in "".join(lines) or str(caught.value).endswith(f"\n  in {lines[-1]}")
+
+
 def test_limits_are_shown_as_they_are_written() -> None:
     assert (
         repr(vlad.Limits(seconds=1, fuel=10)) == "Limits(fuel=10, seconds=1)"

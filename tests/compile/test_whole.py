@@ -506,6 +506,8 @@ unused : x -> not used""",
     "(length 5)": "1:1: ",
     "(define (f a b) (+ a b))\n(define (g x) (* 2 (f x)))\n(g 1)": "2:20: f takes 2 arguments and got 1; its parameter list "
     "is (f a b)",
+    "(define (f x) (+ x 1))\n(define (g x) (* 2 (f x 2)))\n(g 1)": "2:20: f takes 1 argument and got 2; its parameter list",
+    "(define (f p) (+ (car p) (cdr p)))\n(f 1 '(2))": "1:15: Argument to + is invalid",
     "(define (f a b) (+ a b))\n((gradient f) 1)": "2:1: f takes 2 arguments and got 1",
     "(1 2)": "1:1: Target is not a procedure",
     "(define (f x) x)\n(define f 2)": "2:1: f is defined a second time",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import Any
 
-from vlad.data.source import Span
+from vlad.data.source import Origin, Span
 from vlad.data.values import Backtrace, Value
 from vlad.data.write import symbol_text, written
 
@@ -46,6 +46,7 @@ class VladError(Exception):
     entered     the span, if it is inside the procedure that was called wrongly and the call is unknown; an enclosing form
                 locates it better
     backtrace   the active procedures of the user, innermost first: each has a `procedure` name and a `span` or None
+    began       the places of the user's calls around it in procedures without a name, the innermost of each text
     rows        the numbers of the rows on which the procedures of `vmap` were active, innermost first
 
     Code that extends the error uses the following facts; it never searches messages.
@@ -97,6 +98,7 @@ class VladError(Exception):
         self.reason = reason
         self.irritants: list[str] = [written(value, limit=200) for value in irritants]
         self.backtrace: list[Backtrace] = []
+        self.began: list[Span] = []
         self.rows: tuple[int, ...] = ()
 
     def reword(self, message: str) -> None:
@@ -111,6 +113,24 @@ class VladError(Exception):
                 return
             self.hinted = (*self.hinted, piece)
         self.hint = f"{self.hint}; {text}" if self.hint else text
+
+    def lead_here(self, what: str, place: Span) -> None:
+        """Add a line for a form at top level that led here, if neither the error nor a line is in it. If the whole text is one
+        call, its place says nothing.
+        """
+        inside = [span for span in self.began if place.contains(span)]
+        span = [*inside, place][0]
+        if (
+            self.span is None
+            or place.source.origin is not Origin.PROGRAM
+            or span.text == span.source.text.strip()
+        ):
+            return
+        if all(one is None or not place.contains(one) for one in self._places()):
+            self.backtrace.append(Backtrace(what, span))
+
+    def _places(self) -> list[Span | None]:
+        return [self.span, *[line.span for line in self.backtrace]]
 
     def __str__(self) -> str:
         return show(self)

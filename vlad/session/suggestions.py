@@ -50,6 +50,8 @@ class Suggestions:
             attribute_to_library(error, self._is_of_library)
         is_counted = describe_number(error, self._signature_of, self._usage_of)
         show_call(error, self._usage_of, is_counted)
+        if span is not None:
+            error.lead_here("the program", span)
 
     def _means_something(self, name: str) -> bool:
         return (

@@ -356,7 +356,7 @@ class TopLevel:
                 item.span,
                 hint="remove one of the includes",
             )
-        with self.within(path):
+        with self.within(path), _leading("the include", item.span):
             self.run(load(path, item.span), module, show)
 
     def import_again(self) -> list[str]:
@@ -412,7 +412,8 @@ class TopLevel:
             source = load(path, item.span)
             if os.path.dirname(path) == self._stdlib.modules:
                 source = Source(f"stdlib/modules/{os.path.basename(path)}", source.text, Origin.LIBRARY)
-            self.run(source, imported, None)
+            with _leading("the import", item.span):
+                self.run(source, imported, None)
         self._files[path] = imported
         return imported
 
@@ -457,6 +458,16 @@ class TopLevel:
             yield
         finally:
             self._including.pop()
+
+
+@contextmanager
+def _leading(what: str, span: Span) -> Iterator[None]:
+    """A context whose errors name a form that leads there."""
+    try:
+        yield
+    except VladError as error:
+        error.lead_here(what, span)
+        raise
 
 
 def _exported(module: Module, name: str, span: Span) -> Value:

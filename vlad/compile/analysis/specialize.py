@@ -79,6 +79,7 @@ class Specializer(AbstractInterpreter):
         self._statics: dict[tuple[int | str, Type], Leaf] = {}
         self._kept: list[Value] = []  # so that an id in `_statics` stays unique
         self.block = Block()
+        self._applied: list[Known] = []  # the operands of the row being applied
 
     def program(self, *roots: Instance) -> Program:
         return self._rest([self.function(root) for root in roots])
@@ -353,7 +354,15 @@ class Specializer(AbstractInterpreter):
         return self.unspecified if result is None else Known(result, slots)
 
     def fail(self, what: str, about: Failure = Failure.OTHER, name: str | None = None) -> Result:
-        return self._end(Fail(what, self.span, about, name))
+        return self._end(
+            Fail(what, self.span, about, name, tuple([operand.type for operand in self._applied]))
+        )
+
+    def application(self, row: Primitive, operands: list[Known]) -> Result:
+        self._applied = operands
+        result = self.apply(row, operands)
+        self._applied = []
+        return result
 
     # Values.
 

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, final
 
 from vlad.core.extents import AnExtent, Extent
 from vlad.core.loop_nests import Kernel, Routine
-from vlad.core.types import Cell, Recursion, Sharing
+from vlad.core.types import Cell, Recursion, Sharing, Type
 from vlad.data.source import Span
 from vlad.data.tensors import Tensor
 from vlad.data.values import Global, Primitive
@@ -270,12 +270,14 @@ class Failure(Enum):
 @final
 @dataclass(slots=True, eq=False)
 class Fail:
-    """An error of the program, which tier 0 will explain. `name`: of what has no definition."""
+    """An error of the program, which tier 0 will explain. `name`: of what has no definition. `given`: the types of the operands
+    of the row that fails."""
 
     what: str
     span: Span | None
     about: Failure = Failure.OTHER
     name: str | None = None
+    given: tuple[Type, ...] = ()
 
 
 @final

@@ -52,8 +52,9 @@ from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Source, Span, in_library
 from vlad.data.values import NIL, UNSPECIFIED, Code, Role
 from vlad.data.write import real_text
+from vlad.evaluate.errors.miscounted import written_operands
 from vlad.evaluate.limits import deep_recursion
-from vlad.expand.arity import signature
+from vlad.expand.arity import signature, wrong_number
 from vlad.primitives.control import SHOWING
 from vlad.primitives.files import OF_FILES, Files
 
@@ -146,7 +147,7 @@ def _checked(
             called.append(whole.instance(defined.value, operands, defined))
     at = [Typed(step.span, _name(step), f"not known: {left_out[step].reason}") for step in missing]
     program = whole.program(*called)
-    found = list(mistakes(program, given.steps[-1].span.source if given.steps else None))
+    found = list(mistakes(machine, program, given.steps[-1].span.source if given.steps else None))
     abouts = {about for about, _ in found}
     errors = _each_once([*_unbound(machine, steps), *[error for _, error in found]])
     types = whole.analysis.types
@@ -165,7 +166,7 @@ def _checked(
             if refusal is not None:
                 refusal.part = step
                 raise refusal
-            endless, failures = endings(origins[instance])
+            endless, failures = endings(machine, origins[instance])
             result = f"{NEVER}{why_never(endless, failures)}"
             if not endless:
                 abouts |= {failure.fail.about for failure in failures}
@@ -391,7 +392,9 @@ def _unbound(machine: Machine, steps: Steps) -> Iterator[VladError]:
                     yield unbound_variable(atom.cell.name, atom.span)
 
 
-def mistakes(program: Program, text: Source | None = None) -> Iterator[tuple[Failure, VladError]]:
+def mistakes(
+    machine: Machine, program: Program, text: Source | None = None
+) -> Iterator[tuple[Failure, VladError]]:
     """Errors that occur whenever they are reached, for any members of the unions on the path. Some conditions are followed, and
     errors behind them are marked: comparisons of reals, and tests whether a list of unknown length has more elements. Only the
     first iteration of a loop is followed: in later ones, something that the condition does not test may have ended, such as a
@@ -413,6 +416,7 @@ def mistakes(program: Program, text: Source | None = None) -> Iterator[tuple[Fai
                         ways[callee] = _Way(entered | {_loop(callee)}, before)
                         reached.append(callee)
                 elif type(node) is Fail and node.about not in CHECKED:
+                    node = _of_call(machine, node, function, callers)
                     span = _own(function, node.span, callers, text)
                     if (node.what, str(span)) not in reported:
                         reported.add((node.what, str(span)))
@@ -511,7 +515,21 @@ class _Failure:
     span: Span | None
 
 
-def endings(function: Function) -> tuple[Function | None, list[_Failure]]:
+def _of_call(machine: Machine, fail: Fail, function: Function, callers: _Callers) -> Fail:
+    """The error of the call, if a row fails on the operand in which a call with too many arguments packed them."""
+    while fail.given and function in callers:
+        caller, span = callers[function]
+        code, operands = function.origin.callee, function.origin.operands
+        if type(code) is Code and not code.transforms and operands and operands[-1] in fail.given:
+            taken, given = signature(machine, code), written_operands(span)
+            if operands[-1].kind == "pair" and not taken.rest and given is not None and given > taken.count:
+                error = wrong_number(taken, given)
+                return replace(fail, what=f"{error.message}; {error.hint}", span=span)
+        function = caller
+    return fail
+
+
+def endings(machine: Machine, function: Function) -> tuple[Function | None, list[_Failure]]:
     """The reason why a step never returns: a function with endless recursion, if there is one, with the errors that may occur;
     otherwise the errors, one of which ends the step.
     """
@@ -531,6 +549,7 @@ def endings(function: Function) -> tuple[Function | None, list[_Failure]]:
     for one, block in ends:
         fail = block.end
         if type(fail) is Fail:
+            fail = _of_call(machine, fail, one, callers)
             words = _words(block) if fail.about in RAISED else fail.what
             failures.append(_Failure(fail, words, _own(one, fail.span, callers, _text(function))))
     # type errors come first: an index, for example, may be out of range only if shapes match

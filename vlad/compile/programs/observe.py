@@ -83,12 +83,12 @@ def observe(
         except (TooLarge, RecursionError):
             raise Unsettled(GROWING, hint=TO_BOUND) from None
         found.result = root.result
-        found.errors = [error for _, error in mistakes(program)]
+        found.errors = [error for _, error in mistakes(machine, program)]
         if root.result is None:
             refusal = caught_failure(program.entries[0])
             if refusal is not None:
                 raise refusal
-            endless, failures = endings(program.entries[0])
+            endless, failures = endings(machine, program.entries[0])
             # an exception of Python has its message in no effect
             failures = [
                 replace(one, words=one.words or (one.span.text if one.span else "")) for one in failures

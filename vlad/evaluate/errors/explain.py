@@ -103,7 +103,7 @@ def placed(machine: CodeMachine | None, counted: Counted, beginning: Beginning |
         span = span_of(operations)
         if span is not None and (found.span is None or (in_library(found.span) and not in_library(span))):
             found.span = span
-        _extend(found.backtrace, emission.code, span)
+        _extend(found, emission.code, span)
         if machine is not None:
             _add_calls(machine, found, continuation_in(machine, frame))
         arrival = Arrival(emission.code)
@@ -120,7 +120,7 @@ def _add_calls(machine: CodeMachine, found: VladError, k: Value) -> None:
     for code, span in calls_around(machine, k):
         if span is not None and _needs_place(found) and not in_library(span):
             found.span = span
-        _extend(found.backtrace, code, span)
+        _extend(found, code, span)
 
 
 def _row_of(machine: CodeMachine, emission: Emission, frame: ReadFrame, line: int) -> tuple[int, ...]:
@@ -144,7 +144,7 @@ def _add_lost_call(
     lost = None if beginning is None else lost_call(machine, *beginning, arrival)
     if lost is not None:
         code, found.span = lost
-        _extend(found.backtrace, code, found.span)
+        _extend(found, code, found.span)
 
 
 def _meaning(machine: CodeMachine, error: Exception, frames: Frames) -> VladError:
@@ -268,11 +268,16 @@ def displayed_name(code: Code) -> str:
     return code.derivation + (code.name or "an anonymous procedure")
 
 
-def _extend(backtrace: list[Backtrace], code: Code, span: Span | None) -> None:
-    """Add a line for each procedure; repeated calls of one to itself are one line."""
-    if len(backtrace) >= LONGEST_BACKTRACE:
+def _extend(found: VladError, code: Code, span: Span | None) -> None:
+    """Add a line for each procedure; repeated calls of one to itself are one line. Those without a name have none."""
+    backtrace = found.backtrace
+    if code.role is not Role.PROCEDURE:
         return
-    if code.role is not Role.PROCEDURE or not (code.name or code.derivation):
+    if not (code.name or code.derivation):
+        if span is not None and not any(one.source is span.source for one in found.began):
+            found.began.append(span)
+        return
+    if len(backtrace) >= LONGEST_BACKTRACE:
         return
     if is_internal(code.name) and (span is None or in_library(span)):
         return

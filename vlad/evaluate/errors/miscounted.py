@@ -341,10 +341,14 @@ def _last(operations: list[Operation], span: Span | None) -> Apply | None:
 def _written_operands(applied: Apply) -> int | None:
     """The number of positional operands in the text of a call of a primitive; None if the text has no such call."""
     items = _items(applied.span)
-    if not items:
-        return None
-    head, *operands = items
+    head = items[0] if items else None
     if not isinstance(head, Name) or head.symbol.name != applied.primitive.name:
         return None
-    named = sum([isinstance(operand, Keyword) for operand in operands])
-    return len(operands) - 2 * named
+    return written_operands(applied.span)
+
+
+def written_operands(call: Span | None) -> int | None:
+    """The number of positional operands in the text of a call; None if there is no such text."""
+    items = _items(call)
+    named = sum([isinstance(operand, Keyword) for operand in items])
+    return len(items) - 1 - 2 * named if items else None
