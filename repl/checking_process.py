@@ -70,11 +70,13 @@ def typing_of(source: Source) -> Typing:
     """The types of a text."""
     session = Session(tier="evaluate", write=lambda text: None)
     try:
-        report = Program(session._top_level, source).typed()
+        program = Program(session._top_level, source)
+        report = program.typed()
     except VladError as error:
         return Typing(wrong=[_wrong(source, error)])
     finally:
         session.close()
+    own = [one for one in program.errors if one.span is not None and one.span.source is source]
     notices = [
         VladError("not-compiled", f"Not compiled: {refusal.reason}", span, hint=refusal.hint)
         for refusal, span in report.refusals
@@ -83,7 +85,7 @@ def typing_of(source: Source) -> Typing:
         _placed(source, report.types),
         _placed(source, report.variables),
         _placed(source, report.values),
-        [_wrong(source, one, one in notices) for one in (*report.errors, *notices)],
+        [_wrong(source, one, one in notices) for one in (*own, *report.errors, *notices)],
     )
 
 

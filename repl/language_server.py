@@ -119,17 +119,17 @@ class Server(LanguageServer):
         loop = asyncio.get_running_loop()
         session, found = await loop.run_in_executor(self.surveyor, document.surveyed, looked)
         document.adopt(session, found)
-        shown = {
-            (str(error.span), error.message): diagnostic(error, looked, self.positions)
-            for error in found.errors
-        }
-        self.show(uri, version, [*shown.values()])
-        if self.finds_types and not shown:  # a program with errors of this kind has no types
+        each = {(str(error.span), error.message): error for error in found.errors}
+        shown = [diagnostic(error, looked, self.positions) for error in each.values()]
+        self.show(uri, version, shown)
+        if self.finds_types:
             await asyncio.sleep(CALM_SECONDS)
-            await self.check(uri, version, document, looked)
+            await self.check(uri, version, document, looked, shown)
 
-    async def check(self, uri: str, version: int | None, document: Document, looked: Looked) -> None:
-        """Find the types of a text."""
+    async def check(
+        self, uri: str, version: int | None, document: Document, looked: Looked, shown: list[lsp.Diagnostic]
+    ) -> None:
+        """Find the types of a text, of which errors are `shown` already. With such errors, types may be missing."""
         try:
             typing = await self.checker.typing(looked)
         except TimeoutError:
@@ -138,9 +138,15 @@ class Server(LanguageServer):
         except (EOFError, OSError):
             self.log(f"The process that finds the types of {looked.source.name} has ended")
             return
-        document.typed = TypedText(looked.source, typing)
-        if typing.wrong:
-            self.show(uri, version, [of_types(one, looked, self.positions) for one in typing.wrong])
+        if not shown:
+            document.typed = TypedText(looked.source, typing)
+        known = {(str(one.range), one.message) for one in shown}
+        found = [of_types(one, looked, self.positions) for one in typing.wrong]
+        more = [one for one in found if (str(one.range), one.message) not in known]
+        if more:
+            self.show(uri, version, [*shown, *more])
+        if shown:
+            return
         workspace = self.client_capabilities.workspace
         if (
             workspace is not None

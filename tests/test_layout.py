@@ -102,8 +102,8 @@ ROOMS = (
     ("vlad.onnx", "values shapes operators model translation tracing nodes"),
     (
         "vlad.session",
-        "library installed session_lock lifecycle asynchronous files calls suggestions repeated top_level examples programs "
-        "showing namespace functions session parts default models model_export executors parallel differentiating random "
+        "library installed session_lock lifecycle asynchronous files calls suggestions repeated top_level examples trying "
+        "programs showing namespace functions session parts default models model_export executors parallel differentiating random "
         "own_derivatives checking building compiling survey",
     ),
     ("vlad.manual", "public help"),

@@ -517,6 +517,11 @@ unused : x -> not used""",
     '(define (f x) (square x))\n(f 3)\n(import "mechanics")': "1:16: square is used here before the program defines or imports",
     "(define r (f 1))\n(define (f x) x)": "1:12: Unbound variable: f",
     "(define (f x) (if (> x 0) (g x) 0))\n(f -1)\n(define (g x) x)\n(f 1)": "2:1 : 0\n",
+    # an error in one form does not affect the others
+    "(define (f x)\n  (+ x 1)\n\n(define (g y) (car 5))\n(g 2)\n(f (lenght '()))": "5:1 : never returns: Argument to car is "
+    "invalid, at 4:15\n1:1: The `(` is never closed\n  hint: add the missing `)`\n"
+    "4:15: Argument to car is invalid\n6:5: Unbound variable: lenght\n",
+    "(define (f x) (let ((y)) y))\n(car 1)\n(f 1)": "1:21: \n2:1: Argument to car is invalid",
     # no mistakes: whether they happen depends on values
     "(define (f l) (if (null? l) 0 (car l)))\n(f (if (> (real 1) 0) '() (list (real 2))))": "2:1 : real",
     '(define (f x) (if (> x 0) (error "no") x))\n(f (real 1))': "2:1 : real",

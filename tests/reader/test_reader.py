@@ -16,7 +16,7 @@ from vlad.data.source import Source
 from vlad.data.values import FALSE, TRUE, String, Value, symbol
 from vlad.data.write import displayed, written
 from vlad.reader.lexer import tokens
-from vlad.reader.parser import Form, Keyword, Literal, Name, TensorLiteral, datum, read
+from vlad.reader.parser import Form, Keyword, Literal, Name, TensorLiteral, datum, read, read_parts
 
 
 def read_one(text: str) -> Value:
@@ -114,6 +114,27 @@ def test_wrong_text(text: str, column: int) -> None:
     assert not isinstance(caught.value, Incomplete)
     assert caught.value.span is not None and caught.value.span.column == column
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "wrong"),
+    [
+        ("(a\n(b))\n(c)", ["(a\n(b))", "(c)"], {}),  # it ends
+        ("(a\n  (b)\n\n(c)\n(d", ["(c)"], {"1:1": "(a\n  (b)\n\n", "5:1": "(d"}),
+        ("(a (b\n(c)\n#z (d", ["(c)"], {"1:4": "(a (b\n", "3:1": "#z", "3:4": "(d"}),
+        ("(a))\n(b #z)\n1 ] 2", ["(a)"], {"1:4": ")", "2:4": "(b #z)\n1 ] 2"}),
+        (
+            '(a "x)\n(b "y")\n(c)',
+            ['(b "y")', "(c)"],
+            {"1:4": '(a "x)\n'},
+        ),  # where a quotation mark is missing
+        ("(a #| x)\n(b)", ["(b)"], {"1:4": "(a #| x)\n"}),
+    ],
+)
+def test_what_surrounds_errors_is_read(text: str, data: list[str], wrong: dict[str, str]) -> None:
+    found, errors = read_parts(Source("text", text))
+    assert [one.span.text for one in found] == data
+    assert {str(error.span)[5:]: unread.text for error, unread in errors} == wrong
 
 
 def test_deep_nesting_and_much_text() -> None:

@@ -172,8 +172,9 @@ def test_changes_are_followed(editor: Editor) -> None:
     editor.change([insertion])
     (one,) = editor.diagnostics()
     assert where(one) == (4, 15, 4, 20)
-    editor.change([{"text": "(define (f x)\n  (+ x"}])
-    (one,) = editor.diagnostics()
+    editor.change([{"text": "(define (f x)\n  (+ x\n\n(define (g y) (lenght y))\n(f 1)\n"}])
+    one, other = editor.diagnostics()
+    assert where(other) == (3, 15, 3, 21) and "did you mean `length`?" in other["message"]
     assert one["code"] == "unclosed" or "never closed" in one["message"]
     # what was known of the text stays known until it can be read again
     assert [

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -85,6 +86,7 @@ _SPECIAL_REALS = {"+inf.0": math.inf, "-inf.0": -math.inf, "+nan.0": math.nan, "
 _LINE_END = r"[ \t\r]*\n[ \t]*"  # after a backslash: the string continues on the next line
 NO_DATUM = 'put a datum behind it; a text stands in double quotes, "so"'
 LONGEST_QUOTED = 200  # characters of a text
+MOST_ERRORS = 20  # of a text, that are found in one reading
 _DECIMAL = frozenset("0123456789+-.eE")
 _WHOLE_OR_FRACTION = (
     r"([+-]?)([0-9a-zA-Z]+)(?:/([0-9a-zA-Z]+))?"  # compiled when one is read: start-up is fast
@@ -120,13 +122,19 @@ def read(source: Source) -> list[Syntax]:
     return _Parser(source).data()
 
 
-def read_so_far(source: Source) -> tuple[list[Syntax], VladError | None]:
-    """The data of a text that are complete before its first error, and that error: for texts that are being written."""
-    parser = _Parser(source)
-    try:
-        return parser.data(), None
-    except VladError as error:
-        return parser.found, error
+def read_parts(source: Source) -> tuple[list[Syntax], list[tuple[VladError, Span]]]:
+    """As `read`, but an error ends its datum at top level only: reading goes on at the next `(` in column 1. If that is inside a
+    datum that does not end, the datum is taken to end before it. Returns the errors, too, each with the text that is left out.
+    """
+    parser, errors, at = _Parser(source), list[tuple[VladError, Span]](), 0
+    while at < len(source.text) and len(errors) < MOST_ERRORS:
+        wrong = parser.next_error(at)
+        if wrong is None:
+            break
+        error, begin, at = wrong
+        errors.append((error, Span(source, begin, at)))
+        parser.stack.clear()
+    return parser.found, errors
 
 
 def first_datum(source: Source, start: int) -> tuple[Syntax | None, int]:
@@ -143,6 +151,16 @@ def first_datum(source: Source, start: int) -> tuple[Syntax | None, int]:
     return None, len(source.text)
 
 
+def words_in(spans: Iterable[Span]) -> set[str]:
+    """The words in texts that could not be read: any of them may define a name."""
+    return {
+        span.text[token.start : token.end].strip("|")
+        for span in spans
+        for token in tokens(span.text)
+        if token.kind in ("atom", "symbol")
+    }
+
+
 class _Parser:
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -156,6 +174,44 @@ class _Parser:
         if self.stack:
             raise self.unclosed(self.stack[-1])
         return self.found
+
+    def next_error(self, at: int) -> tuple[VladError, int, int] | None:
+        """Read on from an offset up to the next error: that, where its datum begins, and where reading may go on."""
+        # the error and the place of the first `(` in column 1 inside the datum, if that does not end, or in a string in it
+        inner: tuple[VladError, int] | None = None
+        in_string: tuple[VladError, int] | None = None
+        begin, where = at, len(self.text)
+        try:
+            for token in tokens(self.text, at):
+                where = token.start
+                if not self.stack:
+                    begin, inner, in_string = where, None, None
+                elif inner is None and token.kind == "open" and self.text[where - 1] == "\n":
+                    inner = self.unclosed(self.stack[-1]), where
+                if (
+                    token.kind == "string"
+                    and in_string is None
+                    and (line := self._next_form(where)) < token.end
+                ):
+                    in_string = self._unended(token), line
+                self.token(token)
+            if not self.stack:
+                return None
+            error: VladError = self.unclosed(self.stack[-1])
+        except VladError as found:
+            error = found
+            if not self.stack and not isinstance(found, Incomplete):
+                return error, begin, token.end
+            if in_string is not None and token.kind == "open-string":
+                inner = in_string
+        if inner is not None:
+            return inner[0], begin, inner[1]
+        return error, begin, self._next_form(where)
+
+    def _next_form(self, where: int) -> int:
+        """Where the next `(` in column 1 is."""
+        end = self.text.find("\n(", where)
+        return end + 1 if end >= 0 else len(self.text)
 
     def token(self, token: Token) -> None:
         kind = token.kind
@@ -205,7 +261,7 @@ class _Parser:
                 name = self._unescaped(token)
                 self._datum(Name(symbol(name), self._span(token)))
             case "open-string":
-                raise self._incomplete(token.start, "The string does not end", 'close it with `"`')
+                raise self._unended(token)
             case "open-comment":
                 raise self._incomplete(token.start, "The comment does not end", "close it with `|#`")
             case _:
@@ -399,6 +455,9 @@ class _Parser:
 
     def _incomplete(self, start: int, message: str, hint: str) -> Incomplete:
         return Incomplete("incomplete", message, Span(self.source, start, start + 1), hint=hint)
+
+    def _unended(self, string: Token) -> Incomplete:
+        return self._incomplete(string.start, "The string does not end", 'close it with `"`')
 
     def unclosed(self, top: _Open) -> Incomplete:
         opening = self.text[top.start : top.end]

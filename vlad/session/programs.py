@@ -24,27 +24,25 @@ from vlad.data.values import NIL, Global, Value, is_procedure
 from vlad.expand.arity import signature
 from vlad.expand.items import Definition, Expression
 from vlad.session.examples import example_items, no_procedure, wrong_examples
-from vlad.session.files import Path
+from vlad.session.files import Path, find, load
 from vlad.session.top_level import TopLevel, is_written, only_lambda
+from vlad.session.trying import try_forms
 
 
 class Program:
-    """The top level of a file, or of a text that an editor has changed. Raises VladError if it cannot be read, or defines a name
-    twice."""
+    """The top level of a file, or of a text that an editor has changed. `errors`: those of the reader and the expander, and names
+    that are defined twice; an error in one form does not affect the others."""
 
     def __init__(self, top_level: TopLevel, program: Path | Source) -> None:
         self._top_level = top_level
         self._steps = Steps([], [], [])
         top_level.note, top_level.note_import = self._note, self._note_import
         try:
-            if isinstance(program, Source):
-                self._source = program
-                with top_level.within(program.name):
-                    top_level.run(program, top_level.module, top_level.print)
-            else:
-                self._source = top_level.run_file(program, top_level.print)
+            self._source = program if isinstance(program, Source) else load(find(program, [""]))
+            self._tried = try_forms(top_level, self._source)
         finally:
             top_level.note = top_level.note_import = None
+        self.errors = [error for error, _ in self._tried.errors]
 
     def _note(self, item: Definition | Expression, shown: bool) -> None:
         """Record a form, instead of executing it. Procedures are made at once."""
@@ -83,19 +81,25 @@ class Program:
         `arguments`: a text of example arguments, for the procedure of this name, or for those that the program does not use."""
         with self._top_level.within(self._source.name):
             examples = self._examples(arguments, name) if arguments or name else None
-            report = self._suggesting(check(self._top_level.machine, self._steps, examples))
+            report = self._clarified(check(self._top_level.machine, self._steps, examples))
         for unbounded, span in report.refusals:
             self._top_level.tiers.give_notice(notice_of_step(unbounded, span))
         lines = [typed.text for typed in report.types]
-        return lines, list({str(error): error for error in report.errors}.values())
+        return lines, list({str(error): error for error in (*self.errors, *report.errors)}.values())
 
     def typed(self) -> Report:
         """The same as data, with the types of local variables and of all expressions."""
         with self._top_level.within(self._source.name):
-            return self._suggesting(check(self._top_level.machine, self._steps, places=True))
+            return self._clarified(check(self._top_level.machine, self._steps, places=True))
 
-    def _suggesting(self, report: Report) -> Report:
-        """A report whose errors suggest other names."""
+    def _clarified(self, report: Report) -> Report:
+        """A report whose errors suggest other names, without names that forms with errors may define."""
+        tried = self._tried
+        report.errors[:] = [
+            one
+            for one in report.errors
+            if one.code != "unbound-variable" or one.name is None or not tried.may_define(one.name)
+        ]
         for error in report.errors:
             if error.code == "unbound-variable" and error.hint is None:
                 self._top_level.suggestions.suggest(error)
@@ -121,6 +125,8 @@ class Program:
         """Build a program, or a library of what it `exports`, with derivatives if the value is true; returns the written
         files.
         """
+        if self.errors:
+            raise self.errors[0]
         top_level, machine = self._top_level, self._top_level.machine
         if os.path.realpath(output) == os.path.realpath(self._source.name):
             raise VladError(

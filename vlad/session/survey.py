@@ -16,10 +16,10 @@ from vlad.core.nodes import GlobalReference as Reference
 from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Source, Span
 from vlad.data.values import UNSPECIFIED
-from vlad.expand.items import Definition, Expression, top_level_forms
-from vlad.reader.parser import Syntax, read_so_far
+from vlad.expand.items import Definition, Expression
 from vlad.session.session import Session
 from vlad.session.top_level import only_lambda
+from vlad.session.trying import try_forms
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,33 +56,19 @@ def survey(session: Session, source: Source) -> Survey:
             made = UNSPECIFIED if lambda_ is None else top_level.machine.top_level(lambda_)
             top_level.define(item.cell, made)
 
-    def look(syntax: Syntax) -> None:
-        for item in top_level.expanded(syntax, top_level.module):
-            try:
-                top_level.execute(item, top_level.module, None)
-            except VladError as error:
-                if error.span is None or error.span.source is not source:  # of a file that it imports
-                    error.span = item.span
-                found.errors.append(error)
-
     top_level.note = note
     try:
-        with top_level.within(source.name):
-            data, wrong = read_so_far(source)
-            if wrong is not None:
-                found.errors.append(wrong)
-                found.is_read = False
-            for syntax in top_level_forms(data):
-                try:
-                    look(syntax)
-                except VladError as error:
-                    error.span = error.span or syntax.span
-                    found.errors.append(error)
+        tried = try_forms(top_level, source)
     finally:
         top_level.note = None
-    for body in bodies if found.is_read else ():  # what follows an error may define a name
+    found.is_read = tried.is_read
+    for error, place in tried.errors:
+        if error.span is None or error.span.source is not source:  # of a file that it imports
+            error.span = place
+        found.errors.append(error)
+    for body in bodies:
         for reference in references(body):
-            if not hasattr(reference.cell, "value"):
+            if tried.is_unbound(reference.cell):
                 unbound = unbound_variable(reference.cell.name, reference.span)
                 top_level.suggestions.suggest(unbound)
                 found.errors.append(unbound)
