@@ -41,7 +41,7 @@ ROOMS = (
     ("vlad.messages", "other_languages spelling hints"),
     (
         "vlad.primitives",
-        "special erfc_tails error_function elementwise type_rules numbers data walking numerals strings arrays "
+        "special erfc_tails error_function elementwise type_rules numbers walking ropes data numerals strings arrays "
         "products open_lists shaping tensors indexing reductions sorting linear_algebra determinants decompositions "
         "norms contractions networks random files control references vector_space_types transforms levels continuations "
         "raising reentry checkpointing batches_again batched_records batches workers table_types tables vectors tangent_spaces "

@@ -108,14 +108,27 @@ def test_a_variant_is_for_all_strings() -> None:
     f = session.module.cell("append").value
     operands = (from_python("ab"), from_python(""))
     compiled = compile_call(session.machine, f, operands)
-    for a, b in (("", ""), ("x" * 1000, "yé"), ("a", "b" * LONGEST_CHAIN)):
+    for a, b in (
+        ("", ""),
+        ("x" * 1000, "yé"),
+        ("a", "b" * LONGEST_CHAIN),
+        ("", "a" * 9 + "b"),
+        ("ab" * 30_000, "c"),
+    ):
         assert compiled(from_python(a), from_python(b)).text == a + b
 
 
 def test_long_loops_of_strings_are_collected() -> None:
+    """And a text that grows takes the logarithm of its length for each character (primitives/test_ropes.py counts)."""
     session = vlad.Session(tier="compile", limits=vlad.Limits(memory=300))
     session.eval('(define (f n) (let loop ((i 0) (s "")) (if (< i n) (loop (+ i 1) (number->string i)) s)))')
     assert session["f"](900_000.0) == "899999"
+    session.eval("""(define (g n)
+      (let loop ((i 0) (s ""))
+        (cond ((< i n) (loop (+ i 1) (string-append s "x")))
+              ((< i (* 2 n)) (loop (+ i (if (string=? (string-ref s (- i n)) "x") 1 n)) s))
+              (else (length (string->list s))))))""")
+    assert session["g"](50_000.0) == 50_000
 
 
 def test_a_program_alone(tmp_path: Path) -> None:

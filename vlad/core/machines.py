@@ -243,11 +243,15 @@ class AbstractMachine(Protocol):
     def rebuilt(self, like: Type, parts: list[Known]) -> Known:
         """The pair or closure of these parts, as in the type `like`."""
 
-    def characters(self, string: Known) -> Known:
-        """The list of a string's characters."""
+    def rope(self, value: Known) -> Known:
+        """A string, or one of the forms of a rope, as a rope (primitives/ropes.py)."""
 
-    def string(self, characters: Known) -> Known:
-        """The string of a list of characters."""
+    def string(self, rope: Known) -> Known:
+        """The string of a rope."""
+
+    @property
+    def no_characters(self) -> Known:
+        """The empty list of characters, of the type of all."""
 
     def as_real(self, boolean: Known) -> Known:
         """A boolean as 1 or 0."""

@@ -42,7 +42,7 @@ Head = Any  # distinguishes the members of a union: a word, a Code, or a constan
 
 class Type:
     """One hash-consed type. `kind` is 'constant', 'real', 'boolean', 'string', 'tensor', 'pair', 'closure' or 'union'; `of` is
-    the constant's value, the closure's Code, the union's Cell, the cell of a string's characters, or the tensor's Layout; `parts`
+    the constant's value, the closure's Code, the union's Cell, the cell of a string's rope, or the tensor's Layout; `parts`
     are a pair's two types or the types of a closure's environment.
     """
 
@@ -77,7 +77,7 @@ class Cell:
     __slots__ = ("serial", "members", "link", "readers", "callers", "depth", "epoch")
 
     def __init__(self, serial: int) -> None:
-        self.serial = serial  # 0: the characters of strings
+        self.serial = serial  # 0: the ropes of strings
         self.members: dict[Head, Type] = {}
         self.link: Cell | None = None
         self.depth = 0  # how many cells are around it, each in a member of the next with one head
@@ -201,10 +201,12 @@ class Types:
         self.nil = self.constant(NIL)
         self.true = self.constant(TRUE)
         self.false = self.constant(FALSE)
-        # a computed string is the list of its characters, each a real
+        # a computed string is a rope (primitives/ropes.py)
+        self.rope = self.union(self.nil, self.real)
+        self._absorb(found(self.rope.of), self.pair(self.real, self.pair(self.rope, self.rope)))
+        self.string = self._make("string", found(self.rope.of), (), "string")
         self.characters = self.union(self.nil)
         self._absorb(found(self.characters.of), self.pair(self.real, self.characters))
-        self.string = self._make("string", found(self.characters.of), (), "string")
 
     def _make(self, kind: str, of: Any, parts: tuple[Type, ...], head: Head, key: Any = None) -> Type:
         table_key = (kind, of if key is None else key, parts)

@@ -148,7 +148,7 @@ class String:
         self.text = text
 
 
-BYTES_LISTED = 80  # memory of a character in a list
+BYTES_LISTED = 200  # memory of a character in a list, or in a rope
 
 
 def character_list(text: str) -> Value:
@@ -168,13 +168,33 @@ def list_of(values: Sequence[Value]) -> Value:
     return result
 
 
-def text_of(characters: Value) -> str:
-    """The text of a list of code points; the inverse of `character_list`."""
-    text = []
-    while characters:
-        text.append(chr(int(characters[0])))
-        characters = characters[1]
-    return "".join(text)
+Rope: TypeAlias = (
+    Any  # a text in compiled code: (), a code point, or (length, (left, right)) (primitives/ropes.py)
+)
+
+
+def rope_size(rope: Rope) -> float:
+    """The number of characters."""
+    return (rope[0] if rope else 0.0) if type(rope) is tuple else 1.0
+
+
+def rope_node(left: Rope, right: Rope) -> Rope:
+    """Two ropes in a row, neither of which is empty."""
+    return (rope_size(left) + rope_size(right), (left, right))
+
+
+def rope_of(text: str) -> Rope:
+    """The balanced rope of a text, in which equal characters are one value. Raises NoRoom if there is no memory for it."""
+    expect_bytes(BYTES_LISTED * len(text))
+    characters = {character: float(ord(character)) for character in set(text)}
+
+    def between(start: int, end: int) -> Rope:
+        if end - start == 1:
+            return characters[text[start]]
+        half = (start + end) // 2
+        return (float(end - start), (between(start, half), between(half, end)))
+
+    return between(0, len(text)) if text else NIL
 
 
 class Opaque:

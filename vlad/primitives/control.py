@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.control.safe_import import import_safely
 from vlad.core.extents import Extent
-from vlad.core.types import Recursion, is_table, is_tensor
+from vlad.core.types import Recursion, is_real, is_table, is_tensor
 from vlad.data.errors import Kind, VladError
 from vlad.data.tables import LEAF_CODE
 from vlad.data.tensors import dtype_name
@@ -16,7 +16,8 @@ from vlad.data.write import Elements, atom_text, displayed, procedure_pieces, re
 from vlad.expand.arity import Signature, arguments_in, wrong_number
 from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
-from vlad.primitives.walking import EMPTY, choose, cons, scalar
+from vlad.primitives.ropes import text_of_list
+from vlad.primitives.walking import choose, cons, scalar
 from vlad.reader.parser import number
 
 if TYPE_CHECKING:
@@ -128,7 +129,8 @@ def _words(w: AbstractMachine, i: Any) -> Any:
     def more() -> Any:
         characters = w.invoke(LETTERS, (), [i, w.unknown_real(w.constant(0.0))], False)
         following = w.invoke(WORDS, (), [scalar(w, "+", i, w.constant(1.0))], False)
-        return characters and following and w.pair(w.string(characters), following)
+        word = text_of_list(w, characters)
+        return word and following and w.pair(word, following)
 
     return choose(w, (key, "end"), none, lambda: w.constant(NIL), more)
 
@@ -141,7 +143,7 @@ def _letters(w: AbstractMachine, i: Any, j: Any) -> Any:
         return cons(w, character, w.invoke(LETTERS, (), [i, scalar(w, "+", j, w.constant(1.0))], False))
 
     test = scalar(w, "<", character, w.constant(0.0))
-    return choose(w, (key, "end"), test, lambda: w.characters(w.constant(EMPTY)), more)
+    return choose(w, (key, "end"), test, lambda: w.no_characters, more)
 
 
 WORDS = Recursion("command-line-arguments", _words)
@@ -242,8 +244,8 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
         if type(x.type.of) is Extent:
             return w.effect("real", [x])
         if x.type.kind == "string":
-            characters = w.characters(x)
-            return _in_order(w, ['"', (letters, characters), '"'] if quoting else [(letters, characters)])
+            rope = w.rope(x)
+            return _in_order(w, ['"', (letters, rope), '"'] if quoting else [(letters, rope)])
         if x.type.kind == "pair":
             return _in_order(w, ["(", (whole, w.part(x, 0)), (rest, w.part(x, 1))])
         if is_table(x.type):
@@ -277,14 +279,16 @@ def _shows(quoting: bool) -> tuple[Recursion, ...]:
             return w.effect("text", text="#()")
         return _in_order(w, ["#(", (whole, element_of(w, w.part(leaves, 0))), (elements, w.part(leaves, 1))])
 
-    def spell_letters(w: AbstractMachine, characters: Any) -> Any:
-        return w.each(characters, lambda x: spell_one(w, x))
+    def spell_letters(w: AbstractMachine, rope: Any) -> Any:
+        return w.each(rope, lambda x: spell_one(w, x))
 
     def spell_one(w: AbstractMachine, x: Any) -> Any:
+        if is_real(x.type):
+            return w.effect("quoted" if quoting else "character", [x])
         if x.type.kind != "pair":
             return w.unspecified
-        done = w.effect("quoted" if quoting else "character", [w.part(x, 0)])
-        return done and w.recursive(letters, w.part(x, 1))
+        sides = w.part(x, 1)
+        return _in_order(w, [(letters, w.part(sides, 0)), (letters, w.part(sides, 1))])
 
     def show_rest(w: AbstractMachine, x: Any) -> Any:
         return w.each(x, lambda x: one_rest(w, x))

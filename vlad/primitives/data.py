@@ -33,6 +33,7 @@ from vlad.data.values import (
 )
 from vlad.data.write import written
 from vlad.primitives.numbers import invalid
+from vlad.primitives.ropes import same_texts
 from vlad.primitives.type_rules import entry_by_entry, every
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _abstract_same(w: AbstractMachine, a: Any, b: Any) -> Any:
         if a.type.kind == b.type.kind == "constant":
             return w.truth(same(a.type.of, b.type.of))
         if a.type.head == "string":
-            return w.recursive(EQUAL, w.characters(a), w.characters(b))
+            return same_texts(w, a, b)
         if a.type.head == "boolean":
             return w.compute(w.machine.table["same-boolean?"], [a, b], w.types.boolean)
         if is_tensor(a.type):

@@ -1,6 +1,6 @@
 """The rows that read and write reals as text.
 
-Compiled code represents a string as the list of its characters (strings.py). The text of a real is generated character by
+Compiled code represents a string as a rope (ropes.py). The text of a real is generated character by
 character. A text is parsed by a state machine of 22 states, one character per step; it stores thirty decimal digits and an
 exponent. What is written behind the / of a fraction is parsed like another text.
 """
@@ -17,7 +17,8 @@ from vlad.data.values import FALSE, Primitive, String, Value
 from vlad.data.write import real_text
 from vlad.primitives.data import boolean, constant_row
 from vlad.primitives.numbers import invalid
-from vlad.primitives.walking import EMPTY, choose, cons, is_nil, scalar, with_kinds
+from vlad.primitives.ropes import listed, text_of_list
+from vlad.primitives.walking import choose, cons, is_nil, scalar, with_kinds
 from vlad.reader.parser import numeral
 
 if TYPE_CHECKING:
@@ -144,14 +145,14 @@ def _string_to_number(text: Value) -> Value:
 def _number_text(w: AbstractMachine, x: Any) -> Any:
     begin = w.unknown_real(w.constant(0.0))
     characters = w.invoke(DIGITS, (), [w.unknown_real(x), begin], False)
-    return characters and w.string(characters)
+    return text_of_list(w, characters)
 
 
 def _decimal_text(w: AbstractMachine, x: Any, kind: Any, digits: Any) -> Any:
     begin = w.unknown_real(w.constant(0.0))
     given = [w.unknown_real(one) for one in (x, kind, digits)]
     characters = w.invoke(DECIMAL, (), [*given, begin], False)
-    return characters and w.string(characters)
+    return text_of_list(w, characters)
 
 
 def _digits(w: AbstractMachine, x: Any, i: Any) -> Any:
@@ -172,13 +173,13 @@ def _characters(w: AbstractMachine, again: Recursion, row: str, operands: list[A
         return cons(w, character, w.invoke(again, (), [*operands, following], False))
 
     test = scalar(w, "<", character, w.constant(0.0))
-    return choose(w, (key, "end"), test, lambda: w.characters(w.constant(EMPTY)), more)
+    return choose(w, (key, "end"), test, lambda: w.no_characters, more)
 
 
 def _string_number(w: AbstractMachine, text: Any) -> Any:
     """The sign is applied to the final value, as zero has one, too."""
     key = w.key
-    characters = w.characters(text)
+    characters = listed(w, text)
 
     def of(state: float, characters: Any) -> Any:
         rest = [w.unknown_real(w.constant(real)) for real in (state, 0.0, 1.0, 0.0, 0.0)]
@@ -198,7 +199,7 @@ def _string_number(w: AbstractMachine, text: Any) -> Any:
     def minus(x: Any) -> Any:
         return scalar(w, "*", w.constant(-1.0), x)
 
-    return w.each(characters, one)
+    return characters and w.each(characters, one)
 
 
 def _numeral(

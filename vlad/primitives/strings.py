@@ -1,7 +1,7 @@
 """The rows of strings and symbols as text.
 
-A computed string has the type string only: compiled code represents it as the list of its characters, so all type
-rules are written in terms of lists, through the compiler's AbstractInterpreter (`w`, compile/analysis/abstract_interpreter.py).
+A computed string has the type string only: compiled code represents it as a rope (ropes.py), so all type rules are written in
+terms of ropes, through the compiler's AbstractInterpreter (`w`, compile/analysis/abstract_interpreter.py).
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from vlad.control.budget import UNCHECKED_BYTES, expect_bytes
-from vlad.core.types import Recursion
+from vlad.core.types import Recursion, is_real
 from vlad.data.errors import Kind, VladError
 from vlad.data.values import FALSE, Primitive, String, Symbol, Value, symbol
-from vlad.primitives.data import EQUAL, boolean, constant_row
+from vlad.primitives.data import boolean, constant_row
 from vlad.primitives.numbers import invalid
-from vlad.primitives.walking import EMPTY, choose, cons, is_nil, scalar, with_kinds
+from vlad.primitives.ropes import by_character, on_ropes, same_texts, size_of
+from vlad.primitives.walking import choose, scalar, with_kinds
 from vlad.reader.parser import is_code_point
 
 if TYPE_CHECKING:
@@ -86,25 +87,8 @@ def _search(pattern: str, text: str) -> int:
 
 
 def _appended(w: AbstractMachine, a: Any, b: Any) -> Any:
-    characters = w.recursive(APPEND, w.characters(a), w.characters(b))
-    return characters and w.string(characters)
-
-
-def _append(w: AbstractMachine, a: Any, b: Any) -> Any:
-    def one(a: Any) -> Any:
-        return b if is_nil(a) else cons(w, w.part(a, 0), w.recursive(APPEND, w.part(a, 1), b))
-
-    return w.each(a, one)
-
-
-def _length(w: AbstractMachine, a: Any) -> Any:
-    def one(a: Any) -> Any:
-        if is_nil(a):
-            return w.constant(0.0)
-        rest = w.recursive(LENGTH, w.part(a, 1))
-        return rest and scalar(w, "+", rest, w.constant(1.0))
-
-    return w.each(a, one)
+    rope = on_ropes(w, "append", w.rope(a), w.rope(b))
+    return rope and w.string(rope)
 
 
 def _name_of(w: AbstractMachine, name: Any) -> Any:
@@ -126,31 +110,9 @@ def _symbol_of(w: AbstractMachine, text: Any) -> Any:
     return w.each(text, one)
 
 
-def _equal_texts(w: AbstractMachine, a: Any, b: Any) -> Any:
-    return w.recursive(EQUAL, w.characters(a), w.characters(b))
-
-
 def _text_before(w: AbstractMachine, a: Any, b: Any) -> Any:
-    return w.recursive(BEFORE, w.characters(a), w.characters(b))
-
-
-def _before(w: AbstractMachine, a: Any, b: Any) -> Any:
-    key = w.key
-
-    def of_two(a: Any, b: Any) -> Any:
-        if is_nil(a) or is_nil(b):
-            return w.truth(not is_nil(b))
-        x, y = w.part(a, 0), w.part(b, 0)
-        return choose(
-            w, (key, "less"), scalar(w, "<", x, y), lambda: w.truth(True), lambda: others(a, b, x, y)
-        )
-
-    def others(a: Any, b: Any, x: Any, y: Any) -> Any:
-        test = scalar(w, "<", y, x)
-        rest = w.part(a, 1), w.part(b, 1)
-        return choose(w, (key, "greater"), test, lambda: w.truth(False), lambda: w.recursive(BEFORE, *rest))
-
-    return w.each(a, lambda a: w.each(b, lambda b: of_two(a, b), "b"), "a")
+    least = scalar(w, "min", size_of(w, a), size_of(w, b))
+    return on_ropes(w, "before?", w.rope(a), w.rope(b), w.constant(0.0), least)
 
 
 def _part_of(w: AbstractMachine, text: Any, start: Any, end: Any) -> Any:
@@ -168,102 +130,49 @@ def _part_of(w: AbstractMachine, text: Any, start: Any, end: Any) -> Any:
         return choose(w, (key, "order"), scalar(w, "<=", start, end), lambda: from_zero(), fail)
 
     def from_zero() -> Any:
-        return choose(w, (key, "zero"), scalar(w, "<=", w.constant(0.0), start), taken, fail)
+        return choose(w, (key, "zero"), scalar(w, "<=", w.constant(0.0), start), within, fail)
+
+    def within() -> Any:
+        return choose(w, (key, "within"), scalar(w, "<=", end, size_of(w, text)), taken, fail)
 
     def taken() -> Any:
-        begun = w.invoke(TAKE, (), [w.characters(text), end], False)
-        left = begun and w.invoke(DROP, (), [begun, start], False)
-        return left and w.string(left)
+        rope = on_ropes(w, "part", w.rope(text), start, end)
+        return rope and w.string(rope)
 
     return whole("start", start, lambda: whole("end", end, in_order))
 
 
-def _take(w: AbstractMachine, characters: Any, count: Any) -> Any:
-    key = w.key
-
-    def one(characters: Any) -> Any:
-        if is_nil(characters):
-            return w.by_value(OUTSIDE)
-        less = scalar(w, "-", count, w.constant(1.0))
-        return cons(w, w.part(characters, 0), w.invoke(TAKE, (), [w.part(characters, 1), less], False))
-
-    test = scalar(w, "<=", count, w.constant(0.0))
-    return choose(
-        w, (key, "end"), test, lambda: w.characters(w.constant(EMPTY)), lambda: w.each(characters, one)
-    )
-
-
-def _drop(w: AbstractMachine, characters: Any, count: Any) -> Any:
-    key = w.key
-
-    def one(characters: Any) -> Any:
-        if is_nil(characters):
-            return w.by_value(OUTSIDE)
-        less = scalar(w, "-", count, w.constant(1.0))
-        return w.invoke(DROP, (), [w.part(characters, 1), less], False)
-
-    test = scalar(w, "<=", count, w.constant(0.0))
-    return choose(w, (key, "end"), test, lambda: characters, lambda: w.each(characters, one))
-
-
 def _found(w: AbstractMachine, pattern: Any, text: Any) -> Any:
-    at = w.unknown_real(w.constant(0.0))
-    return w.invoke(FIND, (), [w.characters(pattern), w.characters(text), at], False)
-
-
-def _find(w: AbstractMachine, pattern: Any, text: Any, at: Any) -> Any:
-    key = w.key
-
-    def one(rest: Any) -> Any:
-        if is_nil(rest):
-            return w.truth(False)
-        return w.invoke(FIND, (), [pattern, w.part(rest, 1), scalar(w, "+", at, w.constant(1.0))], False)
-
-    test = w.recursive(BEGINS, pattern, text)
-    return test and choose(w, (key, "here"), test, lambda: at, lambda: w.each(text, one))
-
-
-def _begins(w: AbstractMachine, pattern: Any, text: Any) -> Any:
-    key = w.key
-
-    def of_two(a: Any, b: Any) -> Any:
-        if is_nil(a) or is_nil(b):
-            return w.truth(is_nil(a))
-        test = scalar(w, "=", w.part(a, 0), w.part(b, 0))
-        rest = w.part(a, 1), w.part(b, 1)
-        return choose(w, (key, "same"), test, lambda: w.recursive(BEGINS, *rest), lambda: w.truth(False))
-
-    return w.each(pattern, lambda a: w.each(text, lambda b: of_two(a, b), "text"), "pattern")
+    size = size_of(w, pattern)
+    last = scalar(w, "-", size_of(w, text), size)
+    return on_ropes(w, "search", w.rope(pattern), size, w.rope(text), w.constant(0.0), last)
 
 
 def _each_character(rule: Recursion) -> Callable[..., Any]:
-    def changed(w: AbstractMachine, text: Any) -> Any:
-        characters = w.recursive(rule, w.characters(text))
-        return characters and w.string(characters)
-
-    return changed
+    return lambda w, text: by_character(w, text, rule)
 
 
 def _changes(name: str, row: str) -> Recursion:
     """Letters beyond ASCII are left to tier 0, which supports Unicode."""
 
-    def change(w: AbstractMachine, characters: Any) -> Any:
+    def change(w: AbstractMachine, rope: Any) -> Any:
         key = w.key
 
-        def one(characters: Any) -> Any:
-            if is_nil(characters):
-                return w.characters(w.constant(EMPTY))
-            character = w.part(characters, 0)
-            test = scalar(w, "<", character, w.constant(128.0))
-            return choose(w, (key, "ascii"), test, lambda: more(character, w.part(characters, 1)), fail)
+        def one(x: Any) -> Any:
+            if is_real(x.type):
+                test = scalar(w, "<", x, w.constant(128.0))
+                return choose(w, (key, "ascii"), test, lambda: w.rope(scalar(w, row, x)), fail)
+            return sides(x) if x.type.kind == "pair" else w.rope(x)
 
-        def more(character: Any, rest: Any) -> Any:
-            return cons(w, scalar(w, row, character), w.recursive(recursion, rest))
+        def sides(x: Any) -> Any:
+            changed = [w.recursive(recursion, side) for side in w.parts(w.part(x, 1))]
+            both = [side for side in changed if side is not None]
+            return w.apply(w.machine.table["rope-node"], both) if len(both) == 2 else None
 
         def fail() -> Any:
             return w.unsupported(BEYOND)
 
-        return w.each(characters, one)
+        return w.each(rope, one)
 
     recursion = Recursion(name, change)
     return recursion
@@ -273,17 +182,7 @@ def _the_character(name: str, then: Callable[[Any, Any], Any]) -> Callable[..., 
     """The abstract rule of a row of a character: `then` takes the machine and its code point."""
 
     def rule(w: AbstractMachine, text: Any) -> Any:
-        return w.each(w.characters(text), lambda characters: one(w, characters))
-
-    def one(w: AbstractMachine, characters: Any) -> Any:
-        if is_nil(characters):
-            return w.by_value(NO_CHARACTER)
-        character = w.part(characters, 0)
-        return w.each(
-            w.part(characters, 1),
-            lambda rest: then(w, character) if is_nil(rest) else w.by_value(NO_CHARACTER),
-            "rest",
-        )
+        return w.each(w.rope(text), lambda x: then(w, x) if is_real(x.type) else w.by_value(NO_CHARACTER))
 
     return with_kinds(name, "s", rule)
 
@@ -321,21 +220,10 @@ def _character_of(w: AbstractMachine, code: Any) -> Any:
     code = w.unknown_real(code)
     key = w.key
 
-    def made() -> Any:
-        characters = cons(w, code, w.characters(w.constant(EMPTY)))
-        return characters and w.string(characters)
-
     test = scalar(w, "is-code-point", code)
-    return choose(w, (key, "code"), test, made, lambda: w.by_value(NO_CODE))
+    return choose(w, (key, "code"), test, lambda: w.string(code), lambda: w.by_value(NO_CODE))
 
 
-APPEND = Recursion("string-append", _append)
-LENGTH = Recursion("string-length", _length)
-BEFORE = Recursion("string<?", _before)
-TAKE = Recursion("string-take", _take)
-DROP = Recursion("string-drop", _drop)
-FIND = Recursion("string-search", _find)
-BEGINS = Recursion("string-begins", _begins)
 CAPITALS = _changes("string-upcase", "capital-character")
 SMALL = _changes("string-downcase", "small-character")
 
@@ -401,13 +289,13 @@ ROWS: list[Primitive] = [
     ),
     constant_row("string-length", "text", "The number of characters.\n(string-length \"slope\")  ⇒ 5",
                   _strings("string-length", len, float), "string -> real",
-                 abstract=with_kinds("string-length", "s", lambda w, a: w.recursive(LENGTH, w.characters(a)))),
+                 abstract=with_kinds("string-length", "s", size_of)),
     constant_row("substring", "text start end",
         "The characters from start up to end, exclusive.\n(substring \"gradient\" 0 4)  ⇒ \"grad\"", _substring,
                   "string real real -> string", abstract=with_kinds("substring", "srr", _part_of)),
     constant_row("string=?", "a b",
         "Equal texts?\n(string=? \"a\" \"a\")  ⇒ #t", _strings("string=?", lambda a, b: a == b, boolean),
-                 "string string -> boolean", variadic="chain", abstract=with_kinds("string=?", "ss", _equal_texts)),
+                 "string string -> boolean", variadic="chain", abstract=with_kinds("string=?", "ss", same_texts)),
     constant_row("string<?", "a b",
         "Is a before b?\n(string<? \"abc\" \"abd\")  ⇒ #t", _strings("string<?", lambda a, b: a < b, boolean),
                  "string string -> boolean", variadic="chain", abstract=with_kinds("string<?", "ss", _text_before)),

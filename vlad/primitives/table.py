@@ -26,6 +26,7 @@ from vlad.primitives import (
     reductions,
     reentry,
     references,
+    ropes,
     shaping,
     sorting,
     strings,
@@ -65,6 +66,7 @@ CODES: dict[str, SystemCode] = {
     **reentry.CODES,
     **checkpointing.CODES,
     **batches.CODES,
+    **ropes.CODES,
     **table_types.CODES,
     **tangent_spaces.CODES,
     **vectors.CODES,
@@ -77,6 +79,7 @@ TABLE: dict[str, Primitive] = {
     for room in (
         numbers,
         data,
+        ropes,
         strings,
         numerals,
         tensors,

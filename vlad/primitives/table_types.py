@@ -32,6 +32,7 @@ from vlad.data.tables import (
 from vlad.data.values import NIL, Primitive, Role, SystemCode, Value
 from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
+from vlad.primitives.ropes import listed
 from vlad.primitives.transforms import abstract_test, record_rows, tag_test
 from vlad.primitives.walking import scalar
 
@@ -180,7 +181,8 @@ def _hash_types(w: AbstractMachine, x: Any) -> Any:
         if x.type.kind == "boolean":
             return scalar(w, "mixed-hash", w.as_real(x), w.constant(OF_BOOLEAN))
         if x.type.kind == "string":
-            return w.recursive(HASH, w.characters(x))
+            characters = listed(w, x)
+            return characters and w.recursive(HASH, characters)
         if x.type.kind == "constant":
             return w.constant(hash_of(x.type.of))
         if is_tensor(x.type):

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.core.extents import Extent
 from vlad.core.types import is_real
-from vlad.data.values import FALSE, String
+from vlad.data.values import FALSE
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine
-
-EMPTY = String("")
 
 
 def with_kinds(name: str, kinds: str, rule: Callable[..., Any]) -> Callable[..., Any]:

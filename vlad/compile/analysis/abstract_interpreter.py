@@ -359,13 +359,18 @@ class AbstractInterpreter:
         result: Result = recursion.rule(self, *operands)
         return result
 
-    def characters(self, string: Known) -> Known:
-        """The list of a string's characters."""
-        return Known(self.types.characters, string.leaves)
+    def rope(self, value: Known) -> Known:
+        """A string, or one of the forms of a rope, as a rope."""
+        return Known(self.types.rope)
 
-    def string(self, characters: Known) -> Known:
-        """The string of a list of characters."""
+    def string(self, rope: Known) -> Known:
+        """The string of a rope."""
         return Known(self.types.string)
+
+    @property
+    def no_characters(self) -> Known:
+        """The empty list of characters, of the type of all."""
+        return Known(self.types.characters)
 
     def system(self, name: str) -> Code:
         code: Code = self.machine.codes[name]

@@ -192,7 +192,9 @@ class Analysis(AbstractInterpreter):
             return found
 
         known = [type_ for _, type_ in self._values.values() if type_.mentions_cell]
-        of_all = max(types.epoch_of_all, latest([types.characters, *known, *self.variables.values()]))
+        of_all = max(
+            types.epoch_of_all, latest([types.rope, types.characters, *known, *self.variables.values()])
+        )
 
         def is_current(instance: Instance) -> bool:
             if instance.epoch == types.epoch:

@@ -45,6 +45,7 @@ from vlad.core.types import Known, Recursion, Type, is_table
 from vlad.data.source import Span
 from vlad.data.tables import Table, form_of
 from vlad.data.values import (
+    NIL,
     TRUE,
     ZERO,
     Code,
@@ -53,8 +54,8 @@ from vlad.data.values import (
     Primitive,
     String,
     Value,
-    character_list,
     look,
+    rope_of,
 )
 from vlad.primitives.type_rules import filled, kind_of
 
@@ -401,7 +402,7 @@ class Specializer(AbstractInterpreter):
         if to.kind == "string":
             # the zero of a string is the string itself, so its representation is never read
             text = self.value(String("")) if from_.of is ZERO else value
-            return self.characters(text).leaves
+            return self.rope(text).leaves
         if to.kind == "tensor":
             zeros: Known = filled(self, to.of.shape, 0.0, to.of.kind)
             return zeros.leaves
@@ -420,13 +421,19 @@ class Specializer(AbstractInterpreter):
             leaves += self.coerced(self.part(Known(from_, value.leaves), index), part)
         return leaves
 
-    def characters(self, string: Known) -> Known:
-        if string.type.kind == "string":
-            return Known(self.types.characters, string.leaves)
-        return Known(self.types.characters, self._static(string.type.of, self.types.string))
+    def rope(self, value: Known) -> Known:
+        if value.type.kind == "string":
+            return Known(self.types.rope, value.leaves)
+        if value.type.head == "string":
+            return Known(self.types.rope, self._static(value.type.of, self.types.string))
+        return Known(self.types.rope, self.coerced(value, self.types.rope))
 
-    def string(self, characters: Known) -> Known:
-        return Known(self.types.string, self.coerced(characters, self.types.characters))
+    def string(self, rope: Known) -> Known:
+        return Known(self.types.string, self.rope(rope).leaves)
+
+    @property
+    def no_characters(self) -> Known:
+        return Known(self.types.characters, self._static(NIL, self.types.characters))
 
     def value(self, value: Value) -> Known:
         known = super().value(value)
@@ -446,7 +453,7 @@ class Specializer(AbstractInterpreter):
         if type_.kind == "string":
             key = value.text, type_
             if key not in self._statics:
-                self._statics[key] = self._static(character_list(value.text), self.types.characters)[0]
+                self._statics[key] = self._static(rope_of(value.text), self.types.rope)[0]
             return (self._statics[key],)
         if type_.kind == "tensor":
             if (id(value), type_) not in self._statics:

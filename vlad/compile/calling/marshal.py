@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
+from array import array
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,9 +26,11 @@ from vlad.core.loop_nests import SIZES
 from vlad.core.types import Layout, Type, constant_head, constant_key, is_table
 from vlad.data.tables import Table, form_of, table_of_form
 from vlad.data.tensors import Tensor, entries, from_entries, is_on_host, kind_name
-from vlad.data.values import FALSE, TRUE, Deferred, Role, String, Value, character_list, look, text_of
+from vlad.data.values import FALSE, TRUE, Deferred, Role, String, Value, look
 
-BYTES_A_CHARACTER = 160  # in a list, and in boxes
+BYTES_A_CHARACTER = 400  # in a rope, and in boxes
+WORDS_A_NODE = 4
+FIRST_ADDRESS = 4096  # below, a pointer is the number of a member without leaves
 SHORT_STRING, MOST_STRINGS = 64, 1024  # whose characters stay, and how many
 
 
@@ -165,20 +168,69 @@ class Crossing:
             value, type_ = parts[-1], type_.parts[-1]
 
     def _string(self, text: str, kept: list[Any]) -> Any:
-        """The pointer to the list of a string's characters. Those of short ones, such as the keys of parameters, stay for later
+        """The pointer to the rope of a string. Those of short ones, such as the keys of parameters, stay for later
         calls."""
         if text in self._strings:
             return self._strings[text][0]
         if not has_room(BYTES_A_CHARACTER * len(text)):
-            raise Narrow("there is no room for a string as a list of its characters")
+            raise Narrow("there is no room for a string as a tree of its characters")
         stays = len(text) <= SHORT_STRING and len(self._strings) < MOST_STRINGS
         own: list[Any] = [] if stays else kept
-        characters = character_list(text)
-        own.append(characters)  # so that its id in `_made` stays unique
-        pointer = self._boxed(characters, self.types.characters, own)
+        pointer = self._rope(text, own) if text else self._boxed((), self.types.rope, own)
         if stays:
             self._strings[text] = pointer, own
         return pointer
+
+    def _rope(self, text: str, kept: list[Any]) -> Any:
+        """The balanced rope of a text; equal characters are one box."""
+        characters = {
+            character: self._boxed(float(ord(character)), self.types.rope, kept) for character in set(text)
+        }
+        if len(text) == 1:
+            return characters[text]
+        size = WORDS_A_NODE * ffi.sizeof("union vlad_word")
+        words = ffi.new("union vlad_word[]", WORDS_A_NODE * (len(text) - 1))
+        kept.append(words)
+        first = int(ffi.cast("long", words))
+        addresses = {character: int(ffi.cast("long", box)) for character, box in characters.items()}
+        filled, tag = array("q"), self._tag_of_node
+        lengths: dict[int, int] = {}  # as words
+
+        def between(start: int, end: int) -> int:
+            if end - start == 1:
+                return addresses[text[start]]
+            half = (start + end) // 2
+            left, right = between(start, half), between(half, end)
+            length = end - start
+            if length not in lengths:
+                lengths[length] = array("q", array("d", [length]).tobytes())[0]
+            filled.extend((tag, lengths[length], left, right))
+            return int(first + size * (len(filled) // WORDS_A_NODE - 1))
+
+        whole = between(0, len(text))
+        ffi.buffer(words)[:] = filled.tobytes()
+        return ffi.cast("void *", whole)
+
+    def _text(self, pointer: Any) -> str:
+        """The text of a rope."""
+        if int(ffi.cast("long", pointer)) < FIRST_ADDRESS:
+            return ""
+        characters = []
+        work = [pointer]
+        cast, tag = ffi.cast, self._tag_of_node
+        while work:
+            words = cast("union vlad_word *", work.pop())
+            if words[0].i == tag:
+                work += (words[3].p, words[2].p)
+            else:
+                characters.append(chr(int(words[1].d)))
+        return "".join(characters)
+
+    @property
+    def _tag_of_node(self) -> int:
+        """The first word of a node of a rope. A length and two sides follow; in the box of a character, its code point."""
+        boxed = [type_.kind for member, type_ in self.layout.members_of(self.types.rope) if member.boxed]
+        return int(boxed.index("pair"))
 
     def _entries(self, value: Value, layout: Layout, kept: list[Any]) -> Any:
         """The pointer to a tensor's entries in row-major order."""
@@ -300,8 +352,7 @@ class Crossing:
                 value = self._tensor(leaves.pop(0), type_)
                 break
             if type_.kind == "string":
-                characters = self._decode(self.types.characters, [leaves.pop(0)])
-                value = String(text_of(characters))
+                value = String(self._text(leaves.pop(0)))
                 break
             if type_.kind == "union":
                 address = int(ffi.cast("long", leaves.pop(0)))
@@ -333,7 +384,7 @@ class Crossing:
 
     def _unboxed(self, address: int, union: Type) -> tuple[Type, list[Any]]:
         members = self.layout.members_of(union)
-        if address < 4096:
+        if address < FIRST_ADDRESS:
             return members[address - 1][1], []
         boxed = [(member, type_) for member, type_ in members if member.boxed]
         words = ffi.cast("union vlad_word *", address)

@@ -1,6 +1,6 @@
 """The layout of types in machine leaves: unboxed, behind a pointer, or nothing.
 
-A real is a double, a boolean an int, a string the list of its characters, a tensor a pointer to its entries; a pair or
+A real is a double, a boolean an int, a string a rope, a tensor a pointer to its entries; a pair or
 closure is the sequence of its parts; constants take no leaves, so tags, closures without environment and known zeros
 vanish. A union is a pointer: a member without leaves is represented by its number in place of an address, any other by a box,
 which contains the member's number only if several members are boxed.

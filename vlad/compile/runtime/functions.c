@@ -597,6 +597,13 @@ static inline int vlad_real_text(double x, char *out) {
     return 6;
   }
   char text[40], digits[20];
+  if (x > -1e15 && x < 1e15 && x != 0 && x == (long)x) { /* 20 times as fast as what follows */
+    int length = 0, begin = x < 0;
+    for (long left = x < 0 ? -(long)x : (long)x; left; left /= 10) digits[length++] = '0' + left % 10;
+    out[0] = '-';
+    for (int i = 0; i < length; i++) out[begin + i] = digits[length - 1 - i];
+    return begin + length;
+  }
   int count = x < 2.3e-308 && x > -2.3e-308 ? 1 : 15;
   for (;; count++) {
     snprintf(text, 40, "%+.*e", count - 1, x);
