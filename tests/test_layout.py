@@ -103,8 +103,8 @@ ROOMS = (
     (
         "vlad.session",
         "library installed session_lock lifecycle asynchronous files calls suggestions repeated top_level examples trying "
-        "programs showing namespace functions session parts default models model_export executors parallel differentiating random "
-        "own_derivatives checking building compiling survey",
+        "programs showing namespace functions session parts default models model_export executors parallel "
+        "differentiating random own_derivatives checking building compiling survey",
     ),
     ("vlad.manual", "public help"),
     ("vlad.tools", "indentation layout formatting testing doctor new progress"),

@@ -257,6 +257,11 @@ def is_nested(name: str, count: int) -> bool:
     return name in NESTED and count != 2 and (count != 1 or name == "append")
 
 
+# How many operands take, by place, what returns a procedure, other than what is called as `((gradient f) x)`.
+RETURNING = {"vmap": 1, "nth-derivative": 2}
+LONGEST_SHOWN = 60  # characters of a call in a hint
+
+
 def too_few(machine: Evaluator, code: Code, parts: int, given: int, is_end: bool) -> VladError:
     """The error of a call with `given` operands that made `parts` parts, the last of which is no pair. `is_end`: whether it is
     ().
@@ -305,6 +310,13 @@ def wrong_number(
         place = f", at {failed.span}" if is_placed and failed.span is not None else ""
         error.reason, error.reason_code = f"{failed.message}{place}", failed.code
     return error
+
+
+def hint_to_call_result(error: VladError, name: str, taken: int, operands: list[str]) -> None:
+    """Add the call that was meant by `(gradient f 3)`: that of the procedure which is returned. `operands`: their texts."""
+    call = f"(({' '.join([name, *operands[:taken]])}) {' '.join(operands[taken:])})"
+    shown = call if len(call) <= LONGEST_SHOWN and "\n" not in call else f"(({name} …) …)"
+    error.add_hint(f"it returns a procedure, which takes the rest: `{shown}`", piece=shown)
 
 
 def _as_one(signature: Signature) -> str:

@@ -37,8 +37,10 @@ from vlad.expand.arity import (
     NESTED,
     OF_MANY,
     PROGRESS,
+    RETURNING,
     TAKING,
     Named,
+    hint_to_call_result,
     is_nested,
     of_named,
     of_row,
@@ -248,7 +250,11 @@ class Expander:
             and len(operands) == len(row.operands)
             and all(type(one) is not GlobalReference or hasattr(one.cell, "value") for one in operands)
         ):
-            raise wrong_number(of_row(row), len(operands), span=form.span)
+            error = wrong_number(of_row(row), len(operands), span=form.span)
+            if row.name in RETURNING:
+                texts = [item.span.text for item in form.items[1:]]
+                hint_to_call_result(error, row.name, RETURNING[row.name], texts)
+            raise error
 
     def by_number(self, form: Form, operator: GlobalReference, operands: list[Atom], out: Out) -> Rhs:
         """A call of a procedure that every program has, some of which depend on the number of operands as written: append, map

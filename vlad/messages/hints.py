@@ -16,7 +16,15 @@ from vlad.data.tables import Table
 from vlad.data.tensors import Tensor, shape_text
 from vlad.data.values import Backtrace, Boolean, Opaque, Role, String, Symbol, Value, look
 from vlad.data.write import written
-from vlad.expand.arity import FOR_TENSORS, Signature, Usage, has_own_form, wrong_number
+from vlad.expand.arity import (
+    FOR_TENSORS,
+    RETURNING,
+    Signature,
+    Usage,
+    has_own_form,
+    hint_to_call_result,
+    wrong_number,
+)
 from vlad.messages.other_languages import other_language_hint
 from vlad.messages.spelling import suggestion
 from vlad.reader.lexer import tokens
@@ -25,6 +33,7 @@ from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, read
 NOTHING = "define it, or import the module that does"
 OPERATORS = frozenset(["+", "-", "*", "/", "=", "<", ">", "<=", ">="])
 LONGEST_SHOWN = 40
+OF_EXCESS = frozenset(["user-error", "wrong-number-of-arguments"])
 DERIVATIVES = frozenset(["derivative", "derivative-F", "derivative-R"])
 OF_STRINGS = {"=": "equal?", "+": "string-append"}
 LONGEST_LIST = 1000  # elements that are checked to decide whether it is a list
@@ -308,6 +317,7 @@ def show_call(error: VladError, usage_of: Callable[[str], Usage | None], is_coun
     wrong. `usage_of` returns the usage of a name of the library. `is_counted`: does the error state their number already?
     """
     _show_way_for_tensors(error, usage_of)
+    _show_result_called(error, usage_of)
     if error.span is None or error.code not in UNSUITED:
         return
     if error.is_of_list and error.span.text.startswith("(list "):
@@ -336,6 +346,19 @@ def _show_way_for_tensors(error: VladError, usage_of: Callable[[str], Usage | No
     may_be = Kind.TENSOR in error.kinds or error.got == 1
     if way is not None and name is not None and may_be and usage_of(name) is not None:
         error.add_hint(way, piece=way)
+
+
+def _show_result_called(error: VladError, usage_of: Callable[[str], Usage | None]) -> None:
+    """Add the call that was meant by `(gradient f 3)`: that of the procedure which is returned."""
+    form = None if error.span is None or error.code not in OF_EXCESS else _form(error.span)
+    if form is None or form.tail is not None or not isinstance(form.items[0], Name):
+        return
+    name, texts = form.items[0].symbol.name, [item.span.text for item in form.items[1:]]
+    usage = usage_of(name)
+    is_curried = usage is not None and usage.text.startswith(f"(({name} ")
+    taken = 1 if is_curried else RETURNING.get(name, len(texts)) if error.name == name else len(texts)
+    if taken < len(texts) and error.span is not None and not _is_local(error.span, name):
+        hint_to_call_result(error, name, taken, texts)
 
 
 def _is_derivative_of_several(form: Form, error: VladError) -> bool:
