@@ -167,8 +167,8 @@ def test_the_gradient_of_no_procedure_is_an_error(session: vlad.Session) -> None
         vlad.VladError, match="A procedure of a session is differentiated; this is a float of Python's"
     ):
         vlad.grad(2.0)
-    with pytest.raises(ValueError, match="is not translated"):
-        vlad.grad(vlad.function(math.sin))
+    with pytest.raises(ValueError, match="The parameters of max are not known"):
+        vlad.grad(max)
     with pytest.raises(vlad.VladError, match="2 arguments and 1 tangents"):
         vlad.jvp(session["mixed"], (1.0, 2.0), (1.0,))
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 import pickle
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -293,8 +296,7 @@ def test_own_derivatives_outside() -> None:
     assert vlad.custom_derivative(vlad.function(lambda x: x), forward=lambda x, dx: 3.0 * dx)(5.0) == 5.0
     with pytest.raises(vlad.VladError, match="takes a rule"):
         vlad.custom_derivative(math.sin)
-    with pytest.raises(vlad.VladError, match="not translated"):
-        vlad.custom_derivative(math.sin, forward=lambda x, dx: dx)
+    assert vlad.grad(vlad.custom_derivative(math.sin, forward=lambda x, dx: 7.0 * dx))(5.0) == 7.0
 
 
 def bent(slope: float) -> Any:
@@ -382,6 +384,64 @@ def f(key, scale):
     f = vlad.Session(tier=tier).function(python)
     assert f(key, 2.0) == pytest.approx(python(key, 2.0))
     assert vlad.grad(f, argnums="scale")(key, 2.0) == pytest.approx(f(key, 2.0) / 2.0)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    scale: float
+
+    def of(self, x: float) -> float:
+        return self.scale * x * x
+
+    def __call__(self, x: float) -> float:
+        return self.scale * x
+
+    @classmethod
+    def doubled(cls, x: float) -> float:
+        return 2.0 * x
+
+
+SCALED = Scaled(3.0)
+OF_SCALED = SCALED.of
+
+
+class Changing:
+    def __init__(self) -> None:
+        self.scale = 3.0
+
+    def of(self, x: float) -> float:
+        return self.scale * x
+
+    def __call__(self, x: float) -> float:
+        return self.scale * x
+
+
+def test_what_is_called_like_a_function_is_differentiated() -> None:
+    cases: list[tuple[Any, float]] = [
+        (SCALED.of, 12.0),
+        (SCALED, 3.0),
+        (Scaled.doubled, 2.0),
+        (lambda x: SCALED(x) + OF_SCALED(x), 15.0),
+        (np.sin, math.cos(2.0)),
+        (math.sin, math.cos(2.0)),
+        (functools.partial(math.atan2, 1.0), -1.0 / 5.0),
+        (functools.partial(lambda x, scale: scale * x, scale=3.0), 3.0),
+        (functools.lru_cache(lambda x: x * x), 4.0),
+        (operator.neg, -1.0),
+    ]
+    for f, slope in cases:
+        assert vlad.grad(f)(2.0) == pytest.approx(slope)
+        assert vlad.function(f)(2.0) == pytest.approx(f(2.0))
+    assert vlad.function(SCALED.of) == vlad.function(SCALED.of)
+    refused: list[tuple[Any, str]] = [
+        (Changing().of, "frozen dataclass"),
+        (Changing(), "frozen dataclass"),
+        (max, r"lambda x, y: max\(x, y\)"),
+        (np.vectorize(lambda x: x), "lambda x, y: f"),
+    ]
+    for other, way in refused:
+        with pytest.raises(vlad.VladError, match=way):
+            vlad.grad(other)(2.0)
 
 
 def test_what_is_no_key_is_an_error() -> None:

@@ -646,7 +646,7 @@ def test_remainders_of_inexact_whole_numbers_are_refused(session: vlad.Session) 
 
 
 def test_only_functions_written_in_python_are_translated(session: vlad.Session) -> None:
-    for other in (math.sin, len, 3, vlad.Session, session):
+    for other in (3, vlad.Session, session, None):
         with pytest.raises(ValueError, match="is not translated"):
             session.function(other)
 

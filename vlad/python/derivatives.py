@@ -12,7 +12,6 @@ its compiled code is found again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
 from typing import Any, TypeVar
 
 from vlad.compile.calling.variants import Options
@@ -437,16 +436,14 @@ def session_procedure(f: Any, verb: str = "differentiated") -> Procedure:
     """
     if isinstance(f, Procedure):
         return f
-    of_python = isinstance(f, FunctionType)
-    if isinstance(f, FunctionType) and translated is not None:
+    of_python = callable(f) and not isinstance(f, type)
+    if of_python and translated is not None:
         return translated(f)
     raise VladError(
         "not-a-procedure",
         f"A procedure of a session is {verb}; this is a {type(f).__name__} of Python's",
         hint="write `vlad.function(f)`, or `@vlad.function` above its definition"
         if of_python
-        else "call it in a function of yours: `lambda x: f(x)`"
-        if callable(f)
         else 'a function that is written in Python, or `session["f"]`',
     )
 

@@ -6,7 +6,9 @@ with arguments by name, defaults, tuples and None.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import linecache
 import sys
 from collections.abc import Mapping
 from sys import intern
@@ -23,6 +25,7 @@ from vlad.python.convert import Apply, Places, Procedure
 from vlad.translate.decorators import CACHED, bare, with_caches
 from vlad.translate.source import Node, Text
 
+BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -201,5 +204,67 @@ def python_function(f: Any) -> FunctionType:
             hint = "call it in a translated function, `list(…)` of it; it needs no decorator"
             raise WrongOption("not-translated", "A generator function is no procedure of its own", hint=hint)
         return f
+    if callable(f) and not isinstance(f, type):
+        return _calling(f)
     hint = "a function that is written in Python: `def` or `lambda`"
     raise WrongOption("not-translated", f"A {type(f).__name__} is not translated", hint=hint)
+
+
+def _calling(f: Any) -> FunctionType:
+    """A function that calls what is called like a function and is none: a method of an object, `np.sin`, `math.sin`, a
+    `functools.partial`. For the same object it is the same function.
+    """
+    key = (id(f.__self__), id(f.__func__)) if isinstance(f, MethodType) else (id(f), 0)
+    found = _made.get(key)
+    if found is None:
+        found = _made[key] = f, _made_of(f)
+    return found[1]
+
+
+# By the ids of what they call, which they keep alive.
+_made: dict[tuple[int, int], tuple[Any, FunctionType]] = {}
+
+
+def _made_of(f: Any) -> FunctionType:
+    operands = _operands_of(f)
+    called, scope, given = _name_of(f), dict[str, Any](), list(operands)
+    called += "_" * (called in operands)
+    if isinstance(f, functools.partial):
+        scope = {f"given{place}": one for place, one in enumerate([*f.args, *f.keywords.values()])}
+        named = [f"{key}={place}" for key, place in zip(f.keywords, [*scope][len(f.args) :], strict=True)]
+        given = [*[*scope][: len(f.args)], *operands, *named]
+        scope[called] = f.func
+    elif isinstance(f, MethodType) and not isinstance(f.__self__, type):
+        scope, called = {"self": f.__self__}, f"self.{f.__name__}"
+    elif isinstance(vars(type(f)).get("__call__"), FunctionType):
+        scope, called = {"self": f}, "self.__call__"
+    else:
+        scope = {called: f}
+    text = f"lambda {', '.join(operands)}: {called}({', '.join(given)})"
+    file = f"<{text}>"
+    linecache.cache[file] = len(text), None, [text + "\n"], file
+    made = eval(compile(text, file, "eval"), {"__name__": getattr(f, "__module__", None), **scope})
+    assert isinstance(made, FunctionType)
+    return made
+
+
+def _name_of(f: Any) -> str:
+    name = getattr(f, "__name__", type(f).__name__)
+    return name if name.isidentifier() else "f"
+
+
+def _operands_of(f: Any) -> list[str]:
+    """The names of the parameters that are given by place. Raises WrongOption if they are not known."""
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except ValueError:
+        parameters = None
+    names = (
+        []
+        if parameters is None
+        else [one.name for one in parameters if one.kind in BY_PLACE and one.default is one.empty]
+    )
+    if parameters is None or (not names and any(one.kind is one.VAR_POSITIONAL for one in parameters)):
+        hint = f"call it in a function of yours: `lambda x, y: {_name_of(f)}(x, y)`"
+        raise WrongOption("not-translated", f"The parameters of {_name_of(f)} are not known", hint=hint)
+    return names

@@ -16,7 +16,7 @@ from typing import Any
 
 from vlad.compile.calling.variants import Options
 from vlad.data.errors import NoCounterpart, VladError
-from vlad.data.records import InUse, Record, use
+from vlad.data.records import InUse, Record, is_record, record_of, use
 from vlad.data.source import Span
 from vlad.data.values import Global, Value
 from vlad.evaluate.limits import deep_recursion
@@ -178,7 +178,8 @@ class Functions:
 
     def function(self, f: Any, options: Options | None = None) -> Function[..., Any]:
         """A Python function as a procedure."""
-        return Function(python_function(f), self._of(python_function(f)), options)
+        python = python_function(f)
+        return Function(python, self._of(python), options)
 
     def _of(
         self, python: FunctionType, of: type | None = None, handing: tuple[str, ...] | None = None
@@ -225,6 +226,8 @@ class Functions:
         of: type | None = None
         if isinstance(value, MethodType) and isinstance(value.__self__, type):
             value, of = value.__func__, value.__self__
+        if isinstance(value, MethodType):
+            value = python_function(value)
         if isinstance(value, FunctionType):
             linked = self._of(value, of, handing)
             if not is_optional:
@@ -236,14 +239,14 @@ class Functions:
             return linked.cell.name
         kept = self._data.get(id(value))
         if kept is None:
-            if callable(value) and not isinstance(value, Procedure | HostPrimitive):
-                hint = (
-                    "instances are values: a NamedTuple, or a frozen dataclass, whose methods return new ones"
-                    if isinstance(value, type)
-                    and value.__module__.partition(".")[0] not in sys.stdlib_module_names
-                    else "it has no counterpart: write it in Python, or with rules, as a `vlad.primitive`"
-                )
-                raise refused(f"a call of {name}", span, hint)
+            if (
+                callable(value)
+                and not isinstance(value, Procedure | HostPrimitive)
+                and not is_record(type(value))
+            ):
+                raise refused(f"a call of {name}", span, hint_for(value))
+            if callable(value) and is_record(type(value)):
+                self.use(record_of(type(value)))  # now, as it may be called here
             cell = self.module.define(self._fresh(f"python.{name}"))
             try:
                 self.top_level.define(
@@ -332,3 +335,15 @@ class Functions:
         closed = machine.apply(made, tuple_of(values))
         machine.ids_in_python[closed[0]] = id(linked.python)
         return closed
+
+
+def hint_for(value: Any) -> str:
+    """The way for a callable object that a translated function cannot call."""
+    kind = value if isinstance(value, type) else type(value)
+    if isinstance(value, type) and kind.__module__.partition(".")[0] not in sys.stdlib_module_names:
+        return "instances are values: a NamedTuple, or a frozen dataclass, whose methods return new ones"
+    if isinstance(vars(kind).get("__call__"), FunctionType):
+        return (
+            f"if {kind.__name__} is a frozen dataclass, its fields are values, and its methods are translated"
+        )
+    return "it has no counterpart: write it in Python, or with rules, as a `vlad.primitive`"

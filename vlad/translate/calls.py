@@ -172,6 +172,8 @@ class Calls(Derivatives):
         if value is dataclasses.replace:
             return self.replace(node, scope)
         callee = self.constant_of(value, ast.unparse(node.func), node.func, is_called=True)
+        if is_record(type(value)):
+            return self.applied(callee, node, scope)
         signature = signature_of(value)
         if signature is None:
             if node.keywords:
