@@ -188,7 +188,7 @@ def test_a_public_member_of_a_session_is_documented(name: str) -> None:
 def test_names_of_python_are_documented() -> None:
     text = documentation("vlad.grad")
     assert text.startswith(
-        "vlad.grad(f, argnums=None)    Python: a function\n\n  The gradient of a procedure"
+        "vlad.grad(f, argnums=None, *, has_aux=False)    Python: a function\n\n  The gradient of a procedure"
     )
     assert documentation("vlad.compile").startswith(
         "vlad.compile(f, *examples, optimize=None, fast_math=None)    Python"
@@ -221,6 +221,13 @@ def test_a_public_member_of_a_smaller_class_is_documented(name: str) -> None:
     assert len(documentation(name).splitlines()) > 2
     used = name.rpartition(".")[2]
     assert re.search(rf"\.{used}\b|Limits\([^)]*\b{used}=", RUN)
+
+
+def test_what_other_libraries_have_has_a_way() -> None:
+    for way, names in vlad._WAYS.items():
+        for name in names.split():
+            with pytest.raises(AttributeError, match=re.escape(f"no attribute '{name}'; {way}")):
+                getattr(vlad, name)
 
 
 @pytest.mark.parametrize("name", vlad._ELSEWHERE)

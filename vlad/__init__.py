@@ -89,7 +89,18 @@ _ELSEWHERE = {
     "derivative": "vlad.grad", "gradient": "vlad.grad", "hess": "vlad.hessian", "jit": "vlad.compile", "jac": "vlad.jacobian",
     "custom_jvp": "vlad.custom_derivative", "custom_vjp": "vlad.custom_derivative", "checkpoint": "vlad.checkpointed",
     "remat": "vlad.checkpointed", "eval": "vlad.Session().eval", "load": "vlad.Session().load", "run": "vlad.Session().run",
+    "jacfwd": "vlad.jacobian", "jacrev": "vlad.jacobian", "linearize": "vlad.jvp", "pmap": "vlad.map", "njit": "vlad.compile",
+    "detach": "vlad.stop_gradient", "no_grad": "vlad.stop_gradient", "backward": "vlad.grad", "autograd": "vlad.grad",
+    "make_jaxpr": "vlad.check", "eval_shape": "vlad.check", "custom_gradient": "vlad.custom_derivative",
 }  # fmt: skip
+_WAYS = {
+    "loops and branches are Python's own, `for`, `while` and `if`": "lax scan fori_loop while_loop cond switch",
+    "arrays and their functions are NumPy's, `import numpy as np`": "numpy np jnp array asarray arange zeros ones sin exp log",
+    "a NumPy array is a tensor, whose gradient `vlad.grad(f)(x)` returns": "tensor Tensor Variable requires_grad",
+    "lists, tuples and dicts are arguments and gradients as they are": "tree tree_map tree_util",
+    "results are NumPy arrays, ready when a call returns": "block_until_ready device_put device_get",
+    "docs/training.md has networks, optimizers and data": "nn optim optimizers",
+}
 
 
 def _find_neighbours() -> None:
@@ -108,7 +119,8 @@ def __getattr__(name: str) -> Any:
         value = globals()[name] = import_module(_MODULES[name])
         return value
     if name not in _HOMES:
-        meant = f"; there is `{_ELSEWHERE[name]}`" if name in _ELSEWHERE else ""
+        ways = [f"; {way}" for way, names in _WAYS.items() if name in names.split()]
+        meant = f"; there is `{_ELSEWHERE[name]}`" if name in _ELSEWHERE else "".join(ways)
         raise AttributeError(
             f"module 'vlad' has no attribute {name!r}{meant}", name=name, obj=sys.modules[__name__]
         )

@@ -444,6 +444,32 @@ def test_what_is_called_like_a_function_is_differentiated() -> None:
             vlad.grad(other)(2.0)
 
 
+def with_rest(w: Any, x: float = 3.0) -> Any:
+    return np.sum((w * x - 1.0) ** 2), {"seen": [w * x, "text"]}
+
+
+def test_gradients_of_functions_that_return_more() -> None:
+    grad, both = vlad.grad(with_rest, has_aux=True), vlad.value_and_grad(with_rest, has_aux=True)
+    for _ in range(2):  # the second call is by compiled code, or by places
+        assert grad(2.0) == ((30.0, 20.0), {"seen": [6.0, "text"]})
+        assert both(2.0) == ((25.0, {"seen": [6.0, "text"]}), (30.0, 20.0))
+    assert vlad.grad(with_rest, "w", has_aux=True)(2.0)[0] == 30.0
+    (value, rest), slope = vlad.value_and_grad(with_rest, argnums=(0,), has_aux=True)(np.array([1.0, 2.0]))
+    assert value == 29.0 and rest["seen"][0].tolist() == [3.0, 6.0] and slope[0].tolist() == [12.0, 30.0]
+    assert pickle.loads(pickle.dumps(both))(2.0, 3.0) == both(2.0)
+    session = vlad.Session()
+    session.eval("(define (f x) (cons (* x x) (list x 1)))")
+    assert vlad.grad(session["f"], has_aux=True)(3.0) == (6.0, (3.0, 1.0))
+    for f, message in (
+        (lambda x: x * x, "a function returns a pair, of a real and of the rest, not"),
+        (lambda x: ((x, x), x), "real"),
+    ):
+        with pytest.raises(vlad.VladError, match=message):
+            vlad.grad(f, has_aux=True)(2.0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="without has_aux"):
+        vlad.value_and_grad(with_rest, has_aux=True, data=np.ones(3))
+
+
 def test_what_is_no_key_is_an_error() -> None:
     for key in (3, [1.0, 2.0], (1.0, 2.0, 3.0)):
         with pytest.raises(TypeError, match=r"vlad\.random\.key"):

@@ -343,7 +343,11 @@ SHARED: tuple[tuple[str, str], ...] = (
     ),
     (
         "sessions in Python may be used by several threads; a program has none",
-        "thread spawn place agent send-off dosync chan parallel pmap async await",
+        "thread spawn place agent send-off dosync chan async await",
+    ),
+    (
+        "`(parallel-map f l)` divides a list among the cores of `vlad --workers 4`",
+        "parallel pmap Pool futures",
     ),
     (
         TESTS,
@@ -456,7 +460,7 @@ SHARED: tuple[tuple[str, str], ...] = (
         "write `(with-derivative f #:forward (lambda (x dx) ...))` or `#:reverse`",
         "custom_jvp custom_vjp defjvp defvjp custom-gradient custom_gradient",
     ),
-    ("write `(stop-gradient x)`", "detach no_grad stop_gradient requires_grad"),
+    ("write `(stop-gradient x)`", "detach stop_grad no_grad stop_gradient requires_grad"),
     (
         "nothing is recorded for derivatives: `(gradient f)` is of a procedure, and each use of it computes anew",
         "zero_grad Variable requires_grad_ retain_graph tape GradientTape",
@@ -648,6 +652,9 @@ def _shared() -> dict[str, str]:
 def other_language_hint(word: str) -> str | None:
     """The hint for a word of another language; None if there is none."""
     found = WORDS.get(word) or _shared().get(word)
+    if found is None and "-" in word:  # Python's, written as a name here
+        python = word.replace("-", "_")
+        found = WORDS.get(python) or _shared().get(python)
     if found is None and len(word) > 2:
         found = next((hint for pattern, hint in FAMILIES if re.fullmatch(pattern, word)), None)
     return found

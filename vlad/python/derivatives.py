@@ -48,6 +48,15 @@ WITH_OPERANDS = {
     "vjp": "(lambda (operator f) (lambda (x) (operator f x)))",
     "jacobian": "(lambda (operator f) (lambda (x) (cons (f x) ((operator f) x))))",
 }
+# By `vjp`: the value of a procedure that returns a pair, and the gradient of its first part.
+WITH_AUX = """(lambda (operator f)
+  (lambda (x)
+    (let* ((both (operator f x)) (value (car both)))
+      (if (not (pair? value))
+          (error "With has_aux a function returns a pair, of a real and of the rest, not" value)
+          (begin
+            (%expect-real (car value))
+            (cons value ((cdr both) (cons 1 (zero (cdr value))))))))))"""
 
 
 class Derived(Procedure):
@@ -215,6 +224,28 @@ class ValueAndGradient(Gradient):
         return gradient if gradient is NotImplemented else (leaves[0], gradient)
 
 
+class ValueAndGradientWith(ValueAndGradient):
+    """The same of a procedure that returns the pair of its value and of something else, which is returned with the value."""
+
+    __slots__ = ()
+
+    reshapes = RESTRUCTURES
+
+    def _shaped(self, leaves: tuple[Any, ...]) -> Any:
+        return NotImplemented
+
+
+class GradientWith(ValueAndGradientWith):
+    """The gradient with that something else."""
+
+    __slots__ = ()
+
+    def _like_arguments(self, value: Value, arguments: tuple[Any, ...]) -> Any:
+        value, gradient = parts_of(value, 2)
+        _, *rest = to_python(value, self._apply)
+        return self._sensitivities(arguments, gradient), rest[0] if len(rest) == 1 else tuple(rest)
+
+
 class Along(Derived):
     """A procedure's directional derivative: of a point and a direction."""
 
@@ -354,20 +385,26 @@ class Backpropagator(Derived):
         return sensitivities[0] if len(self.primals) == 1 else sensitivities
 
 
-def grad(f: Procedure, argnums: Which = None) -> Gradient:
+def grad(f: Procedure, argnums: Which = None, *, has_aux: bool = False) -> Gradient:
     """The gradient of a procedure that returns a real: a procedure of the same arguments.
 
     It returns the sensitivity of the only argument, or the tuple of those of several. `argnums` selects among them, from 0 on:
     a number or a name, for the bare sensitivity of that argument, or a tuple of such, for the tuple of these. Values without
     derivative come back unchanged: strings, booleans, and arrays of integers, so weights have to be arrays of floats. Reverse
     mode (Pearlmutter & Siskind 2008, section 3). Raises VladError if `f` is no procedure of a session or has no such argument,
-    or if that is a whole number which counts or selects; and when called, if `f` does not return a real.
+    or if that is a whole number which counts or selects; and when called, if `f` does not return a real. With `has_aux`, `f`
+    returns a pair of a real and of anything else, and the result is the pair of the gradient and of that.
     """
+    if has_aux:
+        return _gradient(GradientWith, f, "vjp", "gradient", argnums, WITH_AUX)
     return _gradient(Gradient, f, "gradient", "gradient", argnums)
 
 
-def value_and_grad(f: Procedure, argnums: Which = None) -> ValueAndGradient:
-    """As `grad`, but returns the pair of the value and the gradient, at the cost of the gradient."""
+def value_and_grad(f: Procedure, argnums: Which = None, has_aux: bool = False) -> ValueAndGradient:
+    """As `grad`, but returns the pair of the value and the gradient, at the cost of the gradient; with `has_aux`, the value is
+    the pair that `f` returns."""
+    if has_aux:
+        return _gradient(ValueAndGradientWith, f, "vjp", "value and gradient", argnums, WITH_AUX)
     return _gradient(ValueAndGradient, f, "value-and-gradient", "value and gradient", argnums)
 
 
@@ -448,13 +485,12 @@ def session_procedure(f: Any, verb: str = "differentiated") -> Procedure:
     )
 
 
-def _gradient(kind: type[G], f: Any, operator: str, noun: str, by: Which) -> G:
-    f = session_procedure(f)
+def _gradient(kind: type[G], f: Any, operator: str, noun: str, by: Which, text: str = "") -> G:
+    f, text = session_procedure(f), text or WITH_OPERANDS.get(operator, "")
     if by is None:
-        text = WITH_OPERANDS.get(operator, "")
         return kind(_made(f, operator, text), f, noun, f.options).made_by(operator, text)
     numbers, count = _numbers(f, by)
-    text = _partly(operator, numbers, count)
+    text = _partly(text, numbers, count)
     value = _made(f, operator, text)
     chosen = numbers[0] if isinstance(by, int | str) else numbers
     noun += f" by {' and '.join([f'argument {number}' for number in numbers])}"
@@ -504,16 +540,12 @@ def _expect_no_counters(f: Procedure) -> None:
             _expect_no_counter(f, own)
 
 
-def _partly(operator: str, numbers: tuple[int, ...], count: int) -> str:
-    """An operator on a procedure of `count` arguments, as one of the selected ones alone."""
+def _partly(text: str, numbers: tuple[int, ...], count: int) -> str:
+    """An operator, or what a text makes of it, on a procedure of `count` arguments, as one of the selected ones alone."""
     names = [f"x{number}" for number in range(count)]
     chosen, all_of_them = " ".join([names[number] for number in numbers]), " ".join(names)
     partial = f"(lambda ({chosen}) (f {all_of_them}))"
-    applied = (
-        f"(({WITH_OPERANDS[operator]} operator {partial}) {chosen})"
-        if operator in WITH_OPERANDS
-        else f"((operator {partial}) {chosen})"
-    )
+    applied = f"(({text} operator {partial}) {chosen})" if text else f"((operator {partial}) {chosen})"
     return f"(lambda (operator f) (lambda ({all_of_them}) {applied}))"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vlad.data.errors import WrongOption
 from vlad.python import derivatives
 from vlad.python.batches import vmap
 from vlad.python.compiling import compile
@@ -25,6 +26,7 @@ def value_and_grad(
     f: Procedure,
     argnums: Which = None,
     *,
+    has_aux: bool = False,
     data: Any = None,
     reduce: str | None = None,
     executor: Any = None,
@@ -39,10 +41,15 @@ def value_and_grad(
     mean. An `executor`, as in `vlad.map`, computes the parts elsewhere; they are added in the same order, so that value and
     gradient have the same bits for any number of workers. The gradient is by the parameters, or those that `argnums` selects.
     `progress` is called with the number of parts that are ready, and of all. Raises VladError as `grad`, and if the data do not
-    fit.
+    fit. With `has_aux`, which is not for `data`, f returns a pair of a real and of anything else: that pair is the value.
     """
     if data is None:
-        return derivatives.value_and_grad(f, argnums)
+        return derivatives.value_and_grad(f, argnums, has_aux)
+    if has_aux:
+        hint = "call it once more on the data for the rest"
+        raise WrongOption(
+            "invalid-argument", "A sum over data is of losses alone, without has_aux", hint=hint
+        )
     from vlad.session.parallel import OverData  # pools of processes take 20 ms to import
 
     return OverData(session_procedure(f), argnums, data, reduce, executor, chunks, progress)
