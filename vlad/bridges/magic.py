@@ -13,8 +13,10 @@ import shlex
 import sys
 from collections.abc import Callable
 from functools import partial
+from types import FrameType
 from typing import Any
 
+from vlad.control.surroundings import shown_file
 from vlad.data.errors import VladError
 from vlad.python.convert import Procedure
 from vlad.repl.html import as_html
@@ -44,7 +46,7 @@ def load_ipython_extension(shell: Any) -> None:
         try:
             if text.lstrip().startswith(","):
                 return _command(shell, session, text.strip())
-            value = session.eval(text, "<cell>")
+            value = session.eval(text, _cell())
             shell.push({name: session[name] for name in given})
         except VladError as error:
             raise _shown(error) from None
@@ -54,6 +56,17 @@ def load_ipython_extension(shell: Any) -> None:
     formatter = getattr(shell, "display_formatter", None)
     if formatter is not None:
         formatter.formatters["text/html"].for_type(Procedure, _html)
+
+
+def _cell() -> str:
+    """The name of the cell that runs: its frame is around, between those of IPython."""
+    at: FrameType | None = sys._getframe(1)
+    while at is not None:
+        shown = shown_file(at.f_code.co_filename)
+        if shown != at.f_code.co_filename:
+            return shown
+        at = at.f_back
+    return "<cell>"
 
 
 def _names(line: str) -> tuple[list[str], list[str]]:

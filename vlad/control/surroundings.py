@@ -7,6 +7,7 @@ what held when it was asked: a program may have changed its environment meanwhil
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -80,3 +81,10 @@ def located(path: str) -> str:
     """A path, from the working folder for this thread."""
     found = _this_thread.surroundings
     return path if found is None else os.path.join(found.folder or "", path)
+
+
+def shown_file(file: str) -> str:
+    """The name of a file for people: that of a cell of IPython or a notebook, which is compiled as a file, is `In[3]`."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    cell = None if shell is None else shell.compile.format_code_name(file)
+    return file if cell is None else str(cell[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
+from types import TracebackType
 from typing import Any
 
 from vlad.data.source import Origin, Span
@@ -134,6 +135,23 @@ class VladError(Exception):
 
     def __str__(self) -> str:
         return show(self)
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython and notebooks show: without the frames of vlad itself, which are many."""
+        from IPython.core.getipython import get_ipython
+
+        shell: Any = get_ipython()
+        around: list[TracebackType] = []
+        at = self.__traceback__
+        while at is not None:
+            package = at.tb_frame.f_globals.get("__name__", "vlad").partition(".")[0]
+            around += [at] if package != "vlad" else []
+            at = at.tb_next
+        own: TracebackType | None = None
+        for one in reversed(around):
+            own = TracebackType(own, one.tb_frame, one.tb_lasti, one.tb_lineno)
+        lines: list[str] = shell.InteractiveTB.structured_traceback(type(self), self, own, tb_offset=1)
+        return lines
 
     def __reduce__(self) -> Any:
         """Support pickle, so that errors reach other processes: without values, which may be procedures of a session."""

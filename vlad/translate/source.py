@@ -13,6 +13,7 @@ import linecache
 import tokenize
 from types import CodeType, FunctionType
 
+from vlad.control.surroundings import shown_file
 from vlad.data.errors import VladError
 from vlad.data.source import Origin, Source, Span
 from vlad.translate.trees import walk
@@ -73,7 +74,7 @@ def node_of(function: FunctionType, lines: list[str]) -> tuple[Node, Text]:
         raise no_source(function, "an `async` function has no counterpart")
     package = (function.__module__ or "").partition(".")[0]  # a text that is executed may have none
     origin = Origin.LIBRARY if package == "vlad" else Origin.PROGRAM  # that of heaps.py
-    return found, _text(code.co_filename, text, origin)
+    return found, _text(shown_file(code.co_filename), text, origin)
 
 
 def no_source(function: FunctionType, hint: str) -> VladError:
