@@ -38,7 +38,7 @@ class TestHelp:
 
     def test_names_of_python_are_documented(self, writing: Writing) -> None:
         assert writing.output(",doc vlad.grad").startswith(
-            "vlad.grad(f, argnums=None)    Python: a function\n"
+            "vlad.grad(f, argnums=None, *, has_aux=False)    Python: a function\n"
         )
         assert "did you mean" not in writing.output(",doc vlad.Session.eval")
 

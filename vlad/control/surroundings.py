@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 
 class Surroundings:
@@ -83,8 +84,13 @@ def located(path: str) -> str:
     return path if found is None else os.path.join(found.folder or "", path)
 
 
+def ipython() -> Any:
+    """IPython's shell, which notebooks have, too; None if this is none."""
+    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+
+
 def shown_file(file: str) -> str:
     """The name of a file for people: that of a cell of IPython or a notebook, which is compiled as a file, is `In[3]`."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    shell = ipython()
     cell = None if shell is None else shell.compile.format_code_name(file)
     return file if cell is None else str(cell[1])

@@ -7,6 +7,7 @@ from enum import Enum
 from types import TracebackType
 from typing import Any
 
+from vlad.control.surroundings import ipython
 from vlad.data.source import Origin, Span
 from vlad.data.values import Backtrace, Value
 from vlad.data.write import symbol_text, written
@@ -138,9 +139,6 @@ class VladError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython and notebooks show: without the frames of vlad itself, which are many."""
-        from IPython.core.getipython import get_ipython
-
-        shell: Any = get_ipython()
         around: list[TracebackType] = []
         at = self.__traceback__
         while at is not None:
@@ -150,7 +148,7 @@ class VladError(Exception):
         own: TracebackType | None = None
         for one in reversed(around):
             own = TracebackType(own, one.tb_frame, one.tb_lasti, one.tb_lineno)
-        lines: list[str] = shell.InteractiveTB.structured_traceback(type(self), self, own, tb_offset=1)
+        lines: list[str] = ipython().InteractiveTB.structured_traceback(type(self), self, own, tb_offset=1)
         return lines
 
     def __reduce__(self) -> Any:
