@@ -16,6 +16,7 @@ from vlad.data.tensors import Tensor, on_host
 from vlad.data.values import Value, is_procedure, list_of, look
 from vlad.data.write import real_text
 
+from .display import has_parts, parts_of
 from .shell import Shell
 
 SAMPLES = 240
@@ -35,7 +36,7 @@ class Curve:
 
 def curves_of(shell: Shell, operands: list[str], derivative: bool) -> list[Curve]:
     values = [look(shell.value_of(operand)) for operand in operands]
-    if not is_procedure(values[0]):
+    if not is_procedure(values[0]) or has_parts(values[0]):
         return [curve for text, value in zip(operands, values, strict=True) for curve in data(text, value)]
     low, high = DEFAULT
     if len(values) > 2 and type(values[-1]) is type(values[-2]) is float:
@@ -44,7 +45,7 @@ def curves_of(shell: Shell, operands: list[str], derivative: bool) -> list[Curve
         raise VladError("invalid-command", f"Not an interval: from {real_text(low)} to {real_text(high)}")
     found = []
     for text, value in zip(operands, values, strict=True):
-        if not is_procedure(value):
+        if not is_procedure(value) or has_parts(value):
             raise VladError(
                 "invalid-command",
                 f"Neither a procedure nor the end of an interval: {text}",
@@ -83,7 +84,7 @@ def data(text: str, value: Value) -> list[Curve]:
     if not rows or any(len(row) != len(rows[0]) or not row for row in rows):
         raise VladError(
             "invalid-command", f"Cannot be plotted: {text}", irritants=[value],
-            hint="a procedure of a number, a list of numbers, of points (x . y), or of lists of equal length; (list xs ys)",
+            hint="a procedure of a number, a list of numbers, of points (x . y), (up x y), or of equal lists; (list xs ys)",
         )  # fmt: skip
     if len(rows[0]) == 2:
         return [Curve(text, finite([(row[0], row[1]) for row in rows]))]
@@ -99,8 +100,10 @@ def data(text: str, value: Value) -> list[Curve]:
 
 
 def elements(value: Value) -> list[Any]:
-    """The elements of a list or tensor."""
+    """The elements of a list, vector, record or tensor."""
     value = look(value)
+    if has_parts(value):
+        return parts_of(value)[:MOST_POINTS]
     if type(value) is Tensor and value.shape:
         return list(on_host(value.array))[:MOST_POINTS]
     found: list[Value] = []
@@ -118,6 +121,9 @@ def numbers_in(value: Any) -> list[float]:
         item = look(work.pop())
         if type(item) is tuple and len(item) in (0, 2):
             work += reversed(item)
+            continue
+        if has_parts(item):
+            work += reversed(parts_of(item))
             continue
         array = on_host(item.array) if type(item) is Tensor else item
         try:

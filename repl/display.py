@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.data.devices import name_of
 from vlad.data.source import Span, in_library
+from vlad.data.tables import elements
 from vlad.data.tensors import Tensor, dtype_name, kind_name, on_host
 from vlad.data.values import UNSPECIFIED, Role, Value, is_procedure, look
-from vlad.data.write import entry_text, procedure_pieces, tensor_marks, written
+from vlad.data.write import Elements, entry_text, procedure_pieces, tensor_marks, written
 from vlad.expand.arity import signature
 from vlad.primitives.data import NO_PROCEDURES
 
@@ -61,6 +62,8 @@ class _Layout:
         if type(value) is tuple and len(value) == 2:
             return self.list_text(value, column, depth, behind)
         if type(value) is tuple and value:
+            if has_parts(value):
+                return self.structure(value, column, depth, behind)
             return anonymous(value, flat, room)
         return cut(written(value, self.format.total * 10), self.format.total * 10)
 
@@ -77,6 +80,21 @@ class _Layout:
         elif value != ():
             parts.append(". " + self.text(value, column + 3, depth + 1, behind + 1))
         return "(" + self.filled(parts, column + 1, behind + 1) + ")"
+
+    def structure(self, value: Value, column: int, depth: int, behind: int) -> str:
+        """A record or a vector: its parts, as those of a list."""
+        is_vector = value[0].role is Role.VECTOR
+        opening, closing = ("#(", ")") if is_vector else (f"#<{value[0].name} ", ">")
+        if depth >= self.format.depth or self.left <= 0:
+            return f"{opening}…{closing}"
+        texts: list[str] = []
+        inner = column + len(opening)
+        for name, part in named_parts(value):
+            if len(texts) >= self.format.length or self.left <= 0:
+                texts.append("…")
+                break
+            texts.append(name + self.text(part, inner + len(name), depth + 1, behind + 1))
+        return opening + self.filled(texts, inner, behind + 1) + closing
 
     def filled(self, parts: list[str], column: int, behind: int) -> str:
         margin = "\n" + " " * column
@@ -114,6 +132,36 @@ class _Layout:
                 return f"[{ends[0]} … {ends[1]}]"
         few = list(map(entry_text, array[:12]))
         return "[" + self.filled([*few, "…"] if array.shape[0] > 12 else few, column + 1, behind + 1) + "]"
+
+
+def has_parts(value: Value) -> bool:
+    """Is it a record or a vector?"""
+    return is_procedure(value) and value[0].role in (Role.RECORD, Role.VECTOR)
+
+
+def parts_of(value: Value) -> list[Value]:
+    """The fields of a record, or the elements of a vector."""
+    return [part for _, part in named_parts(value)]
+
+
+def named_parts(record: Value) -> list[tuple[str, Value]]:
+    """The same, each with the name that is shown of it."""
+    if record[0].role is Role.VECTOR:
+        return [("", element) for element in elements(record)]
+    found: list[tuple[str, Value]] = []
+    name = ""
+    for piece in procedure_pieces(record[0])[1:-1]:
+        if isinstance(piece, str):
+            name = piece.lstrip()
+            continue
+        part = look(record[piece])
+        while type(piece) is Elements and type(part) is tuple and len(part) == 2:
+            found.append(("", part[0]))
+            part = look(part[1])
+        if type(piece) is not Elements or part != ():
+            found.append((name, part))
+        name = ""
+    return found
 
 
 def cut(text: str, room: int) -> str:

@@ -116,8 +116,9 @@ def test_a_word_has_its_hint() -> None:
     assert len(listed) == len(set(listed)) and not set(listed) & set(WORDS)
 
 
-# What stands for something of the user's own in the words of a hint.
-LOCAL = """between components cuda data digits dims end erfc eval float32 high in indices key keys less? low main matrix message
+# What stands for something of the user's own in the words of a hint, or belongs to the module of mechanics.
+LOCAL = """F->C components p->r structure? tuple-length
+between cuda data digits dims end erfc eval float32 high in indices key keys less? low main matrix message
 next out pattern rate seed start stop stop? test text tolerance updates values width"""
 
 

@@ -52,7 +52,8 @@ class TestCurves:
     @pytest.mark.parametrize(
         "operands",
         ["'(3 1 4)", "#[1 2 4]", "'((0 . 1) (1 . 3))", "'((1 2 3) (2 3 4))", "#[[1 2] [3 4]]",
-         "'(1 +nan.0 +inf.0)", "'(5)", "'(1e308 -1e308)", "(lambda (x) (/ 1 x)) -1 1", "log -1 1"],
+         "'(1 +nan.0 +inf.0)", "'(5)", "'(1e308 -1e308)", "(lambda (x) (/ 1 x)) -1 1", "log -1 1",
+         "(list->vector '(3 1 4))", "(list #(0 1) #(1 3))"],
     )  # fmt: skip
     def test_what_can_be_drawn(self, writing: Writing, operands: str) -> None:
         assert "└──" in writing.output(f",plot {operands}")

@@ -112,7 +112,9 @@ class TestLayout:
     @pytest.mark.parametrize(
         "text",
         ["(iota 300)", "(map iota (iota 40))", "(list 'a (iota 50) \"text\" sin #[1 2])", "(cons (iota 30) 5)",
-         "(reshape (arange 4000) '(40 100))", "(reshape (arange 120) '(2 3 20))", "(list (lambda (x) (sin (cos (tan x)))))"],
+         "(reshape (arange 4000) '(40 100))", "(reshape (arange 120) '(2 3 20))", "(list (lambda (x) (sin (cos (tan x)))))",
+         "(list->vector (map iota (iota 40)))",
+         "(define-record-type tree (tree . parts) tree? (parts of-tree)) (tree (tree (iota 60)) (iota 60) 5)"],
     )  # fmt: skip
     def test_it_keeps_to_the_width(self, text: str, width: int) -> None:
         shown = laid_out(value_of(text), Format(width))
@@ -134,8 +136,23 @@ class TestLayout:
         deep = "(let loop ((n 0) (l '())) (if (= n 100000) l (loop (+ n 1) (list 'a l))))"
         assert laid_out(value_of(deep), Format(60, depth=3)) == "(a (a (a (…))))"
         assert laid_out(value_of("(iota 1000000)"), Format(60, length=5)) == "(0 1 2 3 4 …)"
+        assert laid_out(value_of("(list->vector (iota 1000))"), Format(60, length=5)) == "#(0 1 2 3 4 …)"
         tree = "(let loop ((n 12)) (if (= n 0) '() (let ((l (loop (- n 1)))) (list l l l l))))"
         assert len(laid_out(value_of(tree), Format(60))) < 100_000
+
+    def test_records_have_lines(self) -> None:
+        types = """(define-record-type up (up . parts) up? (parts of-up))
+                   (define-record-type point (point x y) point? (x px) (y py))"""
+        shown = laid_out(value_of(f"{types} (up 1 (point (iota 12) 'b) (up (iota 12)))"), Format(30))
+        assert shown.split("\n") == [
+            "#<up 1",
+            "     #<point x: (0 1 2 3 4",
+            "                 5 6 7 8 9",
+            "                 10 11)",
+            "             y: b>",
+            "     #<up 0 1 2 3 4 5 6 7 8",
+            "          9 10 11>>",
+        ]
 
     def test_a_row_is_cut_in_the_middle(self) -> None:
         assert laid_out(value_of("(arange 1000)"), Format(40)) == "#[0 1 2 3 4 … 995 996 997 998 999]"

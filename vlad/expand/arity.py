@@ -139,6 +139,8 @@ TAKING: dict[tuple[str, int], str] = {
     ("assoc", 3): "assoc-by",
     ("log", 2): "log-in-base",
     ("atan", 1): "arctangent",
+    ("gcd", 2): "%gcd",
+    ("lcm", 2): "%lcm",
     ("display", 2): "display-to",
     ("write", 2): "write-to",
     ("newline", 1): "newline-to",
@@ -154,6 +156,8 @@ TAKING: dict[tuple[str, int], str] = {
     ("correlation", 2): "%correlation-of-two",
 }
 
+# What stands for a name that is no operator: a procedure that takes as many operands as calls of the name.
+AS_VALUE = {"atan": "arctangent"}
 # Those of any number of lists, for calls that `TAKING` lacks: the procedure of the first operand and the list of the others.
 OF_MANY = {
     name: f"%{name}-lists"

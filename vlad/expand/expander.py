@@ -31,6 +31,7 @@ from vlad.data.source import Span
 from vlad.data.values import NIL, TRUE, UNSPECIFIED, Primitive, String, Value, symbol
 from vlad.expand.arity import (
     APPLIED,
+    AS_VALUE,
     BY_NUMBER,
     FOR_TENSORS,
     NAMED,
@@ -168,7 +169,7 @@ class Expander:
     def expression(self, syntax: Syntax, scope: Scope, out: Out, name: str = "") -> Rhs:
         """The right-hand side of an expression; bindings it needs are added to `out`. A lambda gets the name."""
         if isinstance(syntax, Name):
-            return self.reference(syntax, self.meaning(syntax, scope))
+            return self.as_value(self.reference(syntax, self.meaning(syntax, scope)))
         if isinstance(syntax, Literal):
             return Constant(syntax.value)
         syntax, meaning = self.expanded(syntax, scope)
@@ -210,6 +211,14 @@ class Expander:
             return self.top_reference(self.as_values[meaning], name.span)
         kind = "macro" if type(meaning) is Macro else "keyword"
         raise invalid(name, f"`{name}` is a {kind}, not a value: it stands first in a form")
+
+    def as_value(self, atom: Atom) -> Atom:
+        """A name where it is no operator."""
+        if type(atom) is GlobalReference and atom.cell.name in AS_VALUE:
+            name, span = atom.cell.name, atom.span
+            if span is not None and self.module.is_inherited(name):
+                return self.top_reference(AS_VALUE[name], span)
+        return atom
 
     def top_reference(self, name: str, span: Span) -> GlobalReference:
         """To a procedure of the library, whatever its name means in the program."""

@@ -152,6 +152,13 @@ SHARED: tuple[tuple[str, str], ...] = (
     ),
     ("write `(integrate f a b n)`", "definite-integral"),
     ('write `(components u)`, after `(import "mechanics")`', "up->list down->list s->list"),
+    ('write `(structure? x)`, after `(import "mechanics")`', "tuple? s:structure?"),
+    ('write `(ref u i)`, after `(import "mechanics")`', "s:ref s:nth"),
+    ('write `(tuple-length u)`, after `(import "mechanics")`', "s:length s:dimension"),
+    (
+        'a change of coordinates is a procedure of a local tuple, as `p->r`, for `F->C`: `(import "mechanics")`',
+        "frame make-frame coordinate-system coordinate-system-at define-coordinates",
+    ),
     ("write `(exit)`, or `(exit STATUS)`", "quit halt"),
     (
         "write `(error MESSAGE VALUE ...)`",
