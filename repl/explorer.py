@@ -9,29 +9,35 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from html import escape
 from importlib.resources import files
+from threading import Timer
 from typing import Any
 
 from vlad.compile.programs.noting import Typed
-from vlad.core.nodes import Lambda, Result, Rhs
+from vlad.core.nodes import Body, Lambda, Result, Rhs
 from vlad.core.text import WIDTH, Printer
 from vlad.data.errors import VladError
 from vlad.data.source import Source, Span
-from vlad.data.values import Value, is_procedure, look
+from vlad.data.values import NIL, Global, Value, is_procedure, look
 from vlad.debugging.recording import MOST, Recording, recorded
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.arity import signature
-from vlad.expand.items import Expression
+from vlad.expand.items import Definition, Expression
 from vlad.python.structures import tuple_of
-from vlad.session.examples import example_values, no_procedure, wrong_examples
+from vlad.reader.parser import words_in
+from vlad.session.examples import OPTION, example_values, no_procedure, wrong_examples
 from vlad.session.files import find, load
 from vlad.session.programs import Program
 from vlad.session.session import Session
 from vlad.session.showing import core_at, procedure_at
+from vlad.session.survey import references
+from vlad.session.top_level import only_lambda
 
 from .editing import tree
 from .files import write_text
@@ -39,6 +45,7 @@ from .words import classed
 
 # Around what has a place, in texts that are still to be laid out; no other text contains them, as control characters are escaped.
 OPENS, CLOSES = "\x01", "\x02"
+LONG_SECONDS = 1.0  # before a line says what is evaluated
 FIRST_NUMBER = 0xE000  # the character behind OPENS is this, and the number of the place
 
 
@@ -106,23 +113,14 @@ class Placed(Printer):
 
 
 def page(session: Session, path: str, name: str | None, arguments: str) -> str:
-    """The page for a procedure of a file, or for the last one that it defines. Definitions are evaluated, expressions are not.
+    """The page for a procedure of a file, or for the last one that it defines. What it uses is evaluated, and nothing else.
     `arguments`: a text, for the graph. Raises VladError."""
     top_level, machine = session._top_level, session.machine
     source = load(find(path, [""]))
-    found: dict[str, Value] = {}
     with top_level.within(source.name):
-        for item in top_level.items(source, top_level.module):
-            if isinstance(item, Expression):
-                continue
-            top_level.execute(item, top_level.module, None)
-            cell = getattr(item, "cell", None)
-            if cell is not None and is_procedure(cell.value):
-                found[cell.name] = cell.value
-        if not found or name not in (None, *found):
-            raise no_procedure(name or "", source.name)
-        name = name or [*found][-1]
-        value = found[name]
+        cell = _defined(session, source, name, arguments)
+        name, value = cell.name, cell.value
+        session.tiers.policy = "evaluate"  # operations are recorded where code is evaluated
         values = tuple(example_values(top_level, arguments)) if arguments else ()
         recording = _recording(session, value, values) if values else None
     span = machine.core_of(look(value)[0]).span
@@ -152,6 +150,63 @@ def page(session: Session, path: str, name: str | None, arguments: str) -> str:
     template = files("vlad.repl").joinpath("explorer.html").read_text(encoding="utf-8")
     script = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     return template.replace("{{title}}", escape(str(data["title"]))).replace("{{data}}", script)
+
+
+def _defined(session: Session, source: Source, name: str | None, arguments: str) -> Global:
+    """The procedure that a text defines: the last one, if there is no name. Of the other values that it defines, those that the
+    procedure or the arguments use are evaluated; they may be the results of a training."""
+    top_level = session._top_level
+    made: list[Global] = []
+    later: list[Definition] = []
+    for item in top_level.items(source, top_level.module):
+        if isinstance(item, Definition) and only_lambda(item.body) is None:
+            later.append(item)
+        elif not isinstance(item, Expression):
+            top_level.execute(item, top_level.module, None)
+            made += [item.cell] if isinstance(item, Definition) else []
+    wanted = [one for one in made if name in (None, one.name)][-1:]
+    wanted = wanted or [item.cell for item in later if name in (None, item.cell.name)]
+    words = words_in([Span(text := Source(OPTION, arguments), 0, len(text.text))])
+    needed = _used(session, later, [*wanted, *[item.cell for item in later if item.cell.name in words]])
+    for item in later:
+        if item.cell in needed:
+            with announced(f"vlad explore: evaluates {item.cell.name}, which the page needs"):
+                top_level.execute(item, top_level.module, None)
+    procedures = [one for one in wanted if is_procedure(look(getattr(one, "value", NIL)))]
+    if not procedures:
+        raise no_procedure(name or "", source.name)
+    return procedures[-1]
+
+
+def _used(session: Session, later: list[Definition], cells: Iterable[Global]) -> set[Global]:
+    """The globals that these use, directly or not, and these."""
+    bodies: dict[Global, list[Body]] = {}
+    for item in later:
+        bodies.setdefault(item.cell, []).append(item.body)
+    found, work = set[Global](), [*cells]
+    while work:
+        cell = work.pop()
+        value = look(getattr(cell, "value", NIL))
+        own = cell in bodies or (cell.primitive is None and session.module.cells.get(cell.name) is cell)
+        if cell in found or not own:
+            continue
+        found.add(cell)
+        core = [session.machine.core_of(value[0]).body] if is_procedure(value) else []
+        for body in [*core, *bodies.get(cell, [])]:
+            work += [reference.cell for reference in references(body)]
+    return found
+
+
+@contextmanager
+def announced(text: str) -> Iterator[None]:
+    """A context that writes a line if it takes long."""
+    timer = Timer(LONG_SECONDS, lambda: print(text, file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _recording(session: Session, value: Value, values: tuple[Value, ...]) -> Recording:

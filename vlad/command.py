@@ -381,7 +381,6 @@ def _explore(session: Session, line: CommandLine) -> None:
     """Write the page on a procedure."""
     from vlad.repl.explorer import explore  # not needed by programs
 
-    session.tiers.policy = "evaluate"  # operations are recorded where code is evaluated
     name = line.words[1] if line.words[1:] else None
     written = explore(session, line.words[0], name, "\n".join(line.examples), line.output)
     print(written)

@@ -163,6 +163,22 @@ document.body.setAttribute("data-report", JSON.stringify(report));
 """
 
 
+def test_only_what_the_page_needs_is_evaluated(tmp_path: Path) -> None:
+    program = (
+        '(define k 2)\n(define (f x) (* k x))\n(define trained (begin (display "trained ") 3))\n(define more (+ trained 1))\n'
+        "(define ((scaled w) x) (* w x))\n(define g (scaled more))\n(define (h x) (+ x (g x)))\n"
+    )
+    (tmp_path / "p.vlad").write_text(program, encoding="utf-8")
+    for words, printed in (
+        (["f", "--with", "5"], ""),
+        (["f", "--with", "trained"], "trained "),
+        (["g"], "trained "),
+        ([], "trained "),
+    ):
+        done = command("explore", "p.vlad", *words, cwd=tmp_path)
+        assert (done.stdout, done.stderr) == (f"{printed}p.html\n", "")
+
+
 @pytest.mark.parametrize("width", [375, 1280])
 def test_in_a_browser(page: Path, width: int) -> None:
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
