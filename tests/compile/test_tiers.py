@@ -581,6 +581,20 @@ class TestPolicy:
                 assert g(x) == f(x)
         assert compiled_count(compiling) == MOST_VARIANTS
 
+    def test_the_variant_of_the_last_call_is_tried_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        _, session = sessions()
+        f = session.eval("(lambda (x) (if (pair? x) (car x) x))")
+        given = [1.0, (2.0, "a"), "b", True]
+        for x in given:
+            f(x)
+        tried: list[object] = []
+        run = session.tiers._run
+        monkeypatch.setattr(session.tiers, "_run", lambda *of, **by: [tried.append(of[0]), run(*of, **by)][1])
+        for _ in range(3):
+            assert f(given[1]) == 2.0
+        assert len(tried) == 2 + 1 + 1
+        assert len(session.tiers.entry(f.value).variants) == 4  # their order is that in which they were made
+
     def test_auto_overtakes_what_runs_long(self) -> None:
         session = vlad.Session(tier="auto")
         session.eval(DEFINITIONS)

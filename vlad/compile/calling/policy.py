@@ -31,7 +31,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.calling.background import BACKGROUND
@@ -177,11 +177,11 @@ class Tiers(VariantRunner):
         if operands is None or (once and is_constant(self.machine.core_of(f[0]).body)):
             return self.machine.apply(f, argument)
         entry = self.entry(f)
-        for compiled in list(entry.variants):
-            try:
-                return self._run(compiled, operands, f, argument, entry, once=once)
-            except Mismatch:
-                continue
+        for compiled in entry.in_turn():
+            with suppress(Mismatch):
+                result = self._run(compiled, operands, f, argument, entry, once=once)
+                entry.latest = compiled
+                return result
         is_refused = entry.reason is not None and entry.lasts
         if self.policy == "auto":
             if is_refused or len(entry.variants) >= MOST_VARIANTS:
@@ -245,12 +245,11 @@ class Tiers(VariantRunner):
         if operands is None:
             return self.machine.apply(f, argument)  # which raises the error
         entry = self.entry(f, options)
-        for compiled in list(entry.variants):
-            try:
+        for compiled in entry.in_turn():
+            with suppress(Mismatch):
                 result = self._run(compiled, operands, f, argument, entry, surely=True)
+                entry.latest = compiled
                 break
-            except Mismatch:
-                continue
         else:
             fresh = self._surely_compiled(entry, operands)
             result = self._run(fresh, operands, f, argument, entry, surely=True)

@@ -25,13 +25,14 @@ class Entry:
     __slots__ = (
         "f", "options", "variants", "reason", "place", "disagrees", "seconds", "cells", "callables", "quicks", "fixed",
         "misses", "lasts", "zeros_distinct", "keeps_apart", "exhausted", "trees", "unsized", "refusal",
-        "lacks_room", "is_made", "last", "patience",
+        "lacks_room", "is_made", "last", "patience", "latest",
     )  # fmt: skip
 
     def __init__(self, f: Value, options: Options) -> None:
         self.f = f
         self.options = options
         self.variants: list[Any] = []
+        self.latest: Any = None  # the one that took the last call that one of them took
         # the numbers among the operands that must be constants, by the operands' form (static_operands.py)
         self.fixed: dict[Any, tuple[int, ...]] = {}
         self.reason: str | None = None  # why it is not compiled,
@@ -69,6 +70,11 @@ class Entry:
         self.exhausted = compiled.interface.exhausted
         self.variants.append(compiled)
 
+    def in_turn(self) -> list[Any]:
+        """The variants in the order in which a call tries them. Most calls are like the one before."""
+        others = [one for one in self.variants if one is not self.latest]
+        return others if len(others) == len(self.variants) else [self.latest, *others]
+
     def connect(self, procedure: Any) -> None:
         """Let a Python callable call the variants that it may, including later ones."""
         self.callables[id(procedure)] = procedure
@@ -82,4 +88,5 @@ class Entry:
                 procedure.quicks = ()
         self.callables.clear()
         self.variants.clear()
+        self.latest = None
         self.quicks.clear()
