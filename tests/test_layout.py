@@ -22,8 +22,8 @@ ROOT = Path(__file__).parent.parent
 ROOMS = (
     (
         "vlad.control",
-        "debug surroundings standard_streams regular_files async_exceptions frame_stack budget safe_import native_interrupts "
-        "processors gil_yield",
+        "debug surroundings standard_streams regular_files async_exceptions watcher frame_stack budget safe_import "
+        "native_interrupts processors gil_yield",
     ),
     ("vlad.data", "source python_functions values records tensors tables write errors raised devices"),
     ("vlad.reader", "lexer parser"),

@@ -289,12 +289,25 @@ def test_a_forked_process_goes_on(tier: str) -> None:
         session["forks"] = forks
         print(session.eval("(+ 1 (forks))"), f(1e5) == expected[0], gc.isenabled(), sys.getrecursionlimit())
         in_child(lambda: (gc.isenabled(), sys.getrecursionlimit()))
+        parent = os.getpid()
+        def fork_once():
+            pid = os.fork()
+            return 1.0 if pid == 0 else float(os.waitpid(pid, 0)[1] == 0)
+        session["fork-once"] = fork_once
+        try:  # both processes evaluate on, and both reach the limit
+            session.eval("(begin (fork-once) (turns 1e12))", limits=vlad.Limits(seconds=0.2))
+        except vlad.LimitExceeded as error:
+            print(error.code, flush=True)
+            if os.getpid() != parent:
+                os._exit(0)
     """
-    assert child(text, VLAD_TIER=tier).split("\n")[:4] == [
+    assert child(text, VLAD_TIER=tier).split("\n")[:6] == [
         "True",
         "16.0",
         "2.0 True True 1000",
         "(True, 1000)",
+        "out-of-time",
+        "out-of-time",
     ]
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 import vlad
 from vlad.compile.calling.outside import outside_of
 from vlad.compile.native.abi import ffi
+from vlad.control import watcher as watching
 from vlad.evaluate import limits
 from vlad.evaluate.limits import Interrupted, out_of_time
 
@@ -32,6 +35,49 @@ BOMBS = {
 def session_of(tier: str, **limits: Any) -> tuple[vlad.Session, list[str]]:
     written: list[str] = []
     return vlad.Session(tier=tier, limits=vlad.Limits(**limits), write=written.append), written
+
+
+def watchers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "vlad-watcher"]
+
+
+def test_one_thread_watches_all_evaluations_and_ends_after_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To start one for each of them took ten times as long as a short evaluation."""
+    sessions = [session_of("evaluate", seconds=60)[0] for _ in range(2)]
+    for session in sessions * 3:
+        assert session.eval("(+ 1 2)") == 3
+    (watcher,) = watchers()
+    for session in sessions * 3:
+        session["name-of"] = lambda: len(watchers())
+        assert session.eval("(name-of)") == 1
+    assert watchers() == [watcher]
+    monkeypatch.setattr(watching, "LINGER_SECONDS", 0.0)
+    watcher.join(10)
+    assert not watchers()
+    assert sessions[0].eval("(+ 1 2)", limits=vlad.Limits(memory=500)) == 3
+
+
+def test_a_shorter_limit_than_the_one_that_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that waits for the end of one evaluation, or of the next 20 ms, is woken for another."""
+    monkeypatch.setattr(watching, "LINGER_SECONDS", 0.0)
+    for watcher in watchers():
+        watcher.join(10)
+    monkeypatch.setattr(watching, "LOOK_SECONDS", 30.0)
+    session = session_of("evaluate")[0]
+    session.eval("(define (turns n) (if (= n 0) 0 (turns (- n 1))))")
+    begun = time.monotonic()
+    with ThreadPoolExecutor(1) as pool:
+        other = session_of("evaluate", seconds=20)[0]
+        waits, inside = threading.Event(), threading.Event()
+        other["waits"] = lambda: [inside.set(), float(waits.wait(20))][1]
+        longer = pool.submit(other.eval, "(waits)")
+        inside.wait(20)
+        for _ in range(2):
+            with pytest.raises(vlad.LimitExceeded, match=re.escape("than 0.05 seconds")):
+                session.eval("(turns 1e12)", limits=vlad.Limits(seconds=0.05))
+        waits.set()
+        assert longer.result() == 1
+    assert time.monotonic() - begun < 15
 
 
 @pytest.mark.parametrize("tier", TIERS)

@@ -20,8 +20,9 @@ from gc import isenabled as is_collecting
 from sys import getrecursionlimit, setrecursionlimit
 from threading import get_ident
 
-from vlad.control.async_exceptions import raise_in, start_thread
+from vlad.control.async_exceptions import raise_in
 from vlad.control.budget import UNLIMITED, Budget, addresses_left, budget, resident_bytes, set_budget
+from vlad.control.watcher import LOOK_SECONDS, Watcher
 from vlad.data.errors import LimitExceeded, VladError, WrongOption
 from vlad.data.source import Span
 
@@ -30,7 +31,6 @@ DEFAULT_DEPTH = (
 )
 BYTES_A_CALL = 2000  # on tier 0, with an error's unwinding and memory that allocators do not return
 AS_DEEP_AS_DATA, AS_DEEP_AS_PROGRAMS = 10_000_000, 100_000
-WATCH_SECONDS = 0.02
 AGAIN_SECONDS = 0.1  # until the exception is raised again in a thread that has not stopped
 
 Depths = tuple[int, ...]
@@ -119,7 +119,9 @@ class _Interpreter:
 
 
 _interpreter = _Interpreter()
+_watcher = Watcher()
 os.register_at_fork(after_in_child=_interpreter.reset_after_fork)
+os.register_at_fork(after_in_child=_watcher.after_fork)  # second: its thread takes the lock of the first
 
 
 @contextmanager
@@ -247,9 +249,6 @@ def too_much_output(most: int) -> LimitExceeded:
     )
 
 
-_NEVER = threading.Event()
-
-
 class Watch:
     """The limits of a machine's evaluations, one at a time: they apply from the outermost `enter` to its `leave`. In between,
     another thread may end the evaluation (`interrupt`).
@@ -265,23 +264,24 @@ class Watch:
         self._thread: int | None = None  # the one that evaluates, and may be interrupted
         self._inside: Depths = ()  # the depths of the evaluations around this one
         self._outer = UNLIMITED  # the budget of this thread before the evaluation
-        self._done = _NEVER  # set at the end: the watching thread stops
-        self._watcher: threading.Thread | None = None
+        self._watched: _Limited | None = None  # this evaluation, if its time or memory is limited
 
     def enter(self) -> None:
         """Begin an evaluation. If this is interrupted, none has begun."""
         if self.active == 0:
             limits = self.limits
             inside = _interpreter.enter((limits.depth or default_depth()) + 1000)
-            watcher, done, outer = None, _NEVER, self._outer
+            watched, outer = None, self._outer
             try:
                 if limits.are_watched:
-                    done, outer = threading.Event(), budget()
-                    watcher = self._started(done, outer)
+                    outer = budget()
+                    watched = _Limited(self)
+                    set_budget(watched.own.within(outer))
+                    _watcher.watch(watched, watched.own.end)
                 me, fuel, endless = get_ident(), limits.fuel, math.inf
             except BaseException:
-                if done is not _NEVER:
-                    done.set()
+                if watched is not None:
+                    _watcher.withdraw(watched)
                     set_budget(outer)
                 _interpreter.leave(inside)
                 raise
@@ -289,13 +289,7 @@ class Watch:
             self.reason = None
             self.written = 0
             self.steps[1] = endless if fuel is None else self.steps[0] + fuel
-            self._inside, self._watcher, self._done, self._outer, self._thread = (
-                inside,
-                watcher,
-                done,
-                outer,
-                me,
-            )
+            self._inside, self._watched, self._outer, self._thread = inside, watched, outer, me
         self.active += 1
 
     def leave(self, level: int) -> None:
@@ -309,16 +303,12 @@ class Watch:
                 self._thread = None
                 if self.reason is not None:
                     raise_in(get_ident(), None)  # cancel a pending exception: the evaluation has ended
-            if self._watcher is None:
-                _interpreter.leave_locked(self._inside)
-                self.active = 0
-                return
-        self._done.set()
-        self._watcher.join()
-        set_budget(self._outer)
-        self._watcher = None
-        _interpreter.leave(self._inside)
-        self.active = 0
+            if self._watched is not None:
+                _watcher.withdraw(self._watched)
+                set_budget(self._outer)
+                self._watched = None
+            _interpreter.leave_locked(self._inside)
+            self.active = 0
 
     def interrupt(self, reason: VladError, thread: int | None = None) -> None:
         """From another thread: end the evaluation in progress (in that thread) with this error. The caller repeats it until the
@@ -369,32 +359,38 @@ class Watch:
         self.expects(len(text))
         self.written += len(text)
 
-    def _started(self, done: threading.Event, outer: Budget) -> threading.Thread:
+    def ends(self, watched: _Limited, reason: VladError) -> bool:
+        """From another thread: `interrupt`, if the evaluation that is watched has begun, and has not ended."""
+        with _interpreter.lock:
+            has_begun = self._watched is watched
+            if has_begun:
+                self.interrupt(reason)
+        return has_begun
+
+
+class _Limited:
+    """An evaluation whose time or memory is limited, from now on."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.limits = watch.limits
         seconds, memory = self.limits.seconds, self.limits.memory
-        own = Budget(
+        self.own = Budget(
             math.inf if memory is None else resident_bytes() + memory * 1e6,
             math.inf if seconds is None else time.monotonic() + seconds,
         )
-        set_budget(own.within(outer))
-        return start_thread(
-            threading.Thread(
-                target=self._watch, args=(done, own, self.limits), daemon=True, name="vlad-limits"
-            )
-        )
+        self._reason: VladError | None = None
+        self._again = 0.0
 
-    def _watch(self, done: threading.Event, own: Budget, limits: Limits) -> None:
-        reason = None
-        while reason is None:
-            if done.wait(min(WATCH_SECONDS, max(0.0, own.end - time.monotonic()))):
-                return
-            if time.monotonic() >= own.end:
-                reason = out_of_time(limits.seconds)
-            elif own.most < math.inf and resident_bytes() > own.most:
-                reason = out_of_memory(limits.memory)
-        while True:
-            with _interpreter.lock:
-                has_begun = self._done is done
-                if has_begun:
-                    self.interrupt(reason)
-            if done.wait(AGAIN_SECONDS if has_begun else WATCH_SECONDS):
-                return
+    def look(self, now: float) -> float:
+        """End the evaluation if it is beyond its limits. Returns when to look again."""
+        if self._reason is None:
+            if now >= self.own.end:
+                self._reason = out_of_time(self.limits.seconds)
+            elif self.own.most < math.inf and resident_bytes() > self.own.most:
+                self._reason = out_of_memory(self.limits.memory)
+            else:
+                return self.own.end
+        if now >= self._again:
+            self._again = now + (AGAIN_SECONDS if self.watch.ends(self, self._reason) else LOOK_SECONDS)
+        return self._again
