@@ -97,9 +97,10 @@ class Grammar:
         start = 0
         for number, line in enumerate(text.split("\n")):
             at = 0
+            next_of: dict[str, re.Match[str] | None] = {}  # of each pattern, its next match in this line
             while at <= len(line):
                 patterns = stack[-1].get("patterns", []) if stack else self.whole["patterns"]
-                match, rule = self.first(line, at, self.rules(patterns), stack, number)
+                match, rule = self.first(line, at, self.rules(patterns), stack, number, next_of)
                 until = match.start() if match is not None else len(line)
                 if stack:
                     found.update(dict.fromkeys(range(start + at, start + until), stack[-1]["name"]))
@@ -120,7 +121,13 @@ class Grammar:
         return found
 
     def first(
-        self, line: str, at: int, rules: list[dict[str, Any]], stack: list[dict[str, Any]], number: int
+        self,
+        line: str,
+        at: int,
+        rules: list[dict[str, Any]],
+        stack: list[dict[str, Any]],
+        number: int,
+        next_of: dict[str, re.Match[str] | None],
     ) -> tuple[re.Match[str] | None, dict[str, Any]]:
         tried = [(stack[-1]["end"], stack[-1])] if stack else []
         tried += [(one.get("match") or one["begin"], one) for one in rules]
@@ -128,7 +135,9 @@ class Grammar:
         for pattern, rule in tried:
             if pattern.startswith(r"\A") and number:
                 continue
-            match = re.compile(pattern).search(line, at)
+            match = next_of.get(pattern)
+            if pattern not in next_of or (match is not None and match.start() < at):
+                match = next_of[pattern] = re.compile(pattern).search(line, at)
             if match is not None and (best[0] is None or match.start() < best[0].start()):
                 best = match, rule
         return best
