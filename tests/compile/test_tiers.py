@@ -343,8 +343,9 @@ def test_elements_that_do_not_fit_in_a_long_list() -> None:
 def test_data_alone_is_not_compiled() -> None:
     """It may be large, and there is nothing to compute."""
     session = vlad.Session(tier="compile")
-    for text in ("'" * 3000 + "x", "'" + "(" * 3000 + ")" * 3000, "'(1 (2 . a))", "5"):
+    for text in ("'" * 3000 + "x", "'" + "(" * 3000 + ")" * 3000, "'(1 (2 . a))", "5", "sin"):
         session.eval(text)
+    session.run_text("(define old sqrt) (define x 5) (define y x)")
     assert not session.tiers.entries
     assert session.eval("(let loop ((i 0)) (if (< i 3) (loop (+ i 1)) '(1 2)))") == [1.0, 2.0]
     assert session.tiers.entries

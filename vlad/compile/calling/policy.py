@@ -410,8 +410,9 @@ def is_straight(body: Body, table: Mapping[str, Primitive]) -> bool:
 
 
 def is_constant(body: Body) -> bool:
-    """Whether a body returns data of the program's text, which may be large: there is nothing to compute."""
-    return not body.bindings and type(body.result) is Constant
+    """Whether a body returns data of the program's text, which may be large, or the value of a name: there is nothing to
+    compute."""
+    return not body.bindings and type(body.result) in STRAIGHT
 
 
 def operands_of(code: Code, argument: Value) -> tuple[Value, ...] | None:
