@@ -140,7 +140,7 @@ class Engine:
 def engine() -> Engine:
     node = shutil.which("node")
     if node is None:
-        pytest.skip("Node is not installed")
+        pytest.skip("the grammar is JavaScript, and Node is not installed")
     done = subprocess.run(
         [node, "-e", RECORD, str(FOLDER / "grammar.js")], capture_output=True, text=True, check=True
     )
