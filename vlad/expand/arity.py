@@ -302,6 +302,8 @@ def wrong_number(
     more = ""
     if of_list:
         more = f"; a list is one argument, which a parameter {LIST_PATTERN} takes apart{_as_one(signature)}"
+    elif got > signature.count and signature.parameters[-1:] == ("dims",):
+        more = "; dims is one argument, a list such as '(2 3)"
     error = VladError(
         "wrong-number-of-arguments",
         f"{signature.name} takes {signature.takes} and got {got or 'none'}",

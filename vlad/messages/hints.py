@@ -33,7 +33,8 @@ from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, read
 NOTHING = "define it, or import the module that does"
 OPERATORS = frozenset(["+", "-", "*", "/", "=", "<", ">", "<=", ">="])
 LONGEST_SHOWN = 40
-OF_EXCESS = frozenset(["user-error", "wrong-number-of-arguments"])
+# They raise a user-error if a procedure is not all that they are given.
+OF_PROCEDURES = frozenset(["derivative", "gradient", "hessian", "jacobian", "value-and-gradient"])
 DERIVATIVES = frozenset(["derivative", "derivative-F", "derivative-R"])
 OF_STRINGS = {"=": "equal?", "+": "string-append"}
 LONGEST_LIST = 1000  # elements that are checked to decide whether it is a list
@@ -350,14 +351,18 @@ def _show_way_for_tensors(error: VladError, usage_of: Callable[[str], Usage | No
 
 def _show_result_called(error: VladError, usage_of: Callable[[str], Usage | None]) -> None:
     """Add the call that was meant by `(gradient f 3)`: that of the procedure which is returned."""
-    form = None if error.span is None or error.code not in OF_EXCESS else _form(error.span)
+    if error.span is None or error.code not in ("user-error", "wrong-number-of-arguments"):
+        return
+    form = _form(error.span)
     if form is None or form.tail is not None or not isinstance(form.items[0], Name):
         return
     name, texts = form.items[0].symbol.name, [item.span.text for item in form.items[1:]]
+    if error.code == "user-error" and name not in OF_PROCEDURES:
+        return
     usage = usage_of(name)
     is_curried = usage is not None and usage.text.startswith(f"(({name} ")
     taken = 1 if is_curried else RETURNING.get(name, len(texts)) if error.name == name else len(texts)
-    if taken < len(texts) and error.span is not None and not _is_local(error.span, name):
+    if taken < len(texts) and not _is_local(error.span, name):
         hint_to_call_result(error, name, taken, texts)
 
 
