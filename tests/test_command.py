@@ -389,7 +389,7 @@ class TestEnding:
         done = vlad("--tier", tier, "loop.vlad", folder=tmp_path)
         assert (done.returncode, done.stdout) == (1, "once ")
         assert done.stderr.endswith(
-            "\n  in down at loop.vlad:1:30\n  in the program at loop.vlad:3:6\n"
+            "\n  in down at loop.vlad:1:30\n  in the top level at loop.vlad:3:6\n"
             "  the last 16 tail calls, the latest first:\n    down at loop.vlad:1:38, 16 times\n"
         )
         assert vlad("--tier", tier, "-e", "(define (f x) (car x))", "-e", "(f 5)").stderr.endswith(

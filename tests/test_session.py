@@ -237,17 +237,17 @@ def test_an_error_in_a_module_names_the_form_that_led_there(tmp_path: Path) -> N
     session = vlad.Session([tmp_path], tier="evaluate")
     text = '(import "firsts")\n(list 1\n  (map (lambda (x) (+ 1 (first-of x))) (list 2)))'
     for program, lines in {
-        text: ["first-of", "loop", "the program at main:3:25"],
-        '(import "firsts")\n(first-of 2)': ["first-of", "the program at main:2:1"],  # a tail call
+        text: ["first-of", "loop", "the top level at main:3:25"],
+        '(import "firsts")\n(first-of 2)': ["first-of", "the top level at main:2:1"],  # a tail call
         '(import "firsts")\n(define (g x) (+ 1 (first-of x)))\n(g 2)': [
             "first-of",
             "g at main:2:20",
-            "the program at main:3:1",
+            "the top level at main:3:1",
         ],
         "(list\n (car 2))": [],
         "(first-of 2)": ["first-of"],
-        '(import "broken")': ["f", "the program"],
-        '1 (include "broken")': ["f", "the program", "the include at main:1:3"],
+        '(import "broken")': ["f", "the top level"],
+        '1 (include "broken")': ["f", "the top level", "the include at main:1:3"],
     }.items():
         with pytest.raises(vlad.VladError) as caught:
             session.eval(program, "main")

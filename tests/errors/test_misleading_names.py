@@ -73,8 +73,8 @@ def code_in(procedure: Any) -> Code:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_trace_has_the_program_s_names(name: str, tier: str) -> None:
     error = error_of(f"(define (|{name}| x) (car x)) (define (g x) (+ 1 (|{name}| x))) (g 3)", tier=tier)
-    assert [entry.procedure for entry in error.backtrace] == [name, "g", "the program"]
-    assert [entry.name for entry in error.backtrace] == [name, "g", "the program"]
+    assert [entry.procedure for entry in error.backtrace] == [name, "g", "the top level"]
+    assert [entry.name for entry in error.backtrace] == [name, "g", "the top level"]
     assert all(entry.backpropagator_of is None and entry.derivation == "" for entry in error.backtrace)
     again = pickle.loads(pickle.dumps(error))
     assert str(again) == str(error) and [entry.name for entry in again.backtrace][:2] == [name, "g"]
@@ -314,12 +314,12 @@ def test_a_file_in_a_folder_of_such_a_name(
     assert str(error.span) == f"{path}:1:22" and [entry.procedure for entry in error.backtrace] == [
         "first-of",
         "g",
-        "the program",
+        "the top level",
     ]
     Path(path).write_text("(define (first-of x) (car x))\n(export first-of)\n")
     error = error_of(f'(import "{folder}/prelude") (define (g x) (+ 1 (first-of x))) (g 3)', tier="evaluate")
     assert str(error.span) == f"{tmp_path}/{path}:1:22"
-    assert [entry.procedure for entry in error.backtrace] == ["first-of", "g", "the program"]
+    assert [entry.procedure for entry in error.backtrace] == ["first-of", "g", "the top level"]
 
 
 @pytest.mark.parametrize("name", ["<core>", "<derivative>", "stdlib/prelude.vlad", "<saved>"])
@@ -328,7 +328,7 @@ def test_a_text_of_such_a_name(name: str) -> None:
     with pytest.raises(VladError) as caught:
         session.eval("(define (f x) (car x)) (+ 1 (f 3))", name)
     assert str(caught.value.span) == f"{name}:1:15"
-    assert [entry.procedure for entry in caught.value.backtrace] == ["f", "the program"]
+    assert [entry.procedure for entry in caught.value.backtrace] == ["f", "the top level"]
     assert not in_library(Span(Source(name, "x"), 0, 1))
 
 

@@ -51,7 +51,7 @@ class Suggestions:
         is_counted = describe_number(error, self._signature_of, self._usage_of)
         show_call(error, self._usage_of, is_counted)
         if span is not None:
-            error.lead_here("the program", span)
+            error.lead_here("the top level", span)
 
     def _means_something(self, name: str) -> bool:
         return (
