@@ -141,8 +141,8 @@ def test_signatures(session: vlad.Session) -> None:
     [
         (lambda s: s.zeros((2, 3)), "zeros takes a list; this is a pair"),
         (lambda s: s.uniform(s.random_key(1), (2, 3)),
-         "its parameter list is (uniform key dims #:low … #:high …)"),
-        (lambda s: s.reshape(A, (3, 2)), "its parameter list is (reshape t dims)"),
+         "its parameter list is (uniform key dims #:low … #:high …); dims is one argument, a list"),
+        (lambda s: s.reshape(A, (3, 2)), "its parameter list is (reshape t dims); dims is one argument, a list"),
         (lambda s: s.reverse((1.0, 2.0, 3.0)), "inside it, cdr takes a pair; this is a real"),
         (lambda s: s.list_sum((1.0, 2.0, 3.0)), "inside it, car takes a pair; this is a real"),
     ],

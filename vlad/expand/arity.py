@@ -303,7 +303,7 @@ def wrong_number(
     if of_list:
         more = f"; a list is one argument, which a parameter {LIST_PATTERN} takes apart{_as_one(signature)}"
     elif got > signature.count and signature.parameters[-1:] == ("dims",):
-        more = "; dims is one argument, a list such as '(2 3)"
+        more = "; dims is one argument, a list"
     error = VladError(
         "wrong-number-of-arguments",
         f"{signature.name} takes {signature.takes} and got {got or 'none'}",
