@@ -33,6 +33,7 @@ CLASSES = {
     "Exited",
     "ExitedAtOnce",
     "RaisedValue",
+    "EndedContinuation",
     "UnknownName",
     "NoCounterpart",
     "WrongOption",

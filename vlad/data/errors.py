@@ -254,6 +254,11 @@ class OutsideStep(VladError):
     then go on and have other derivatives than its values."""
 
 
+class EndedContinuation(VladError):
+    """A continuation of `call/cc` is called again where it can only end the call that made it. No guard takes it: the program
+    means that the call returns again, and would go on with another value than that."""
+
+
 class LimitExceeded(VladError):
     """A limit (fuel, time, memory, depth) ended the evaluation."""
 

@@ -27,7 +27,15 @@ from vlad.core.nodes import Lambda, Variable
 from vlad.core.passes import run_pass
 from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
-from vlad.data.errors import Abandoned, ExitedAtOnce, LimitExceeded, OutsideStep, Thrown, VladError
+from vlad.data.errors import (
+    Abandoned,
+    EndedContinuation,
+    ExitedAtOnce,
+    LimitExceeded,
+    OutsideStep,
+    Thrown,
+    VladError,
+)
 from vlad.data.source import in_library
 from vlad.data.tensors import Booleans, condition, holds
 from vlad.data.values import (
@@ -524,6 +532,7 @@ class Machine:
             return (self.bounce() if result is self.T else result), None
         except (
             LimitExceeded,
+            EndedContinuation,
             Abandoned,
             ExitedAtOnce,
             RecursionError,

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from vlad.data.errors import VladError
+from vlad.data.errors import EndedContinuation
 from vlad.data.values import (
     FALSE,
     TRUE,
@@ -404,7 +404,7 @@ def _make_framed(machine: Evaluator, k: Value, frame: Value) -> Value:
 
 
 def _no_reentry(nothing: Value) -> Value:
-    raise VladError(
+    raise EndedContinuation(
         "ended-continuation", "The call that made this continuation has ended, or a `shift` has left it",
         hint="in a derivative, and within `with-output-to-string`, a continuation of `call/cc` can only end the call that made "
         "it; one of `shift` can be called again",
