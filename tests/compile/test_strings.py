@@ -129,6 +129,12 @@ def test_long_loops_of_strings_are_collected() -> None:
               ((< i (* 2 n)) (loop (+ i (if (string=? (string-ref s (- i n)) "x") 1 n)) s))
               (else (length (string->list s))))))""")
     assert session["g"](50_000.0) == 50_000
+    # a rope with shared parts is read in the time of its nodes, refused by its length, and one String as often as it occurs
+    session.eval("""(define (double s i) (if (= i 0) (list s s) (double (string-append s s) (- i 1))))""")
+    one, other = session["double"]("ab", 20.0)
+    assert one is other and one == "ab" * 2**20
+    with pytest.raises(vlad.VladError, match="needs more than 300 megabytes"):
+        session["double"]("ab", 60.0)
 
 
 def test_a_program_alone(tmp_path: Path) -> None:

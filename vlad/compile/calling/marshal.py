@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import sys
 import threading
 from array import array
 from collections.abc import Iterator
@@ -29,6 +30,8 @@ from vlad.data.tensors import Tensor, entries, from_entries, is_on_host, kind_na
 from vlad.data.values import FALSE, TRUE, Deferred, Role, String, Value, look
 
 BYTES_A_CHARACTER = 400  # in a rope, and in boxes
+BYTES_READ = 12  # of a character of a result: what is gathered, and its string
+UTF_32 = f"utf-32-{sys.byteorder[0]}e"
 WORDS_A_NODE = 4
 FIRST_ADDRESS = 4096  # below, a pointer is the number of a member without leaves
 SHORT_STRING, MOST_STRINGS = 64, 1024  # whose characters stay, and how many
@@ -48,7 +51,7 @@ class Crossing:
         self.lock = threading.RLock()
         self.layout, self.types = interface.layout, interface.layout.types
         # shared parts are written, and read, once per call: boxes by value, values by address
-        self._made: dict[tuple[int, Type], Any] = {}
+        self._made: dict[tuple[int | str, Type], Any] = {}  # strings by their text
         self._seen: dict[tuple[int, Type], Value] = {}
         self._strings: dict[str, tuple[Any, list[Any]]] = {}  # pointers, and what they need kept
         # the numbers of the lengths that are known only in a call, and their values in this one, 0 if not yet known
@@ -172,6 +175,9 @@ class Crossing:
         calls."""
         if text in self._strings:
             return self._strings[text][0]
+        key = text, self.types.string
+        if key in self._made:
+            return self._made[key]
         if not has_room(BYTES_A_CHARACTER * len(text)):
             raise Narrow("there is no room for a string as a tree of its characters")
         stays = len(text) <= SHORT_STRING and len(self._strings) < MOST_STRINGS
@@ -179,6 +185,8 @@ class Crossing:
         pointer = self._rope(text, own) if text else self._boxed((), self.types.rope, own)
         if stays:
             self._strings[text] = pointer, own
+        else:
+            self._made[key] = pointer
         return pointer
 
     def _rope(self, text: str, kept: list[Any]) -> Any:
@@ -211,20 +219,40 @@ class Crossing:
         ffi.buffer(words)[:] = filled.tobytes()
         return ffi.cast("void *", whole)
 
-    def _text(self, pointer: Any) -> str:
-        """The text of a rope."""
-        if int(ffi.cast("long", pointer)) < FIRST_ADDRESS:
-            return ""
-        characters = []
-        work = [pointer]
+    def _text(self, pointer: Any) -> String:
+        """The string of a rope. A node that is in it several times is read once; so the time is that of the text, at most."""
+        address = int(ffi.cast("long", pointer))
+        if address < FIRST_ADDRESS:
+            return String("")
+        key = address, self.types.string
+        found = self._seen.get(key)
+        if type(found) is not String:
+            found = self._seen[key] = String(self._characters(pointer))
+        return found
+
+    def _characters(self, pointer: Any) -> str:
+        """Raises NoRoom if there is no memory for them."""
         cast, tag = ffi.cast, self._tag_of_node
+        whole = cast("union vlad_word *", pointer)
+        if whole[0].i == tag:
+            expect_bytes(BYTES_READ * whole[1].d)
+        characters = array("I")  # UTF-32
+        begins: dict[int, int] = {}  # of the nodes that are read
+        work = [pointer]
         while work:
             words = cast("union vlad_word *", work.pop())
-            if words[0].i == tag:
-                work += (words[3].p, words[2].p)
-            else:
-                characters.append(chr(int(words[1].d)))
-        return "".join(characters)
+            if words[0].i != tag:
+                characters.append(int(words[1].d))
+                continue
+            address, length = int(cast("long", words)), words[1].d
+            begin = begins.get(address)
+            if begin is not None:
+                characters += characters[begin : begin + int(length)]
+                continue
+            if length >= SHORT_STRING:
+                begins[address] = len(characters)
+            work += (words[3].p, words[2].p)
+        return characters.tobytes().decode(UTF_32, "surrogatepass")
 
     @property
     def _tag_of_node(self) -> int:
@@ -352,7 +380,7 @@ class Crossing:
                 value = self._tensor(leaves.pop(0), type_)
                 break
             if type_.kind == "string":
-                value = String(self._text(leaves.pop(0)))
+                value = self._text(leaves.pop(0))
                 break
             if type_.kind == "union":
                 address = int(ffi.cast("long", leaves.pop(0)))
