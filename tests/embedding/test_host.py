@@ -123,7 +123,7 @@ def test_an_exception_is_an_error_at_its_place(session: vlad.Session) -> None:
     )
     assert str(error.span) == "s.vlad:2:8"
     assert isinstance(error.__cause__, ValueError)
-    assert [line.procedure for line in error.backtrace] == ["g"]
+    assert [line.procedure for line in error.backtrace] == ["g", "the top level"]
 
 
 def test_an_error_of_an_inner_call_passes_through(session: vlad.Session) -> None:

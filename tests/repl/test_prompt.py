@@ -178,7 +178,7 @@ class TestCompletion:
 
     def test_beside_a_name_stand_signature_and_sentence(self, writing: Writing) -> None:
         beside = {candidate.text: candidate.beside for candidate in candidates(writing.shell, "(ma")}
-        assert beside["map"] == "(map f l)  The values of f at the elements, in order."
+        assert beside["map"] == "(map f l ...)  The values of f at the elements, in order."
         assert beside["matmul"].startswith("(matmul a b)  The product")
 
     @pytest.mark.parametrize(
