@@ -771,10 +771,11 @@ class Types:
     def common(self, a: Type, b: Type) -> Type:
         """Generalise two types that differ in constant reals only: equal constants are kept."""
         a, b = self.canonical(a), self.canonical(b)
-        if a is b:
+        general = self.general(a)
+        if a is b or a is general:  # the latter has no constant left
             return a
         if not a.parts or len(a.parts) != len(b.parts):
-            return self.general(a)
+            return general
         return self.like(a, tuple([self.common(x, y) for x, y in zip(a.parts, b.parts, strict=True)]))
 
     def contains(self, outer: Type, inner: Type) -> bool:

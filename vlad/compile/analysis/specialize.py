@@ -41,7 +41,7 @@ from vlad.compile.ir.representation import Representation
 from vlad.control.gil_yield import yield_gil
 from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.nodes import Variable
-from vlad.core.types import Known, Recursion, Type, is_table
+from vlad.core.types import Cell, Known, Recursion, Type, is_table
 from vlad.data.source import Span
 from vlad.data.tables import Table, form_of
 from vlad.data.values import (
@@ -115,7 +115,8 @@ class Specializer(AbstractInterpreter):
         if function is None:
             callee = instance.callee
             span: Span | None = None
-            parameters, cells = [], []
+            parameters: list[Slot] = []
+            cells: list[Cell | None] = []
             names: list[str]
             if type(callee) is Code:
                 lambda_ = self.machine.core_of(callee)
@@ -124,9 +125,8 @@ class Specializer(AbstractInterpreter):
             else:
                 names = [f"operand.{index}" for index in range(len(instance.operands))]
             for type_, name in zip((*instance.fields, *instance.operands), names, strict=True):
-                for kind, cell in zip(self.layout.kinds(type_), self.layout.cells(type_), strict=True):
-                    parameters.append(Slot(kind, name))
-                    cells.append(cell)
+                parameters += [Slot(kind, name) for kind in self.layout.kinds(type_)]
+                cells += self.layout.cells(type_)
             result = instance.result
             function = self.functions[instance] = Function(
                 instance.name,
@@ -134,7 +134,7 @@ class Specializer(AbstractInterpreter):
                 parameters,
                 cells,
                 "" if result is None else self.layout.kinds(result),
-                [] if result is None else self.layout.cells(result),
+                [] if result is None else [*self.layout.cells(result)],
                 Block(),
                 span,
                 instance,

@@ -8,6 +8,7 @@ which contains the member's number only if several members are boxed.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from math import inf
 
 from vlad.compile.ir.program import Leaf, Member
@@ -22,6 +23,8 @@ class Representation:
     def __init__(self, types: Types) -> None:
         self.types = types
         self._kinds: dict[Type, str] = {}
+        self._laid_out: dict[Type, list[Cell | None]] = {}  # the cells of their leaves
+        self._begins: dict[Type, list[int]] = {}  # of each part, its first leaf; and the number of leaves
         self.members: dict[Cell, list[Member]] = {}
         self._for_zero: dict[Cell, int] = {}
 
@@ -48,9 +51,12 @@ class Representation:
         """For each leaf its target cell if it is a pointer. Members of the cells are laid out, as the collector needs them even
         if the program never reads them.
         """
-        found_cells = self._cells(type_)
-        self._lay_out(found_cells)
-        return found_cells
+        type_ = self.types.canonical(type_)
+        laid_out = self._laid_out.get(type_)
+        if laid_out is None:
+            laid_out = self._laid_out[type_] = self._cells(type_)
+            self._lay_out(laid_out)
+        return laid_out
 
     def _cells(self, type_: Type) -> list[Cell | None]:
         cells = cells_of(self.types.canonical(type_))
@@ -140,9 +146,13 @@ class Representation:
 
     def part(self, value: Known, index: int) -> Known:
         parts = value.type.parts
-        begin = sum([len(self.kinds(part)) for part in parts[:index]])
-        end = begin + len(self.kinds(parts[index]))
-        return Known(self.types.canonical(parts[index]), value.leaves[begin:end])
+        begins = self._begins.get(value.type)
+        if begins is None:
+            begins = self._begins[value.type] = [
+                0,
+                *accumulate([len(self.kinds(part)) for part in parts]),
+            ]
+        return Known(self.types.canonical(parts[index]), value.leaves[begins[index] : begins[index + 1]])
 
     def constant_leaf(self, type_: Type, kind: str) -> Leaf:
         """A constant as a leaf, where the context has a variable real or boolean."""
