@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from commands import command
 
+import vlad
 
-def test_a_new_module(tmp_path: Path) -> None:
+
+def test_a_new_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = command("new", "two-fold", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "two-fold/two_fold/two-fold.vlad" in done.stdout.splitlines()
@@ -20,6 +22,22 @@ def test_a_new_module(tmp_path: Path) -> None:
     )  # as pip does
     done = command("test", cwd=tmp_path / "two-fold")
     assert (done.returncode, done.stdout) == (0, "3 passed\n")
+    monkeypatch.syspath_prepend(tmp_path / "two-fold")
+    from two_fold import twice  # type: ignore[import-not-found]
+
+    @vlad.function
+    def scaled(x: float) -> float:
+        return twice(x) * x  # type: ignore[no-any-return]
+
+    @vlad.function
+    def within(x: float) -> float:
+        from two_fold import twice
+
+        return twice(x) * x  # type: ignore[no-any-return]
+
+    assert twice(4.0) == 8.0 and vlad.grad(scaled)(3.0) == vlad.grad(within)(3.0) == 12.0
+    with pytest.raises(ImportError, match="cannot import name 'thrice'"):
+        from two_fold import thrice  # noqa: F401
 
 
 def test_the_path(tmp_path: Path) -> None:

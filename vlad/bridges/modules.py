@@ -1,4 +1,4 @@
-"""`import mymodel` of a file mymodel.vlad: `vlad.install_importer()`.
+"""`import mymodel` of a file mymodel.vlad: `vlad.install_importer()`; and of a package made by `vlad new`: `exports_of`.
 
 In: the name of a module that Python itself does not find.  Out: a module whose attributes are the file's exports, or all
 its definitions if it exports nothing; procedures are Python callables. Each file has a session of its own, `__session__`.
@@ -10,11 +10,41 @@ import importlib.abc
 import importlib.machinery
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
+from vlad.data.values import String
+from vlad.data.write import written
+from vlad.session.default import default_session
 from vlad.session.session import Session
+
+
+def exports_of(file: str, module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a package whose `__init__.py` is `file`, with a module of the language beside it: what that exports,
+    or defines. It is in the session of the process, so that functions of `vlad.function` may call its procedures.
+    """
+    path, package = os.path.join(os.path.dirname(file), module), os.path.basename(os.path.dirname(file))
+    into: list[Session] = []
+    found: dict[str, Any] = {}  # an attribute is the same object each time
+
+    def attribute(name: str) -> Any:
+        if name.startswith("__"):  # Python's own
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        session = default_session()
+        if session not in into:
+            session.eval(f"(import {written(String(path))} as {module})")
+            into[:] = [session]
+            found.clear()
+        own = next((one for one in (name.replace("_", "-"), name) if f"{module}:{one}" in session), None)
+        if own is None:
+            missing = f"module {package!r} has no attribute {name!r}; {module}.vlad does not export it"
+            raise AttributeError(missing)
+        if name not in found:
+            found[name] = session[f"{module}:{own}"]
+        return found[name]
+
+    return attribute
 
 
 class Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -53,13 +53,18 @@ A module of the language vlad.
 
 ```python
 import vlad
+from {package} import twice
 
-session = vlad.Session()
-session.eval('(import "{name}")')
-print(session["twice"](4.0))
+print(twice(4.0), vlad.grad(twice)(4.0))
 ```
 """,
-    "{package}/__init__.py": "",
+    "{package}/__init__.py": """\
+\"\"\"What {name}.vlad exports, with underscores for hyphens.\"\"\"
+
+from vlad.bridges.modules import exports_of
+
+__getattr__ = exports_of(__file__, "{name}")
+""",
     "{package}/{name}.vlad": """\
 ; {name}: say here what the module is for.
 

@@ -230,7 +230,9 @@ class Expressions(ABC):
         """A name is that of a module, or of a part of one."""
         self.fixed[own] = module if part is None else getattr(module, part)
         if part is not None:
-            self.reads[f"{module.__name__}.{part}"] = Read(vars(module), part, None, self.fixed[own])
+            # what the module makes when it is asked for has no entry
+            now = vars(module).get(part, MISSING)
+            self.reads[f"{module.__name__}.{part}"] = Read(vars(module), part, None, now)
 
     def constant_of(self, value: Any, key: str, node: ast.expr, is_called: bool = False) -> Syntax:
         """A value of Python's that the text names. `is_called`: is it the function of a call?"""
