@@ -406,8 +406,8 @@ def _make_framed(machine: Evaluator, k: Value, frame: Value) -> Value:
 def _no_reentry(nothing: Value) -> Value:
     raise EndedContinuation(
         "ended-continuation", "The call that made this continuation has ended, or a `shift` has left it",
-        hint="in a derivative, in `checkpointed` and in `with-output-to-string`, a continuation of `call/cc` can only end the call "
-        "that made it; one of `shift` can be called again",
+        hint="in a derivative, in `checkpointed` and in `with-output-to-string`, a continuation of `call/cc` can only end the "
+        "call that made it; one of `shift` can be called again",
     )  # fmt: skip
 
 
