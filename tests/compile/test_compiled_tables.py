@@ -135,6 +135,13 @@ def test_tables_cross() -> None:
     assert first([session.eval("(table 'b 2 'a 3)")]) == 3.0
     total = session.eval("(gradient (lambda (t) (fold + 0 (table-values t))))")
     assert dict(total(vlad.Table({float(i): 1.0 for i in range(30)}))) == {float(i): 1.0 for i in range(30)}
+    each = session.eval("(lambda (t) (map (lambda (key) (table->list (table-ref t key))) (table-keys t)))")
+    for size in range(1, 9):
+        # the form of a table was gone, and its place in memory taken, when the next one's was made
+        tables = [{float(j): float(i * j) for j in range(i, i + size)} for i in range(5)]
+        assert each(vlad.Table({float(i): vlad.Table(one) for i, one in enumerate(tables)})) == [
+            list(one.items()) for one in tables
+        ]
     assert notices == []
 
 

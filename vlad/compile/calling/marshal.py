@@ -27,7 +27,7 @@ from vlad.core.loop_nests import SIZES
 from vlad.core.types import Layout, Type, constant_head, constant_key, is_table
 from vlad.data.tables import Table, form_of, table_of_form
 from vlad.data.tensors import Tensor, entries, from_entries, is_on_host, kind_name
-from vlad.data.values import FALSE, TRUE, Deferred, Role, String, Value, look
+from vlad.data.values import FALSE, NIL, TRUE, Deferred, Role, String, Value, look
 
 BYTES_A_CHARACTER = 400  # in a rope, and in boxes
 BYTES_READ = 12  # of a character of a result: what is gathered, and its string
@@ -51,7 +51,9 @@ class Crossing:
         self.lock = threading.RLock()
         self.layout, self.types = interface.layout, interface.layout.types
         # shared parts are written, and read, once per call: boxes by value, values by address
-        self._made: dict[tuple[int | str, Type], Any] = {}  # strings by their text
+        self._made: dict[
+            tuple[int | str, Type], tuple[Any, Value]
+        ] = {}  # with the value, whose id is of no other meanwhile
         self._seen: dict[tuple[int, Type], Value] = {}
         self._strings: dict[str, tuple[Any, list[Any]]] = {}  # pointers, and what they need kept
         # the numbers of the lengths that are known only in a call, and their values in this one, 0 if not yet known
@@ -177,7 +179,7 @@ class Crossing:
             return self._strings[text][0]
         key = text, self.types.string
         if key in self._made:
-            return self._made[key]
+            return self._made[key][0]
         if not has_room(BYTES_A_CHARACTER * len(text)):
             raise Narrow("there is no room for a string as a tree of its characters")
         stays = len(text) <= SHORT_STRING and len(self._strings) < MOST_STRINGS
@@ -186,7 +188,7 @@ class Crossing:
         if stays:
             self._strings[text] = pointer, own
         else:
-            self._made[key] = pointer
+            self._made[key] = pointer, NIL
         return pointer
 
     def _rope(self, text: str, kept: list[Any]) -> Any:
@@ -301,7 +303,7 @@ class Crossing:
         pending: list[tuple[Member, list[Any]]] = []
         given = value = look(value)
         if (id(given), union) in self._made:
-            return self._made[id(given), union]
+            return self._made[id(given), union][0]
         while True:
             value = look(value)
             member, member_type = self._member(value, union)
@@ -324,7 +326,7 @@ class Crossing:
         for member, words in reversed(pending):
             pointer = self._box(member, [*words, ("p", pointer)], kept)
         if type(given) is tuple:
-            self._made[id(given), union] = pointer
+            self._made[id(given), union] = pointer, given
         return pointer
 
     def _box(self, member: Member, words: list[Any], kept: list[Any]) -> Any:
