@@ -16,6 +16,7 @@ from typing import NamedTuple
 from vlad.data.errors import VladError
 from vlad.data.source import Origin, Source, Span
 from vlad.data.values import is_procedure, look
+from vlad.expand.forms import KEYWORDS
 from vlad.manual.help import Entry, lines_of
 from vlad.reader.parser import looks_like_number
 from vlad.session.session import Session
@@ -164,7 +165,8 @@ class Document:
             raise VladError("invalid-command", f"Only names that this text binds can be renamed, not {name}")
         if word_at(new, 0)[0] != new or not new or looks_like_number(new):
             raise VladError("invalid-command", f"Not a name: {new}")
-        is_taken = any(one.name == new for one in self.definitions())
+        is_taken = new in KEYWORDS or any(one.name == new for one in self.definitions())
+        is_taken |= not is_local and new in self.session.known_names()
         for first, _ in found:
             form = self.looked.form(first)
             root = tree(form.text)

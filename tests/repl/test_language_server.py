@@ -286,6 +286,9 @@ def test_renaming(editor: Editor) -> None:
         (0, 9, "g", "has a meaning there already"),
         (0, 9, "y", "has a meaning there already"),
         (2, 18, "x", "has a meaning there already"),
+        (0, 9, "sin", "has a meaning there already"),  # of the language, the library, and the forms
+        (0, 9, "fold", "has a meaning there already"),
+        (2, 18, "if", "has a meaning there already"),
         (0, 9, "a b", "Not a name"),
         (0, 9, "12", "Not a name"),
         (6, 9, "area", "is used in `match`"),
