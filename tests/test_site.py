@@ -166,7 +166,7 @@ FOUND = {
     "list-ref": "(list-ref l k)",
     "sum": "(sum t #:axis … #:keep …)",
     "any": "(any test l)",
-    "map": "(map f l)",
+    "map": "(map f l ...)",
     "gradient": "((gradient f) x)",
     "j*": "(j* x)",
     "+": "(+ x …)",

@@ -358,13 +358,13 @@ def test_no_step_leaves_anything_behind(optimizer: str) -> None:
     session.eval(f"(define (go x n) (optimize {optimizer} loss x n))")
     session.eval("(define start (list (line #[0.5 0.5] 0) 1))")
     session.eval("(define done (go start 500))")  # everything that is loaded on the way
-    peaks = []
-    for n in (50, 500):
+    peaks: dict[int, list[int]] = {50: [], 500: []}
+    for n in (50, 500, 50, 500):  # twice: a table of the process may grow meanwhile, by half of what it has
         tracemalloc.start()
         session.eval(f"(define done (go start {n}))")
-        peaks.append(tracemalloc.get_traced_memory()[1])
+        peaks[n].append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < peaks[0] + 70_000  # the list of 500 numbers that `optimize` goes along
+    assert min(peaks[500]) < min(peaks[50]) + 70_000  # the list of 500 numbers that `optimize` goes along
 
 
 @pytest.mark.parametrize("n", [100, 1000])

@@ -80,13 +80,13 @@ _TEXTS = {
         (if (null? t)
             after
             (if (real? t) (cons t after) (%rope-characters (rope-left t) (%rope-characters (rope-right t) after)))))""",
-    # The rope of the first n characters of a list, and the others.
+    # The rope of the first n characters of a list, and the others. (No `car` and `cdr`: a guard may have to take their errors.)
     "first": """(lambda (l n)
         (if (= n 1)
-            (cons (rope-of (car l)) (cdr l))
+            (cons (rope-of (rope-first l)) (rope-rest l))
             (let* ((half (floor (/ n 2))) (left (%rope-first l half)) (right (%rope-first (cdr left) (- n half))))
               (cons (rope-node (car left) (car right)) (cdr right)))))""",
-    "count": "(lambda (l n) (if (null? l) n (%rope-count (cdr l) (+ n 1))))",
+    "count": "(lambda (l n) (if (null? l) n (%rope-count (rope-rest l) (+ n 1))))",
     "of-list": """(lambda (l)
         (if (null? l) (rope-of (quote ())) (car (%rope-first l (%rope-count l 0)))))""",
 }
@@ -125,6 +125,14 @@ def _abstract_side(index: int) -> Callable[..., Any]:
     return side
 
 
+def _abstract_first(w: AbstractMachine, characters: Any) -> Any:
+    return w.each(characters, lambda x: w.part(x, 0) if x.type.kind == "pair" else w.constant(0.0))
+
+
+def _abstract_rest(w: AbstractMachine, characters: Any) -> Any:
+    return w.each(characters, lambda x: w.part(x, 1) if x.type.kind == "pair" else w.no_characters)
+
+
 def _row(name: str, operands: str, doc: str, value: Callable[..., Any], abstract: Any) -> Primitive:
     return Primitive(
         name, operands, doc, value=value, type=f"{'any ' * len(operands.split())}-> any", forward="zero", reverse={},
@@ -137,6 +145,14 @@ ROWS: list[Primitive] = [
     _row("rope-size", "t", "The number of characters.", rope_size, _abstract_size),
     _row("rope-node", "a b", "Two ropes in a row.", rope_node, _abstract_node),
     _row("rope-left", "t", "The left side of a node; nothing of a character.", _side(0), _abstract_side(0)),
+    _row(
+        "rope-first",
+        "l",
+        "The first character of a list; 0 of none.",
+        lambda x: x[0] if x else 0.0,
+        _abstract_first,
+    ),
+    _row("rope-rest", "l", "The others; none of none.", lambda x: x[1] if x else NIL, _abstract_rest),
     _row("rope-right", "t", "The right side of a node; nothing of a character.", _side(1), _abstract_side(1)),
 ]
 
