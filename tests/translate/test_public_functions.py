@@ -465,7 +465,7 @@ def test_gradients_of_functions_that_return_more() -> None:
         (lambda x: ((x, x), x), "real"),
     ):
         with pytest.raises(vlad.VladError, match=message):
-            vlad.grad(f, has_aux=True)(2.0)  # type: ignore[arg-type]
+            vlad.grad(f, has_aux=True)(2.0)
     with pytest.raises(ValueError, match="without has_aux"):
         vlad.value_and_grad(with_rest, has_aux=True, data=np.ones(3))
 

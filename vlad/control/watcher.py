@@ -44,7 +44,7 @@ class Watcher:
                 self._thread = thread
                 try:
                     start_thread(thread)
-                except BaseException:
+                except BaseException:  # interrupts, too: the next one to be watched starts a thread
                     self._thread = None
                     raise
             elif first < self._next:
