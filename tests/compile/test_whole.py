@@ -427,7 +427,7 @@ unused : x -> not used""",
     # a certain error is reported with its message; `…` stands for text known at run time only
     '(define (f x) (error "no" x))\n(define y (+ 1 (f 1)))': "y : never returns: it raises an error: no 1, at 1:15\n"
     "1:15: no 1",
-    '(error "no:" #[1 2] (read-real) "s" (> (read-real) 0))': "1:1: no: #[…] … s …",
+    '(error "no:" #[1 2] (read-real) "s" (> (read-real) 0))': '1:1: no: #[…] … "s" …',
     '(define (f x) (if (> x 0) (error "more") (error "less")))\n(f (read-real))': "1:27: more\n1:42: less\n"
     "  hint: whether the program comes there depends on values",
     '(define x (error "no"))\n(+ x 1)': "1:11: no",

@@ -27,8 +27,8 @@ from vlad.core.nodes import (
     WrittenName,
 )
 from vlad.data.errors import VladError
-from vlad.data.source import Span
-from vlad.data.values import NIL, TRUE, UNSPECIFIED, Primitive, String, Value, symbol
+from vlad.data.source import Span, is_internal
+from vlad.data.values import NIL, TRUE, UNSPECIFIED, Code, Primitive, String, Value, symbol
 from vlad.expand.arity import (
     APPLIED,
     AS_VALUE,
@@ -45,6 +45,7 @@ from vlad.expand.arity import (
     is_nested,
     of_named,
     of_row,
+    signature,
     wrong_number,
 )
 from vlad.expand.macros import (
@@ -239,6 +240,8 @@ class Expander:
         operands = [self.atom(item, scope, out) for item in items[1:]]
         if isinstance(operator, GlobalReference):
             self.check_named(form, operator, operands)
+            if len(operands) > 1 and form.tail is None:
+                self.check_missing(form, operator, len(operands))
             if operator.cell.name in BY_NUMBER and self.module.is_inherited(operator.cell.name):
                 return self.by_number(form, operator, operands, out)
         return Call(operator, tuple(operands) or (Constant(NIL),), form.span)
@@ -264,6 +267,21 @@ class Expander:
                 texts = [item.span.text for item in form.items[1:]]
                 hint_to_call_result(error, row.name, RETURNING[row.name], texts)
             raise error
+
+    def check_missing(self, form: Form, operator: GlobalReference, count: int) -> None:
+        """Raise VladError if a procedure that every program has is given several operands, but not all. A pair in the last place
+        would be the rest of them, such as the point where a search begins, and the number of its steps. What passes on the rest
+        of a tuple says so: (f x . rest). A lone operand is the tuple of all, as in (define (g all) (f all))."""
+        name, value = operator.cell.name, getattr(operator.cell, "value", NIL)
+        code = value[0] if type(value) is tuple and value else None
+        if type(code) is not Code or is_internal(name) or not self.module.is_inherited(name):
+            return
+        library = NAMED.get(name)
+        if count >= (code.arity if library is None else len(library.operands)) or (name, count) in TAKING:
+            return
+        taken = signature(code.machine, code) if library is None else of_named(library)
+        if count < taken.count and not taken.rest:
+            raise wrong_number(taken, count, span=form.span)
 
     def by_number(self, form: Form, operator: GlobalReference, operands: list[Atom], out: Out) -> Rhs:
         """A call of a procedure that every program has, some of which depend on the number of operands as written: append, map

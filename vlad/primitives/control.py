@@ -35,7 +35,9 @@ def _error(message: Value) -> Value:
             parts.append(seen[0])
             seen = look(seen[1])
     parts.append(seen)
-    error = VladError("user-error", " ".join(map(_word, parts)))
+    error = VladError(
+        "user-error", " ".join([_message_text(parts[0]), *[written(part, 1000) for part in parts[1:]]])
+    )
     error.told = (parts[0], list_of(parts[1:]))
     raise error
 
@@ -48,7 +50,8 @@ def _abstract_python_refuse(w: AbstractMachine, kind: Any, message: Any) -> Any:
     return abstract_error(w, message, passes_guards=True)
 
 
-def _word(value: Value) -> str:
+def _message_text(value: Value) -> str:
+    """The text of a message. Of the values behind it, strings have quotes, as `write` prints them."""
     return displayed(value) if type(value) is String else written(value, 1000)
 
 
@@ -381,13 +384,13 @@ def abstract_error(w: AbstractMachine, message: Any, passes_guards: bool = False
 def _message(w: AbstractMachine, words: Any, first: bool) -> Any:
     type_ = w.types.canonical(words.type)
     if type_.kind == "pair" and (first or not _ends_in_nil(w.types, type_)):
-        written = _message_part(w, w.part(words, 0)) and w.effect("text", text=" ")
+        written = _message_part(w, w.part(words, 0), first) and w.effect("text", text=" ")
         return written and _message(w, w.part(words, 1), False)
-    return _message_part(w, words)
+    return _message_part(w, words, first)
 
 
-def _message_part(w: AbstractMachine, x: Any) -> Any:
-    return w.recursive(DISPLAYED if x.type.head == "string" else WRITTEN, x)
+def _message_part(w: AbstractMachine, x: Any, first: bool) -> Any:
+    return w.recursive(DISPLAYED if first and x.type.head == "string" else WRITTEN, x)
 
 
 def _ends_in_nil(types: Any, type_: Any) -> bool:
@@ -417,8 +420,9 @@ def _effect(
 ROWS: list[Primitive] = [
     Primitive(
         "error", "message",
-        "Ends the program with a message and the values after it.\n"
-        "(error \"negative:\" -3)  ⇒ Error: negative: -3", value=_error,
+        "Ends the program with a message and the values after it, as `write` prints them.\n"
+        "(error \"negative:\" -3)  ⇒ Error: negative: -3\n"
+        "(error \"no number:\" \"x\")  ⇒ Error: no number: \"x\"", value=_error,
         type="some -> any", forward="zero", reverse={}, effect=True, abstract=abstract_error,
     ),
     Primitive(
