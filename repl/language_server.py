@@ -23,7 +23,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
 from vlad import __version__
-from vlad.data.errors import VladError
+from vlad.data.errors import Notice, VladError
 from vlad.data.source import Source
 from vlad.expand.forms import KEYWORDS
 from vlad.tools.formatting import formatted_text
@@ -119,17 +119,23 @@ class Server(LanguageServer):
         loop = asyncio.get_running_loop()
         session, found = await loop.run_in_executor(self.surveyor, document.surveyed, looked)
         document.adopt(session, found)
-        each = {(str(error.span), error.message): error for error in found.errors}
+        each = {(str(error.span), error.message): error for error in (*found.errors, *found.remarks)}
         shown = [diagnostic(error, looked, self.positions) for error in each.values()]
         self.show(uri, version, shown)
         if self.finds_types:
             await asyncio.sleep(CALM_SECONDS)
-            await self.check(uri, version, document, looked, shown)
+            await self.check(uri, version, document, looked, shown, bool(found.errors))
 
     async def check(
-        self, uri: str, version: int | None, document: Document, looked: Looked, shown: list[lsp.Diagnostic]
+        self,
+        uri: str,
+        version: int | None,
+        document: Document,
+        looked: Looked,
+        shown: list[lsp.Diagnostic],
+        is_wrong: bool,
     ) -> None:
-        """Find the types of a text, of which errors are `shown` already. With such errors, types may be missing."""
+        """Find the types of a text, of which errors and remarks are `shown` already. With errors, types may be missing."""
         try:
             typing = await self.checker.typing(looked)
         except TimeoutError:
@@ -138,14 +144,14 @@ class Server(LanguageServer):
         except (EOFError, OSError):
             self.log(f"The process that finds the types of {looked.source.name} has ended")
             return
-        if not shown:
+        if not is_wrong:
             document.typed = TypedText(looked.source, typing)
         known = {(str(one.range), one.message) for one in shown}
         found = [of_types(one, looked, self.positions) for one in typing.wrong]
         more = [one for one in found if (str(one.range), one.message) not in known]
         if more:
             self.show(uri, version, [*shown, *more])
-        if shown:
+        if is_wrong:
             return
         workspace = self.client_capabilities.workspace
         if (
@@ -213,7 +219,9 @@ def diagnostic(error: VladError, looked: Looked, positions: Positions) -> lsp.Di
     return lsp.Diagnostic(
         positions.range(looked.source, start, end),
         error.message + hint,
-        severity=lsp.DiagnosticSeverity.Error,
+        severity=lsp.DiagnosticSeverity.Warning
+        if isinstance(error, Notice)
+        else lsp.DiagnosticSeverity.Error,
         code=error.code,
         source="vlad",
     )

@@ -75,6 +75,7 @@ class Shell:
         if self.progress is not None:
             self.session.watch(self.progress)
         self.session.tiers.notify = self.display  # of what runs on tier 0 although it is to be compiled
+        self.session.library.remark = self.display
         self.debugger = Debugging(self.session, self.ask, self.terminal.line)
         self.limits = self.session.machine.limits
         self.number = 1  # of the next input

@@ -97,7 +97,7 @@ def _shown(session: Session, shown: ProgressLine | None) -> Iterator[None]:
         shown.wipe()
         _report(str(notice))
 
-    session.tiers.notify = notify
+    session.tiers.notify = session.library.remark = notify
     session.watch(Progress(shown.show))
     try:
         yield
@@ -125,7 +125,7 @@ def _session(line: CommandLine, write: Callable[[str], object] | None = None) ->
         executor=line.workers,
         write=write,
     )
-    session.tiers.notify = lambda notice: _report(str(notice))
+    session.tiers.notify = session.library.remark = lambda notice: _report(str(notice))
     return session
 
 
@@ -221,7 +221,9 @@ def _check_file(session: Session, line: CommandLine) -> int:
     if line.name is not None and not line.examples:
         raise UsageError("--name of `vlad check` goes with --with")
     notices: list[VladError] = []
-    session.tiers.notify = notices.append  # they are printed after the types, as errors are
+    session.tiers.notify = session.library.remark = (
+        notices.append
+    )  # they are printed after the types, as errors are
     lines, errors = session.check(line.words[0], arguments="\n".join(line.examples), name=line.name)
     _print_all(lines)
     for found in (*errors, *notices):

@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CLASSES = {
     "VladError",
     "Incomplete",
+    "Notice",
     "Abandoned",
     "LimitExceeded",
     "Exited",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from expanding import items
 
-from vlad.data.errors import VladError
+import vlad
+from vlad.data.errors import Notice, VladError
 from vlad.data.values import FALSE, Primitive
 from vlad.expand.items import Expression
 from vlad.expand.scope import Module
@@ -745,3 +746,25 @@ def test_wrong_operands_by_name(program: str, column: int, hint: str) -> None:
     assert caught.value.span is not None
     assert caught.value.span.column == column
     assert caught.value.hint == hint
+
+
+def test_a_remark_on_a_value_that_is_not_used() -> None:
+    session, found = vlad.Session(tier="evaluate", write=lambda text: None), list[Notice]()
+    session.library.remark = found.append
+    session.run_text(
+        "(define (area x) x * x)\n"
+        "(define (f x) (define y 2) (* x y) (display x) x 3)\n"
+        "(define (g x) (let ((h sin)) (h x) (lambda () x) (cond ((> x 1) (newline) car 2) (else 3))))\n"
+        "(define-syntax first-of (syntax-rules () ((_ a b) (begin a b))))\n"
+        "(define (of-effect c x) (set-ref! c 1) (f x) (error x) (for-each display x) (first-of x 1) (first-of 2 x))\n"
+        "(begin (define z 1) z (area z))\n",
+        "test.vlad",
+    )
+    assert [(str(one.span), one.span.text) for one in found if one.span is not None] == [
+        ("test.vlad:1:18", "x"),
+        ("test.vlad:2:28", "(* x y)"),
+        ("test.vlad:3:36", "(lambda () x)"),
+        ("test.vlad:3:75", "car"),
+        ("test.vlad:6:21", "z"),
+    ]
+    assert "`(* x x)`" in str(found[0].hint) and ";" not in str(found[1].hint)

@@ -155,7 +155,13 @@ def test_errors_of_all_forms(editor: Editor) -> None:
         ((2, 11, 2, 13), "unbound-variable", "Unbound variable: 𝛂"),
         ((2, 15, 2, 20), "unbound-variable", "Unbound variable: crash"),
     ]
+    assert {one["severity"] for one in found} == {1}
     assert "did you mean `length`?" in next(one["message"] for one in found if "lenght" in one["message"])
+
+
+def test_a_value_that_is_not_used_is_a_warning(editor: Editor) -> None:
+    (found,) = editor.open("(define (area x) x * x)\n(area 3)\n")
+    assert (where(found), found["severity"], found["code"]) == ((0, 17, 0, 18), 2, "unused-value")
 
 
 def test_a_program_is_not_run(editor: Editor) -> None:

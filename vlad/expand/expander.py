@@ -22,12 +22,13 @@ from vlad.core.nodes import (
     Constant,
     GlobalReference,
     Lambda,
+    Letrec,
     Rhs,
     Variable,
     WrittenName,
 )
-from vlad.data.errors import VladError
-from vlad.data.source import Span, is_internal
+from vlad.data.errors import Notice, VladError
+from vlad.data.source import Origin, Span, is_internal
 from vlad.data.values import NIL, TRUE, UNSPECIFIED, Code, Primitive, String, Value, symbol
 from vlad.expand.arity import (
     APPLIED,
@@ -87,12 +88,15 @@ class _Special(Name):
 
 
 class _Part:
-    """A part of a body: a definition, with the pending meaning of its name, or an expression. A plain class, as a dataclass costs
-    time when programs start."""
+    """A part of a body: a definition, with the pending meaning of its name, or an expression. `is_own`: stands the expression in
+    the body as the program has it, or did a macro put it there? A plain class, as a dataclass costs time when programs start."""
 
-    __slots__ = ("name", "pending", "value")
+    __slots__ = ("is_own", "name", "pending", "value")
 
-    def __init__(self, name: Name | None, pending: Pending | None, value: Syntax) -> None:
+    def __init__(
+        self, name: Name | None, pending: Pending | None, value: Syntax, is_own: bool = False
+    ) -> None:
+        self.is_own = is_own
         self.name = name
         self.pending = pending
         self.value = value
@@ -443,20 +447,51 @@ class Expander:
         while at and parts[at - 1].name is None:
             at -= 1
         self.recursive(parts[:at], inner, group, out)
-        for part in parts[at:-1]:
-            for_effect(self.expression(part.value, inner, out), out)
+        self.for_effects([(part.value, part.is_own) for part in parts[at:]], inner, out)
         rhs = self.expression(parts[-1].value, inner, out, name)
         inner.leave()
         return rhs
 
+    def for_effects(self, forms: list[tuple[Syntax, bool]], scope: Scope, out: Out) -> None:
+        """The expressions of a body before its last one: their values are not used. Where one has no effect either, and stands
+        there as the program has it, a remark is made, on the first of them."""
+        remark, idle = self.module.library().remark, None
+        for at, (form, is_own) in enumerate(forms[:-1]):
+            before = len(out)
+            rhs = self.expression(form, scope, out)
+            if is_own and remark is not None and idle is None and self.is_idle(form, rhs, out[before:]):
+                idle = at
+            for_effect(rhs, out)
+        if remark is not None and idle is not None:
+            remark(unused_value([form for form, _ in forms[idle:]]))
+
+    def is_idle(self, form: Syntax, rhs: Rhs, made: Out) -> bool:
+        """Has an expression of the program's text no effect? `made`: what was bound for it."""
+        if type(form.span) is not Span or form.span.source.origin is not Origin.PROGRAM:
+            return False
+        return all(type(one) is Letrec or self.is_pure(one.rhs) for one in made) and self.is_pure(rhs)
+
+    def is_pure(self, rhs: Rhs) -> bool:
+        if isinstance(rhs, Call):
+            row = self.row_of(rhs.operator)
+        elif isinstance(rhs, Apply):
+            row = rhs.primitive
+        else:
+            return isinstance(rhs, Variable | GlobalReference | Lambda) or (
+                isinstance(rhs, Constant) and rhs.value is not UNSPECIFIED
+            )
+        return row is not None and not (row.effect or row.state or row.io or row.needs_machine)
+
     def parts(self, forms: tuple[Syntax, ...], scope: Scope, group: Group) -> list[_Part]:
         """The forms of a body with macros expanded, `begin`s spliced, names bound and local macros defined."""
         parts: list[_Part] = []
-        work = list(reversed(forms))
+        work = [(form, True) for form in reversed(forms)]
         while work:
-            form, meaning = self.expanded(work.pop(), scope)
+            form, is_own = work.pop()
+            form, meaning = self.expanded(form, scope)
             if isinstance(form, Form) and meaning is begin and form.tail is None and len(form.items) > 1:
-                work += reversed(form.items[1:])
+                is_own = is_own and type(form.span) is Span
+                work += [(item, is_own) for item in reversed(form.items[1:])]
             elif isinstance(form, Form) and meaning is define_syntax:
                 name, macro = self.macro_definition(form, scope)
                 self.declare(name, macro, scope)
@@ -469,7 +504,7 @@ class Expander:
                 if several.type is not None:
                     scope.bind(record_type_name(several.type.written), several.type)
             else:
-                parts.append(_Part(None, None, form))
+                parts.append(_Part(None, None, form, is_own))
         return parts
 
     def values_parts(self, form: Form, several: Several, scope: Scope, group: Group) -> list[_Part]:
@@ -548,6 +583,19 @@ def unknown_name(form: Form, item: Syntax, hint: str) -> VladError:
     """The error of an unknown keyword operand; `hint`: which keywords the operator takes."""
     message = f"Invalid expression: {text_of(form)}"
     return VladError("unknown-keyword", message, item.span, hint=f"{text_of(form.items[0])} {hint}")
+
+
+OPERATORS = frozenset(["+", "-", "*", "/", "=", "<", ">", "<=", ">="])
+
+
+def unused_value(forms: list[Syntax]) -> Notice:
+    """The remark on the first of the forms that end a body."""
+    first, second, *others = forms
+    hint = "only the value of the last expression is returned"
+    if others and isinstance(second, Name) and second.symbol.name in OPERATORS:
+        call = f"({second.symbol.name} {text_of(first)} {text_of(others[0])})"
+        hint += f"; the procedure comes first in a call: `{call}`" if len(call) < 60 else ""
+    return Notice("unused-value", "The value of this expression is not used", first.span, hint=hint)
 
 
 def endless(macro: Macro, span: Span) -> VladError:

@@ -49,35 +49,39 @@ def expand_form(syntax: Syntax, module: Module) -> list[Item]:
 
 
 def _top_level(x: Expander, syntax: Syntax, items: list[Item]) -> None:
-    work, span, expressions = [syntax], syntax.span, list[Syntax]()
+    work, span, expressions = [(syntax, True)], syntax.span, list[tuple[Syntax, bool]]()
     while work:
-        syntax, meaning = x.expanded(work.pop(), x.outside)
+        syntax, is_own = work.pop()
+        syntax, meaning = x.expanded(syntax, x.outside)
         if isinstance(syntax, Form) and meaning is begin and len(syntax.items) > 1 and syntax.tail is None:
-            work += reversed(syntax.items[1:])
+            is_own = is_own and type(syntax.span) is Span
+            work += [(item, is_own) for item in reversed(syntax.items[1:])]
         elif isinstance(syntax, Form) and meaning in _TOP_LEVEL:
             if expressions:
                 items.append(_top_expression(x, expressions, span, False))
                 expressions = []
             _TOP_LEVEL[meaning](x, syntax, items)
         else:
-            expressions.append(syntax)
+            expressions.append((syntax, is_own))
     if expressions:
         items.append(_top_expression(x, expressions, span, True))
 
 
-def _top_expression(x: Expander, expressions: list[Syntax], span: Span, last: bool) -> Expression:
+def _top_expression(
+    x: Expander, expressions: list[tuple[Syntax, bool]], span: Span, last: bool
+) -> Expression:
     """Expressions at top level, of which a `begin` may have several between its definitions: each has the next ones in its
-    continuation. Only the last one of the `begin` has a value to show.
+    continuation. Only the last one of the `begin` has a value to show. With each: does it stand there as the program has it?
     """
     out: Out = []
-    for syntax in expressions[:-1]:
-        for_effect(x.expression(syntax, x.outside, out), out)
-    rhs = x.expression(expressions[-1], x.outside, out)
+    x.for_effects(expressions, x.outside, out)
+    (ending, _) = expressions[-1]
+    rhs = x.expression(ending, x.outside, out)
     if not last:
         for_effect(rhs, out)
         rhs = UNSPECIFIED_ATOM
     result = as_result(rhs, out)
-    return Expression(Body(tuple(out), result), span if len(expressions) > 1 else expressions[0].span)
+    return Expression(Body(tuple(out), result), span if len(expressions) > 1 else ending.span)
 
 
 def _top_define(x: Expander, form: Form, items: list[Item]) -> None:

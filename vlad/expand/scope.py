@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from vlad.data.errors import Notice
 from vlad.data.values import Global, Primitive, Symbol, symbol
 from vlad.reader.parser import Name
 
@@ -20,6 +21,7 @@ class Module:
 
     autoload       called with a name that is not found: may define it here, and returns whether it did
     watched        of a library: do programs that inherit from it show the progress of training, unless they say otherwise?
+    remark         of a library: called with a remark on a program's text, where someone reads remarks
     on_redefine    called when a cell that held a known primitive is about to be defined anew
     defined        names defined here, in order
     imported       the modules of those that an import defined, as they are written in the import
@@ -41,11 +43,12 @@ class Module:
         self.autoload: Callable[[str], bool] | None = None
         self.on_redefine: Callable[[Global], None] | None = None
         self.watched = False
+        self.remark: Callable[[Notice], object] | None = None
 
     def close(self) -> None:
         """Release all names."""
         self.cells, self.macros, self.record_types, self.defined, self.imported = {}, {}, {}, {}, {}
-        self.parent = self.autoload = self.on_redefine = None
+        self.parent = self.autoload = self.on_redefine = self.remark = None
 
     def cell(self, name: str) -> Global:
         """The cell of a name; its value is unset until the name is defined."""

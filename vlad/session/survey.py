@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from vlad.core.names import lambdas_within, operands, sub_bodies
 from vlad.core.nodes import Body, Letrec
 from vlad.core.nodes import GlobalReference as Reference
-from vlad.data.errors import VladError, unbound_variable
+from vlad.data.errors import Notice, VladError, unbound_variable
 from vlad.data.source import Source, Span
 from vlad.data.values import UNSPECIFIED
 from vlad.expand.items import Definition, Expression
@@ -36,6 +36,7 @@ class Survey:
     source: Source
     definitions: list[Defined] = field(default_factory=list)
     errors: list[VladError] = field(default_factory=list)
+    remarks: list[Notice] = field(default_factory=list)
     is_read: bool = True  # has the text a syntax without errors?
 
 
@@ -56,11 +57,12 @@ def survey(session: Session, source: Source) -> Survey:
             made = UNSPECIFIED if lambda_ is None else top_level.machine.top_level(lambda_)
             top_level.define(item.cell, made)
 
-    top_level.note = note
+    top_level.note, top_level.library.remark = note, found.remarks.append
     try:
         tried = try_forms(top_level, source)
     finally:
         top_level.note = None
+    found.remarks[:] = [one for one in found.remarks if one.span is not None and one.span.source is source]
     found.is_read = tried.is_read
     for error, place in tried.errors:
         if error.span is None or error.span.source is not source:  # of a file that it imports
