@@ -84,7 +84,7 @@ ROOMS = (
         "background compiling_process costs variants preemption effects notices finishing notifier entry_table variant_compiler "
         "variant_runner stages policy",
     ),
-    ("vlad.compile.programs", "noting whole uses guards check observe build export"),
+    ("vlad.compile.programs", "noting whole uses guards explained check observe build export"),
     (
         "vlad.translate",
         "trees syntax source refusals reads counted wholes heaps nodes names versions decorators nonlocals exchanges "

@@ -237,6 +237,10 @@ class AbstractInterpreter:
         """This operation always raises an error: nothing follows."""
         return None
 
+    def no_procedure(self, operator: Known) -> Result:
+        """As `fail`: this value cannot be called."""
+        return self.fail("Target is not a procedure")
+
     def invalid(self, name: str) -> Result:
         """As `fail`: an operand is not of a kind that the row accepts."""
         return self.misfitting(f"Argument to {name} is invalid")
@@ -722,7 +726,7 @@ class AbstractInterpreter:
 
             return self.dispatch((key, "operator"), Known(type_, operator.leaves), call_member, tail)
         if type_.kind != "closure":
-            return self.fail("Target is not a procedure")
+            return self.no_procedure(operator)
         if type_ is not operator.type:
             operator = Known(type_, operator.leaves)
         return self._fit(type_.of, self.parts(operator), operands, tail)

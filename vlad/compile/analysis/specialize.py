@@ -80,7 +80,8 @@ class Specializer(AbstractInterpreter):
         self._statics: dict[tuple[int | str, Type], Leaf] = {}
         self._kept: list[Value] = []  # so that an id in `_statics` stays unique
         self.block = Block()
-        self._applied: list[Known] = []  # the operands of the row being applied
+        self._row: Primitive | None = None  # that is being applied,
+        self._applied: list[Known] = []  # and its operands
 
     def program(self, *roots: Instance) -> Program:
         return self._rest([self.function(root) for root in roots])
@@ -355,14 +356,19 @@ class Specializer(AbstractInterpreter):
         return self.unspecified if result is None else Known(result, slots)
 
     def fail(self, what: str, about: Failure = Failure.OTHER, name: str | None = None) -> Result:
-        return self._end(
-            Fail(what, self.span, about, name, tuple([operand.type for operand in self._applied]))
-        )
+        given = tuple([operand.type for operand in self._applied])
+        return self._end(Fail(what, self.span, about, name, given, self._row))
+
+    def no_procedure(self, operator: Known) -> Result:
+        self._applied = [operator]
+        result = super().no_procedure(operator)
+        self._applied = []
+        return result
 
     def application(self, row: Primitive, operands: list[Known]) -> Result:
-        self._applied = operands
+        self._row, self._applied = row, operands
         result = self.apply(row, operands)
-        self._applied = []
+        self._row, self._applied = None, []
         return result
 
     # Values.

@@ -271,13 +271,14 @@ class Failure(Enum):
 @dataclass(slots=True, eq=False)
 class Fail:
     """An error of the program, which tier 0 will explain. `name`: of what has no definition. `given`: the types of the operands
-    of the row that fails."""
+    of the row that fails; without a row, of what is called."""
 
     what: str
     span: Span | None
     about: Failure = Failure.OTHER
     name: str | None = None
     given: tuple[Type, ...] = ()
+    row: Primitive | None = None
 
 
 @final

@@ -39,6 +39,7 @@ from vlad.compile.ir.refusals import NOT_COMPILED, Unbounded, UnknownGlobal
 from vlad.compile.ir.representation import Representation
 from vlad.compile.ir.rewriting import leaf_kind
 from vlad.compile.passes.order import has_thin, improved
+from vlad.compile.programs.explained import as_a_run_has_it
 from vlad.compile.programs.guards import caught_failure, is_guard
 from vlad.compile.programs.noting import Noting, Typed
 from vlad.compile.programs.whole import Defined, Step, Steps, Whole, check_order
@@ -147,10 +148,10 @@ def _checked(
             called.append(whole.instance(defined.value, operands, defined))
     at = [Typed(step.span, _name(step), f"not known: {left_out[step].reason}") for step in missing]
     program = whole.program(*called)
-    found = list(mistakes(machine, program, given.steps[-1].span.source if given.steps else None))
+    types = whole.analysis.types
+    found = list(mistakes(machine, types, program, given.steps[-1].span.source if given.steps else None))
     abouts = {about for about, _ in found}
     errors = _each_once([*_unbound(machine, steps), *[error for _, error in found]])
-    types = whole.analysis.types
     instances = {step: whole.instance_of(step) for step in bounded}
     if not errors:
         # for steps without value, unknown or never returning, nothing more is reported
@@ -170,7 +171,7 @@ def _checked(
             result = f"{NEVER}{why_never(endless, failures)}"
             if not endless:
                 abouts |= {failure.fail.about for failure in failures}
-                errors += certain(failures)
+                errors += certain(machine, types, failures)
         elif step.cell is None and not step.shown:
             continue
         else:
@@ -393,7 +394,7 @@ def _unbound(machine: Machine, steps: Steps) -> Iterator[VladError]:
 
 
 def mistakes(
-    machine: Machine, program: Program, text: Source | None = None
+    machine: Machine, types: Types, program: Program, text: Source | None = None
 ) -> Iterator[tuple[Failure, VladError]]:
     """Errors that occur whenever they are reached, for any members of the unions on the path. Some conditions are followed, and
     errors behind them are marked: comparisons of reals, and tests whether a list of unknown length has more elements. Only the
@@ -424,8 +425,19 @@ def mistakes(
                         if node.about is Failure.UNBOUND:
                             error = VladError("unbound-variable", node.what, span, hint=hint, name=node.name)
                         else:
-                            error = VladError("type-error", node.what, span, hint=hint)
+                            error = _type_error(machine, types, node, span, hint)
                         yield node.about, error
+
+
+def _type_error(machine: Machine, types: Types, fail: Fail, span: Span | None, hint: str | None) -> VladError:
+    """As a run has it, as far as the types are known. `hint`: of this program."""
+    error = VladError("type-error", fail.what, span, hint=hint)
+    found = as_a_run_has_it(machine, types, fail)
+    if found is not None:
+        error.irritants = found.irritants
+        if found.hint:
+            error.hint = found.hint if hint is None else f"{found.hint}; {hint}"
+    return error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -594,7 +606,7 @@ def _words(block: Block) -> str:
     return "".join(reversed(words))
 
 
-def certain(failures: list[_Failure]) -> Iterator[VladError]:
+def certain(machine: Machine, types: Types, failures: list[_Failure]) -> Iterator[VladError]:
     """The errors, one of which occurs; if there are type errors among them, only these."""
     is_one_of_several = len({(one.words, str(one.span)) for one in failures}) > 1
     for one in failures:
@@ -606,7 +618,7 @@ def certain(failures: list[_Failure]) -> Iterator[VladError]:
         if about in RAISED:
             yield VladError("user-error", one.words, one.span, hint=hint)
         else:
-            yield VladError("type-error", one.fail.what, one.span, hint=hint)
+            yield _type_error(machine, types, one.fail, one.span, hint)
 
 
 def why_never(endless: Function | None, failures: list[_Failure]) -> str:

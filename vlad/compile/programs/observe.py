@@ -83,7 +83,7 @@ def observe(
         except (TooLarge, RecursionError):
             raise Unsettled(GROWING, hint=TO_BOUND) from None
         found.result = root.result
-        found.errors = [error for _, error in mistakes(machine, program)]
+        found.errors = [error for _, error in mistakes(machine, analysis.types, program)]
         if root.result is None:
             refusal = caught_failure(program.entries[0])
             if refusal is not None:
@@ -95,7 +95,7 @@ def observe(
             ]
             found.why = why_never(endless, failures)
             if not endless:
-                found.errors += certain(failures)
+                found.errors += certain(machine, analysis.types, failures)
         settled = fit(program, analysis.types)
         if (strategy.unroll or strategy.patient) and size(program) > MOST_STATEMENTS:
             raise NotWorthwhile(TOO_LONG)

@@ -1,0 +1,90 @@
+"""What a run would say of an error that is found by types: the hint, the values if they are known.
+
+In: an error of first-order code, with the row that fails and the types of its operands.  Out: the error of the row's own rule on
+values of these types. Called by check.py. So these words have one home.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from vlad.compile.ir.program import Fail
+from vlad.core.types import Type, Types, found
+from vlad.data.errors import VladError
+from vlad.data.tensors import Tensor
+from vlad.data.values import TRUE, Role, String, Value
+from vlad.evaluate.errors.replay import not_a_procedure
+
+if TYPE_CHECKING:
+    from vlad.evaluate.machine import Machine
+
+MOST_TRIED = 16  # combinations of members of unions
+LARGEST = 10_000  # entries of a tensor
+DEEPEST = 8  # in which parts are made
+
+
+def as_a_run_has_it(machine: Machine, types: Types, fail: Fail) -> VladError | None:
+    """The error of a run, if it is found: its message is that of the failure."""
+    rule = _rule(machine, fail)
+    if rule is None:
+        return None
+    made = [list(itertools.islice(_values(types, one, DEEPEST), MOST_TRIED)) for one in fail.given]
+    for values in itertools.islice(itertools.product(*made), MOST_TRIED):
+        try:
+            rule(*values)
+        except VladError as error:
+            if error.message == fail.what:
+                if not all(types.canonical(one).kind == "constant" for one in fail.given):
+                    error.irritants = []
+                return error
+        except Exception:  # a rule of values that are none of a run's
+            return None
+    return None
+
+
+def _rule(machine: Machine, fail: Fail) -> Callable[..., Any] | None:
+    """What raises the error of a run. Rows that need the machine may call procedures, which is for runs only."""
+    row = fail.row
+    if row is None:
+        return _called if len(fail.given) == 1 else None
+    return None if row.needs_machine or row.effect or row.state or row.io else row.value
+
+
+def _called(value: Value) -> Value:
+    raise not_a_procedure(value)
+
+
+def _values(types: Types, type_: Type, depth: int) -> Iterator[Value]:
+    """Values of a type: one of each member of a union."""
+    type_ = types.canonical(type_)
+    if depth == 0:
+        return
+    match type_.kind:
+        case "constant":
+            yield type_.of
+        case "real":
+            yield 1.0
+        case "boolean":
+            yield TRUE
+        case "string":
+            yield String("text")
+        case "tensor":
+            if math.prod([int(length) for length in type_.of.shape if type(length) is int]) <= LARGEST:
+                lengths = [length if type(length) is int else 2 for length in type_.of.shape]
+                yield Tensor(numpy.zeros(lengths, type_.of.kind))
+        case "pair":
+            for parts in itertools.product(*[[*_values(types, part, depth - 1)][:1] for part in type_.parts]):
+                yield parts
+        case "closure":
+            if type_.of.role in (Role.PROCEDURE, Role.RECORD, Role.VECTOR):
+                fields = [[*_values(types, part, depth - 1)][:1] for part in type_.parts]
+                if all(fields):
+                    yield (type_.of, *[field for (field,) in fields])
+        case "union":
+            for member in found(type_.of).members.values():
+                yield from _values(types, member, depth - 1)
