@@ -444,7 +444,8 @@ unused : x -> not used""",
     # behind a condition, and in a loop that may have no iteration
     STEPS
     + "(optimize (sgd 0.1) loss (ones 3) 10)": "3:1 : tensor (3)\n2:31: Shapes given to matmul do not fit: (20 4) and (3)\n"
-    "  hint: the last axis of the first and the last but one of the second have to be equal; whether the program comes there depends on values",
+    "  hint: the last axis of the first and the last but one of the second have to be equal; whether the program comes "
+    "there depends on values",
     STEPS + "(optimize (adam 0.1) loss (ones 4) 10)": "3:1 : tensor (4)",
     BATCHES.format(3): "2:61: Shapes given to matmul do not fit: (5 4) and (3)",
     BATCHES.format(4): "2:1 : (tensor (4))",

@@ -11,12 +11,10 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
 from vlad.compile.ir.program import Fail
 from vlad.core.types import Type, Types, found
 from vlad.data.errors import VladError
-from vlad.data.tensors import Tensor
+from vlad.data.tensors import Tensor, load_numpy
 from vlad.data.values import TRUE, Role, String, Value
 from vlad.evaluate.errors.replay import not_a_procedure
 
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_TRIED = 16  # combinations of members of unions
 LARGEST = 10_000  # entries of a tensor
+SOME = 2  # the length of an axis that is not known
 DEEPEST = 8  # in which parts are made
 
 
@@ -74,12 +73,11 @@ def _values(types: Types, type_: Type, depth: int) -> Iterator[Value]:
         case "string":
             yield String("text")
         case "tensor":
-            if math.prod([int(length) for length in type_.of.shape if type(length) is int]) <= LARGEST:
-                lengths = [length if type(length) is int else 2 for length in type_.of.shape]
-                yield Tensor(numpy.zeros(lengths, type_.of.kind))
+            shape = tuple([length if type(length) is int else SOME for length in type_.of.shape])
+            if math.prod(shape) <= LARGEST:
+                yield Tensor(load_numpy().zeros(shape, type_.of.kind))
         case "pair":
-            for parts in itertools.product(*[[*_values(types, part, depth - 1)][:1] for part in type_.parts]):
-                yield parts
+            yield from itertools.product(*[[*_values(types, part, depth - 1)][:1] for part in type_.parts])
         case "closure":
             if type_.of.role in (Role.PROCEDURE, Role.RECORD, Role.VECTOR):
                 fields = [[*_values(types, part, depth - 1)][:1] for part in type_.parts]
