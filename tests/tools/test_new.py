@@ -36,6 +36,9 @@ def test_a_new_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return twice(x) * x
 
     assert twice(4.0) == 8.0 and vlad.grad(scaled)(3.0) == vlad.grad(within)(3.0) == 12.0
+    names: dict[str, object] = {}
+    exec("from two_fold import *\nimport two_fold", names)
+    assert names["twice"] is twice and dir(names["two_fold"]) == ["twice"]
     with pytest.raises(ImportError, match="cannot import name 'thrice'"):
         from two_fold import thrice  # noqa: F401 - the import itself is tested
 
@@ -49,6 +52,16 @@ def test_the_path(tmp_path: Path) -> None:
     assert command(*words, environment=paths).stdout == "1\n"
     assert command("-I", str(tmp_path / "second"), *words, environment=paths).stdout == "2\n"
     assert "Cannot find: m" in command(*words).stderr
+
+
+def test_an_installed_module_whose_name_is_similar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = tmp_path / "beam_theory-1.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: beam-theory\nVersion: 1\n")
+    (facts / "entry_points.txt").write_text("[vlad.modules]\nbeam-theory = beam_theory\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(vlad.VladError, match="did you mean the installed module `beam-theory`"):
+        vlad.Session().eval('(import "beam-theroy")')
 
 
 @pytest.mark.parametrize(

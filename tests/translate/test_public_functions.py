@@ -504,3 +504,21 @@ def test_a_procedure_of_a_session_is_checkpointed() -> None:
         twice = session.function(lambda x, frugal=frugal: 2.0 * frugal(x, 30))
         assert vlad.grad(twice, 0)(1.0) == pytest.approx(2.0 * slope)
     assert vlad.grad(vlad.checkpointed(vlad.grad(lambda x: x**3)))(2.0) == pytest.approx(12.0)
+
+
+def test_an_error_has_what_an_operation_was_given_and_the_function() -> None:
+    @vlad.function
+    def distance(speed, steps=2):
+        x = 0.0
+        for _ in range(steps):
+            x = x + 0.5 * speed
+        return x
+
+    cases: dict[Any, list[str]] = {
+        ("a",): ["a text is not multiplied", "0.5 * speed", "value: 0.5", 'value: "a"', "in distance.loop.1"],
+        (1.0, "many"): ["a whole number is expected", 'value: "many"', "in distance at"],
+    }
+    for arguments, words in cases.items():
+        with pytest.raises(TypeError) as caught:
+            distance(*arguments)
+        assert [one for one in words if one not in str(caught.value)] == [], caught.value

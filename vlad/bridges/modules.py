@@ -20,22 +20,33 @@ from vlad.session.default import default_session
 from vlad.session.session import Session
 
 
-def exports_of(file: str, module: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a package whose `__init__.py` is `file`, with a module of the language beside it: what that exports,
-    or defines. It is in the session of the process, so that functions of `vlad.function` may call its procedures.
+def exports_of(file: str, module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and the `__dir__` of a package whose `__init__.py` is `file`, with a module of the language beside it:
+    what that exports, or defines. It is in the session of the process, so that functions of `vlad.function` may call its
+    procedures.
     """
     path, package = os.path.join(os.path.dirname(file), module), os.path.basename(os.path.dirname(file))
     into: list[Session] = []
     found: dict[str, Any] = {}  # an attribute is the same object each time
 
-    def attribute(name: str) -> Any:
-        if name.startswith("__"):  # Python's own
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    def loaded() -> Session:
         session = default_session()
         if session not in into:
             session.eval(f"(import {written(String(path))} as {module})")
             into[:] = [session]
             found.clear()
+        return session
+
+    def names() -> list[str]:
+        exported = [name.partition(":") for name in loaded().module.defined]
+        return [name.replace("-", "_") for prefix, _, name in exported if prefix == module]
+
+    def attribute(name: str) -> Any:
+        if name == "__all__":  # of `from PACKAGE import *`
+            return [one for one in names() if one.isidentifier()]
+        if name.startswith("__"):  # Python's own
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        session = loaded()
         own = next((one for one in (name.replace("_", "-"), name) if f"{module}:{one}" in session), None)
         if own is None:
             missing = f"module {package!r} has no attribute {name!r}; {module}.vlad does not export it"
@@ -44,7 +55,7 @@ def exports_of(file: str, module: str) -> Callable[[str], Any]:
             found[name] = session[f"{module}:{own}"]
         return found[name]
 
-    return attribute
+    return attribute, names
 
 
 class Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):

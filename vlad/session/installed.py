@@ -1,12 +1,14 @@
 """Modules of the language in installed Python packages: entry points of the group `vlad.modules`.
 
 In: the name of a module.  Out: the path of its file, NAME.vlad in the package that the entry point names; None if there is none.
-Called by top_level.py, after the folders. The package is found, but not imported.
+And the names of all, for hints. Called by top_level.py, after the folders. The package is found, but not imported.
 """
 
 from __future__ import annotations
 
 import os
+
+from vlad.messages.spelling import nearest
 
 GROUP = "vlad.modules"
 
@@ -26,3 +28,9 @@ def installed_module(name: str) -> str | None:
             if os.path.isfile(path):
                 return path
     return None
+
+
+def installed_with_similar_name(name: str) -> list[str]:
+    import importlib.metadata
+
+    return nearest(name.removesuffix(".vlad"), importlib.metadata.entry_points(group=GROUP).names)[:1]

@@ -35,7 +35,7 @@ from vlad.primitives.reentry import CAPTURING
 from vlad.primitives.table import CODES, PROCEDURES, TABLE
 from vlad.reader.parser import Form, Name, Syntax, read
 from vlad.session.files import Path, find, found, load
-from vlad.session.installed import installed_module
+from vlad.session.installed import installed_module, installed_with_similar_name
 from vlad.session.library import Library
 from vlad.session.repeated import RepeatedTexts
 from vlad.session.suggestions import Suggestions
@@ -431,9 +431,11 @@ class TopLevel:
             folders = [*self._folders(item.span), *folders]
         try:
             return os.path.realpath(find(item.path, folders, item.span))
-        except VladError:
+        except VladError as error:
             path = installed_module(item.path)
             if path is None:
+                for near in installed_with_similar_name(item.path):
+                    error.add_hint(f"did you mean the installed module `{near}`?")
                 raise
             return os.path.realpath(path)
 

@@ -63,7 +63,7 @@ print(twice(4.0), vlad.grad(twice)(4.0))
 
 from vlad.bridges.modules import exports_of
 
-__getattr__ = exports_of(__file__, "{name}")
+__getattr__, __dir__ = exports_of(__file__, "{name}")
 """,
     "{package}/{name}.vlad": """\
 ; {name}: say here what the module is for.

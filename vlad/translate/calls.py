@@ -576,7 +576,7 @@ def collected(x: Calls, node: ast.Call, scope: Scope) -> Syntax:
     if x.object_of(node.func, scope) not in (range, zip, enumerate):
         return x.expression(node, scope)
     iteration = x.iteration(node, scope)
-    so_far, loop = x.fresh("items"), x.fresh("loop")
+    so_far, loop = x.fresh("items"), x.fresh_loop()
     added = form(span, "cons", x.whole(iteration.value, span), name(so_far, span))
     start = form(span, "quote", Form((), None, span))
     again = form(span, loop, *iteration.steps, added)

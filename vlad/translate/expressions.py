@@ -186,6 +186,10 @@ class Expressions(ABC):
         self._serial[base] = self._serial.get(base, 0) + 1
         return f"{base}.{self._serial[base]}"
 
+    def fresh_loop(self) -> str:
+        """The name of a loop, which errors and profiles show."""
+        return self.fresh(f"{self.function.__name__}.loop")
+
     def refuse(self, what: str, node: ast.AST, hint: str) -> VladError:
         return refused(what, self.span(node), hint)
 

@@ -162,7 +162,7 @@ class Loops(Branches):
             inner = inner.bind(one, own)
             if was_maybe:
                 inner = Scope(inner.names, inner.maybe | {one}, inner.known)
-        loop = self.fresh("loop")
+        loop = self.fresh_loop()
 
         def again(scope: Scope) -> Syntax:
             values = self.values(carried, scope, span)

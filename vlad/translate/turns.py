@@ -110,7 +110,7 @@ class Turns(Expressions):
         if generator.is_async:
             raise self.refuse("`async for`", generator.target, "write `for`")
         iteration = self.iteration(generator.iter, scope)
-        loop, before = self.fresh("loop"), self._of_comprehensions
+        loop, before = self.fresh_loop(), self._of_comprehensions
         if is_first:
             own = {one for each in generators for one in targets(each.target)}
             scope, self._of_comprehensions = scope.without(own), before | own

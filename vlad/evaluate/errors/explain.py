@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from vlad.control import debug
 from vlad.control.budget import NoRoom, NoTime
-from vlad.core.nodes import Apply, Binding, Body, If, Variable
+from vlad.core.nodes import Apply, Binding, Body, Call, GlobalReference, If, Variable
 from vlad.data.devices import is_failure
 from vlad.data.errors import Thrown, VladError
 from vlad.data.source import Span, in_library, is_internal, is_ours
 from vlad.data.tensors import NoCondition
-from vlad.data.values import Backtrace, Code, Role, Value
-from vlad.evaluate.emit_python import Emission
+from vlad.data.values import Backtrace, Boolean, Code, Role, String, Value, look
+from vlad.data.write import written
+from vlad.evaluate.emit_python import Emission, Operation
 from vlad.evaluate.errors.continuations import calls_around, continuation_in
 from vlad.evaluate.errors.miscounted import Counted, miscounted
 from vlad.evaluate.errors.replay import (
@@ -102,6 +103,8 @@ def placed(machine: CodeMachine | None, counted: Counted, beginning: Beginning |
             )
         span = span_of(operations)
         if span is not None and (found.span is None or (in_library(found.span) and not in_library(span))):
+            if machine is not None and isinstance(found, Thrown) and not in_library(span):
+                _add_given(Replay(machine, emission, frame.f_locals), found, operations)
             found.span = span
         _extend(found, emission.code, span)
         if machine is not None:
@@ -113,6 +116,16 @@ def placed(machine: CodeMachine | None, counted: Counted, beginning: Beginning |
         found.span = found.entered = counted.otherwise
     found.__traceback__ = None
     return found
+
+
+def _add_given(replay: Replay, found: VladError, operations: list[Operation]) -> None:
+    """For an exception that an operation of a translated Python function raised, the numbers and texts that this was given."""
+    for _, rhs in operations:
+        if not isinstance(rhs, Call) or not isinstance(rhs.operator, GlobalReference) or found.irritants:
+            continue
+        if is_internal(rhs.operator.cell.name):
+            values = [look(replay.value(one)) for one in rhs.operands]
+            found.irritants = [written(one, 200) for one in values if isinstance(one, float | String | Boolean)]
 
 
 def _add_calls(machine: CodeMachine, found: VladError, k: Value) -> None:
