@@ -342,16 +342,20 @@ def _format(line: CommandLine) -> int:
 
 def _test(line: CommandLine) -> int:
     """Execute the tests of files, each in a session of its own."""
-    from vlad.tools.formatting import programs, written_out  # not needed by programs
-    from vlad.tools.testing import ENDING, junit, outcomes, summary
+    from vlad.tools.formatting import written_out  # not needed by programs
+    from vlad.tools.testing import ENDING, files_with_tests, junit, outcomes, summary
 
     found = []
-    for path in programs(line.words or ["."], ENDING):
+    for path in files_with_tests(line.words or ["."]):
         for outcome in outcomes(path, lambda write: _session(line, write), line.pattern):
             found.append(outcome)
             if outcome.failure:
                 print(outcome)
-    print(summary(found) if found else f"no tests; in folders they are in files named NAME{ENDING}")
+    print(
+        summary(found)
+        if found
+        else f"no tests; in folders they are in files named NAME{ENDING}, and examples in modules"
+    )
     if line.junit is not None:
         written_out(line.junit, junit(found))
     return PROGRAM_ERROR if not found or any(outcome.failure for outcome in found) else SUCCESS

@@ -21,7 +21,7 @@ def test_a_new_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         tmp_path / "two-fold" / "two_fold", tmp_path / "two-fold" / "build" / "lib"
     )  # as pip does
     done = command("test", cwd=tmp_path / "two-fold")
-    assert (done.returncode, done.stdout) == (0, "3 passed\n")
+    assert (done.returncode, done.stdout) == (0, "4 passed\n")
     monkeypatch.syspath_prepend(tmp_path / "two-fold")
     from two_fold import twice
 

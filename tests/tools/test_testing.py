@@ -10,7 +10,7 @@ import pytest
 from commands import command
 
 from vlad import Session, VladError
-from vlad.tools.testing import Outcome, outcomes, same_text
+from vlad.tools.testing import Outcome, files_with_tests, outcomes, same_text
 
 PASSING = """\
 (import "test")
@@ -27,6 +27,13 @@ PASSING = """\
 ; => done
 (/ 1 3) ; => 0.33333333333
 (car 4) ; error: Argument to car
+;;; (cubed x)
+;;; The cube of x: a map a ⇒ b.
+;;; (cubed 3)  ⇒ 27
+;;; (begin (write 1) (cubed 2))  ⇒ 1
+;;; ⇒ 8
+;;; (cubed 'a)  ⇒ Error: Argument to * is invalid
+(define (cubed x) (* x x x))
 """
 FAILING = {
     '(test "square of three" (square 3) 10)': ("square of three", "expected 10 but found 9"),
@@ -57,8 +64,14 @@ def of(text: str, folder: Path, pattern: str = "") -> list[Outcome]:
 def test_what_passes(tmp_path: Path) -> None:
     found = of(PASSING, tmp_path)
     assert [(outcome.name, outcome.failure) for outcome in found if outcome.failure] == []
-    assert len(found) == 10
+    assert len(found) == 13
     assert [outcome.place for outcome in found[:2]] == ["f.vlad:3:1", "f.vlad:4:1"]
+
+
+def test_an_example_of_a_doc_comment_that_fails(tmp_path: Path) -> None:
+    (found,) = of("(export twice)\n;;; (twice x)\n;;; (twice 4)  ⇒ 9\n(define (twice x) (* 2 x))\n", tmp_path)
+    assert str(found) == "f.vlad:3:5: (twice 4): expected: 9; found: 8"
+    assert [*files_with_tests([str(tmp_path)])] == [str(tmp_path / "f.vlad")]
 
 
 def test_what_fails_and_that_the_rest_is_tested(tmp_path: Path) -> None:
@@ -127,7 +140,7 @@ def test_the_command(tmp_path: Path) -> None:
     done = command("test", "empty", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (
         1,
-        "no tests; in folders they are in files named NAME-test.vlad\n",
+        "no tests; in folders they are in files named NAME-test.vlad, and examples in modules\n",
     )
 
 

@@ -21,9 +21,9 @@ from vlad.tools.layout import laid_out
 ENDING = ".vlad"
 
 
-def programs(paths: Iterable[str], ending: str = ENDING) -> Iterator[str]:
-    """The files among some paths, and those with an ending in the folders among them, in order. Hidden folders
-    are left out, and the copies that pip makes in a folder `build` beside `pyproject.toml`."""
+def programs(paths: Iterable[str]) -> Iterator[str]:
+    """The files among some paths, and those of programs in the folders among them, in order. Hidden folders are left
+    out, and the copies that pip makes in a folder `build` beside `pyproject.toml`."""
     for path in paths:
         if not os.path.isdir(path):
             yield path
@@ -34,7 +34,7 @@ def programs(paths: Iterable[str], ending: str = ENDING) -> Iterator[str]:
             yield from [
                 os.path.normpath(os.path.join(folder, name))
                 for name in sorted(files)
-                if name.endswith(ending)
+                if name.endswith(ENDING)
             ]
 
 

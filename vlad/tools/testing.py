@@ -3,12 +3,13 @@
 In: a file, and a session of its own.  Out: an `Outcome` for each test, in order. A test is a form at top level: a call of
 `test`, `test-error` or `check-gradient` (stdlib/modules/test.vlad), or an expression followed by comments, `; => VALUE` for each
 line of its output, or `; error: WORDS` for a part of its error. Each form is executed by itself, so an error ends a form, not
-the file.
+the file. The examples of doc comments, `CALL  ⇒ VALUE` as in the library, are tests, too, at the end of their file.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,17 +18,20 @@ from typing import TypeAlias
 from xml.etree import ElementTree
 
 from vlad.data.errors import VladError
-from vlad.data.source import Source
+from vlad.data.source import Source, Span
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import Form, Literal, Name, Syntax, read
 from vlad.session.files import load
 from vlad.session.parts import run_part
 from vlad.session.session import Session
+from vlad.tools.formatting import programs
 
 ENDING = "-test.vlad"
 PROCEDURES = ("test", "test-error", "check-gradient")
 LONGEST_NAME = 60
 NUMBER = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![\w.])")
+_EXAMPLE = re.compile(r";;;\s*(\(.*\)|\S+)?\s*⇒\s?(.*)")
+_EXPORT = re.compile(r"^\(export\b", re.MULTILINE)
 _NOTE = re.compile(r";\s*(=>|error:)\s?(.*)")
 Start: TypeAlias = Callable[[Callable[[str], object]], Session]
 
@@ -44,6 +48,23 @@ class Outcome:
 
     def __str__(self) -> str:
         return f"{self.place}: {self.name}: {(self.failure or '').removeprefix(f'{self.name}: ')}"
+
+
+def files_with_tests(paths: Iterable[str]) -> Iterator[str]:
+    """The files among some paths; and in the folders among them those of tests, and the modules with examples."""
+    for path in paths:
+        is_folder = os.path.isdir(path)
+        for file in programs([path]):
+            if not is_folder or file.endswith(ENDING) or _is_module_with_examples(file):
+                yield file
+
+
+def _is_module_with_examples(path: str) -> bool:
+    try:
+        text = load(path).text
+    except VladError:
+        return False
+    return _EXPORT.search(text) is not None and any(map(_EXAMPLE.match, text.splitlines()))
 
 
 def outcomes(path: str, start: Start, pattern: str = "") -> Iterator[Outcome]:
@@ -68,10 +89,34 @@ def outcomes(path: str, start: Start, pattern: str = "") -> Iterator[Outcome]:
                 yield Outcome(path, place, name, None)
                 continue
             began = time.perf_counter()
-            output.clear()
-            failure = _failure(session, source, syntax, notes, output)
+            failure = _failure(session, syntax.span, notes, output)
             if is_test or failure:
                 yield Outcome(path, place, name, failure, time.perf_counter() - began)
+        for call, notes in _examples(source):
+            began, name = time.perf_counter(), _short(call.text)
+            if _matches(pattern, name, path):
+                failure = _failure(session, call, notes, output)
+                yield Outcome(path, str(call), name, failure, time.perf_counter() - began)
+            else:
+                yield Outcome(path, str(call), name, None)
+
+
+def _examples(source: Source) -> list[tuple[Span, list[tuple[str, str]]]]:
+    """The calls in doc comments, and what is said of their outcomes: `⇒ VALUE` for each line of output, or `⇒ Error: MESSAGE`."""
+    found: list[tuple[Span, list[tuple[str, str]]]] = []
+    for token in tokens(source.text):
+        line = source.text[token.start : token.end]
+        match = _EXAMPLE.match(line) if token.kind == "comment" else None
+        if match is None:
+            continue
+        value = match[2].rstrip()
+        note = ("error:", value.removeprefix("Error: ")) if value.startswith("Error: ") else ("=>", value)
+        if match[1] is not None:
+            place = Span(source, token.start + match.start(1), token.start + match.end(1))
+            found.append((place, [note]))
+        elif found:
+            found[-1][1].append(note)
+    return found
 
 
 def _matches(pattern: str, *names: str) -> bool:
@@ -90,6 +135,10 @@ def _name(syntax: Syntax) -> str:
         text = stated.value.text if isinstance(stated, Literal) else stated.span.text.lstrip("'")
     else:
         text = syntax.span.text
+    return _short(text)
+
+
+def _short(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
@@ -101,19 +150,18 @@ def _notes(text: str) -> list[tuple[str, str]]:
     return [(match[1], match[2].rstrip()) for match in found if match is not None]
 
 
-def _failure(
-    session: Session, source: Source, syntax: Syntax, notes: list[tuple[str, str]], output: list[str]
-) -> str:
-    """Execute a form; what is wrong with its outcome."""
-    line, column = source.position(syntax.span.start)
-    text = "\n" * (line - 1) + " " * (column - 1) + syntax.span.text
+def _failure(session: Session, place: Span, notes: list[tuple[str, str]], output: list[str]) -> str:
+    """Execute the form at a place; what is wrong with its outcome."""
+    output.clear()
+    line, column = place.source.position(place.start)
+    text = "\n" * (line - 1) + " " * (column - 1) + place.text
     values = [words for kind, words in notes if kind == "=>"]
     errors = [words for kind, words in notes if kind == "error:"]
     try:
-        run_part(session, Source(source.name, text))
+        run_part(session, Source(place.source.name, text))
     except VladError as error:
         if not errors:
-            return _of_error(error, str(syntax.span), values)
+            return _of_error(error, str(place), values)
         missing = [words for words in errors if words not in str(error)]
         return f"expected an error with: {missing[0]}; found: {error.message}" if missing else ""
     lines = "".join(output).splitlines()

@@ -125,7 +125,9 @@ def _add_given(replay: Replay, found: VladError, operations: list[Operation]) ->
             continue
         if is_internal(rhs.operator.cell.name):
             values = [look(replay.value(one)) for one in rhs.operands]
-            found.irritants = [written(one, 200) for one in values if isinstance(one, float | String | Boolean)]
+            found.irritants = [
+                written(one, 200) for one in values if isinstance(one, float | String | Boolean)
+            ]
 
 
 def _add_calls(machine: CodeMachine, found: VladError, k: Value) -> None:
