@@ -161,11 +161,14 @@ class _Run:
                 return self.arrived.get(timeout=PATIENCE)
 
     def _cancel(self) -> None:
-        running = False
-        for future in self.futures.values():
-            running |= not future.cancel() and not future.done()
-        if running and isinstance(self.executor, Processes):
+        futures = self.futures.values()
+        if isinstance(self.executor, Processes) and any(future.running() for future in futures):
+            # It cancels those that wait, too. If they were cancelled here, the thread that manages the pool could find them so
+            # when its processes end, and fail (Python 3.11).
             self.executor.stop()
+            return
+        for future in futures:
+            future.cancel()
 
 
 class Processes:
