@@ -39,9 +39,9 @@ class TestOutline:
         outline = Outline(text.split("\n"))
         found = [starts[row] + at for row in range(len(outline.lines)) for at, _ in outline.brackets(row)]
         expected = [
-            token.end - 1 if token.kind == "tensor" else token.start
+            token.end - 1 if token.kind in ("tensor", "vector") else token.start
             for token in tokens(text)
-            if token.kind in ("open", "close", "tensor", "bracket")
+            if token.kind in ("open", "close", "tensor", "vector", "bracket")
         ]
         assert found == expected
 
