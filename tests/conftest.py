@@ -100,7 +100,7 @@ def pytest_collection_finish() -> None:
     border()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(2_000_000, 20, 20)
+    gc.set_threshold(5_000_000, 20, 20)
 
 
 @pytest.hookimpl(wrapper=True)
