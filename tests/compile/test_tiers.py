@@ -795,6 +795,34 @@ class TestMemory:
                    (+ i 1)))))"""
         assert compiling.eval(text)(3e6 + 5) == evaluating.eval(text)(3e6 + 5)
 
+    @pytest.mark.parametrize("count", [600, 511, 5])
+    def test_arrays_that_collections_move(self, count: int) -> None:
+        """Large ones slide, small ones and boxes are copied: shared or not, in any order, in loops and in recursions."""
+        evaluating, compiling = sessions()
+        text = """
+            (define (later x i) (cons (* 0.5 x) (cons i x)))
+            (define (total kept)
+              (fold-left (lambda (t x) (+ t (tensor-ref (car x) 0) (cadr x) (tensor-ref (cddr x) 2))) 0 kept))
+            (lambda (x n m)
+              (define (grown depth i)
+                (if (= depth 0)
+                    (list (later (+ x i) i) (later (+ (cddr (later x i)) x) 3))
+                    (let* ((a (grown (- depth 1) i)) (b (grown (- depth 1) (+ i 1))) (both (+ (caar a) (caar b))))
+                      (list (cons both (cons 1 (caar b))) (car a) (cons (caar a) (cons i both))))))
+              (let next ((kept (list (later x 1) (cons x (cons 2 x)))) (i 0))
+                (if (= i n)
+                    (+ (total kept) (total (grown m 0)))
+                    (let* ((new (* (car (car kept)) 1.0009765625)) (one (cons new (cons i x))))
+                      (next (if (= (modulo i 7) 0)
+                                (list one (cons (cddar kept) (cons i new)) (car kept) one)
+                                (cons one kept))
+                            (+ i 1))))))"""
+        x = np.arange(1.0, count + 1)
+        n = 8000 if count > 500 else 100
+        both = [one.eval(f"(begin {text})") for one in (evaluating, compiling)]
+        assert both[1](x, n, 9) == both[0](x, n, 9)
+        assert compiling.tiers.entry(both[1].value).reason is None
+
     def test_the_tape_of_a_long_loop(self) -> None:
         _, compiling = sessions()
         slope = compiling.eval("(lambda (x) ((derivative-R (lambda (x) (loop x 1e6))) x))")

@@ -55,6 +55,7 @@ from vlad.data.write import LONGEST_AXIS
 
 MOST_AT_ONCE = 1 << 16  # entries of an array, and turns of loops, of a short call
 MOST_COUNTED = "0x1p50"  # entries, and turns: far from an overflow, and no memory has as many
+SLIDES = 4096  # bytes from which an array is moved in place, rather than copied, by a collection
 NURSERY = 16 << 20  # bytes that a loop allocates before its first collection
 SOON = (
     1 << 20
@@ -211,7 +212,8 @@ class CUnit(Definitions):
         if self.collects:
             tables = self._tables()
             fixed = "" if self.measured else "const"  # the sizes of arrays may be known only in a call
-            found.append(f"#define VLAD_FIXED {fixed}\n{of['collect']}{tables}")
+            slides = f"#define VLAD_SLIDES {SLIDES}\n" if self.has_large else ""
+            found.append(f"#define VLAD_FIXED {fixed}\n{slides}{of['collect']}{tables}")
         if self.enters:
             found.append(of["entering"])
         if self.packs or self.nested:
@@ -269,6 +271,9 @@ class CUnit(Definitions):
                 if type(size) is Extent:
                     self.measured.append((len(members), size))
                     size = 0
+                    self.has_large = True
+                elif member.entries and size >= SLIDES:
+                    self.has_large = True
                 members.append(f"{{{size}, {len(at)}, {{{number_list(at)}}}, {{{number_list(numbers)}}}}}")
         return (
             f"static VLAD_FIXED struct vlad_member vlad_members[] = {{{', '.join(members)}}};\n"

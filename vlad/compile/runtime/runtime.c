@@ -711,7 +711,9 @@ static void vlad_spectrum(long count, long n, const double *a, double *s, double
    Copies the boxes above `mark` that `roots` reach, and frees the rest (Cheney 1970, within the part of the area that a loop filled).
    Sharing is preserved: a box that was copied holds its new address instead, and has a bit in `moved`. The copies, and the bits, are in the
    area above what is in use, as its pages are kept between calls, or elsewhere if that is beyond what is kept. Returns how much may be
-   allocated before the next collection, so that the total work is at most a constant times the allocations. */
+   allocated before the next collection, so that the total work is at most a constant times the allocations.
+   Large arrays are not copied twice: they slide down in the order of their addresses, below the boxes, and one with nothing free below it
+   stays. Until their places are known, -1, -2 ... stand for their addresses. */
 struct vlad_member { long size; short pointers; short at[VLAD_MOST_POINTERS], cell[VLAD_MOST_POINTERS]; };
 struct vlad_cell { short first, boxed; };
 static VLAD_FIXED struct vlad_member vlad_members[];
@@ -723,6 +725,62 @@ void *memcpy(void *, const void *, unsigned long);
 void *memset(void *, int, unsigned long);
 @own struct { char *mark, *to; unsigned long filled; unsigned char *moved; short *kinds; unsigned long count, room; } vlad_move;
 __attribute__((destructor)) static void vlad_close_move(void) { free(vlad_move.kinds); }
+#ifdef VLAD_SLIDES
+void *memmove(void *, const void *, unsigned long);
+void qsort(void *, unsigned long, unsigned long, int (*)(const void *, const void *));
+struct vlad_large { char *from, *to; long first, number; unsigned long size; }; /* `first`: its first word, as -1 - number is there */
+@own struct { struct vlad_large *all; unsigned long count, room; } vlad_slide;
+__attribute__((destructor)) static void vlad_close_slide(void) { free(vlad_slide.all); }
+static void *vlad_add_large(char *from, unsigned long size) {
+  if (vlad_slide.count == vlad_slide.room) {
+    vlad_slide.room = vlad_slide.room ? 2 * vlad_slide.room : 64;
+    struct vlad_large *all = realloc(vlad_slide.all, vlad_slide.room * sizeof *all);
+    if (!all) vlad_fail(VLAD_OUT_OF_MEMORY);
+    vlad_slide.all = all;
+  }
+  long number = vlad_slide.count++;
+  vlad_slide.all[number] = (struct vlad_large){from, 0, *(long *)from, number, size};
+  return *(void **)from = (void *)(-1 - number);
+}
+static int vlad_by_address(const void *a, const void *b) {
+  char *x = ((const struct vlad_large *)a)->from, *y = ((const struct vlad_large *)b)->from;
+  return (x > y) - (x < y);
+}
+static int vlad_by_number(const void *a, const void *b) {
+  long x = ((const struct vlad_large *)a)->number, y = ((const struct vlad_large *)b)->number;
+  return (x > y) - (x < y);
+}
+/* The address of an array that slid, or of a box that was copied above such arrays. */
+static void *vlad_placed(void *pointer, unsigned long shift) {
+  if ((long)pointer < 0) return vlad_slide.all[-1 - (long)pointer].to;
+  char *box = pointer;
+  return box >= vlad_move.mark && box < vlad_move.mark + vlad_move.filled ? box + shift : box;
+}
+/* Moves all, and returns their size. */
+static unsigned long vlad_slide_down(int count, void **roots) {
+  char *to = vlad_move.mark;
+  qsort(vlad_slide.all, vlad_slide.count, sizeof *vlad_slide.all, vlad_by_address);
+  for (unsigned long i = 0; i < vlad_slide.count; i++) {
+    struct vlad_large *one = vlad_slide.all + i;
+    one->to = to;
+    if (to != one->from) memmove(to, one->from, one->size);
+    *(long *)to = one->first;
+    to += one->size;
+  }
+  unsigned long shift = to - vlad_move.mark, at = 0;
+  qsort(vlad_slide.all, vlad_slide.count, sizeof *vlad_slide.all, vlad_by_number);
+  for (int i = 0; i < count; i++) roots[i] = vlad_placed(roots[i], shift);
+  for (unsigned long i = 0; i < vlad_move.count; i++) {
+    const struct vlad_member *member = &vlad_members[vlad_move.kinds[i]];
+    for (int j = 0; j < member->pointers; j++) {
+      void **field = (void **)(vlad_move.to + at + member->at[j]);
+      *field = vlad_placed(*field, shift);
+    }
+    at += member->size;
+  }
+  return shift;
+}
+#endif
 static void *vlad_moved(void *pointer, int cell) {
   char *box = pointer;
   if (box < vlad_move.mark || box >= vlad_top) return box;
@@ -732,6 +790,12 @@ static void *vlad_moved(void *pointer, int cell) {
   int member = vlad_cells[cell].first + (vlad_cells[cell].boxed > 1 ? *(long *)box : 0);
   unsigned long size = vlad_members[member].size;
   if (!size) return vlad_base; /* an array without entries shares its address with the next box */
+#ifdef VLAD_SLIDES
+  if (size >= VLAD_SLIDES) {
+    vlad_move.moved[at >> 3] |= bit;
+    return vlad_add_large(box, size);
+  }
+#endif
   if (vlad_move.count == vlad_move.room) {
     vlad_move.room = vlad_move.room ? 2 * vlad_move.room : 4096;
     short *kinds = realloc(vlad_move.kinds, vlad_move.room * sizeof(short));
@@ -746,7 +810,7 @@ static void *vlad_moved(void *pointer, int cell) {
   return *(void **)box = now;
 }
 static long vlad_collect(char *mark, int count, void **roots, const short *cells) {
-  unsigned long used = vlad_top - mark, bits = (used >> 6) + 1, room = used + bits;
+  unsigned long used = vlad_top - mark, bits = (used >> 6) + 1, room = used + bits, slid = 0;
   int is_above = vlad_top + room <= vlad_floor + VLAD_KEPT && vlad_top + room <= vlad_limit;
   vlad_move.mark = mark;
   vlad_move.to = is_above ? vlad_top : malloc(room);
@@ -754,6 +818,9 @@ static long vlad_collect(char *mark, int count, void **roots, const short *cells
   vlad_move.moved = (unsigned char *)vlad_move.to + used;
   memset(vlad_move.moved, 0, bits);
   vlad_move.filled = vlad_move.count = 0;
+#ifdef VLAD_SLIDES
+  vlad_slide.count = 0;
+#endif
   for (int i = 0; i < count; i++) roots[i] = vlad_moved(roots[i], cells[i]);
   unsigned long at = 0;
   for (unsigned long i = 0; i < vlad_move.count; i++) {
@@ -764,7 +831,11 @@ static long vlad_collect(char *mark, int count, void **roots, const short *cells
     }
     at += member->size;
   }
-  memcpy(mark, vlad_move.to, vlad_move.filled);
+#ifdef VLAD_SLIDES
+  if (vlad_slide.count) slid = vlad_slide_down(count, roots);
+#endif
+  memcpy(mark + slid, vlad_move.to, vlad_move.filled);
+  vlad_move.filled += slid;
   vlad_top = mark + vlad_move.filled;
   if (!is_above) free(vlad_move.to);
   long next = 2 * (long)vlad_move.filled;
