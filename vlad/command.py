@@ -371,12 +371,15 @@ def _profile(session: Session, line: CommandLine) -> None:
         if path is not None:
             written_out(path, "")  # what cannot be written is an error now, not after the program
     samples: list[Sample] = []
+    is_short = True
     try:
         with sampled(session) as samples:
             session.run(line.words[0])
+        is_short = False
     finally:
         found = profile(samples, session.machine)
-        _report(table(found))
+        if found.stacks or not is_short:
+            _report(table(found, is_short))
         if line.speedscope is not None:
             written_out(line.speedscope, speedscope(found, line.words[0]))
         if line.folded is not None:

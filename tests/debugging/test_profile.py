@@ -139,13 +139,19 @@ def test_the_formats() -> None:
     assert any("all (p.vlad:6);loop in turns (p.vlad:2)" in stack for stack, _ in stacks)
 
 
+LONG = "counted-down-until-there-is-nothing-left-to-count"
+
+
 def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "p.vlad").write_text(
-        "(define (f n) (if (= n 0) (car n) (f (- n 1))))\n(car (command-line-arguments))\n(f 30000)\n"
+        f"(define ({LONG} n) (if (= n 0) (car n) ({LONG} (- n 1))))\n(car (command-line-arguments))\n({LONG} 30000)\n"
     )
     done = command("profile", "--folded", "p.txt", "--speedscope=p.json", "p.vlad", "--folded", cwd=tmp_path)
     assert done.returncode == 1 and done.stdout == '"--folded"\n'
-    assert "  own  own   all  procedure\n" in done.stderr and "Argument to car is invalid" in done.stderr
+    assert " s until the error: " in done.stderr and "Argument to car is invalid" in done.stderr
+    assert "  own  own   all  procedure\n" in done.stderr and f"  {LONG[:43]}…  p.vlad:1\n" in done.stderr
+    missing = command("profile", "q.vlad", cwd=tmp_path).stderr
+    assert missing.startswith("Error: Cannot find: q.vlad\n")
     assert json.loads((tmp_path / "p.json").read_text())["name"] == "p.vlad"
     assert (tmp_path / "p.txt").read_text().endswith("\n")
     refused = command("profile", "--folded", "no/p.txt", "p.vlad", cwd=tmp_path)

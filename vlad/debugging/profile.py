@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 20  # of each part of the table
 LEAST_SHARE = 0.001  # of the time, for a row
 LONGEST_LINE = 60  # characters of a program's line
+LONGEST_NAME = 44  # of a procedure's name
 OTHERS = {
     "tier 0": "(evaluating)",
     "compiled": "(compiled code)",
@@ -113,8 +114,8 @@ def line_of(place: Place) -> tuple[str, int, str] | None:
     return span.source.name, span.line, span.source.line(span.line).strip()
 
 
-def table(found: Profile) -> str:
-    """The profile as text: a summary, the procedures, the lines."""
+def table(found: Profile, is_short: bool = False) -> str:
+    """The profile as text: a summary, the procedures, the lines. `is_short`: did an error end the program?"""
     total = found.seconds
     if not found.stacks:
         return "too quick to tell: it ended before the first sample"
@@ -130,16 +131,29 @@ def table(found: Profile) -> str:
         for kind, word in words.items()
         if kind in found.kinds
     ]
-    lines = [f"{total:.3f} s: {', '.join(shares)}", "", "    own  own   all  procedure"]
-    for frame, row in _largest(found.procedures, total):
-        lines.append(_row(row, total, f"{frame.name:<30} {frame.place}".rstrip()))
+    end = " until the error" if is_short else ""
+    lines = [f"{total:.3f} s{end}: {', '.join(shares)}", "", "    own  own   all  procedure"]
+    procedures = [
+        (row, _cut(frame.name, LONGEST_NAME), frame.place) for frame, row in _largest(found.procedures, total)
+    ]
+    lines += _rows(procedures, total)
     if found.lines:
         lines += ["", "    own  own   all  line"]
-    for (file, number, text), row in _largest(found.lines, total):
-        place = f"{os.path.basename(file)}:{number}"
-        shown = text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1] + "…"
-        lines.append(_row(row, total, f"{place:<18} {shown}"))
-    return "\n".join(lines)
+    of_lines = [
+        (row, f"{os.path.basename(file)}:{number}", _cut(text, LONGEST_LINE))
+        for (file, number, text), row in _largest(found.lines, total)
+    ]
+    return "\n".join([*lines, *_rows(of_lines, total)])
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _rows(rows: list[tuple[Row, str, str]], total: float) -> list[str]:
+    """Lines of two columns behind the times."""
+    width = max([len(first) for _, first, _ in rows], default=0)
+    return [_row(row, total, f"{first:<{width}}  {second}".rstrip()) for row, first, second in rows]
 
 
 def _largest(rows: dict[Any, Row], total: float) -> list[tuple[Any, Row]]:
