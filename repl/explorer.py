@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from html import escape
 from importlib.resources import files
@@ -45,6 +46,7 @@ from .words import classed
 
 # Around what has a place, in texts that are still to be laid out; no other text contains them, as control characters are escaped.
 OPENS, CLOSES = "\x01", "\x02"
+GENERATOR = b'<meta name="generator" content="vlad explore">'
 LONG_SECONDS = 1.0  # before a line says what is evaluated
 FIRST_NUMBER = 0xE000  # the character behind OPENS is this, and the number of the place
 
@@ -121,8 +123,7 @@ def page(session: Session, path: str, name: str | None, arguments: str) -> str:
         cell = _defined(session, source, name, arguments)
         name, value = cell.name, cell.value
         session.tiers.policy = "evaluate"  # operations are recorded where code is evaluated
-        values = tuple(example_values(top_level, arguments)) if arguments else ()
-        recording = _recording(session, value, values) if values else None
+        recording = _recording(session, value, arguments) if arguments else None
     span = machine.core_of(look(value)[0]).span
     focus = (span.start, span.end) if span is not None else (0, len(source.text))
     panes = [
@@ -209,9 +210,10 @@ def announced(text: str) -> Iterator[None]:
         timer.cancel()
 
 
-def _recording(session: Session, value: Value, values: tuple[Value, ...]) -> Recording:
+def _recording(session: Session, value: Value, arguments: str) -> Recording:
     """The operations of the gradient of a procedure at these arguments. Raises VladError."""
     top_level, machine = session._top_level, session.machine
+    values = tuple(example_values(top_level, arguments))
     taken = signature(machine, look(value)[0])
     if not taken.takes_as_many(len(values)):
         raise wrong_examples(taken, len(values))
@@ -223,7 +225,11 @@ def _recording(session: Session, value: Value, values: tuple[Value, ...]) -> Rec
             recording.argument(names[number].name if number < len(names) else str(number), one)
         machine.apply(gradient, tuple_of([value, tuple_of([*values])]))
 
-    return recorded(machine, begin)
+    try:
+        return recorded(machine, begin)
+    except VladError as error:  # one inside the library is about the arguments
+        top_level.suggestions.suggest(error, Span(Source(OPTION, arguments), 0, len(arguments)))
+        raise
 
 
 def _types(path: str, source: Source) -> Pane:
@@ -289,7 +295,17 @@ def _counts(recording: Recording, source: Source) -> list[tuple[int, int, int]]:
 
 
 def explore(session: Session, path: str, name: str | None, arguments: str, output: str | None) -> str:
-    """Write the page; returns its path. Raises VladError."""
-    output = output or os.path.splitext(os.path.basename(path))[0] + ".html"
+    """Write the page; returns its path. A file that is no page of this kind is not replaced. Raises VladError."""
+    of_procedure = "" if name is None else "-" + re.sub(r"[^\w.-]", "-", name)
+    output = output or os.path.splitext(os.path.basename(path))[0] + of_procedure + ".html"
+    if os.path.isfile(output) and os.path.getsize(output) and not _is_page(output):
+        hint = "it is another file than a page of `vlad explore`; `-o PAGE` names the page"
+        raise VladError("cannot-write", f"Cannot write: {output}", hint=hint)
     write_text(output, page(session, path, name, arguments))
     return output
+
+
+def _is_page(path: str) -> bool:
+    with suppress(OSError), open(path, "rb") as file:
+        return GENERATOR in file.read(1000)
+    return False

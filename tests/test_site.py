@@ -98,7 +98,9 @@ def test_no_link_is_dead(site: Path, pages: dict[str, Page]) -> None:
 def test_what_is_explored_stands_below_its_program(site: Path) -> None:
     text = (site / "explored.html").read_text(encoding="utf-8")
     frames = re.findall(r'<iframe class="explored" src="(explored/[^"]+)" title="([^"]+)"', text)
-    assert [name for name, _ in frames] == [f"explored/{one}.html" for one in ("curve", "power", "fourfold")]
+    assert [name for name, _ in frames] == [
+        f"explored/{one}.html" for one in ("curve-distance", "power-power", "fourfold-fourfold")
+    ]
     for name, _ in frames:
         own = (site / name).read_text(encoding="utf-8")
         assert (

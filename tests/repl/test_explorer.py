@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 from commands import command
+from vlad.repl.explorer import explore
+
+import vlad
 
 PROGRAM = """\
 ; the distance of a point from a curve
@@ -123,11 +126,19 @@ def test_a_page_without_arguments_and_its_options(page: Path) -> None:
         (["p.vlad", "curve", "distance"], "`vlad explore` takes a file and a procedure; too many: distance"),
         (["none.vlad"], "none.vlad"),
         (["p.vlad", "-o", "no/such/folder.html"], "Cannot write: no/such/folder.html"),
+        (["p.vlad", "-o", "p.vlad"], "it is another file than a page of `vlad explore`"),
     ],
 )
 def test_errors(page: Path, words: list[str], message: str) -> None:
     done = command("explore", *words, cwd=page.parent)
     assert done.returncode and message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_error_of_arguments_is_placed_there(tmp_path: Path) -> None:
+    (tmp_path / "p.vlad").write_text("(define (f l) (list-sum l))\n")
+    with pytest.raises(vlad.VladError, match="not by a") as caught:
+        explore(vlad.Session(tier="evaluate"), str(tmp_path / "p.vlad"), "f", "'a", str(tmp_path / "p.html"))
+    assert str(caught.value.span) == "--with:1:1"
 
 
 # What a reader does, and what the page then shows.
@@ -170,13 +181,13 @@ def test_only_what_the_page_needs_is_evaluated(tmp_path: Path) -> None:
     )
     (tmp_path / "p.vlad").write_text(program, encoding="utf-8")
     for words, printed in (
-        (["f", "--with", "5"], ""),
-        (["f", "--with", "trained"], "trained "),
-        (["g"], "trained "),
-        ([], "trained "),
+        (["f", "--with", "5"], "p-f.html"),
+        (["f", "--with", "trained"], "trained p-f.html"),
+        (["g"], "trained p-g.html"),
+        ([], "trained p.html"),
     ):
         done = command("explore", "p.vlad", *words, cwd=tmp_path)
-        assert (done.stdout, done.stderr) == (f"{printed}p.html\n", "")
+        assert (done.stdout, done.stderr) == (f"{printed}\n", "")
 
 
 @pytest.mark.parametrize("width", [375, 1280])
