@@ -195,6 +195,9 @@ shell.display_formatter.active_types = ["text/plain", "text/html", "image/svg+xm
 done = shell.run_cell("%%vlad\\n; twice <a> number\\n(define (twice x) (* 2 x))\\ntwice")
 print(shell.display_formatter.format(done.result)[0]["text/html"])
 with capture_output() as found:
+    done = shell.run_cell('%%vlad\\n(+ 1 1)\\n(define z 5)\\n"a"\\n(set-ref! (ref 0) 1)\\nz')
+print([one.data["text/plain"] for one in found.outputs], done.result)
+with capture_output() as found:
     shell.run_cell("%vlad ,plot sin -3 3")
 print([sorted(one.data) for one in found.outputs], found.stderr)
 """
@@ -206,7 +209,8 @@ def test_what_notebooks_display(tmp_path: Path) -> None:
         [sys.executable, "-c", DISPLAYED], env=ipython, capture_output=True, text=True, timeout=200
     )
     assert done.returncode == 0, done.stderr
-    *_, html, plot = done.stdout.splitlines()
+    *_, html, values, plot = done.stdout.splitlines()
+    assert values == "['2.0', \"'a'\"] 5.0"
     assert "twice &lt;a&gt; number" in html and "<code>(twice x)</code>" in html
     assert plot.strip() == "[['image/svg+xml', 'text/plain']]"
 

@@ -1,6 +1,7 @@
 """`%%vlad` in IPython and Jupyter, after `%load_ext vlad.bridges.magic`.
 
-All cells are evaluated in one session, `vlad_session` among the notebook's names; a cell has the value of its last form.
+All cells are evaluated in one session, `vlad_session` among the notebook's names. The value of each expression of a cell is
+displayed, as a program prints it; that of the last one is the cell's.
 `%vlad FORM` evaluates a line. An error fails the cell, and is shown without Python frames. `%%vlad -i NAME` passes a variable of
 the notebook to the session before, `-o NAME` back after. A cell or line that begins with a comma is a command of the prompt, such
 as `%vlad ,plot sin -3 3`, which draws in the notebook. Procedures are displayed with their documentation.
@@ -18,6 +19,7 @@ from typing import Any
 
 from vlad.control.surroundings import shown_file
 from vlad.data.errors import VladError
+from vlad.data.values import UNSPECIFIED, Value
 from vlad.python.convert import Procedure
 from vlad.repl.html import as_html
 from vlad.repl.notebook import Bundle, Failure, Notebook
@@ -46,7 +48,7 @@ def load_ipython_extension(shell: Any) -> None:
         try:
             if text.lstrip().startswith(","):
                 return _command(shell, session, text.strip())
-            value = session.eval(text, _cell())
+            value = session.eval(text, _cell()) if cell is None else _shown_values(shell, session, text)
             shell.push({name: session[name] for name in given})
         except VladError as error:
             raise _shown(error) from None
@@ -56,6 +58,22 @@ def load_ipython_extension(shell: Any) -> None:
     formatter = getattr(shell, "display_formatter", None)
     if formatter is not None:
         formatter.formatters["text/html"].for_type(Procedure, _html)
+
+
+def _shown_values(shell: Any, session: Session, text: str) -> Any:
+    """The value of the last expression; those before are displayed."""
+    last: list[Any] = []
+
+    def show(value: Value) -> None:
+        if value is not UNSPECIFIED:
+            for one in last:
+                data, metadata = shell.display_formatter.format(one)
+                shell.display_pub.publish(data=data, metadata=metadata)
+            last[:] = [session._as_python(value)]
+
+    with session.limited(None):
+        session.run_text(text, _cell(), show)
+    return last[0] if last else None
 
 
 def _cell() -> str:
