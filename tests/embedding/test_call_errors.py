@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import vlad
+from vlad.control import debug
 
 pytestmark = pytest.mark.any_compiler
 
@@ -129,3 +131,38 @@ def test_an_unsuitable_argument_is_at_its_parameter_without_a_calling_text(sessi
         ), text
         assert "  value: (1 2 3)\n  hint: such a list is `(list 1 2)`; this one has 3\n" in text
     assert "this one has 5000" in text_of(lambda: session["two"]([1.0] * 5000))
+
+
+def test_a_traceback_has_the_frames_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = vlad.Session(tier="evaluate")
+    session.eval("(define (g x) (car x))")
+    double = session.function(lambda x: 2.0 * x)
+
+    def names(call: Callable[[], object]) -> list[str]:
+        with pytest.raises(vlad.VladError) as caught:
+            call()
+        return [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+
+    monkeypatch.setattr(debug, "rungs", frozenset())
+    for call in (
+        lambda: session.eval("(g 1)"),
+        lambda: session["g"](1.0),
+        lambda: vlad.grad(session["g"])(1.0),
+        lambda: double(),
+        lambda: double(y=1.0),
+        lambda: session.load("nonesuch.vlad"),
+    ):
+        assert [name for name in names(call) if name not in ("__call__", "load")] == ["names", "<lambda>"]
+    monkeypatch.setattr(debug, "rungs", frozenset([debug.TRACEBACKS]))
+    assert len(names(lambda: session.eval("(g 1)"))) > 4
+
+
+def test_a_wrong_call_of_a_function() -> None:
+    f = vlad.Session(tier="evaluate").function(lambda x, y: x * y)
+    with pytest.raises(TypeError, match="Wrong call of <lambda>: missing a required argument: 'y'") as caught:
+        f(1.0)
+    assert caught.value.hint == "it is called as <lambda>(x, y)"  # type: ignore[attr-defined]
+    with pytest.raises(vlad.VladError, match="No derivative by argnums 'zz'") as of_name:
+        vlad.grad(f, argnums="zz")
+    assert of_name.value.span is not None and of_name.value.span.text == "lambda x, y: x * y"
+    assert str(of_name.value.hint).endswith("these are x, y")

@@ -37,6 +37,7 @@ CLASSES = {
     "EndedContinuation",
     "UnknownName",
     "NoCounterpart",
+    "WrongCall",
     "WrongOption",
     "raised",  # of one of the classes of Python's exceptions
     "MissingPackage",

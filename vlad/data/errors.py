@@ -7,6 +7,7 @@ from enum import Enum
 from types import TracebackType
 from typing import Any
 
+from vlad.control import debug
 from vlad.control.surroundings import ipython
 from vlad.data.source import Origin, Span
 from vlad.data.values import Backtrace, Value
@@ -139,6 +140,12 @@ class VladError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython and notebooks show: without the frames of vlad itself, which are many."""
+        own = self._frames_of_users()
+        lines: list[str] = ipython().InteractiveTB.structured_traceback(type(self), self, own, tb_offset=1)
+        return lines
+
+    def _frames_of_users(self) -> TracebackType | None:
+        """The traceback without the frames of vlad itself."""
         around: list[TracebackType] = []
         at = self.__traceback__
         while at is not None:
@@ -148,8 +155,12 @@ class VladError(Exception):
         own: TracebackType | None = None
         for one in reversed(around):
             own = TracebackType(own, one.tb_frame, one.tb_lasti, one.tb_lineno)
-        lines: list[str] = ipython().InteractiveTB.structured_traceback(type(self), self, own, tb_offset=1)
-        return lines
+        return own
+
+    def leave(self) -> None:
+        """The error goes on to a program in Python: its traceback gets that program's frames, with VLAD_DEBUG it has all."""
+        if not debug.is_on(debug.TRACEBACKS):
+            self.__traceback__ = self._frames_of_users()
 
     def __reduce__(self) -> Any:
         """Support pickle, so that errors reach other processes: without values, which may be procedures of a session."""
@@ -284,6 +295,10 @@ class NoCounterpart(VladError, TypeError):
             self.reword(NO_COUNTERPART.format(f"{self.what.rstrip(',')}, {where},"))
             self.what = None
         self.span = self.span or span
+
+
+class WrongCall(VladError, TypeError):
+    """A call of a Python function with other arguments than it takes."""
 
 
 NO_COUNTERPART = "{} has no counterpart in the language"

@@ -195,6 +195,21 @@ class Procedure:
 
     def _otherwise(self, *arguments: Any) -> Any:
         """If there is no machine code for the arguments as they are."""
+        try:
+            return self._by_place(arguments)
+        except VladError as error:
+            error.leave()
+            raise
+
+    def _by_name(self, *arguments: Any, **named: Any) -> Any:
+        """A call with names."""
+        try:
+            return self._with_names(arguments, named)
+        except VladError as error:
+            error.leave()
+            raise
+
+    def _by_place(self, arguments: tuple[Any, ...]) -> Any:
         if self.quicks:
             floats = with_floats(arguments)
             if floats is not None:
@@ -246,7 +261,7 @@ class Procedure:
         packed = self.packed(arguments)  # first, as records among them may change the procedure
         return self._apply.python_result(self.renewed(), packed, self.options)
 
-    def _by_name(self, *arguments: Any, **named: Any) -> Any:
+    def _with_names(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         """A call with keyword operands of a primitive or of a procedure of the library: `#:axis 0` is `axis=0`. Raises VladError
         if it has no such keyword.
         """

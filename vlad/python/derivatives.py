@@ -107,18 +107,18 @@ class Derived(Procedure):
     def completed(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         return self.of.completed(arguments, named)
 
-    def _otherwise(self, *arguments: Any) -> Any:
+    def _by_place(self, arguments: tuple[Any, ...]) -> Any:
         return self._renewed_call(self.completed(arguments, {}))
 
     def _renewed_call(self, arguments: tuple[Any, ...]) -> Any:
         if self.guards:
             self.renewed_for(arguments)
-        return super()._otherwise(*arguments)
+        return super()._by_place(arguments)
 
-    def _by_name(self, *arguments: Any, **named: Any) -> Any:
+    def _with_names(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         completed = self.completed(arguments, named)
         if completed is arguments:  # it is no translated function's
-            return super()._by_name(*arguments, **named)
+            return super()._with_names(arguments, named)
         return self._renewed_call(completed)
 
     def taken(self) -> Signature:
@@ -378,6 +378,9 @@ class Backpropagator(Derived):
 
     def __call__(self, *arguments: Any) -> Any:
         """Machine code is not called directly: the structure of the primals determines the shape of its result."""
+        return self._otherwise(*arguments)
+
+    def _by_place(self, arguments: tuple[Any, ...]) -> Any:
         return self._slowly(arguments)
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
@@ -508,7 +511,8 @@ def _numbers(f: Procedure, by: Any) -> tuple[tuple[int, ...], int]:
     elif not numbers or not all(isinstance(n, int) and -taken.count <= n < taken.count for n in numbers):
         why, hint = (
             f"takes {taken.takes}",
-            "argnums is the number of an argument, counted from 0, or its name, or a tuple of such",
+            "argnums is the number of an argument, counted from 0, or its name, or a tuple of such; these are "
+            + ", ".join(taken.parameters),
         )
     else:
         found = tuple([number % taken.count for number in numbers])
@@ -517,7 +521,8 @@ def _numbers(f: Procedure, by: Any) -> tuple[tuple[int, ...], int]:
             return found, taken.count
         else:
             why, hint = f"has an argument that argnums names twice: {by}", None
-    raise VladError("invalid-argument", f"No derivative by argnums {by}: {taken.name} {why}", hint=hint)
+    what = f"No derivative by argnums {by!r}: {taken.name} {why}"
+    raise VladError("invalid-argument", what, f.place(), hint=hint)
 
 
 def _expect_no_counter(f: Procedure, chosen: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from vlad.compile.calling.variants import Options
-from vlad.data.errors import NoCounterpart, VladError, WrongOption
+from vlad.data.errors import VladError, WrongCall, WrongOption
 from vlad.data.python_functions import PythonFunction
 from vlad.data.source import Span
 from vlad.data.values import Value
@@ -109,18 +109,18 @@ class Function(Procedure, PythonFunction, Generic[Parameters, Result]):
     def takes_places(self) -> bool:
         return self.places is not None
 
-    def _otherwise(self, *arguments: Any) -> Any:
+    def _by_place(self, arguments: tuple[Any, ...]) -> Any:
         arguments = self.completed(arguments, {})
         self.renewed_for(arguments)
-        return super()._otherwise(*arguments)
+        return super()._by_place(arguments)
 
-    def _by_name(self, *arguments: Any, **named: Any) -> Any:
+    def _with_names(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         arguments = self.completed(arguments, named)
         self.renewed_for(arguments)
-        return super()._otherwise(*arguments)
+        return super()._by_place(arguments)
 
     def completed(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The arguments in the order of the parameters, with defaults. Raises NoCounterpart, a TypeError as Python's, if they do
+        """The arguments in the order of the parameters, with defaults. Raises WrongCall, a TypeError as Python's, if they do
         not fit.
         """
         count = len(arguments)
@@ -131,8 +131,9 @@ class Function(Procedure, PythonFunction, Generic[Parameters, Result]):
         try:
             bound = self._python_signature.bind(*arguments, **named)
         except TypeError as error:
-            message = f"{self.__name__}: {error}"
-            raise NoCounterpart("wrong-number-of-arguments", message, self.place()) from None
+            message = f"Wrong call of {self.__name__}: {error}"
+            hint = f"it is called as {self._summary()}"
+            raise WrongCall("wrong-number-of-arguments", message, self.place(), hint=hint) from None
         bound.apply_defaults()
         return tuple([bound.arguments[name] for name in self._python_signature.parameters])
 

@@ -258,8 +258,12 @@ class Session(Namespace):
         towards the limits, too: the session's own, or `limits` for this call.
         """
         _expect_text(text)
-        with self.limited(limits):
-            return self._evaluated(Source(name, text))
+        try:
+            with self.limited(limits):
+                return self._evaluated(Source(name, text))
+        except VladError as error:
+            error.leave()
+            raise
 
     def _evaluated(self, source: Source) -> Any:
         def evaluate() -> Any:
@@ -315,13 +319,19 @@ class Session(Namespace):
 
     def run(self, path: Path) -> None:
         """Run a file as a program: the value of each top-level expression is printed on a line of its own."""
-        with self._lock:
-            self._top_level.run_file(path, self._top_level.print)
+        self._run(path, self._top_level.print)
 
     def load(self, path: Path) -> None:
         """Evaluate a file's forms without printing their values."""
-        with self._lock:
-            self._top_level.run_file(path, None)
+        self._run(path, None)
+
+    def _run(self, path: Path, show: Callable[[Value], None] | None) -> None:
+        try:
+            with self._lock:
+                self._top_level.run_file(path, show)
+        except VladError as error:
+            error.leave()
+            raise
 
     def import_again(self) -> list[str]:
         """Evaluate the files of all modules again, and update the values of their names; returns the imported paths."""
