@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from agreement import agree, same
 
 import vlad
 from vlad.compile.analysis.fixpoint import Analysis
-from vlad.compile.analysis.trees import Tree, is_tree, nodes
+from vlad.compile.analysis.trees import Tree, is_plainly_tree, is_tree, nodes
 from vlad.compile.calling import pipeline
 from vlad.compile.calling.cache_key import identity
 from vlad.compile.passes.inlining import LARGE
@@ -100,6 +101,30 @@ def test_structures_of_parameters_are_no_trees_until_they_change() -> None:
     for length in range(1, 6):
         assert session["f"]([1.0, [2.0, 3.0]], [1.0] * length) == 4 + length
     assert not session.tiers.entry(session["f"].value).trees
+
+
+def test_a_plain_tree_is_compiled_once() -> None:
+    """Not for the shape of the first one."""
+    session = vlad.Session(tier="compile")
+    session.run_text(TEXT)
+    shapes = [lambda: binary(40, lambda: 1.0), lambda: binary(5, lambda: 2.0)]
+    for made in shapes:
+        session["depth"](made())
+    entry = session.tiers.entry(session["depth"].value)
+    assert entry.trees == {0} and len(entry.variants) == 1
+
+
+def test_what_is_plainly_a_tree() -> None:
+    layer, unlike = [1.0, [2.0, 3.0]], [[1.0, [2.0, 3.0]], [[1.0], 2.0], [1.0, [2.0], 3.0], 4.0]
+    for value, expected in [
+        ([deepcopy(unlike) for _ in range(5)], True),
+        ([[*deepcopy(unlike), np.ones(n)] for n in range(5)], False),
+        ([[*deepcopy(unlike), np.ones(2)] for _ in range(5)], True),
+        ([[*deepcopy(unlike), {"a": 1.0}] for _ in range(5)], False),
+        ([deepcopy(layer) for _ in range(40)], False),
+        (unlike, False),
+    ]:
+        assert is_plainly_tree(from_python(value)) is expected, value
 
 
 def test_what_is_a_tree() -> None:

@@ -1,8 +1,9 @@
 """Operands that are trees: calls with trees of different shapes share one recursive type, and so one compiled variant.
 
 In: an operand.  Out: whether it is a tree; a mark that its shape does not matter. The first variant of a procedure is for one
-shape, which is faster, and right for structures of parameters; variant_compiler.py marks an operand
-that has another shape in a later call.
+shape, which is faster, and right for structures of parameters, unless the operand is plainly a tree, for one shape of
+which a gradient of hundreds of lines would be compiled in vain; variant_compiler.py marks an operand that has another
+shape in a later call.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from dataclasses import dataclass
 from typing import final
 
 from vlad.data.records import DICT
-from vlad.data.values import NIL, RECORDS, Symbol, Value, is_pair, look
+from vlad.data.tensors import Tensor
+from vlad.data.values import NIL, RECORDS, String, Symbol, Value, is_pair, is_procedure, look
 
 FEWEST_LEVELS = 4  # of lists in lists: a structure of fewer levels may be an array
+# Of lists with lists and atoms as elements: those of parameters are few, or alike.
+FEWEST_LISTS, FEWEST_FORMS = 12, 4
 MOST_LEVELS = 2000  # of data in a program: to compile one takes a tenth of a millisecond
 
 
@@ -66,3 +70,23 @@ def is_tree(value: Value) -> bool:
             return False
         is_mixed |= level >= FEWEST_LEVELS or len({is_pair(part) for part in parts}) > 1
     return is_mixed
+
+
+def is_plainly_tree(value: Value) -> bool:
+    """Is this a tree, whatever the shape of the next operand? It has many lists, of several forms on each level, and no parts
+    that are rather parameters, such as procedures, parts with a name, and tensors of different shapes."""
+    count, forms, shapes = 0, set(), set()
+    for elements, end, level in nodes(value):
+        parts = elements if end is NIL else [*elements, end]
+        if elements and type(elements[0]) in (Symbol, String):  # a record, a dict, or an item of one
+            return False
+        for part in parts:
+            if is_procedure(part):
+                return False
+            if type(part) is Tensor:
+                shapes.add(part.shape)
+        form = tuple([is_pair(part) for part in parts])
+        if len(set(form)) > 1:
+            forms.add((level, form))
+        count += bool(elements)
+    return count >= FEWEST_LISTS and len(forms) >= FEWEST_FORMS and len(shapes) <= 1

@@ -12,7 +12,7 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.analysis.static_operands import MOST_WRITTEN, form
-from vlad.compile.analysis.trees import is_tree
+from vlad.compile.analysis.trees import is_plainly_tree, is_tree
 from vlad.compile.calling.background import BACKGROUND, Superseded
 from vlad.compile.calling.entry_table import EntryTable
 from vlad.compile.calling.notifier import warn_once
@@ -226,6 +226,7 @@ class VariantCompiler(EntryTable):
     def _note_trees(entry: Entry, operands: tuple[Value, ...]) -> None:
         """Note the operands that are trees, if no variant takes their shapes."""
         variants = list(entry.variants)
-        for index, operand in enumerate(operands if variants else ()):
-            if not any(one.takes_one(index, operand) for one in variants) and is_tree(operand):
+        for index, operand in enumerate(operands):
+            is_of_trees = is_tree if variants else is_plainly_tree
+            if not any(one.takes_one(index, operand) for one in variants) and is_of_trees(operand):
                 entry.trees.add(index)
