@@ -525,6 +525,9 @@ unused : x -> not used""",
     "(define (f x)\n  (+ x 1)\n\n(define (g y) (car 5))\n(g 2)\n(f (lenght '()))": "5:1 : never returns: Argument to car is "
     "invalid, at 4:15\n1:1: The `(` is never closed\n  hint: add the missing `)`\n"
     "4:15: Argument to car is invalid\n6:5: Unbound variable: lenght\n",
+    "(define (f x) (+ x\n(define (g x) (* x 2))\n(g 3)\n(f 2)\n(define y (f 3))\ny": "3:1 : 6\n"
+    "4:1 : not known: f may be defined by a form with an error\ny : not known: f may be defined by a form with an error\n"
+    "6:1 : not known\n1:15: The `(` is never closed",
     "(define (f x) (let ((y)) y))\n(car 1)\n(f 1)": "1:21: \n2:1: Argument to car is invalid",
     # no mistakes: whether they happen depends on values
     "(define (f l) (if (null? l) 0 (car l)))\n(f (if (> (real 1) 0) '() (list (real 2))))": "2:1 : real",

@@ -515,10 +515,37 @@ def test_an_error_has_what_an_operation_was_given_and_the_function() -> None:
         return x
 
     cases: dict[Any, list[str]] = {
-        ("a",): ["a text is not multiplied", "0.5 * speed", "value: 0.5", 'value: "a"', "in distance.loop.1"],
+        ("a",): ["a text is not multiplied", "0.5 * speed\n", '  value: "a"', "in distance.loop.1"],
         (1.0, "many"): ["a whole number is expected", 'value: "many"', "in distance at"],
     }
     for arguments, words in cases.items():
         with pytest.raises(TypeError) as caught:
             distance(*arguments)
         assert [one for one in words if one not in str(caught.value)] == [], caught.value
+
+
+def test_an_error_has_structures_as_python_has_them() -> None:
+    @vlad.function
+    def added(x):
+        return x + (1.0, 2.0)  # noqa: RUF005
+
+    @vlad.function
+    def of_dict(x):
+        d = {"a": x, "b": (x,), "c": None, "d": {x}}
+        return d + 1.0
+
+    @vlad.function
+    def root(x):
+        return math.sqrt(x)
+
+    cases: dict[Any, str] = {
+        added: "value: 2\n  value: (1, 2)\n  hint: + takes reals; these are a real and a tuple\n",
+        of_dict: 'value: {"a": 2, "b": (2,), "c": None, "d": {2}}\n  value: 1\n  hint: + takes reals; these are a dict and',
+        root: "value: None\n",
+    }
+    for f, words in cases.items():
+        with pytest.raises(vlad.VladError) as caught:
+            f(None if f is root else 2.0)
+        assert words in str(caught.value)
+    with pytest.raises(vlad.VladError, match=r"there is `jacobian`. Not: \(2, 1\)"):
+        vlad.grad(vlad.function(lambda x: (x, 1.0)))(2.0)

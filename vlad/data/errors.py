@@ -11,7 +11,7 @@ from vlad.control import debug
 from vlad.control.surroundings import ipython
 from vlad.data.source import Origin, Span
 from vlad.data.values import Backtrace, Value
-from vlad.data.write import symbol_text, written
+from vlad.data.write import symbol_text, written_in_message
 
 
 class Kind(Enum):
@@ -30,6 +30,10 @@ class Kind(Enum):
     HOST = "a host object"
     TABLE = "a table"
     VECTOR = "a vector"
+    NONE = "None"
+    TUPLE = "a tuple"
+    DICT = "a dict"
+    SET = "a set"
     OTHER = "something else"
 
 
@@ -99,7 +103,7 @@ class VladError(Exception):
         self.entered: Span | None = None
         self.hint = hint
         self.reason = reason
-        self.irritants: list[str] = [written(value, limit=200) for value in irritants]
+        self.irritants: list[str] = [written_in_message(value, limit=200) for value in irritants]
         self.backtrace: list[Backtrace] = []
         self.began: list[Span] = []
         self.rows: tuple[int, ...] = ()
@@ -219,7 +223,7 @@ class RaisedValue(Thrown):
     @property
     def message(self) -> str:
         if not self._message:
-            self.reword(self.WORDS + written(self.held, limit=200))
+            self.reword(self.WORDS + written_in_message(self.held, limit=200))
         return self._message
 
     @message.setter

@@ -6,9 +6,10 @@ long lists and deep nests use no stack; with a limit, time is bounded by the lim
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from vlad.data.records import NONE, structure_of_python
 from vlad.data.tables import KEY, VALUE, Table, elements
 from vlad.data.tensors import SORT, Tensor, dtype_name, kind_name, on_host
 from vlad.data.values import ZERO, Code, Deferred, Reference, RestField, Role, String, Symbol, Value, look
@@ -21,6 +22,11 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 def written(value: Value, limit: int | None = None) -> str:
     """The text of a value, as `write` shows it; at most about `limit` characters, then `…`."""
     return _text(value, limit, True)
+
+
+def written_in_message(value: Value, limit: int | None = None) -> str:
+    """The same, but structures of Python functions as Python has them."""
+    return _text(value, limit, True, _start_of_python)
 
 
 def displayed(value: Value, limit: int | None = None) -> str:
@@ -94,7 +100,12 @@ class _Entries:
         self.array = array
 
 
-def _text(value: Value, limit: int | None, quoting: bool) -> str:
+def _text(
+    value: Value,
+    limit: int | None,
+    quoting: bool,
+    start_otherwise: Callable[[Value, list[object]], str | None] | None = None,
+) -> str:
     out: list[str] = []
     length = 0
     work: list[object] = [value]
@@ -109,7 +120,8 @@ def _text(value: Value, limit: int | None, quoting: bool) -> str:
         elif type(item) is str:
             text = item
         else:
-            text = _start(item, work, quoting)
+            other = None if start_otherwise is None else start_otherwise(item, work)
+            text = _start(item, work, quoting) if other is None else other
         is_long = limit is not None and len(text) > limit  # a procedure, a string, or a row of a tensor
         out.append(text[:limit] if is_long else text)
         length += len(text)
@@ -117,6 +129,32 @@ def _text(value: Value, limit: int | None, quoting: bool) -> str:
             out.append("…")
             break
     return "".join(out)
+
+
+def _start_of_python(value: Value, work: list[object]) -> str | None:
+    """The beginning of what a value is in a Python function, if it has a form of its own there."""
+    kind = structure_of_python(value)
+    if kind is None or kind == "None":
+        return kind
+    value, elements = look(value), list[Value]()
+    if kind == "a set":
+        pieces = [[leaf[KEY]] for leaf in look(value[1]).leaves()]
+    else:
+        while type(value) is tuple and len(value) == 2:
+            elements.append(value[0])
+            value = look(value[1])
+        pieces = [[one] for one in elements]
+    if kind == "a dict":
+        pieces = [[_key(key), ": ", content] for key, content in map(look, elements[1:])]
+    opening, closing = ("(", ",)" if len(pieces) == 1 else ")") if kind == "a tuple" else ("{", "}")
+    work.append(closing)
+    work += reversed([part for piece in pieces for part in (", ", *piece)][1:])
+    return opening
+
+
+def _key(key: Value) -> Value | str:
+    """A key of a dict: a text stands there as a symbol."""
+    return string_text(key.name) if isinstance(key, Symbol) and key is not NONE else key
 
 
 def _rest(value: Value, work: list[object]) -> str:

@@ -11,11 +11,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from vlad.data.errors import Kind, VladError, unbound_message
+from vlad.data.records import structure_of_python
 from vlad.data.source import Source, Span, in_library, in_stdlib
 from vlad.data.tables import Table
 from vlad.data.tensors import Tensor, shape_text
 from vlad.data.values import Backtrace, Boolean, Opaque, Role, String, Symbol, Value, look
-from vlad.data.write import written
+from vlad.data.write import written_in_message
 from vlad.expand.arity import (
     FOR_TENSORS,
     RETURNING,
@@ -105,7 +106,7 @@ def describe_pattern(error: VladError, pattern: Span, name: str = "", value: Val
     parts, left = form.items[1:], _short(" ".join(error.irritants))
     if value is not None:
         given = _as_list(value)
-        error.irritants, error.kinds = [written(value, limit=200)], (kind(value),)
+        error.irritants, error.kinds = [written_in_message(value, limit=200)], (kind(value),)
     elif error.code == "not-equivalent":
         given = f"`{left}` is left over"
     else:
@@ -484,6 +485,9 @@ def kind(value: Value) -> Kind:
         return Kind.REAL
     if type(value) is Tensor:
         return Kind.TENSOR
+    of_python = structure_of_python(value)
+    if of_python is not None:
+        return Kind(of_python)
     if type(value) is not tuple:
         return _KINDS.get(type(value), Kind.OTHER)
     if not value:

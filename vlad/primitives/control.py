@@ -9,10 +9,20 @@ from vlad.control.safe_import import import_safely
 from vlad.core.extents import Extent
 from vlad.core.types import Recursion, is_real, is_table, is_tensor
 from vlad.data.errors import Kind, VladError
+from vlad.data.records import structure_of_python
 from vlad.data.tables import LEAF_CODE
 from vlad.data.tensors import dtype_name
 from vlad.data.values import NIL, UNSPECIFIED, VECTOR_CODE, Primitive, String, Value, is_pair, list_of, look
-from vlad.data.write import Elements, atom_text, displayed, procedure_pieces, real_text, tensor_marks, written
+from vlad.data.write import (
+    Elements,
+    atom_text,
+    displayed,
+    procedure_pieces,
+    real_text,
+    tensor_marks,
+    written,
+    written_in_message,
+)
 from vlad.expand.arity import Signature, arguments_in, wrong_number
 from vlad.primitives.data import constant_row
 from vlad.primitives.numbers import invalid
@@ -31,12 +41,14 @@ def _error(message: Value) -> Value:
     if is_pair(seen):
         parts.append(seen[0])
         seen = look(seen[1])
-        while is_pair(seen) and not _is_list(seen):  # a list is one irritant, an improper chain several
+        # a list is one irritant, and so is a tuple of Python; an improper chain are several
+        while is_pair(seen) and not _is_list(seen) and structure_of_python(seen) is None:
             parts.append(seen[0])
             seen = look(seen[1])
     parts.append(seen)
     error = VladError(
-        "user-error", " ".join([_message_text(parts[0]), *[written(part, 1000) for part in parts[1:]]])
+        "user-error",
+        " ".join([_message_text(parts[0]), *[written_in_message(part, 1000) for part in parts[1:]]]),
     )
     error.told = (parts[0], list_of(parts[1:]))
     raise error

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from vlad.data.errors import Kind, VladError
 from vlad.data.source import Span, in_library, in_stdlib
 from vlad.data.values import NIL, Backtrace, Value
-from vlad.data.write import written
+from vlad.data.write import written_in_message
 from vlad.expand.arity import Signature, wrong_number
 from vlad.messages.hints import attribute_to
 
@@ -66,7 +66,9 @@ def _is_of_number(error: VladError, taken: Signature, operands: Sequence[Value])
     if error.code == "wrong-number-of-arguments":
         return error.span is None or in_library(error.span)
     if got > taken.count > 0 or not got:
-        return written(_packed(operands[taken.count - 1 :]) if got else NIL, 200) in error.irritants
+        return (
+            written_in_message(_packed(operands[taken.count - 1 :]) if got else NIL, 200) in error.irritants
+        )
     return False
 
 

@@ -35,7 +35,7 @@ class Program:
 
     def __init__(self, top_level: TopLevel, program: Path | Source) -> None:
         self._top_level = top_level
-        self._steps = Steps([], [], [])
+        self._steps = Steps([], [], [], lambda name: self._tried.may_define(name))
         top_level.note, top_level.note_import = self._note, self._note_import
         try:
             self._source = program if isinstance(program, Source) else load(find(program, [""]))

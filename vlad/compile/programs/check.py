@@ -160,7 +160,7 @@ def _checked(
             check_order(whole, program, [step.cell for step in valueless if step.cell is not None])
         except VladError as error:
             errors.append(error)
-    origins = {function.origin: function for function in program.functions}
+    origins, hidden = {function.origin: function for function in program.functions}, _Hidden(steps)
     for step, instance in instances.items():
         if instance.result is None:
             refusal = caught_failure(origins[instance])
@@ -168,7 +168,7 @@ def _checked(
                 refusal.part = step
                 raise refusal
             endless, failures = endings(machine, origins[instance])
-            result = f"{NEVER}{why_never(endless, failures)}"
+            result = hidden.text(endless, failures) or f"{NEVER}{why_never(endless, failures)}"
             if not endless:
                 abouts |= {failure.fail.about for failure in failures}
                 errors += certain(machine, types, failures)
@@ -200,6 +200,22 @@ def _checked(
         report.variables.extend(whole.analysis.types_of_variables())
         report.values.extend(whole.analysis.types_of_expressions())
     return report, Settled(more)
+
+
+class _Hidden:
+    """What is not known because a form with an error is left out."""
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+        self.is_found = False
+
+    def text(self, endless: Function | None, failures: list[_Failure]) -> str | None:
+        """What stands for the result of a step that ends in such a failure, in the order of steps; None for others."""
+        fail = failures[0].fail if failures and not endless else None
+        if fail is not None and self.steps.may_be_hidden(fail.name or ""):
+            self.is_found = True
+            return f"not known: {fail.name} may be defined by a form with an error"
+        return "not known" if fail is not None and fail.about is Failure.UNDEFINED and self.is_found else None
 
 
 def _refused_in(program: Program, layout: Representation, steps: Steps) -> Iterator[tuple[Unbounded, Span]]:

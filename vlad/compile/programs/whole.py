@@ -67,11 +67,13 @@ class Defined(Named):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """All steps and definitions of a program, and the names that it imports."""
+    """All steps and definitions of a program, and the names that it imports. `may_be_hidden`: may a form with an error, which is
+    left out, define a name?"""
 
     steps: list[Step]
     defined: list[Defined]
     imported: list[Named]
+    may_be_hidden: Callable[[str], bool] = lambda name: False
 
     @property
     def count(self) -> int:

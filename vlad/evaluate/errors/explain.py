@@ -15,10 +15,11 @@ from vlad.control.budget import NoRoom, NoTime
 from vlad.core.nodes import Apply, Binding, Body, Call, GlobalReference, If, Variable
 from vlad.data.devices import is_failure
 from vlad.data.errors import Thrown, VladError
+from vlad.data.records import structure_of_python
 from vlad.data.source import Span, in_library, is_internal, is_ours
 from vlad.data.tensors import NoCondition
 from vlad.data.values import Backtrace, Boolean, Code, Role, String, Value, look
-from vlad.data.write import written
+from vlad.data.write import written_in_message
 from vlad.evaluate.emit_python import Emission, Operation
 from vlad.evaluate.errors.continuations import calls_around, continuation_in
 from vlad.evaluate.errors.miscounted import Counted, miscounted
@@ -119,15 +120,18 @@ def placed(machine: CodeMachine | None, counted: Counted, beginning: Beginning |
 
 
 def _add_given(replay: Replay, found: VladError, operations: list[Operation]) -> None:
-    """For an exception that an operation of a translated Python function raised, the numbers and texts that this was given."""
+    """For an exception that an operation of a translated Python function raised, the numbers and texts that this was given, other
+    than those that stand in the text."""
     for _, rhs in operations:
         if not isinstance(rhs, Call) or not isinstance(rhs.operator, GlobalReference) or found.irritants:
             continue
         if is_internal(rhs.operator.cell.name):
-            values = [look(replay.value(one)) for one in rhs.operands]
-            found.irritants = [
-                written(one, 200) for one in values if isinstance(one, float | String | Boolean)
-            ]
+            values = [look(replay.value(one)) for one in rhs.operands if isinstance(one, Variable)]
+            found.irritants = [written_in_message(one, 200) for one in values if _is_simple(one)]
+
+
+def _is_simple(value: Value) -> bool:
+    return isinstance(value, float | String | Boolean) or structure_of_python(value) is not None
 
 
 def _add_calls(machine: CodeMachine, found: VladError, k: Value) -> None:

@@ -13,7 +13,7 @@ from vlad.core.nodes import Apply, Atom, Binding, Call, Lambda, Variable
 from vlad.data.errors import VladError
 from vlad.data.source import Source, Span, in_library
 from vlad.data.values import NIL, Code, Role, Value, look
-from vlad.data.write import written
+from vlad.data.write import written_in_message
 from vlad.evaluate.emit_python import MOST_OPERANDS, Operation
 from vlad.evaluate.errors.continuations import continuation_in, takes_continuation
 from vlad.evaluate.errors.replay import Beginning, Frames, Replay, emission_of, span_of
@@ -110,7 +110,7 @@ def _at_primitive(machine: CodeMachine, found: VladError, frames: Frames) -> Cou
         return None
     if count > len(failed.primitive.operands):
         replay.error(operations)  # the packed operands may have been made on the same line
-        if written(replay.value(failed.operands[-1]), 200) not in found.irritants:
+        if written_in_message(replay.value(failed.operands[-1]), 200) not in found.irritants:
             return None  # it takes any number of them, such as indices
     return Counted(wrong_number(taken, count, found, failed.span), frames)
 
@@ -276,7 +276,7 @@ def _at_adapter(
     if len(parts) < code.arity:
         error = too_few(machine, code, len(parts), given, look(parts[-1]) == NIL)
         if error.code == "no-matching-pair":
-            error.irritants.append(written(parts[-1], 200))
+            error.irritants.append(written_in_message(parts[-1], 200))
         return Counted(error, frames[:index], arrival, continuation=k)
     last = look(parts[-1])
     for part in reversed(parts[code.arity - 1 : -1]):
@@ -292,11 +292,16 @@ def _at_adapter(
             got = given - more  # a list, taken apart
     if taken.count <= got <= code.base.arity:
         is_destructured = given < code.arity and code.base.primitive is not None and index == len(frames) - 2
-        if is_destructured and not of_python and written(parts[given - 1], 200) in found.irritants:
+        if is_destructured and not of_python and written_in_message(parts[given - 1], 200) in found.irritants:
             found.reason = f"{taken.text} was given one pair for several parameters, and took it apart"
         return None
     is_hidden = is_of_library(machine, code) and (not code.base.name or code.role is Role.TAG)
-    if taken.rest or is_hidden or type(last) is not tuple or written(last, 200) not in found.irritants:
+    if (
+        taken.rest
+        or is_hidden
+        or type(last) is not tuple
+        or written_in_message(last, 200) not in found.irritants
+    ):
         return None
     of_list = got == 1 and given < code.arity
     if of_list and _are_several(_caller(machine, frames[:index], arrival, beginning)):
