@@ -157,6 +157,16 @@ def test_a_traceback_has_the_frames_of_the_program(monkeypatch: pytest.MonkeyPat
     assert len(names(lambda: session.eval("(g 1)"))) > 4
 
 
+def test_a_tuple_is_not_the_rest_of_the_arguments_of_a_procedure_of_the_library(session: vlad.Session) -> None:
+    optimize, hvp = session["optimize"], session["hvp"]
+    for call in (
+        lambda: optimize(session.eval("(sgd 0.1)"), session["half"], (0.0, 0.0)),
+        lambda: hvp(session["half"], (1.0, 2.0)),
+    ):
+        assert "arguments and got" in text_of(call)
+    assert session.eval("(lambda (x y z) (+ x (* y z)))")(1.0, (2.0, 3.0)) == 7.0
+
+
 def test_a_wrong_call_of_a_function() -> None:
     f = vlad.Session(tier="evaluate").function(lambda x, y: x * y)
     with pytest.raises(TypeError, match="Wrong call of <lambda>: missing a required argument: 'y'") as caught:

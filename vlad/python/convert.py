@@ -346,7 +346,18 @@ class Procedure:
             if self._apply.is_of_python:
                 error.state_place(self._argument(len(values)), self.place())
             raise
+        if len(values) > 1 and type(arguments[-1]) is tuple:
+            self._expect_all(len(values))
         return values[0] if len(values) == 1 else tuple_of(values)
+
+    def _expect_all(self, count: int) -> None:
+        """Raise VladError if a procedure of the library is given several arguments, but not all: a tuple in the last place would
+        be the rest of them, as in texts (expander.py)."""
+        code = code_of(self.value)
+        if code.primitive is not None or code in code.machine.of_library:
+            taken = self.taken()
+            if count < taken.count and not taken.rest:
+                raise wrong_number(taken, count, span=self.place())
 
     def _argument(self, number: int) -> str:
         """An argument, counted from 0, in words."""
