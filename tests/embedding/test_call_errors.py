@@ -157,7 +157,9 @@ def test_a_traceback_has_the_frames_of_the_program(monkeypatch: pytest.MonkeyPat
     assert len(names(lambda: session.eval("(g 1)"))) > 4
 
 
-def test_a_tuple_is_not_the_rest_of_the_arguments_of_a_procedure_of_the_library(session: vlad.Session) -> None:
+def test_a_tuple_is_not_the_rest_of_the_arguments_of_a_procedure_of_the_library(
+    session: vlad.Session,
+) -> None:
     optimize, hvp = session["optimize"], session["hvp"]
     for call in (
         lambda: optimize(session.eval("(sgd 0.1)"), session["half"], (0.0, 0.0)),

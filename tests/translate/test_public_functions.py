@@ -549,3 +549,7 @@ def test_an_error_has_structures_as_python_has_them() -> None:
         assert words in str(caught.value)
     with pytest.raises(vlad.VladError, match=r"there is `jacobian`. Not: \(2, 1\)"):
         vlad.grad(vlad.function(lambda x: (x, 1.0)))(2.0)
+    for forged in ("(%dict 1 2)", "(%set . 1)", "(%dict (a . 1) . 3)"):
+        with pytest.raises(vlad.VladError) as caught:
+            vlad.Session(tier="evaluate").eval(f"(sin '{forged})")
+        assert f"value: {forged}\n" in str(caught.value)

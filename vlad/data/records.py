@@ -18,25 +18,6 @@ from vlad.data.values import RECORDS, String, Symbol, Value, is_procedure, look,
 # Python's (data/raised.py). The message is a string, or a procedure that makes it; the arguments are a tuple.
 NONE, TUPLE, DICT, EXCEPTION = symbol("%none"), symbol("%tuple"), symbol("%dict"), symbol("%exception")
 SET, FROZENSET = HEADS_OF_SETS = symbol("%set"), symbol("%frozenset")
-LONGEST_SEARCHED = 1000  # elements of a tuple before its end is taken for that of a list
-
-
-def structure_of_python(value: Value) -> str | None:
-    """What a value is in a translated Python function, if it has a form of its own there."""
-    value = look(value)
-    if value is NONE:
-        return "None"
-    if type(value) is tuple and len(value) == 2:
-        head = look(value[0])
-        if head is DICT or head in HEADS_OF_SETS:
-            return "a dict" if head is DICT else "a set"
-        for _ in range(LONGEST_SEARCHED):
-            if type(value) is not tuple or len(value) != 2:
-                break
-            value = look(value[1])
-    return "a tuple" if value is TUPLE else None
-
-
 # The keys in `InUse` of all records, of those that define operators, of sets, and of classes of exceptions.
 EVERY, OPERATED, OF_SETS, RAISED = "", "+", "{}", "!"
 

@@ -9,10 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vlad.data.records import NONE, structure_of_python
+from vlad.data.records import DICT, HEADS_OF_SETS, NONE, TUPLE
 from vlad.data.tables import KEY, VALUE, Table, elements
 from vlad.data.tensors import SORT, Tensor, dtype_name, kind_name, on_host
-from vlad.data.values import ZERO, Code, Deferred, Reference, RestField, Role, String, Symbol, Value, look
+from vlad.data.values import (
+    ZERO,
+    Code,
+    Deferred,
+    Reference,
+    RestField,
+    Role,
+    String,
+    Symbol,
+    Value,
+    is_pair,
+    look,
+)
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
 _BAR_ESCAPES = {"|": "\\|", **{character: text for character, text in _ESCAPES.items() if character != '"'}}
@@ -131,21 +143,46 @@ def _text(
     return "".join(out)
 
 
+def structure_of_python(value: Value) -> str | None:
+    """What a value is in a translated Python function, if it has a form of its own there. Of long ones the beginning decides."""
+    value = look(value)
+    if value is NONE:
+        return "None"
+    if not is_pair(value):
+        return "a tuple" if value is TUPLE else None
+    head = look(value[0])
+    if head in HEADS_OF_SETS:
+        return "a set" if type(look(value[1])) is Table else None
+    elements, end = _beginning(value)
+    if head is DICT:
+        return "a dict" if all(map(is_pair, elements[1:])) and (end == () or is_pair(end)) else None
+    return "a tuple" if end is TUPLE else None
+
+
+def _beginning(value: Value) -> tuple[list[Value], Value]:
+    """The first elements of a chain of pairs, and what follows them."""
+    elements: list[Value] = []
+    while is_pair(value) and len(elements) < LONGEST_AXIS:
+        elements.append(value[0])
+        value = look(value[1])
+    return elements, value
+
+
 def _start_of_python(value: Value, work: list[object]) -> str | None:
     """The beginning of what a value is in a Python function, if it has a form of its own there."""
     kind = structure_of_python(value)
     if kind is None or kind == "None":
         return kind
-    value, elements = look(value), list[Value]()
+    value = look(value)
     if kind == "a set":
         pieces = [[leaf[KEY]] for leaf in look(value[1]).leaves()]
     else:
-        while type(value) is tuple and len(value) == 2:
-            elements.append(value[0])
-            value = look(value[1])
+        elements, end = _beginning(value)
         pieces = [[one] for one in elements]
-    if kind == "a dict":
-        pieces = [[_key(key), ": ", content] for key, content in map(look, elements[1:])]
+        if kind == "a dict":
+            entries = map(look, elements[1:])
+            pieces = [[_key(look(key)), ": ", content] for key, content in entries]
+        pieces += [["…"]] if is_pair(end) else []
     opening, closing = ("(", ",)" if len(pieces) == 1 else ")") if kind == "a tuple" else ("{", "}")
     work.append(closing)
     work += reversed([part for piece in pieces for part in (", ", *piece)][1:])

@@ -11,12 +11,11 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from vlad.data.errors import Kind, VladError, unbound_message
-from vlad.data.records import structure_of_python
 from vlad.data.source import Source, Span, in_library, in_stdlib
 from vlad.data.tables import Table
 from vlad.data.tensors import Tensor, shape_text
 from vlad.data.values import Backtrace, Boolean, Opaque, Role, String, Symbol, Value, look
-from vlad.data.write import written_in_message
+from vlad.data.write import structure_of_python, written_in_message
 from vlad.expand.arity import (
     FOR_TENSORS,
     RETURNING,

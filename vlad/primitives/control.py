@@ -9,7 +9,6 @@ from vlad.control.safe_import import import_safely
 from vlad.core.extents import Extent
 from vlad.core.types import Recursion, is_real, is_table, is_tensor
 from vlad.data.errors import Kind, VladError
-from vlad.data.records import structure_of_python
 from vlad.data.tables import LEAF_CODE
 from vlad.data.tensors import dtype_name
 from vlad.data.values import NIL, UNSPECIFIED, VECTOR_CODE, Primitive, String, Value, is_pair, list_of, look
@@ -19,6 +18,7 @@ from vlad.data.write import (
     displayed,
     procedure_pieces,
     real_text,
+    structure_of_python,
     tensor_marks,
     written,
     written_in_message,

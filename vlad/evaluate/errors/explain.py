@@ -15,11 +15,10 @@ from vlad.control.budget import NoRoom, NoTime
 from vlad.core.nodes import Apply, Binding, Body, Call, GlobalReference, If, Variable
 from vlad.data.devices import is_failure
 from vlad.data.errors import Thrown, VladError
-from vlad.data.records import structure_of_python
 from vlad.data.source import Span, in_library, is_internal, is_ours
 from vlad.data.tensors import NoCondition
 from vlad.data.values import Backtrace, Boolean, Code, Role, String, Value, look
-from vlad.data.write import written_in_message
+from vlad.data.write import structure_of_python, written_in_message
 from vlad.evaluate.emit_python import Emission, Operation
 from vlad.evaluate.errors.continuations import calls_around, continuation_in
 from vlad.evaluate.errors.miscounted import Counted, miscounted
