@@ -228,18 +228,18 @@ def _integral(function: Callable[[float], int]) -> Rule1:
 
 
 def modulo(x: float, y: float) -> float:
-    """x - y·floor(x/y), with the sign of y."""
+    """x - y·floor(x/y), with the sign of y; zero has none, as it is that of whole numbers, which are most of what this is for."""
     if y == 0 or not math.isfinite(x) or y != y:
         return NAN
     if math.isinf(y):
-        return x if x == 0 or (x < 0) == (y < 0) else y
-    return x % y
+        return x + 0.0 if x == 0 or (x < 0) == (y < 0) else y
+    return x % y + 0.0
 
 
 def remainder(x: float, y: float) -> float:
-    """x - y·truncate(x/y), with the sign of x: C's fmod."""
+    """x - y·truncate(x/y), with the sign of x: C's fmod, but for the sign of zero, as in `modulo`."""
     try:
-        return math.fmod(x, y)
+        return math.fmod(x, y) + 0.0
     except ValueError:
         return NAN
 
@@ -735,7 +735,8 @@ ROWS: list[Primitive] = [
         sign, "zero", "vlad_sign({x})", "sign(xp, x)", "((long){x} > 0) - ((long){x} < 0)"),
     _reals("modulo", "x y", "x - y floor(x/y): the sign of y.\n(modulo 7 3)  ⇒ 1\n(modulo -7 3)  ⇒ 2", modulo,
         partials={"x": "1", "y": "(round (/ (- r x) y))"},
-        c="vlad_modulo({x}, {y})", array="remainder", whole="vlad_whole_modulo({x}, {y})", range_of=ranges.modulo_range,
+        c="vlad_modulo({x}, {y})", array="xp.remainder(x, y) + 0",
+        whole="vlad_whole_modulo({x}, {y})", range_of=ranges.modulo_range,
     ),
     _reals("remainder", "x y",
         "x - y truncate(x/y): the sign of x.\n(remainder 7 3)  ⇒ 1\n(remainder -7 3)  ⇒ -1", remainder,

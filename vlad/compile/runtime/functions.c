@@ -50,23 +50,23 @@ static inline double vlad_mixed_hash(double a, double b) {
 static inline @real vlad_sign@f(@real x) { return x == 0 || x != x ? x : copysign@f(1.0@f, x); }
 
 /* functions: vlad_remainder
-   calls: copysign fabs fmod
-   C's fmod. Of whole numbers below 2^53, with a quotient of the processor, it takes a fourth of the time: x / y is rounded to a
+   calls: fabs fmod
+   C's fmod, with zero without a sign. Of whole numbers below 2^53, with a quotient of the processor, it takes a fourth of the time: x / y is rounded to a
    whole number only if it is one, and the product and the difference are exact. */
 static inline double vlad_remainder(double x, double y) {
   if (fabs(x) < 0x1p53 && fabs(y) < 0x1p53 && y != 0 && (double)(long)x == x && (double)(long)y == y)
-    return copysign(x - (double)(long)(x / y) * y, x);
-  return fmod(x, y);
+    return x - (double)(long)(x / y) * y + 0.0;
+  return fmod(x, y) + 0.0;
 }
 
 /* functions: vlad_modulo
-   calls: copysign vlad_remainder
-   x - y floor(x/y), with the sign of y, as in Python. */
+   calls: vlad_remainder
+   x - y floor(x/y), with the sign of y, as in Python; zero has none. */
 static inline double vlad_modulo(double x, double y) {
   if (y == 0 || x - x != 0 || y != y) return 0.0 / 0.0;
-  if (y - y != 0) return x == 0 || (x < 0) == (y < 0) ? x : y;
+  if (y - y != 0) return x == 0 || (x < 0) == (y < 0) ? x + 0.0 : y;
   double r = vlad_remainder(x, y);
-  if (r == 0) return copysign(0.0, y);
+  if (r == 0) return r;
   return (r < 0) != (y < 0) ? r + y : r;
 }
 
