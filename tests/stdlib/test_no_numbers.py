@@ -81,7 +81,7 @@ def test_values(session: Session, value: str) -> None:
 def test_arguments(session: Session, x: str) -> None:
     operators = [operator for operator in ALL if not operator.startswith("derivative")]
     found = {refusal(session, program(operator, "(lambda (x) 1)", x, x)) for operator in operators}
-    assert found == {("user-error", f"{NOT_BY} {x.strip(chr(34)).lstrip(chr(39))}", 0)}
+    assert found == {("user-error", f"{NOT_BY} {x.lstrip(chr(39))}", 0)}
 
 
 @pytest.mark.parametrize("x", ["'(1 2)", "(as-type #[1 2] 'int64)", "'()", "sin", '"text"', "#t"])
@@ -89,9 +89,9 @@ def test_derivatives_by_several_numbers(session: Session, x: str) -> None:
     """`derivative` is by one number, in both modes."""
     found = set()
     for operator in ["derivative", "derivative-F", "derivative-R"]:
-        code, message, irritants = refusal(session, f"(({operator} (lambda (x) x)) {x})")
-        found.add((code, message.replace(operator, "OPERATOR"), irritants))
-    assert found == {("bundle-do-not-conform", "Arguments to OPERATOR do not conform", 2)}
+        code, message, _ = refusal(session, f"(({operator} (lambda (x) x)) {x})")
+        found.add((code, message.partition(" takes one number")[0]))
+    assert found == {("user-error", "What `derivative` returns")}
 
 
 @pytest.mark.own_tier

@@ -697,10 +697,6 @@ def nonconforming(name: str, a: Value, b: Value) -> VladError:
     if pointlike is not None:
         kind = kind_name(pointlike.like.dtype)
         hint = f"a tensor of {kind} has no tangents; `as-type` makes one of float64 of it, `astype(float)` in Python"
-    elif name == "bundle" and type(look(a)) in (Tensor, tuple) and type(b) is float:
-        hint += (
-            "; `derivative` is by one number: by many take `gradient`, or `jvp` with a direction like them"
-        )
     wording = "Arguments to {} do not conform"
     error = VladError(f"{name}-do-not-conform", wording.format(name), hint=hint, irritants=(a, b), name=name)
     error.wording = wording

@@ -233,14 +233,16 @@ class RecordType:
         """
         test = as_atom(self.test(primitives, value, out), out, "test")
         wanted = f"a record of type {self.name}"
+        before = len(self.parameters) - 1
         if count is not None:
-            parts = len(self.parameters) - 1 + count
+            parts = before + count
             wanted += f" with {parts or 'no'} part{'' if parts == 1 else 's'}"
         words = Constant(String(taker)), Constant(String(wanted))
 
-        def failed() -> Body:
+        def failed(rest: Atom | None = None) -> Body:
             own: Out = []
-            result = as_atom(Apply(primitives["no-record"], (*words, value), span), own, "failed")
+            row, more = ("no-record", ()) if rest is None else ("no-parts", (Constant(float(before)), rest))
+            result = as_atom(Apply(primitives[row], (*words, value, *more), span), own, "failed")
             return Body(tuple(own), result)
 
         if count is None:
@@ -248,7 +250,7 @@ class RecordType:
         own: Out = []
         rest = as_atom(self.field(value, self.parameters[-1]), own, "rest")
         fits = as_atom(self.holds(primitives, rest, count, own), own, "fits")
-        result = as_atom(If(fits, then, failed()), own, "counted")
+        result = as_atom(If(fits, then, failed(rest)), own, "counted")
         return If(test, Body(tuple(own), result), failed())
 
     def holds(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.control.safe_import import import_safely
 from vlad.core.types import Recursion, Sharing, is_table, is_tensor
-from vlad.data.errors import Kind, VladError
+from vlad.data.errors import Kind, VladError, unsuitable
 from vlad.data.tables import VALUE, Table
 from vlad.data.tensors import Tensor, holds, same_numbers
 from vlad.data.values import (
@@ -353,6 +353,15 @@ def _no_record(name: Value, expected: Value, x: Value) -> Value:
     raise invalid(name.text, expected.text, x)
 
 
+def _no_parts(name: Value, expected: Value, x: Value, before: Value, rest: Value) -> Value:
+    parts, rest = int(before), look(rest)
+    while type(rest) is tuple and len(rest) == 2:
+        parts, rest = parts + 1, look(rest[1])
+    parts += rest != NIL
+    hint = f"{name.text} takes {expected.text}; this one has {parts or 'no'} part{'' if parts == 1 else 's'}"
+    raise unsuitable(name.text, hint, (x,), names_itself=True)
+
+
 def _no_procedure(name: Value, fields: Value) -> Value:
     hint = f"only procedures can be called, and records whose type states #:call; this is a record of type {name.text}"
     raise VladError("not-a-procedure", "Target is not a procedure", hint=hint)
@@ -395,6 +404,12 @@ ROWS: list[Primitive] = [
         "no-record", "name expected x", "The error of a procedure of records that is given another value.", value=_no_record,
         type="string string any -> any", forward="zero", reverse={}, effect=True, hidden=True,
         abstract=lambda w, name, expected, x: w.fail(f"Argument to {name.type.of.text} is invalid"),
+    ),
+    Primitive(
+        "no-parts", "name expected x before rest",
+        "The same, given a record of the right type with another number of parts: those before the last field, and in it.",
+        value=_no_parts, type="string string any real any -> any", forward="zero", reverse={}, effect=True, hidden=True,
+        abstract=lambda w, name, expected, x, before, rest: w.fail(f"Argument to {name.type.of.text} is invalid"),
     ),
     Primitive(
         "no-procedure", "name fields", "The error of calling a record whose type does not state what that is.",
