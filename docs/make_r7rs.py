@@ -182,6 +182,11 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
         "read read-char peek-char read-line read-string char-ready?",
         "They take a port: there is no input that is current.",
     ),
+    (
+        "open-output-string get-output-string",
+        "A text is collected in a cell, so programs that make such ports are not compiled, but evaluated; nor is "
+        "`with-output-to-string`.",
+    ),
     ("current-output-port", "It is the session's output, and no parameter."),
     ("syntax-rules", "Vectors are patterns and templates, tensors only templates."),
 )
