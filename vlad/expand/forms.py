@@ -157,6 +157,8 @@ def _top_import(x: Expander, form: Form, items: list[Item]) -> None:
 
 
 def _path(form: Form, count: int, shape: str) -> str:
+    if len(form.items) > 1 and all(isinstance(item, Form) for item in form.items[1:]):
+        raise invalid(form, f"what R7RS has is there without an import; modules: {shape}")
     if len(form.items) != count or form.tail is not None:
         raise invalid(form, shape)
     path = form.items[1]
@@ -185,11 +187,11 @@ def _include(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
 
 
 def _import(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    raise invalid(form, "`import` stands at top level only")
+    raise invalid(form, "`import` stands at top level only; a module is a file, without `define-library`")
 
 
 def _export(x: Expander, form: Form, scope: Scope, out: Out, name: str) -> Rhs:
-    raise invalid(form, "`export` stands at top level only")
+    raise invalid(form, "`export` stands at top level only; a module is a file, without `define-library`")
 
 
 _TOP_LEVEL: dict[Any, Callable[[Expander, Form, list[Item]], None]] = {
