@@ -117,9 +117,8 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
     ),
     (
         "eqv? eq?",
-        "Numbers, strings and tensors are compared by value; 0 and -0 are equal. Two pairs are the same if they are one object, as equal "
-        "constants may "
-        "be: nothing changes them, so `(cons 1 2)` is a constant.",
+        "Numbers, strings and tensors are compared by value; 0 and -0 are equal. Two pairs are the same if they are one "
+        "object, as equal constants may be: nothing changes them, so `(cons 1 2)` is a constant.",
     ),
     (
         "exact? inexact? exact-integer?",
