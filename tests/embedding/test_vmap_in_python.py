@@ -137,7 +137,7 @@ ERRORS: list[tuple[Any, tuple[Any, ...], str, str]] = [
         lambda: vlad.vmap(lambda x: x if x > 1 else (x, x)),
         (YS,),
         "different structures",
-        "a tuple or a dict where this one's has a number",
+        "a tuple where this one's has a number",
     ),
     (
         lambda: vlad.vmap(lambda x: None if x > 1 else x),

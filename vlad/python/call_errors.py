@@ -74,8 +74,8 @@ def _is_of_number(error: VladError, taken: Signature, operands: Sequence[Value])
 
 KINDS = {
     Kind.REAL: "a number", Kind.TENSOR: "an array", Kind.NIL: "an empty list", Kind.LIST: "a list",
-    Kind.PAIR: "a tuple or a dict", Kind.BOOLEAN: "a boolean", Kind.SYMBOL: "None", Kind.STRING: "a text",
-    Kind.TABLE: "a set", Kind.PROCEDURE: "a function",
+    Kind.PAIR: "a tuple or a dict", Kind.BOOLEAN: "a boolean", Kind.STRING: "a text", Kind.PROCEDURE: "a function",
+    Kind.NONE: "None", Kind.TUPLE: "a tuple", Kind.DICT: "a dict", Kind.SET: "a set",
 }  # fmt: skip
 AXES = (
     'the number of an axis, None for what all rows share, "list" for a list of rows, or a sequence of these'
