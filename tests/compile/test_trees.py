@@ -15,7 +15,7 @@ from agreement import agree, same
 
 import vlad
 from vlad.compile.analysis.fixpoint import Analysis
-from vlad.compile.analysis.trees import Tree, is_plainly_tree, is_tree, nodes
+from vlad.compile.analysis.trees import MOST_SEEN, Tree, is_plainly_tree, is_tree, nodes
 from vlad.compile.calling import pipeline
 from vlad.compile.calling.cache_key import identity
 from vlad.compile.passes.inlining import LARGE
@@ -125,6 +125,13 @@ def test_what_is_plainly_a_tree() -> None:
         (unlike, False),
     ]:
         assert is_plainly_tree(from_python(value)) is expected, value
+
+
+def test_a_long_list_is_not_gone_through() -> None:
+    """It took 4 s for a million numbers, before the first call."""
+    long = from_python([1.0] * 5000)
+    assert sum([len(elements) for elements, _, _ in nodes(long, MOST_SEEN)]) == MOST_SEEN
+    assert not is_plainly_tree(long) and not is_plainly_tree(from_python([[1.0, (2.0, 3.0)]] * 5000))
 
 
 def test_what_is_a_tree() -> None:

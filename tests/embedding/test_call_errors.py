@@ -173,7 +173,7 @@ def test_a_wrong_call_of_a_function() -> None:
     f = vlad.Session(tier="evaluate").function(lambda x, y: x * y)
     with pytest.raises(TypeError, match="Wrong call of <lambda>: missing a required argument: 'y'") as caught:
         f(1.0)
-    assert caught.value.hint == "it is called as <lambda>(x, y)"  # type: ignore[attr-defined]
+    assert caught.value.hint == "it is called as <lambda>(x, y)"
     with pytest.raises(vlad.VladError, match="No derivative by argnums 'zz'") as of_name:
         vlad.grad(f, argnums="zz")
     assert of_name.value.span is not None and of_name.value.span.text == "lambda x, y: x * y"

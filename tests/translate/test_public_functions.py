@@ -527,7 +527,7 @@ def test_an_error_has_what_an_operation_was_given_and_the_function() -> None:
 def test_an_error_has_structures_as_python_has_them() -> None:
     @vlad.function
     def added(x):
-        return x + (1.0, 2.0)  # noqa: RUF005
+        return x + (1.0, 2.0)  # noqa: RUF005 - the sum of two tuples is tested
 
     @vlad.function
     def of_dict(x):

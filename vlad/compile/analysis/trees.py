@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import final
 
 from vlad.data.records import DICT
@@ -17,8 +18,11 @@ from vlad.data.tensors import Tensor
 from vlad.data.values import NIL, RECORDS, String, Symbol, Value, is_pair, is_procedure, look
 
 FEWEST_LEVELS = 4  # of lists in lists: a structure of fewer levels may be an array
-# Of lists with lists and atoms as elements: those of parameters are few, or alike.
+# Lists, and forms of those that have both lists and atoms as elements: parameters have fewer, or lists that are alike.
 FEWEST_LISTS, FEWEST_FORMS = 12, 4
+MOST_SEEN = (
+    1000  # elements of an operand that tell whether it plainly is a tree: it may be a list of millions
+)
 MOST_LEVELS = 2000  # of data in a program: to compile one takes a tenth of a millisecond
 
 
@@ -30,9 +34,9 @@ class Tree:
     value: Value
 
 
-def nodes(value: Value) -> Iterator[tuple[list[Value], Value, int]]:
+def nodes(value: Value, most: float = inf) -> Iterator[tuple[list[Value], Value, int]]:
     """The lists of a structure, each as its elements, its end and its level; once, if shared. An atom is the end of a list
-    without elements."""
+    without elements. After `most` elements, what remains of a list is its end."""
     seen: set[int] = set()
     work = [(look(value), 0)]
     while work:
@@ -42,9 +46,10 @@ def nodes(value: Value) -> Iterator[tuple[list[Value], Value, int]]:
                 continue
             seen.add(id(value))
         elements = []
-        while is_pair(value):
+        while is_pair(value) and most > 0:
             elements.append(look(value[0]))
             value = look(value[1])
+            most -= 1
         yield elements, value, level
         work += [(element, level + 1) for element in reversed(elements)]
 
@@ -76,7 +81,7 @@ def is_plainly_tree(value: Value) -> bool:
     """Is this a tree, whatever the shape of the next operand? It has many lists, of several forms on each level, and no parts
     that are rather parameters, such as procedures, parts with a name, and tensors of different shapes."""
     count, forms, shapes = 0, set(), set()
-    for elements, end, level in nodes(value):
+    for elements, end, level in nodes(value, MOST_SEEN):
         parts = elements if end is NIL else [*elements, end]
         if elements and type(elements[0]) in (Symbol, String):  # a record, a dict, or an item of one
             return False

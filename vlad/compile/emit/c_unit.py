@@ -212,7 +212,7 @@ class CUnit(Definitions):
         if self.collects:
             tables = self._tables()
             fixed = "" if self.measured else "const"  # the sizes of arrays may be known only in a call
-            slides = f"#define VLAD_SLIDES {SLIDES}\n" if self.has_large else ""
+            slides = f"#define VLAD_SLIDES {SLIDES}\n" if self._has_large() else ""
             found.append(f"#define VLAD_FIXED {fixed}\n{slides}{of['collect']}{tables}")
         if self.enters:
             found.append(of["entering"])
@@ -257,6 +257,11 @@ class CUnit(Definitions):
             values |= {f"VLAD_{name}": 1 for name, holds in {"SPREADS": True, **flags}.items() if holds}
         return "\n".join([f"#define {name} {value}" for name, value in values.items()])
 
+    def _has_large(self) -> bool:
+        """Are there arrays that a collection moves in place, or may there be? Valid after the tables have been made."""
+        members = [member for cell in self.cells for member in self.program.members[cell]]
+        return bool(self.measured) or any(member.entries and member.size >= SLIDES for member in members)
+
     def _tables(self) -> str:
         """The positions of pointers in boxes, for the collector."""
         members: list[str] = []
@@ -271,9 +276,6 @@ class CUnit(Definitions):
                 if type(size) is Extent:
                     self.measured.append((len(members), size))
                     size = 0
-                    self.has_large = True
-                elif member.entries and size >= SLIDES:
-                    self.has_large = True
                 members.append(f"{{{size}, {len(at)}, {{{number_list(at)}}}, {{{number_list(numbers)}}}}}")
         return (
             f"static VLAD_FIXED struct vlad_member vlad_members[] = {{{', '.join(members)}}};\n"

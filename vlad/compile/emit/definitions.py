@@ -77,7 +77,6 @@ class Definitions:
         self._numbers: dict[tuple[Any, ...], int] = {}
         self.alone = alone
         self.extents, self.sizes, self.late = extents, extents[:sizes], late
-        self.has_large = False  # are there arrays that slide when they are collected? Valid after the tables have been made
         self.measured: list[
             tuple[int, Extent]
         ] = []  # the members of cells whose sizes are known only in a call
