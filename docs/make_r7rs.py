@@ -175,7 +175,11 @@ DIFFERENT: tuple[tuple[str, str], ...] = (
         "error",
         "By the tuple rule, several values of which the last is a list are one list behind the message.",
     ),
-    ("write", "Without a port, it writes the end of a line behind the value, and returns it."),
+    (
+        "write",
+        "Without a port, it writes the end of a line behind the value, and returns it. Symbols such as `+i`, which are numbers "
+        "in R7RS, have no bars.",
+    ),
     ("write-string", "It takes no positions in the text."),
     (
         "read read-char peek-char read-line read-string char-ready?",
