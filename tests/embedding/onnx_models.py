@@ -238,3 +238,55 @@ def gru(
     z = b.add("Gemm", b.add("Squeeze", last, b.ints(0)), b.weight(width, 2), b.weight(2, scale=0.1))
     x = b.rng.normal(size=(steps, batch, features)).astype(numpy.float32)
     return b.model({"x": (TensorProto.FLOAT, ["steps", batch, features])}, {z: 2}), [x]
+
+
+CONTROL = """
+<ir_version: 9, opset_import: ["" : 17]>
+control (float[n, 3] x, bool flag) => (float[n, 3] last, float[k, n, 3] all, float[k] means, float[n, j, 3] sums)
+<int64 five = {5}, int64 two = {2}, int64 zero = {0}, float most = {1000}> {
+    h = If (flag) <
+        then_branch = then () => (float[n, 3] a)
+            <float[3, 3] w = {0.5, 0.2, -0.3, 0.1, 0.7, 0.4, -0.6, 0.3, 0.2}> { a = MatMul (x, w) },
+        else_branch = otherwise () => (float[n, 3] b)
+            <float[3] w = {0.5, -0.2, 0.9}> { c = Mul (x, w)  b = Tanh (c) }
+    >
+    turned, all, means = Loop (five, , h) <
+        body = body (int64 k, bool going, float[n, 3] before) => (bool goes, float[n, 3] after, float[n, 3] one, float mean) {
+            product = MatMul (before, u)
+            new = Tanh (product)
+            rest = Mod (k, two)
+            even = Equal (rest, zero)
+            after = If (even) <
+                then_branch = even_turn () => (float[n, 3] d) { d = Add (new, bias) },
+                else_branch = odd_turn () => (float[n, 3] e) { e = Identity (new) }
+            >
+            one = Mul (after, after)
+            mean = ReduceMean <keepdims = 0> (one)
+            size = ReduceSum <keepdims = 0> (one)
+            goes = Less (size, most)
+        }
+    >
+    last, sums = Scan (turned, all, all) <
+        num_scan_inputs = 2, scan_input_directions = [1, 0], scan_output_axes = [1], scan_output_directions = [1],
+        body = step (float[n, 3] state, float[n, 3] from_end, float[n, 3] from_start)
+            => (float[n, 3] next, float[n, 3] sum) {
+            scaled = Mul (from_end, bias)
+            more = Add (state, scaled)
+            next = Sigmoid (more)
+            sum = Add (next, from_start)
+        }
+    >
+}
+"""
+
+
+def control() -> tuple[onnx.ModelProto, list[Array]]:
+    """Branches and loops, in one another, that refer to values around them; both branches have a weight of the same name."""
+    rng = numpy.random.default_rng(5)
+    model = onnx.parser.parse_model(CONTROL)
+    for name, shape in {"u": (3, 3), "bias": (3,)}.items():
+        model.graph.initializer.append(
+            numpy_helper.from_array(rng.normal(size=shape).astype(numpy.float32), name)
+        )
+    onnx.checker.check_model(model)
+    return model, [rng.normal(size=(2, 3)).astype(numpy.float32), numpy.array(True)]

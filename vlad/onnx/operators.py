@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from vlad.onnx import shapes
+from vlad.onnx import attention, control, images, shapes
 from vlad.onnx.values import REALS, WHOLE, Item, Node, Value, list_text, number_text
 
 Rule = Callable[[Node], str]
@@ -99,7 +99,7 @@ for _name, _text in {
 _add("PRelu", "(where (< {0} 0) (* {0} {1}) {0})", since=7)
 _add("Identity", "{0}", since=1, result="right", folds=shapes.same)
 _add("IsNaN", "(%onnx-truth (- 1 (%onnx-number (= {0} {0}))))", since=9, result="right")
-_add("Not", lambda n: f"(= {number(n.value(0))} 0)", since=1, result="right")
+_add("Not", lambda n: f"(= {number(n.value(0))} 0)", since=1, result="right", folds=shapes.test)
 _add("Neg", "(- {0})", folds=shapes.elementwise)
 _add("Add", "(+ {0} {1})", since=7, folds=shapes.elementwise)
 _add("Sub", "(- {0} {1})", since=7, folds=shapes.elementwise)
@@ -150,16 +150,18 @@ def _compared(operation: str) -> Rule:
 for _name, _operation in {
     "Equal": "=", "Greater": ">", "Less": "<", "GreaterOrEqual": ">=", "LessOrEqual": "<=",
 }.items():  # fmt: skip
-    _add(_name, _compared(_operation), since=7 if "Or" not in _name else 12, result="right")
+    _add(
+        _name, _compared(_operation), since=7 if "Or" not in _name else 12, result="right", folds=shapes.test
+    )
 
 
 def _logical(text: str) -> Rule:
     return lambda n: text.format(number(n.value(0)), number(n.value(1)))
 
 
-_add("And", _logical("(= (+ {0} {1}) 2)"), since=7, result="right")
-_add("Or", _logical("(> (+ {0} {1}) 0)"), since=7, result="right")
-_add("Xor", _logical("(= (+ {0} {1}) 1)"), since=7, result="right")
+_add("And", _logical("(= (+ {0} {1}) 2)"), since=7, result="right", folds=shapes.test)
+_add("Or", _logical("(> (+ {0} {1}) 0)"), since=7, result="right", folds=shapes.test)
+_add("Xor", _logical("(= (+ {0} {1}) 1)"), since=7, result="right", folds=shapes.test)
 
 
 def _chosen(n: Node) -> str:
@@ -914,3 +916,30 @@ def _linear_first(n: Node) -> str:
 _add("RNN", _recurrent("rnn", ["Tanh"], 1, lambda n: ""), since=7, outputs=2)
 _add("GRU", _recurrent("gru", ["Sigmoid", "Tanh"], 1, _linear_first), since=7, outputs=2)
 _add("LSTM", _recurrent("lstm", ["Sigmoid", "Tanh", "Tanh"], 2, lambda n: ""), since=7, outputs=3)
+
+
+# Transformers.
+
+_add("Attention", attention.attended, since=23, outputs=4, result="right")
+_add("RotaryEmbedding", attention.rotated, since=23)
+_add("LinearAttention", attention.linear, since=27, outputs=2)
+_add("CausalConvWithState", attention.causal, since=27, outputs=2)
+_add("SwiGLU", attention.gated, since=27)
+_add("TensorScatter", attention.cached, since=24, result="right")
+
+# Images.
+
+_add("Resize", images.resized, since=10, fixed=(1, 2, 3), constants=(1, 2, 3), result="right")
+_add("Upsample", images.resized, since=7, fixed=(1,), constants=(1,), result="right")
+_add("GridSample", images.sampled, since=16)
+_add("AffineGrid", images.grid, since=20, fixed=(1,))
+_add("RoiAlign", images.aligned, since=10)
+_add("Col2Im", images.from_columns, since=18, fixed=(1, 2))
+_add("CenterCropPad", images.centred, since=18, fixed=(1,), result="right")
+_add("MaxUnpool", images.unpooled, since=9, fixed=(2,))
+
+# Graphs inside.
+
+_add("If", control.branches, since=1, result="right", counts_outputs=True)
+_add("Loop", control.loop, since=1, result="right", counts_outputs=True)
+_add("Scan", control.scan, since=9, result="right", counts_outputs=True)

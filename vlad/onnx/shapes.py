@@ -92,6 +92,22 @@ def elementwise(n: Node) -> list[Item] | None:
     return total
 
 
+_TESTS = {
+    "Equal": "equal", "Greater": "greater", "Less": "less", "GreaterOrEqual": "greater_equal", "LessOrEqual": "less_equal",
+    "Not": "logical_not", "And": "logical_and", "Or": "logical_or", "Xor": "logical_xor",
+}  # fmt: skip
+
+
+def test(n: Node) -> list[Item] | None:
+    """1 for what is true of constants, 0 for what is not: so a branch is chosen before a call."""
+    arrays = [None if one is None else one.constant for one in n.inputs]
+    if any(one is None or one.ndim > 1 or one.size > MOST for one in arrays):
+        return None
+    import numpy
+
+    return [int(one) for one in getattr(numpy, _TESTS[n.op])(*arrays).reshape(-1)]
+
+
 def product(n: Node) -> list[Item] | None:
     items = n.items(0)
     if items is None or n.rank() != 1 or not all(isinstance(one, int) for one in items):

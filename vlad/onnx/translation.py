@@ -4,21 +4,36 @@ In: a model (model.py).  Out: the text, and the constants that it refers to; eva
 like any other, which is transformed, compiled and printed. One line binds one node's results; the text is straight-line code of
 the library's tensor operations, of which compiled code knows all shapes. The initial values that are tensors of reals are
 parameters. All others are constants, and so are numbers without axes, such as exponents, and tensors where an operator needs to
-know the numbers (`constants` in operators.py).
+know the numbers (`constants` in operators.py). A graph inside a node, as a branch of If or the body of Loop, is an expression in
+the scope of that node: so it refers to the values around it by their names, like any expression.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from vlad.data.errors import VladError
 from vlad.data.write import string_text, symbol_text
 from vlad.messages.spelling import suggestion
-from vlad.onnx.model import Model, attributes_of, cannot_import, kind_of, named, read, schema_version
+from vlad.onnx.model import (
+    Model,
+    attributes_of,
+    cannot_import,
+    graphs_in,
+    inner,
+    kind_of,
+    learnt,
+    named,
+    names_in,
+    read,
+    schema_version,
+)
 from vlad.onnx.operators import OPERATORS, Operator, finished
-from vlad.onnx.values import REALS, Item, Node, Value, constant_text, list_text
+from vlad.onnx.values import REALS, Item, Node, Part, Value, constant_text, list_text, together
 
 PARAMETERS = "parameters"
 WRONG = "The parameters are those that the import returns, by name and in its order; expected here, with their shapes:"
@@ -47,47 +62,41 @@ def translated(source: Any) -> Translated:
 
 
 class _Translation:
+    """What all graphs of a model share: names, and constants."""
+
     def __init__(self, model: Model) -> None:
         self.model = model
         self.taken = {PARAMETERS}
-        self.values: dict[str, Value] = {}
-        self.lines: list[str] = []
         self.names: list[str] = []
         self.constants: list[Any] = []
-        self.nodes = list(model.graph.node)
-        self.used = {name for node in self.nodes for name in node.input} | {
-            one.name for one in model.graph.output
-        }
 
     def translated(self) -> Translated:
         self._divide()
+        graph = _Graph(self, self.model, {})
         parameters = self.model.parameters
         bound = []
         for name, array in parameters.items():
-            value = self.values[name] = Value(name, str(array.dtype), array.shape)
-            value.text = self._name(name)
+            value = graph.values[name] = Value(name, str(array.dtype), array.shape)
+            value.text = self.name(name)
             bound.append(value.text)
         for name, array in self.model.constants.items():
-            self.values[name] = self._constant(name, array)
+            graph.values[name] = self.constant(name, array)
         inputs, checks = [], []
         for one in self.model.inputs:
-            value = self.values[one.name] = self._input(one)
+            value = graph.values[one.name] = self._input(one)
             inputs.append(value.text)
             if value.dims is not None:
                 checks.append(_check(value))
-        for node in self.nodes:
-            self._add(node)
-        outputs = [self._result(one.name) for one in self.model.graph.output]
-        result = outputs[0] if len(outputs) == 1 else f"(list {' '.join(outputs)})"
-        keys = [self._name(f"{name}_name") for name in parameters]
+        results = graph.results()
+        keys = [self.name(f"{name}_name") for name in parameters]
         patterns = " ".join([f"(cons {key} {name})" for key, name in zip(keys, bound, strict=True)])
         checks = [*self._parameter_checks(bound, keys), *checks]
-        lines = "\n".join([f"         {line}" for line in [*checks, *self.lines]])
-        name = self._name(os.path.splitext(self.model.name)[0])
+        lines = "\n".join([f"         {line}" for line in [*checks, *graph.lines]])
+        name = self.name(os.path.splitext(self.model.name)[0])
         text = (
             f"(let (({name}\n"
             f"  (lambda ({' '.join([PARAMETERS, *inputs])})\n"
-            f"  (let* (((list {patterns}) (%onnx-parameters {PARAMETERS}))\n{lines})\n    {result}))))\n"
+            f"  (let* (((list {patterns}) (%onnx-parameters {PARAMETERS}))\n{lines})\n    {together(results)}))))\n"
             f"  {name})\n"
         )
         return Translated(
@@ -128,8 +137,9 @@ class _Translation:
 
     def _divide(self) -> None:
         """Divide the initial values into parameters and constants."""
-        elsewhere = set()
-        for node in self.nodes:
+        elsewhere = {one.name for _, graph in graphs_in(self.model.graph) for one in graph.output}
+        inside = [node for _, graph in graphs_in(self.model.graph) for node in graph.node]
+        for node in [*self.model.graph.node, *inside]:
             operator = OPERATORS.get(node.op_type)
             known = () if operator is None else operator.constants
             elsewhere |= {name for place, name in enumerate(node.input) if place not in known}
@@ -142,10 +152,10 @@ class _Translation:
             raise cannot_import(self.model.name, f"its input {one.name} is no tensor")
         value = self.model.value(one.name)
         kind_of(one.type.tensor_type.elem_type, one.name, self.model.name)
-        value.text = self._name(one.name)
+        value.text = self.name(one.name)
         return value
 
-    def _name(self, name: str) -> str:
+    def name(self, name: str) -> str:
         """A variable for a value: no name of the library has an underscore."""
         base = re.sub(r"[^A-Za-z0-9_./-]", "_", name)
         if not re.match(r"[A-Za-z_]", base):
@@ -159,17 +169,33 @@ class _Translation:
         self.taken.add(found)
         return found
 
-    def _constant(self, name: str, array: Any) -> Value:
+    def constant(self, name: str, array: Any) -> Value:
         kind = {"bool": "boolean"}.get(str(array.dtype), str(array.dtype))
         value = Value(name, kind, array.shape, constant=array)
         text = constant_text(array, kind)
         if text is None and value.items is None:
-            text = self._name(name)
+            text = self.name(name)
             self.names.append(text)
             self.constants.append(array)
         if text is not None:
             value.text = text
         return value
+
+
+class _Graph:
+    """The translation of a graph. `lines` bind the results of its nodes; `outer` are the values around it."""
+
+    def __init__(self, translation: _Translation, model: Model, outer: Mapping[str, Value]) -> None:
+        self.translation, self.model = translation, model
+        self.values: ChainMap[str, Value] = ChainMap({}, outer)  # type: ignore[arg-type]  # only the first is changed
+        self.lines: list[str] = []
+        self.used = {*names_in(model.graph.node), *(one.name for one in model.graph.output)}
+
+    def results(self) -> list[Value]:
+        """Translate all nodes; the outputs."""
+        for node in self.model.graph.node:
+            self._add(node)
+        return [self.values[one.name] for one in self.model.graph.output]
 
     def _add(self, node: Any) -> None:
         """Bind the results of a node."""
@@ -178,10 +204,15 @@ class _Translation:
         operator = self._operator(node)
         attributes = attributes_of(node)
         if node.op_type == "Constant":
-            self.values[node.output[0]] = self._constant(
-                node.output[0], _constant_array(node, attributes, self)
+            self.values[node.output[0]] = self.translation.constant(
+                node.output[0], _constant_array(node, attributes, self.model)
             )
             return
+        attributes |= {
+            key: _Inner(self, value)
+            for key, value in attributes.items()
+            if type(value) is type(self.model.graph)
+        }
         inputs = [self.values[name] if name else None for name in node.input]
         outputs = [self.model.value(name) if name and name in self.used else None for name in node.output]
         while outputs[-1] is None and not operator.counts_outputs:
@@ -191,14 +222,24 @@ class _Translation:
         if folded is not None and outputs[0] is not None:
             self._bind_items(outputs[0], folded)
             return
+        before = [None if value is None else value.dims for value in outputs]
         self._bind(one, operator, operator.rule(one))
+        new = [value for value, dims in zip(outputs, before, strict=True) if value and value.dims != dims]
+        if new:
+            self.model = learnt(self.model, new)
 
     def _bind_items(self, result: Value, items: list[Any]) -> None:
         """Lengths are bound to names, so that a text does not grow with the number of operations on it."""
+        if result.kind == "boolean":
+            from numpy import asarray
+
+            truth = asarray(items, bool).reshape(() if result.rank == 0 else -1)
+            self.values[result.name] = self.translation.constant(result.name, truth)
+            return
         names: list[Item] = []
         for item in items:
             if isinstance(item, str) and "(" in item:
-                name = self._name(f"{result.name}_item")
+                name = self.translation.name(f"{result.name}_item")
                 self.lines.append(f"({name} {item})")
                 names.append(name)
             else:
@@ -213,14 +254,15 @@ class _Translation:
 
     def _bind(self, node: Node, operator: Operator, text: str) -> None:
         outputs = node.outputs
+        new_name = self.translation.name
         count = _outputs_of(node, operator)
         if count == 1:
             (result,) = [one for one in outputs if one is not None]
-            result.text = self._name(result.name)
+            result.text = new_name(result.name)
             self.lines.append(f"({result.text} {finished(node, operator, text, result)})")
         else:
-            names = [self._name("unused" if one is None else one.name) for one in outputs]
-            names += [self._name("unused") for _ in range(count - len(names))]
+            names = [new_name("unused" if one is None else one.name) for one in outputs]
+            names += [new_name("unused") for _ in range(count - len(names))]
             for one, name in zip(outputs, names, strict=False):
                 if one is not None:
                     one.text = name
@@ -243,9 +285,28 @@ class _Translation:
             raise _missing(node, f"of version {version}; it is imported from version {operator.since} on")
         return operator
 
-    def _result(self, name: str) -> str:
-        """The expression of an output of the model."""
-        return self.values[name].text
+
+class _Inner:
+    """A graph inside a node, for the rule of its operator (values.Inner)."""
+
+    def __init__(self, outside: _Graph, graph: Any) -> None:
+        self.outside, self.graph = outside, graph
+        self.inputs = [one.name for one in graph.input]
+
+    def inferred(self, given: Sequence[Value]) -> list[Value]:
+        model = inner(self.outside.model, self.graph, given, self.outside.values)
+        return [model.value(one.name) for one in model.graph.output]
+
+    def translated(self, given: Sequence[Value]) -> Part:
+        translation = self.outside.translation
+        model = inner(self.outside.model, self.graph, given, self.outside.values)
+        graph = _Graph(translation, model, self.outside.values)
+        names = []
+        for name, value in zip(self.inputs, given, strict=True):
+            own = graph.values[name] = Value(name, value.kind, value.dims, translation.name(name))
+            names.append(own.text)
+        results = graph.results()
+        return Part(names, graph.lines, results)
 
 
 def _outputs_of(node: Node, operator: Operator) -> int:
@@ -253,12 +314,12 @@ def _outputs_of(node: Node, operator: Operator) -> int:
     return operator.outputs if operator.outputs > 1 else len(node.outputs)
 
 
-def _constant_array(node: Any, attributes: dict[str, Any], translation: _Translation) -> Any:
+def _constant_array(node: Any, attributes: dict[str, Any], model: Model) -> Any:
     from numpy import asarray
 
     (name, value), *_ = attributes.items()
     if name == "value" and value is not None:
-        kind_of(next(one.t.data_type for one in node.attribute), node.output[0], translation.model.name)
+        kind_of(next(one.t.data_type for one in node.attribute), node.output[0], model.name)
         return value
     kinds = {"value_float": "float32", "value_floats": "float32", "value_int": "int64", "value_ints": "int64"}
     if name not in kinds:

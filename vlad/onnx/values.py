@@ -8,7 +8,7 @@ the text of one. Items are how shapes are computed: `(shape x)` in a text stands
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from vlad.data.errors import VladError
 from vlad.data.write import real_text
@@ -110,6 +110,37 @@ def _entries(array: Any) -> str:
         return f"[{' '.join([nested(one) for one in part])}]" if part.ndim else number_text(part)
 
     return "#" + nested(array)
+
+
+class Part(NamedTuple):
+    """A graph inside a node, translated: the names of its inputs, bindings, and its results."""
+
+    names: list[str]
+    lines: list[str]
+    results: list[Value]
+
+    def expression(self, result: str) -> str:
+        """An expression with the bindings in scope."""
+        lines = "\n               ".join(self.lines)
+        return f"(let* ({lines})\n          {result})" if self.lines else result
+
+
+class Inner(Protocol):
+    """A graph inside a node. Both methods take its inputs, of which kind and shape count, and raise VladError.
+
+    inferred        the results, of which kind and shape are known
+    translated      the graph as bindings
+    """
+
+    inputs: list[str]
+
+    def inferred(self, given: Sequence[Value]) -> list[Value]: ...
+    def translated(self, given: Sequence[Value]) -> Part: ...
+
+
+def together(values: Sequence[Value]) -> str:
+    """The expression of one value, or of a list of several."""
+    return values[0].text if len(values) == 1 else f"(list {' '.join([one.text for one in values])})"
 
 
 class Node:
