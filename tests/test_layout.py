@@ -99,7 +99,10 @@ ROOMS = (
         "procedure_docs call_errors handles arrays structures convert dump load callables differences stating rules host "
         "derivatives batches compiling functions type_words train_log",
     ),
-    ("vlad.onnx", "values shapes attention control images operators model translation tracing nodes"),
+    (
+        "vlad.onnx",
+        "values shapes attention control images selections operators model translation tracing nodes",
+    ),
     (
         "vlad.session",
         "library installed session_lock lifecycle asynchronous files calls suggestions repeated top_level examples trying "

@@ -131,3 +131,14 @@ def unpooled(n: Node) -> str:
     ]
     wanted = n.list(2) if n.has(2) else "#f"
     return f"(%onnx-unpool {n.text(0)} {n.text(1)} {list_text([*lengths[:2], *own])} {wanted})"
+
+
+def deformed(n: Node) -> str:
+    count = n.rank() - 2
+    if count != 2:
+        raise n.refused(f"images with {count} axes; there are those with two")
+    pads = list(n.attribute("pads") or [0] * (2 * count))
+    pairs = " ".join([f"({pads[k]} . {pads[k + count]})" for k in range(count)])
+    ways = " ".join([list_text(n.attribute(name) or [1] * count) for name in ("strides", "dilations")])
+    inputs = f"{n.text(0)} {n.text(1)} {n.text(2)} {n.text(3, '#f')} {n.text(4, '#f')}"
+    return f"(%onnx-deform-conv {inputs} {ways} '({pairs}) {n.attribute('group', 1)} {n.attribute('offset_group', 1)})"

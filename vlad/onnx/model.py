@@ -115,7 +115,7 @@ def read(source: Any) -> Model:
         onnx.checker.check_model(proto)
         if proto.functions:
             proto = onnx.inliner.inline_local_functions(proto)
-        proto = _hoisted(proto)
+        proto = _hoisted(_completed(proto))
         inferred = onnx.shape_inference.infer_shapes(proto, check_type=True, strict_mode=True, data_prop=True)
     except Exception as error:  # ValidationError, InferenceError, and what C++ raises on damaged messages
         raise not_read(name, error) from None
@@ -163,6 +163,28 @@ def names_in(nodes: Sequence[Any]) -> Iterator[str]:
         for inner in graphs_of(node):
             yield from names_in(inner.node)
             yield from (one.name for one in inner.output)
+
+
+def _completed(proto: Any) -> Any:
+    """The model with the defaults of attributes where ONNX infers types by the body of an operator, in which they would lack."""
+    onnx = package("a model of ONNX")
+    version = next((one.version for one in proto.opset_import if one.domain in _OWN), 1)
+    lacking: dict[str, list[Any]] = {}
+    for op in {node.op_type for node in proto.graph.node if node.domain in _OWN}:
+        if onnx.defs.has(op, version):
+            schema = onnx.defs.get_schema(op, version)
+            if schema.has_function and not schema.has_type_and_shape_inference_function:
+                lacking[op] = [
+                    one.default_value for one in schema.attributes.values() if one.default_value.name
+                ]
+    if not any(lacking.values()):
+        return proto
+    made = type(proto)()
+    made.CopyFrom(proto)
+    for node in made.graph.node:
+        given = {one.name for one in node.attribute}
+        node.attribute.extend([one for one in lacking.get(node.op_type, ()) if one.name not in given])
+    return made
 
 
 def _hoisted(proto: Any) -> Any:

@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from vlad.onnx import attention, control, images, shapes
+from vlad.onnx import attention, control, images, selections, shapes
 from vlad.onnx.values import REALS, WHOLE, Item, Node, Value, list_text, number_text
 
 Rule = Callable[[Node], str]
@@ -557,21 +557,20 @@ _add("GatherND", lambda n: f"(%onnx-gather-nd {n.text(0)} {n.text(1)} {n.attribu
     result="right")  # fmt: skip
 
 
-def _adds(n: Node) -> str:
-    reduction = n.attribute("reduction", "none")
-    if reduction not in ("none", "add"):
-        raise n.refused(f"reduction {reduction}; there are none and add")
-    return "#t" if reduction == "add" else "#f"
+def _reduction(n: Node) -> str:
+    return f"'{n.attribute('reduction', 'none')}"
 
 
 def _scattered(n: Node) -> str:
     axis = n.axis(n.attribute("axis", 0))
-    return f"(%onnx-scatter-elements {n.text(0)} {n.text(1)} {n.text(2)} {axis} {_adds(n)})"
+    return f"(%onnx-scatter-elements {n.text(0)} {n.text(1)} {n.text(2)} {axis} {_reduction(n)})"
 
 
 _add("ScatterElements", _scattered, since=11)
 _add("Scatter", _scattered, since=9)
-_add("ScatterND", lambda n: f"(%onnx-scatter-nd {n.text(0)} {n.text(1)} {n.text(2)} {_adds(n)})", since=11)
+_add(
+    "ScatterND", lambda n: f"(%onnx-scatter-nd {n.text(0)} {n.text(1)} {n.text(2)} {_reduction(n)})", since=11
+)
 
 
 def _padded(n: Node) -> str:
@@ -751,13 +750,19 @@ def _pooled(operation: str, last: Callable[[Node], str], simple: str = "") -> Ru
     return rule
 
 
-def _no_indices(n: Node) -> str:
-    if len(n.outputs) > 1 and n.outputs[1] is not None:
-        raise n.refused("its second output, the indices")
-    return ""
+_largest_pooled = _pooled("%onnx-max-pool", lambda n: "", "max-pool")
 
 
-_add("MaxPool", _pooled("%onnx-max-pool", _no_indices, "max-pool"), since=1, result="right")
+def _max_pooled(n: Node) -> str:
+    """The second output has the places of the first among all entries, counted by columns if `storage_order` says so."""
+    if len(n.outputs) == 1:
+        return _largest_pooled(n)
+    window = n.attribute("kernel_shape")
+    flags = " ".join(["#t" if n.attribute(name, 0) else "#f" for name in ("ceil_mode", "storage_order")])
+    return f"(%onnx-max-pool-places {n.text(0)} {list_text(window)} {_geometry(n, window)} {flags})"
+
+
+_add("MaxPool", _max_pooled, since=1, result="right")
 
 
 def _counting(n: Node) -> str:
@@ -917,6 +922,23 @@ _add("RNN", _recurrent("rnn", ["Tanh"], 1, lambda n: ""), since=7, outputs=2)
 _add("GRU", _recurrent("gru", ["Sigmoid", "Tanh"], 1, _linear_first), since=7, outputs=2)
 _add("LSTM", _recurrent("lstm", ["Sigmoid", "Tanh", "Tanh"], 2, lambda n: ""), since=7, outputs=3)
 
+
+# Losses, signals, and entries that are chosen.
+
+_add("NegativeLogLikelihoodLoss", selections.likelihood, since=12)
+_add("SoftmaxCrossEntropyLoss", selections.cross_entropy, since=12)
+_add("MeanVarianceNormalization", selections.normalized, since=9)
+_add("CumProd", selections.cumulative_product, since=26, fixed=(1,))
+_add("ReverseSequence", selections.reversed_sequences, since=10, result="right")
+_add("Compress", selections.compressed, since=9, result="right")
+_add("NonZero", lambda n: f"(%onnx-non-zero {n.text(0)})", since=9)
+_add("NonMaxSuppression", selections.suppressed, since=10, constants=(2, 3, 4))
+_add("HannWindow", selections.window(0.5, -0.5, 0), since=17, result="right")
+_add("HammingWindow", selections.window(25 / 46, -21 / 46, 0), since=17, result="right")
+_add("BlackmanWindow", selections.window(0.42, -0.5, 0.08), since=17, result="right")
+_add("DFT", selections.fourier, since=17, fixed=(2,), constants=(1, 2))
+_add("STFT", selections.short_time, since=17, constants=(1, 3))
+_add("DeformConv", images.deformed, since=19)
 
 # Transformers.
 
