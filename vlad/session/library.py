@@ -47,11 +47,12 @@ class Library:
         """For each name: its file, and the extent of its definition there."""
         if self._index is None:
             index: dict[str, Place] = {}
+            pattern = re.compile(_DEFINITION)
             for name in sorted(os.listdir(self.folder)):
                 if name.endswith(".vlad"):
-                    with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+                    with open(f"{self.folder}{os.sep}{name}", encoding="utf-8") as file:
                         self._texts[name] = file.read()
-                    found, before = _definitions(name, self._texts[name]), len(index)
+                    found, before = _definitions(pattern, name, self._texts[name]), len(index)
                     index.update(found)
                     if len(index) != before + len(found):
                         raise _defined_twice(self._texts)
@@ -166,8 +167,8 @@ class Library:
         return usage(first.removeprefix(";;; ")) if first.startswith(";;; (") else None
 
 
-def _definitions(file: str, text: str) -> list[tuple[str, Place]]:
-    found = list(re.finditer(_DEFINITION, "\n" + text))
+def _definitions(pattern: re.Pattern[str], file: str, text: str) -> list[tuple[str, Place]]:
+    found = list(pattern.finditer("\n" + text))
     ends = [match.start() for match in found[1:]] + [len(text)]
     return [(match.group(1), (file, match.start(), end)) for match, end in zip(found, ends, strict=True)]
 
@@ -177,8 +178,9 @@ def _defined_twice(texts: dict[str, str]) -> RuntimeError:
     silently be that of every caller.
     """
     files: dict[str, list[str]] = {}
+    pattern = re.compile(_DEFINITION)
     for file, text in texts.items():
-        for name, _ in _definitions(file, text):
+        for name, _ in _definitions(pattern, file, text):
             files.setdefault(name, []).append(file)
     twice = [f"{name} ({', '.join(found)})" for name, found in files.items() if len(found) > 1]
     return RuntimeError(f"The library defines a name twice: {'; '.join(twice)}")
