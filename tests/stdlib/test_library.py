@@ -63,20 +63,24 @@ def test_every_file_is_in_the_manual() -> None:
     library = the_library()
     files = {path.stem for path in (ROOT / "stdlib").glob("*.vlad")}
     public = {file for file in files if not all(map(is_internal, library.names_in(f"{file}.vlad")))}
-    own = {
-        f"python-{one}"
-        for one in (
-            "arrays",
-            "changes",
-            "formats",
-            "generators",
-            "modules",
-            "packing",
-            "sequences",
-            "sets",
-            "structures",
-        )
-    } | {"python", "onnx"}
+    own = (
+        {
+            f"python-{one}"
+            for one in (
+                "arrays",
+                "changes",
+                "formats",
+                "generators",
+                "modules",
+                "packing",
+                "sequences",
+                "sets",
+                "structures",
+            )
+        }
+        | {f"onnx-{name}" for name in ("attention", "control", "images", "selections")}
+        | {"python", "onnx"}
+    )
     assert public == set(LIBRARY) and files - public == own
 
 
