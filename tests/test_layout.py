@@ -101,7 +101,8 @@ ROOMS = (
     ),
     (
         "vlad.onnx",
-        "values shapes attention control images selections operators model translation tracing nodes",
+        "values shapes attention control images selections operators model translation tangents tracing nodes "
+        "derivative_nodes",
     ),
     (
         "vlad.session",

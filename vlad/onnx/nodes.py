@@ -6,12 +6,12 @@ tensor is that of the language's result; of a real, which has none, that of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from vlad.data.source import Span
 from vlad.data.tensors import Tensor, on_host
-from vlad.data.values import FALSE, TRUE, Boolean, Primitive, Symbol, Value, is_pair, look
+from vlad.data.values import FALSE, TRUE, ZERO, Boolean, Primitive, Symbol, Value, is_pair, look
 from vlad.onnx.model import package
 from vlad.onnx.tracing import Traced, Tracer, example_of, holds_traced, refuse
 from vlad.onnx.values import KINDS, REALS
@@ -22,11 +22,11 @@ NUMBERS = {kind: number for number, kind in KINDS.items()}
 
 
 class Graph:
-    """The nodes so far, and what they refer to."""
+    """The nodes so far, and what they refer to. `rows` is the table, which derivative_nodes.py completes."""
 
-    def __init__(self, machine: Tracer) -> None:
+    def __init__(self, machine: Tracer, rows: Mapping[str, Rule]) -> None:
         self.onnx = package("vlad.to_onnx")
-        self.machine = machine
+        self.machine, self.rows = machine, rows
         self.nodes: list[Any] = []
         self.initial: list[Any] = []
         self.taken: set[str] = set()
@@ -64,13 +64,15 @@ class Graph:
 
     def emit(self, row: Primitive, operands: Sequence[Any], span: Span | None) -> Any:
         """The nodes of an application, and its result. Raises VladError."""
-        rule = ROWS.get(row.name)
+        rule = self.rows.get(row.name)
         if rule is None:
             refuse(
                 f"`{row.display_name or row.name}`", span, "docs/onnx.md has the operations that are exported"
             )
         example = self.machine.rule(row)(*[example_of(one) for one in operands])
-        return rule(_Application(self, row.name, list(operands), example, span))
+        if example is ZERO:
+            return ZERO
+        return rule(Application(self, row.name, list(operands), example, span))
 
 
 def array_of(value: Value, kind: str) -> Any:
@@ -84,7 +86,7 @@ def array_of(value: Value, kind: str) -> Any:
     return numpy.asarray(array, "bool" if kind == "boolean" else kind)
 
 
-class _Application:
+class Application:
     """A row's application: what the rules below write nodes of."""
 
     def __init__(
@@ -158,11 +160,11 @@ def dims_of(value: Any) -> tuple[int, ...]:
     return tuple(example.array.shape) if type(example) is Tensor else ()
 
 
-Rule = Callable[[_Application], Any]
+Rule = Callable[[Application], Any]
 ROWS: dict[str, Rule] = {}
 
 
-def _row(*names: str) -> Callable[[Rule], Rule]:
+def row(*names: str) -> Callable[[Rule], Rule]:
     def add(rule: Rule) -> Rule:
         ROWS.update(dict.fromkeys(names, rule))
         return rule
@@ -173,7 +175,7 @@ def _row(*names: str) -> Callable[[Rule], Rule]:
 def _simple(op: str) -> Rule:
     """An operator entry by entry, of operands of the result's kind."""
 
-    def rule(a: _Application) -> Traced:
+    def rule(a: Application) -> Traced:
         kind = a.kind()
         return a.result(a.graph.add(op, *[a.graph.of(one, kind) for one in a.operands]))
 
@@ -192,7 +194,7 @@ for _name, _op in {
 
 
 def _compared(op: str) -> Rule:
-    def rule(a: _Application) -> Traced:
+    def rule(a: Application) -> Traced:
         tensors = [one for one in map(example_of, a.operands) if type(one) is Tensor]
         kinds = {kind_of(one) for one in tensors} | ({real_kind(a.operands)} if not tensors else set())
         kind = kinds.pop() if len(kinds) == 1 else "float64"
@@ -212,15 +214,15 @@ for _name, _op in {
     ROWS[_name] = _compared(_op)
 
 
-@_row("where")
-def _where(a: _Application) -> Traced:
+@row("where")
+def _where(a: Application) -> Traced:
     kind = a.kind()
     c, x, y = a.operands
     return a.result(a.graph.add("Where", a.graph.of(c, "boolean"), a.graph.of(x, kind), a.graph.of(y, kind)))
 
 
-@_row("gelu")
-def _gelu(a: _Application) -> Traced:
+@row("gelu")
+def _gelu(a: Application) -> Traced:
     """In version 18 there is no operator: x (1 + erf (x / sqrt 2)) / 2."""
     g, kind, (x,) = a.graph, a.kind(), a.operands
     erf = g.add("Erf", g.add("Mul", g.of(x, kind), g.of(0.5**0.5, kind)))
@@ -228,32 +230,32 @@ def _gelu(a: _Application) -> Traced:
     return a.result(g.add("Mul", half, g.add("Add", erf, g.of(1.0, kind))))
 
 
-@_row("log1p")
-def _log1p(a: _Application) -> Traced:
+@row("log1p")
+def _log1p(a: Application) -> Traced:
     kind = a.kind()
     return a.result(
         a.graph.add("Log", a.graph.add("Add", a.graph.of(a.operands[0], kind), a.graph.of(1.0, kind)))
     )
 
 
-@_row("as-type")
-def _as_type(a: _Application) -> Traced:
+@row("as-type")
+def _as_type(a: Application) -> Traced:
     return a.result(a.graph.of(a.operands[0], a.known(1)), kind=a.known(1))
 
 
 # Shapes.
 
 
-@_row("reshape", "broadcast-to")
-def _reshape(a: _Application) -> Traced:
+@row("reshape", "broadcast-to")
+def _reshape(a: Application) -> Traced:
     a.known(1)
     dims = a.graph.ints(dims_of(a.example))
     op = "Reshape" if a.row == "reshape" else "Expand"
     return a.result(a.graph.add(op, a.graph.of(a.operands[0], a.kind()), dims))
 
 
-@_row("transpose")
-def _transpose(a: _Application) -> Traced:
+@row("transpose")
+def _transpose(a: Application) -> Traced:
     rank = len(dims_of(a.operands[0]))
     order = (
         list(range(rank))[::-1] if a.operands[1] is FALSE else [k + rank if k < 0 else k for k in a.known(1)]
@@ -261,7 +263,7 @@ def _transpose(a: _Application) -> Traced:
     return a.result(a.graph.add("Transpose", a.graph.of(a.operands[0], a.kind()), perm=order))
 
 
-def _elements(a: _Application, place: int) -> list[Any]:
+def elements(a: Application, place: int) -> list[Any]:
     found, value = [], a.operands[place]
     while is_pair(value):
         found.append(value[0])
@@ -269,9 +271,9 @@ def _elements(a: _Application, place: int) -> list[Any]:
     return found
 
 
-@_row("concatenate", "stack")
-def _joined(a: _Application) -> Traced:
-    g, kind, parts = a.graph, a.kind(), _elements(a, 0)
+@row("concatenate", "stack")
+def _joined(a: Application) -> Traced:
+    g, kind, parts = a.graph, a.kind(), elements(a, 0)
     axis = a.axis(1, len(dims_of(a.example)))
     names = [g.of(part, kind) for part in parts]
     if a.row == "stack":
@@ -279,26 +281,26 @@ def _joined(a: _Application) -> Traced:
     return a.result(g.add("Concat", *names, axis=axis))
 
 
-def _slice(g: Graph, name: str, axis: int, start: int, stop: int, step: int = 1) -> str:
+def slice_node(g: Graph, name: str, axis: int, start: int, stop: int, step: int = 1) -> str:
     made: str = g.add("Slice", name, g.ints([start]), g.ints([stop]), g.ints([axis]), g.ints([step]))
     return made
 
 
-@_row("slice")
-def _sliced(a: _Application) -> Traced:
+@row("slice")
+def _sliced(a: Application) -> Traced:
     start, stop, step = a.known(1), a.known(2), a.known(4)
     axis = a.axis(3, len(dims_of(a.operands[0])))
-    return a.result(_slice(a.graph, a.graph.of(a.operands[0], a.kind()), axis, start, stop, step))
+    return a.result(slice_node(a.graph, a.graph.of(a.operands[0], a.kind()), axis, start, stop, step))
 
 
-@_row("flipped")
-def _flipped(a: _Application) -> Traced:
+@row("flipped")
+def _flipped(a: Application) -> Traced:
     axis = a.axis(1, len(dims_of(a.operands[0])))
-    return a.result(_slice(a.graph, a.graph.of(a.operands[0], a.kind()), axis, -1, -(2**31), -1))
+    return a.result(slice_node(a.graph, a.graph.of(a.operands[0], a.kind()), axis, -1, -(2**31), -1))
 
 
-@_row("tensor-ref")
-def _part(a: _Application) -> Traced:
+@row("tensor-ref")
+def _part(a: Application) -> Traced:
     import numpy
 
     index, name = a.known(1), a.graph.of(a.operands[0], a.operands[0].kind)
@@ -307,8 +309,8 @@ def _part(a: _Application) -> Traced:
     return a.result(name, kind=a.operands[0].kind)
 
 
-@_row("unstack", "split")
-def _parts(a: _Application) -> Any:
+@row("unstack", "split")
+def _parts(a: Application) -> Any:
     """A list; its elements are traced."""
     t = a.operands[0]
     if type(t) is not Traced:
@@ -321,15 +323,15 @@ def _parts(a: _Application) -> Any:
     length = dims_of(t)[axis] // max(len(examples), 1)
     made: Any = ()
     for place in reversed(range(len(examples))):
-        name = _slice(a.graph, t.name, axis, place * length, (place + 1) * length)
+        name = slice_node(a.graph, t.name, axis, place * length, (place + 1) * length)
         if a.row == "unstack":
             name = a.graph.add("Squeeze", name, a.graph.ints([axis]))
         made = Traced(name, t.kind, examples[place]), made
     return made
 
 
-@_row("gather")
-def _gather(a: _Application) -> Traced:
+@row("gather")
+def _gather(a: Application) -> Traced:
     t, kind = a.operands[0], a.operands[0].kind if type(a.operands[0]) is Traced else a.kind()
     axis = a.axis(2, len(dims_of(t)))
     return a.result(
@@ -341,14 +343,14 @@ def _gather(a: _Application) -> Traced:
 
 
 def _reducing(op: str) -> Rule:
-    def rule(a: _Application) -> Traced:
+    def rule(a: Application) -> Traced:
         g, kind = a.graph, a.kind()
         return a.result(_reduced(a, op, g.of(a.operands[0], kind), a.known(2)))
 
     return rule
 
 
-def _reduced(a: _Application, op: str, name: str, keep: bool) -> str:
+def _reduced(a: Application, op: str, name: str, keep: bool) -> str:
     rank = len(dims_of(a.operands[0]))
     given = a.known(1)
     axes = list(range(rank)) if given is False else given if isinstance(given, list) else [given]
@@ -367,23 +369,23 @@ for _name, _op in {
     ROWS[_name] = _reducing(_op)
 
 
-@_row("variance")
-def _variance(a: _Application) -> Traced:
+@row("variance")
+def _variance(a: Application) -> Traced:
     g, kind = a.graph, a.kind()
     x = g.of(a.operands[0], kind)
     off = g.add("Sub", x, _reduced(a, "ReduceMean", x, True))
     return a.result(_reduced(a, "ReduceMean", g.add("Mul", off, off), a.known(2)))
 
 
-@_row("softmax", "log-softmax")
-def _softmax(a: _Application) -> Traced:
+@row("softmax", "log-softmax")
+def _softmax(a: Application) -> Traced:
     op = "Softmax" if a.row == "softmax" else "LogSoftmax"
     axis = a.axis(1, len(dims_of(a.operands[0])))
     return a.result(a.graph.add(op, a.graph.of(a.operands[0], a.kind()), axis=axis))
 
 
-@_row("argmax", "argminimum")
-def _argmax(a: _Application) -> Traced:
+@row("argmax", "argminimum")
+def _argmax(a: Application) -> Traced:
     g, t = a.graph, a.operands[0]
     name, axis = t.name, 0
     if a.operands[1] is FALSE:
@@ -394,13 +396,13 @@ def _argmax(a: _Application) -> Traced:
     return a.result(g.add(op, name, axis=axis, keepdims=0), kind="int64")
 
 
-@_row("norm")
-def _norm(a: _Application) -> Traced:
+@row("norm")
+def _norm(a: Application) -> Traced:
     return a.result(a.graph.add("ReduceL2", a.graph.of(a.operands[0], a.kind()), keepdims=0))
 
 
-@_row("set-entry")
-def _set_entry(a: _Application) -> Traced:
+@row("set-entry")
+def _set_entry(a: Application) -> Traced:
     """An entry or a part at known indices, to which x is repeated."""
     import numpy
 
@@ -413,16 +415,16 @@ def _set_entry(a: _Application) -> Traced:
     return a.result(g.add("ScatterND", g.of(a.operands[0], kind), at, part))
 
 
-@_row("cumsum")
-def _cumsum(a: _Application) -> Traced:
+@row("cumsum")
+def _cumsum(a: Application) -> Traced:
     import numpy
 
     axis = a.graph.stored(numpy.asarray(a.axis(1, len(dims_of(a.operands[0]))), "int64"))
     return a.result(a.graph.add("CumSum", a.graph.of(a.operands[0], a.kind()), axis, reverse=int(a.known(2))))
 
 
-@_row("outer")
-def _outer(a: _Application) -> Traced:
+@row("outer")
+def _outer(a: Application) -> Traced:
     g, kind, (x, y) = a.graph, a.kind(), a.operands
     return a.result(g.add("Mul", g.add("Unsqueeze", g.of(x, kind), g.ints([1])), g.of(y, kind)))
 
@@ -430,30 +432,30 @@ def _outer(a: _Application) -> Traced:
 # Layers.
 
 
-def _two(value: Any) -> list[int]:
+def two(value: Any) -> list[int]:
     return value if isinstance(value, list) else [value, value]
 
 
 def _padding(value: Any) -> dict[str, Any]:
     if value in ("same", "valid"):
         return {"auto_pad": "SAME_UPPER" if value == "same" else "VALID"}
-    return {"pads": _two(value) * 2}
+    return {"pads": two(value) * 2}
 
 
-@_row("conv2d")
-def _conv2d(a: _Application) -> Traced:
+@row("conv2d")
+def _conv2d(a: Application) -> Traced:
     kind = a.kind()
     return a.result(a.graph.add(
-        "Conv", a.graph.of(a.operands[0], kind), a.graph.of(a.operands[1], kind), strides=_two(a.known(2)),
-        dilations=_two(a.known(4)), group=a.known(5), **_padding(a.known(3))))  # fmt: skip
+        "Conv", a.graph.of(a.operands[0], kind), a.graph.of(a.operands[1], kind), strides=two(a.known(2)),
+        dilations=two(a.known(4)), group=a.known(5), **_padding(a.known(3))))  # fmt: skip
 
 
-@_row("max-pool", "avg-pool")
-def _pool(a: _Application) -> Traced:
+@row("max-pool", "avg-pool")
+def _pool(a: Application) -> Traced:
     """Over the last two axes of any tensor; ONNX has two axes before them."""
     g, kind, dims = a.graph, a.kind(), dims_of(a.operands[0])
-    window = _two(a.known(1))
-    stride = window if a.operands[2] is FALSE else _two(a.known(2))
+    window = two(a.known(1))
+    stride = window if a.operands[2] is FALSE else two(a.known(2))
     x = g.of(a.operands[0], kind)
     x = x if len(dims) == 4 else g.add("Reshape", x, g.ints([1, -1, *dims[-2:]]))
     op = "MaxPool" if a.row == "max-pool" else "AveragePool"

@@ -9,7 +9,7 @@ finds errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
 from vlad.core.nodes import (
@@ -29,7 +29,8 @@ from vlad.core.nodes import (
 )
 from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Span, in_library
-from vlad.data.values import FALSE, Code, Primitive, Value, closure, is_pair, is_procedure, look
+from vlad.data.values import FALSE, Code, Primitive, Symbol, Value, closure, is_pair, is_procedure, look
+from vlad.onnx.tangents import Tangents
 
 MOST_CALLS = 1_000_000
 
@@ -48,6 +49,9 @@ class Traced:
 class Tracer(Protocol):
     """What the machine does, as far as it is needed here."""
 
+    table: Mapping[str, Primitive]
+    codes: Mapping[str, Code]
+
     def core_of(self, code: Code) -> Lambda: ...
     def code_of(self, lambda_: Lambda, family: Any, group: Any = (), environment: Any = None) -> Code: ...
     def rule(self, row: Primitive) -> Callable[..., Value]: ...
@@ -57,12 +61,17 @@ Emit = Callable[[Primitive, Sequence[Any], Span | None], Any]
 
 # Rows that only pass values on, so that parts of structures may be traced.
 PASSING = {
+    "*j", "*j-inverse", "strip-reverse", "reverse?", "perturb", "unperturb", "strip-perturbation", "perturbation?", "sensitize",
+    "unsensitize", "strip-sensitivity", "sensitivity?", "make-forward", "primal", "tangent-part", "forward?", "strip-forward",
+    "forward-result", "tail-entry", "forward-entry", "make-backpropagator", "closed?", "environment", "tangent-environment",
+    "with-environment", "same-code?", "with-derivative", "make-with-derivative", "begin-rule", "end-rule",
     "cons", "car", "cdr", "match-car", "match-cdr", "pair?", "null?", "procedure?", "symbol?", "string?", "stop-gradient",
     "vector-ref", "vector?", "vector-length",
 }  # fmt: skip
 # Rows whose result depends only on the kind and shape of what they are given.
 BY_SHAPE = {
-    "shape", "rank", "size", "dtype", "real?", "number?", "tensor?", "real-tensor?", "boolean?", "device", "same-rank",
+    "shape-witness", "is-own", "shape", "rank", "size", "dtype", "real?", "number?", "tensor?", "real-tensor?", "boolean?",
+    "device", "same-rank",
 }  # fmt: skip
 
 
@@ -70,7 +79,7 @@ def holds_traced(value: Any) -> bool:
     """Whether some part of a value is traced."""
     work = [value]
     while work:
-        one = work.pop()
+        one = look(work.pop())
         if type(one) is Traced:
             return True
         if type(one) is tuple:
@@ -80,6 +89,7 @@ def holds_traced(value: Any) -> bool:
 
 def example_of(value: Any) -> Value:
     """The value with examples in place of what is traced."""
+    value = look(value)
     if type(value) is Traced:
         return value.example
     if type(value) is tuple and holds_traced(value):
@@ -93,6 +103,15 @@ class Tracing:
     def __init__(self, machine: Tracer, apply: Callable[[Value, Value], Value], emit: Emit) -> None:
         self.machine, self.apply, self.emit = machine, apply, emit
         self.calls = 0
+        plus, as_type = machine.table["+"], machine.table["as-type"]
+        self.tangents = Tangents(
+            machine.codes,
+            lambda x: type(x) is Traced,
+            holds_traced,
+            lambda a, b: self.row(plus, [a, b], None),
+            lambda x, kind: self.row(as_type, [x, Symbol(kind)], None),
+            example_of,
+        ).rules
 
     def call(self, f: Any, operands: list[Any], span: Span | None) -> Any:
         """The value of a call. Raises VladError."""
@@ -179,8 +198,10 @@ class Tracing:
 
     def row(self, row: Primitive, operands: list[Any], span: Span | None) -> Any:
         """The result of a primitive: computed, as far as that is possible, or nodes."""
-        if not any(map(holds_traced, operands)) or row.name in PASSING:
+        if not any(map(holds_traced, operands)) or row.name in PASSING or "-field-" in row.name:
             return self._computed(row, operands, span)
+        if row.name in self.tangents:
+            return self.tangents[row.name](*operands)
         if row.name in BY_SHAPE:
             return self._computed(row, [example_of(one) for one in operands], span)
         return self.emit(row, operands, span)

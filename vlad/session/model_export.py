@@ -13,6 +13,7 @@ from vlad.data.source import is_internal
 from vlad.data.tensors import Tensor
 from vlad.data.values import Boolean, String, Symbol, Value, is_pair, look
 from vlad.data.write import displayed
+from vlad.onnx.derivative_nodes import ROWS
 from vlad.onnx.nodes import IR, NUMBERS, VERSION, Graph, array_of, kind_of
 from vlad.onnx.tracing import Traced, Tracing
 from vlad.python.convert import from_python
@@ -24,6 +25,8 @@ def to_onnx(f: Any, *examples: Any, stored: Collection[int] = ()) -> Any:
     shapes and kinds of numbers; structures of arrays, such as dicts, are an input for each array. The arrays of the arguments
     whose numbers are in `stored` become initial values of the model. A list or pair as result is an output for each part.
 
+    Derivatives are exported like other procedures: `vlad.to_onnx(vlad.grad(f), x)`.
+
     The values of other arguments do not matter. So a choice or a loop that depends on them is refused, as is an operation
     without counterpart: VladError names it, with its place. A loop whose number of turns is known is as many nodes.
     """
@@ -31,7 +34,7 @@ def to_onnx(f: Any, *examples: Any, stored: Collection[int] = ()) -> Any:
     session = procedure.session
     parameters = procedure.taken().parameters
     with session._lock:
-        graph = Graph(session.machine)
+        graph = Graph(session.machine, ROWS)
         inputs: list[Any] = []
         arguments = []
         for number, example in enumerate(examples):
@@ -84,7 +87,7 @@ def _dims(value: Value) -> list[int]:
 def _model(graph: Graph, inputs: list[Any], result: Any, name: str) -> Any:
     onnx = graph.onnx
     outputs = []
-    for part in _parts(result):
+    for key, part in _parts(result, "output"):
         if type(part) is not Traced:
             kind = (
                 kind_of(part)
@@ -94,7 +97,7 @@ def _model(graph: Graph, inputs: list[Any], result: Any, name: str) -> Any:
                 else "float64"
             )
             part = Traced(graph.of(part, kind), kind, part)
-        output = graph.name("output")
+        output = graph.name(key)
         graph.nodes.append(onnx.helper.make_node("Identity", [part.name], [output]))
         outputs.append(
             onnx.helper.make_tensor_value_info(output, NUMBERS[part.kind], _dims(look(part.example)))
@@ -107,15 +110,20 @@ def _model(graph: Graph, inputs: list[Any], result: Any, name: str) -> Any:
     return model
 
 
-def _parts(result: Any) -> list[Any]:
-    """The tensors, reals and booleans of a result, in order. Raises VladError for other values."""
+def _parts(result: Any, key: str) -> list[tuple[str, Any]]:
+    """The tensors, reals and booleans of a result, in order, with the names of their outputs, for which keys of dicts are used.
+    Raises VladError for other values.
+    """
     if type(result) is Traced:
-        return [result]
+        return [(key, result)]
     result = look(result)
     if type(result) in (Tensor, float) or isinstance(result, Boolean):
-        return [result]
+        return [(key, result)]
     if is_pair(result):
-        return [*_parts(result[0]), *_parts(result[1])]
+        first = look(result[0])
+        if type(first) is String or (type(first) is Symbol and not is_internal(first.name)):
+            return _parts(result[1], f"output_{displayed(first)}")
+        return [*_parts(first, key), *_parts(result[1], key)]
     if result == () or (type(result) is Symbol and is_internal(result.name)):  # the mark of a tuple of Python
         return []
     raise VladError("cannot-export", "The result has parts that are neither tensors nor reals nor booleans")
