@@ -68,14 +68,14 @@ def test_shares_by_procedure_and_line(tier: str, n: int) -> None:
 
 
 def test_lines_of_operations_on_tensors() -> None:
-    """Two products are on one line, one on another, and all of them in one expression."""
+    """Four products are on one line, one on another, and all of them in one expression."""
     program = """\
 (define (f a)
   (+ (sum (matmul a
                   a))
-     (sum (matmul (matmul a a) a))))
+     (sum (matmul (matmul (matmul (matmul a a) a) a) a))))
 (define a (ones '(200 200)))
-(let loop ((i 0)) (if (< i 60) (begin (f (* a i)) (loop (+ i 1))) i))
+(let loop ((i 0)) (if (< i 30) (begin (f (* a i)) (loop (+ i 1))) i))
 """
     found, _ = of(program, "evaluate")
     lines = {line: row.own for (_, line, _), row in found.lines.items()}
