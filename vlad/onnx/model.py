@@ -9,6 +9,7 @@ of the model. `inner` infers the types of such a graph, of which the package kno
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -278,7 +279,17 @@ def learnt(model: Model, values: Sequence[Value]) -> Model:
     """The model with types inferred again, from these values in addition to what was known. Raises VladError."""
     onnx = package("a model of ONNX")
     proto = _empty(model, model.graph)
-    proto.graph.CopyFrom(model.graph)
+    graph = proto.graph
+    graph.name = model.graph.name
+    graph.node.extend(model.graph.node)
+    graph.input.extend(model.graph.input)
+    graph.output.extend(model.graph.output)
+    graph.value_info.extend(model.graph.value_info)
+    for one in model.graph.initializer:  # the numbers of few are used, and all of them would be copied
+        if math.prod(one.dims) <= MOST_KNOWN:
+            graph.initializer.append(one)
+        elif one.name not in {given.name for given in graph.input}:
+            graph.input.append(onnx.helper.make_tensor_value_info(one.name, one.data_type, one.dims))
     known = {one.name for one in values}
     for place in reversed(range(len(proto.graph.value_info))):
         if proto.graph.value_info[place].name in known:

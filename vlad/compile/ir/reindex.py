@@ -7,7 +7,7 @@ border of a choice: these become loops (compile/loops/lower.py). compile/passes/
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -204,25 +204,34 @@ class Builder:
         operands: Sequence[Hashable],
         mapped: Map | None = None,
         instead: dict[int, int] | None = None,
+        needed: Collection[int] | None = None,
     ) -> list[int] | None:
-        """Add all values of a kernel, mapped to these loops: their numbers here. `instead`: replacements that exist here. None if
-        a choice does not map to a choice between boxes.
+        """Add the values of a kernel, mapped to these loops: their numbers here. `instead`: replacements that exist here. None if
+        a choice does not map to a choice between boxes. `needed`: those to add, if not all, whose choices are all settled here;
+        others get no number, but -1.
         """
         there = self.here if mapped is None else mapped
         numbers: list[int] = []
         for index, read in enumerate(kernel.reads):
+            if needed is not None and index not in needed:
+                numbers.append(-1)
+                continue
             if instead is not None and index in instead:
                 numbers.append(instead[index])
                 continue
             access = _moved(there.at(read.access), numbers)
             operand = None if read.operand is None else self.operand(operands[read.operand])
             numbers.append(self.read(Read(operand, access, read.kind)))
-        for step, domain in zip(kernel.steps, domains(kernel)[len(kernel.reads) :], strict=True):
+        needs = domains(kernel) if needed is None else [None] * (len(numbers) + len(kernel.steps))
+        for step, domain in zip(kernel.steps, needs[len(kernel.reads) :], strict=True):
+            if needed is not None and len(numbers) not in needed:
+                numbers.append(-1)
+                continue
             values = [numbers[value] for value in step.values]
             if type(step) is Step:
                 numbers.append(self.step(Step(step.row, tuple(values), step.kind)))
                 continue
-            box: Box | bool | None = _settled(step.box, domain)
+            box: Box | bool | None = _settled(step.box, domain) if needed is None else None
             if box is None:
                 box = there.box(step.box)
                 if box is None:
@@ -361,11 +370,32 @@ def pieces(kernel: Kernel, operands: Sequence[Hashable]) -> list[tuple[Kernel, t
     for box in cut(kernel):
         there = shift(box)
         builder = Builder(there.extents)
-        values = builder.values(kernel, operands, there)
+        needed = _needed_in(kernel, box) if turns_of(box) else None
+        values = builder.values(kernel, operands, there, needed=needed)
         assert values is not None
         piece, own = builder.kernel(kernel, operands, values, there)
         found.append((compact(piece), own))
     return found
+
+
+def _needed_in(kernel: Kernel, box: Box) -> set[int]:
+    """The values that the iterations in a box need, which no choice divides."""
+    needed: set[int] = set()
+    work = [value for write in kernel.writes for value in (write.value, *_at(write.access))]
+    while work:
+        number = work.pop()
+        if number in needed:
+            continue
+        needed.add(number)
+        if number < len(kernel.reads):
+            work += _at(kernel.reads[number].access)
+            continue
+        step = kernel.steps[number - len(kernel.reads)]
+        if type(step) is Choice:
+            work.append(step.values[0 if common(box, step.box) == box else 1])
+        else:
+            work += step.values
+    return needed
 
 
 # With fewer or more axes.
