@@ -236,7 +236,7 @@ def test_jacobians_by_integers_are_refused(session: vlad.Session) -> None:
     for derivative in (vlad.jacobian, vlad.grad, vlad.hessian):
         with pytest.raises(
             vlad.VladError,
-            match=r"A derivative is by reals; .*astype\(float\).* makes them of a tensor of int64",
+            match=r"Derivatives are taken with respect to reals; .*astype\(float\).* makes them of a tensor of int64",
         ):
             derivative(session["energy"])(np.array([1, 2]))
 

@@ -508,7 +508,7 @@ def test_the_error_function_of_arrays(session: vlad.Session, name: str) -> None:
 
 ALONG = ("argsort", "sorted", "cumsum", "flipped")
 ERRORS = {
-    "((gradient sum) (as-type #[1 2] 'int64))": "A derivative is by reals",
+    "((gradient sum) (as-type #[1 2] 'int64))": "Derivatives are taken with respect to reals",
     "((gradient (lambda (x) (mean-squared-error x #[[1] [2]]))) #[1 2])": "What is given to mean-squared-error has",
     "(+ #[1 2] #[1 2 3])": "Shapes given to + do not fit: (2) and (3)",
     "(define a #[1 2]) (define b #[1 2 3]) (let ((x a) (y b)) (* x y))": "Shapes given to * do not fit: (2) and (3)",

@@ -34,7 +34,7 @@ ALL = [*OF_NUMBERS, *OF_REALS, *ALONG, *BACK, *PRODUCTS]
 
 NOT_OF = "This derivative is of numbers in tensors, lists, pairs, records and tables, not of"
 NOT_REAL = "A gradient is that of a procedure whose value is a real; of others there is `jacobian`. Not:"
-NOT_BY = "A derivative is by numbers in tensors, lists, pairs, records and tables, not by"
+NOT_BY = "Derivatives are taken with respect to numbers in tensors, lists, pairs, records and tables, not"
 SHIFT = "(lambda (u) (lambda (f) (lambda (x) (f (+ x u)))))"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -32,6 +34,20 @@ def test_what_there_is(tmp_path: Path) -> None:
     assert facts["cache"]["found"] == f"{tmp_path}: 0 entries, 0.0 MB"
     assert facts["numpy"]["found"] >= "2"
     assert os.listdir(tmp_path) == []  # the trial of the compiler is not kept
+
+
+def test_the_packages_are_those_of_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "installing.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| ([\w, -]+) \|.*\|.*\|$", page.partition("| package |")[2].partition("\n\n")[0], re.MULTILINE
+    )
+    required = {
+        re.split(r"[<>=\[]", line)[0]
+        for line in importlib.metadata.requires("vlad-lang") or []
+        if "extra" not in line
+    }
+    listed = {name for name, _ in doctor.PACKAGES}
+    assert {name for row in rows for name in row.split(", ")} == listed - required
 
 
 def test_what_is_missing(tmp_path: Path) -> None:

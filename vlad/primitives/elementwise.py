@@ -276,7 +276,7 @@ def different_devices(name: str, a: Any, b: Any) -> VladError:
 def unlike(name: str, operands: tuple[Value, ...], hint: str = "") -> VladError:
     """The error of shapes that do not match."""
     shapes = [shape_text(operand.shape if type(operand) is Tensor else ()) for operand in operands]
-    hint = hint or "axes, counted from the last, have to be equal or 1"
+    hint = hint or "lengths of axes, counted from the last, have to be equal or 1"
     return VladError(
         "wrong-shape", f"Shapes given to {name} do not fit: {' and '.join(shapes)}", hint=hint, name=name
     )

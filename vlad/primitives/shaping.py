@@ -201,7 +201,7 @@ def _broadcast_to(t: Value, dims: Value) -> Value:
     except ValueError:
         raise VladError(
             "wrong-shape", f"Shapes given to broadcast-to do not fit: {shape_text(array.shape)} and {shape_text(shape)}",
-            hint="axes, counted from the last, have to be equal, or 1 in the tensor", name="broadcast-to",
+            hint="lengths of axes, counted from the last, have to be equal, or 1 in the tensor", name="broadcast-to",
         ) from None  # fmt: skip
 
 

@@ -35,6 +35,8 @@ PACKAGES = (
     ("matplotlib", "curves as pictures, and in windows"),
     ("distributed", "parallel-map and vlad.map over machines"),
     ("pygls", "editors, with `vlad lsp`"),
+    ("onnx", "models of other systems, with `vlad.onnx`"),
+    ("safetensors", "weights of models of other systems"),
     ("tensorboardX", "vlad.TrainLog with TensorBoard"),
     ("ipykernel", "notebooks in vlad, with `vlad kernel install`"),
     ("torch", "vlad.to_torch"),

@@ -49,7 +49,8 @@ A module of the language vlad.
 (twice 4)   ; => 8
 ```
 
-`vlad test` runs its tests, `vlad format .` lays it out, `pip install .` installs it. From Python:
+`vlad test` runs its tests, `vlad format .` lays it out, `pip install .` installs it, in an environment that has vlad.
+vlad is not on the package index: install it from a copy of its project first, by `pip install PATH/TO/vlad`. From Python:
 
 ```python
 import vlad
@@ -89,7 +90,7 @@ __getattr__, __dir__ = exports_of(__file__, "{name}")
 def new(name: str) -> list[str]:
     """Make a folder with this name; returns the paths of its files. Raises VladError."""
     if not _NAME.fullmatch(name):
-        hint = "small letters, digits and hyphens, beginning with a letter"
+        hint = "lowercase letters, digits and hyphens, beginning with a letter"
         raise VladError("invalid-argument", f"Not a name for a module: {name}", hint=hint)
     library = the_library()
     if any(
