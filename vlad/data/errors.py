@@ -37,6 +37,9 @@ class Kind(Enum):
     OTHER = "something else"
 
 
+# What `read-real` says, in built programs, too.
+INPUT_NOT_REAL = "Value read is not real"
+INPUT_ENDED = "The input has ended"
 # Codes of errors by the tuple rule: an argument does not match the parameters.
 OF_TUPLES = frozenset({"no-matching-pair", "not-equivalent"})
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from vlad.control.safe_import import import_safely
 from vlad.core.extents import Extent
 from vlad.core.types import Recursion, is_real, is_table, is_tensor
-from vlad.data.errors import Kind, VladError
+from vlad.data.errors import INPUT_ENDED, INPUT_NOT_REAL, Kind, VladError
 from vlad.data.tables import LEAF_CODE
 from vlad.data.tensors import dtype_name
 from vlad.data.values import NIL, UNSPECIFIED, VECTOR_CODE, Primitive, String, Value, is_pair, list_of, look
@@ -118,10 +118,11 @@ def _read_real(machine: Evaluator, nothing: Value) -> Value:
 def read_real(machine: Evaluator) -> float:
     """The next number of the machine's input. Raises VladError if there is none."""
     word = machine.read_word()
-    real = number(word) if word else None
+    if not word:
+        raise VladError("not-real", INPUT_ENDED, hint="read-real takes a number")
+    real = number(word)
     if real is None:
-        found = f"this is `{word}`" if word else "the input has ended"
-        raise VladError("not-real", "Value read is not real", hint=f"read-real takes a number; {found}")
+        raise VladError("not-real", INPUT_NOT_REAL, hint=f"read-real takes a number; this is `{word}`")
     return real
 
 

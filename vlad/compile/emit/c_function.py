@@ -71,6 +71,7 @@ from vlad.core.expressions import chooses, read
 from vlad.core.extents import LEAST, MOST, is_late
 from vlad.core.loop_nests import SIZES, Routine, Step
 from vlad.core.types import Cell, Sharing
+from vlad.data.errors import INPUT_ENDED, INPUT_NOT_REAL
 
 COMPARISONS = ("<", ">", "<=", ">=", "=")
 Choice: TypeAlias = "tuple[Slot, Leaf, Leaf]"  # what a test selects, if it holds and otherwise
@@ -729,12 +730,11 @@ class FunctionText:
                     self.line(f"vlad_put({c_string(data)}, {len(data)});")
             case "in":
                 (slot,) = statement.slots
-                status = ""
-                if self.unit.alone:
-                    status = str(
-                        self.unit.failure(Fail("Value read is not real", statement.span, Failure.INPUT))
-                    )
-                self.line(f"double {self.name(slot)} = vlad_read({status});")
+                reasons = (INPUT_NOT_REAL, INPUT_ENDED) if self.unit.alone else ()
+                statuses = [
+                    str(self.unit.failure(Fail(why, statement.span, Failure.INPUT))) for why in reasons
+                ]
+                self.line(f"double {self.name(slot)} = vlad_read({', '.join(statuses)});")
             case "tensor":
                 assert statement.shape is not None
                 kind, lengths = statement.text, statement.shape

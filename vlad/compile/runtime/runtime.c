@@ -1741,7 +1741,7 @@ static int vlad_character(void) {
   }
   return (unsigned char)vlad_input[vlad_taken++];
 }
-static double vlad_read(int status) {
+static double vlad_read(int status, int ended) {
   char word[400], *end;
   int c, n = 0;
   do c = vlad_character();
@@ -1749,6 +1749,7 @@ static double vlad_read(int status) {
   for (; c >= 0 && c != ' ' && !(c >= 9 && c <= 13); c = vlad_character())
     if (n < 399) word[n++] = c;
   word[n] = 0;
+  if (n == 0) vlad_fail(ended);
   if (n == 6 && (word[0] == '+' || word[0] == '-') && word[4] == '.' && word[5] == '0') {
     if (word[1] == 'i' && word[2] == 'n' && word[3] == 'f') return word[0] == '+' ? 1.0 / 0.0 : -1.0 / 0.0;
     if (word[1] == 'n' && word[2] == 'a' && word[3] == 'n') return 0.0 / 0.0;
@@ -1758,7 +1759,7 @@ static double vlad_read(int status) {
     if (!((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E')) vlad_fail(status);
   }
   double x = strtod(word, &end);
-  if (n == 0 || n == 399 || *end) vlad_fail(status);
+  if (n == 399 || *end) vlad_fail(status);
   return x;
 }
 
