@@ -28,7 +28,7 @@ from vlad.core.resolve import resolve
 from vlad.core.simplify import simplify, tidy
 from vlad.core.text import print_core, read_core
 from vlad.data.errors import VladError
-from vlad.data.values import NIL, Code, Global, Role, Value, closure
+from vlad.data.values import NIL, Code, Global, Role, Symbol, Value, closure
 from vlad.primitives.table import TABLE
 
 HERE = Path(__file__).parent
@@ -113,8 +113,13 @@ def without_cells(lambda_: Lambda) -> Lambda:
     return promoted if promoted is lambda_ else tidy(promoted, frozenset())
 
 
+def made(cell: Global, value: Value) -> Value | None:
+    """What stands for a vector where there is no machine."""
+    return (Symbol("vector"), value) if cell.name == "%list->vector" else None
+
+
 PASSES: dict[str, Callable[[Lambda], Lambda]] = {
-    "resolve": lambda it: resolve(it, lambda cell: None, TABLE),
+    "resolve": lambda it: resolve(it, lambda cell: None, TABLE, made),
     "simplify": simplify,
     "promote-cells": without_cells,
     "tidy": lambda it: tidy(it, frozenset()),
@@ -241,7 +246,7 @@ def test_resolve_reports_the_cells_that_it_relied_on() -> None:
     text = "(lambda (x) (let* ((a (sin x)) (b (+ a)) (c (f x))) (+ a b c)))"
     lambda_ = read_core(text, cells, {})
     assert isinstance(lambda_, Lambda)
-    resolve(lambda_, lambda cell: relied.append(cell.name), TABLE)
+    resolve(lambda_, lambda cell: relied.append(cell.name), TABLE, made)
     assert set(relied) == {"sin", "+"}
 
 

@@ -1,8 +1,9 @@
 """Core → core: calls of names that hold primitives become applications of those primitives.
 
 In: a lambda as expanded, in which every call of a top-level name is a Call.  Out: the same with Apply nodes where the
-name still has the table's meaning; more than two operands of a variadic primitive become nested applications. Called
-when a code is first used; `note` is called with each cell relied on, as redefining its name invalidates the result.
+name still has the table's meaning; more than two operands of a variadic primitive become nested applications. What a literal
+makes of constants, such as a vector, becomes a constant: it is made once. Called when a code is first used; `note` is called
+with each cell relied on, as redefining its name invalidates the result.
 """
 
 from __future__ import annotations
@@ -28,21 +29,25 @@ from vlad.core.nodes import (
 )
 from vlad.core.text import read_expression
 from vlad.data.source import Span
-from vlad.data.values import FALSE, NUMBERS, Global, Primitive
+from vlad.data.values import FALSE, NUMBERS, Global, Primitive, Value
 
 Note = Callable[[Global], None]
+Make = Callable[[Global, Value], Value | None]
 
 
-def resolve(lambda_: Lambda, note: Note, table: Mapping[str, Primitive]) -> Lambda:
-    """The lambda with known primitives applied. `table` has the rows that `unary` texts use."""
-    return _Resolver(note, table).lambda_(lambda_)
+def resolve(lambda_: Lambda, note: Note, table: Mapping[str, Primitive], make: Make) -> Lambda:
+    """The lambda with known primitives applied. `table` has the rows that `unary` texts use. `make`: the data that the procedure
+    of a cell makes of a constant, or None if it does something else."""
+    return _Resolver(note, table, make).lambda_(lambda_)
 
 
 class _Resolver:
-    def __init__(self, note: Note, table: Mapping[str, Primitive]) -> None:
+    def __init__(self, note: Note, table: Mapping[str, Primitive], make: Make) -> None:
         self.note = note
         self.table = table
+        self.make = make
         self.numbers: set[Variable] = set()
+        self.made: dict[Variable, Value] = {}  # by literals, and lists of that
 
     def lambda_(self, lambda_: Lambda) -> Lambda:
         body = self.body(lambda_.body)
@@ -58,6 +63,8 @@ class _Resolver:
                 out.append(make_letrec(tuple(members)))
             else:
                 rhs = self.rhs(binding.rhs, out)
+                if isinstance(rhs, Constant) and not isinstance(binding.rhs, Constant):
+                    self.made[binding.variable] = rhs.value
                 if isinstance(rhs, Apply) and rhs.primitive.type.result in NUMBERS:
                     self.numbers.add(binding.variable)
                 out.append(Binding(binding.variable, rhs))
@@ -78,17 +85,25 @@ class _Resolver:
     def rhs(self, rhs: Rhs, out: list[Binding | Letrec]) -> Rhs:
         match rhs:
             case Call():
-                return self.call(rhs, out)
+                called = self.call(rhs, out)
+                return self.pair(called) if type(called) is Apply else called
             case If():
                 consequent = self.body(rhs.consequent)
                 return If(rhs.test, consequent, self.body(rhs.alternative), rhs.span)
             case Lambda():
                 return self.lambda_(rhs)
+            case Apply():
+                return self.pair(rhs)
         return rhs
 
     def call(self, call: Call, out: list[Binding | Letrec]) -> Rhs:
         operator = call.operator
-        if not isinstance(operator, GlobalReference) or operator.cell.primitive is None:
+        if not isinstance(operator, GlobalReference):
+            return call
+        literal = self.literal(operator.cell, call.operands)
+        if literal is not None:
+            return literal
+        if operator.cell.primitive is None:
             return call
         row = operator.cell.primitive
         self.note(operator.cell)
@@ -105,6 +120,30 @@ class _Resolver:
         if not row.variadic and len(call.operands) > len(row.operands):
             return self.packed(row, call, out)
         return call
+
+    def literal(self, cell: Global, operands: tuple[Atom, ...]) -> Constant | None:
+        """The constant that a literal makes; None of other calls."""
+        if len(operands) != 1 or not self.is_known(operands[0]):
+            return None
+        value = self.make(cell, self.known(operands[0]))
+        return None if value is None else Constant(value)
+
+    def pair(self, apply: Apply) -> Rhs:
+        """A pair of constants that holds what a literal makes is a constant, as a part of a larger literal."""
+        if apply.primitive is not self.table["cons"] or not all(map(self.is_known, apply.operands)):
+            return apply
+        if all(type(operand) is Constant for operand in apply.operands):
+            return apply
+        return Constant(tuple(map(self.known, apply.operands)))
+
+    def is_known(self, atom: Atom) -> bool:
+        return type(atom) is Constant or atom in self.made
+
+    def known(self, atom: Atom) -> Value:
+        if type(atom) is Constant:
+            return atom.value
+        assert type(atom) is Variable
+        return self.made[atom]
 
     def packed(self, row: Primitive, call: Call, out: list[Binding | Letrec]) -> Rhs:
         """By the tuple rule the last operand is the tuple of all excess operands."""

@@ -39,7 +39,20 @@ from vlad.core.nodes import (
 )
 from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Origin, Source, Span
-from vlad.data.values import NIL, UNSPECIFIED, ZERO, Boolean, Global, Primitive, String, Value, is_procedure
+from vlad.data.values import (
+    NIL,
+    UNSPECIFIED,
+    ZERO,
+    Boolean,
+    Code,
+    Global,
+    Primitive,
+    Role,
+    String,
+    Value,
+    is_procedure,
+    look,
+)
 from vlad.data.write import symbol_text, written
 from vlad.reader.parser import Form, Literal, Name, Syntax, datum, read
 
@@ -103,7 +116,7 @@ class Printer:
         for atom in operands(rhs):
             if isinstance(atom, GlobalReference):
                 self.taken.add(atom.cell.name)
-            elif isinstance(atom, Constant) and is_procedure(atom.value):
+            elif isinstance(atom, Constant) and _is_named(atom.value):
                 self.taken.add(procedure_name(atom.value))
 
     def label(self, owners: dict[Lambda, None]) -> None:
@@ -223,10 +236,18 @@ def procedure_name(procedure: Value) -> str:
 def constant_text(value: Value) -> str:
     if value is ZERO or value is UNSPECIFIED:
         return _ZERO if value is ZERO else _UNSPECIFIED
-    if is_procedure(value):
+    if _is_named(value):
         return symbol_text(procedure_name(value))
     text = written(value)
     return text if type(value) is float or isinstance(value, Boolean | String) else f"(quote {text})"
+
+
+def _is_named(value: Value) -> bool:
+    """Whether a constant is a procedure, which stands by its name, and not a vector."""
+    seen = look(value)
+    return is_procedure(seen) and not (
+        type(seen) is tuple and type(seen[0]) is Code and seen[0].role is Role.VECTOR
+    )
 
 
 # Reading.

@@ -18,6 +18,7 @@ from vlad.data.tensors import Tensor, kind_name, on_host
 from vlad.data.values import (
     NIL,
     TRUE,
+    VECTOR_CODE,
     Boolean,
     Code,
     Deferred,
@@ -146,6 +147,11 @@ class Table:
 
 
 EMPTY = Table()
+
+
+def vector_of(elements: Iterable[Value], codes: Mapping[str, Code]) -> Value:
+    """The vector of the elements. `codes`: those of the machine."""
+    return codes[VECTOR_CODE], table_of((float(place), one) for place, one in enumerate(elements)), None
 
 
 def elements(vector: Value) -> list[Value]:

@@ -374,6 +374,7 @@ def closure(code: Code, *environment: Value) -> tuple[Value, ...]:
 
 
 VECTOR_CODE = "vector-items"  # of vectors
+FILLED = "%list->vector"  # of the procedure that makes one of a list
 CONTROL = "control"  # the transform of code that runs inside a `reset`: the same procedure
 STEPPING = "stepping"  # the transform of code that runs step by step: the same procedure
 

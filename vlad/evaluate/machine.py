@@ -37,10 +37,12 @@ from vlad.data.errors import (
     VladError,
 )
 from vlad.data.source import in_library
+from vlad.data.tables import vector_of
 from vlad.data.tensors import Booleans, condition, holds
 from vlad.data.values import (
     CONTROL,
     FALSE,
+    FILLED,
     NIL,
     STEPPING,
     TRUE,
@@ -296,13 +298,31 @@ class Machine:
 
             lambda_ = written()
             assert not lambda_.free and len(lambda_.parameters) == arity, f"{name}: {lambda_.free}, {arity}"
-            resolved = run_pass("resolve", lambda it: resolve(it, relied_on, self.table), lambda_, check)
+            resolved = run_pass(
+                "resolve", lambda it: resolve(it, relied_on, self.table, self._literal), lambda_, check
+            )
             if self.instrument is not None:  # debuggers show the code as written
                 return resolved
             return run_pass("simplify", simplify, resolved, check)
 
         code = family.outermost = self.make_code(family, arity, prepared, name=name)
         return code.closed
+
+    def _literal(self, cell: Global, constant: Value) -> Value | None:
+        """The vector that a literal stands for."""
+        f = getattr(cell, "value", None)
+        if (
+            type(f) is not tuple
+            or type(f[0]) is not Code
+            or f[0].name != FILLED
+            or f[0] is not self.codes[FILLED]
+        ):
+            return None
+        elements = []
+        while type(constant) is tuple and len(constant) == 2:
+            elements.append(constant[0])
+            constant = constant[1]
+        return vector_of(elements, self.codes) if constant == NIL else None
 
     def space_of(self, owner: Lambda) -> TangentSpace | None:
         """The procedures that a type of records states of its tangents."""

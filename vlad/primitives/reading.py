@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.data.errors import VladError
 from vlad.data.source import Source
-from vlad.data.tables import table_of
-from vlad.data.values import FALSE, NIL, VECTOR_CODE, Primitive, String, Value
+from vlad.data.tables import vector_of
+from vlad.data.values import FALSE, NIL, Primitive, String, Value
 from vlad.primitives.numbers import invalid
 from vlad.primitives.tensors import tensor_of
 from vlad.primitives.transforms import machine_row
@@ -65,8 +65,7 @@ def _value_of(machine: Evaluator, syntax: Syntax) -> Value:
 
 def _made(machine: Evaluator, parts: list[Value], kind: int) -> Value:
     if kind == _VECTOR:
-        items = table_of((float(index), part) for index, part in enumerate(parts))
-        return (machine.codes[VECTOR_CODE], items, None)
+        return vector_of(parts, machine.codes)
     value = parts.pop() if kind == _DOTTED else NIL
     for part in reversed(parts):
         value = (part, value)

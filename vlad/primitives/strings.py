@@ -61,8 +61,9 @@ def _substring(text: Value, start: Value, end: Value) -> Value:
     if type(text) is not String or type(start) is not float or type(end) is not float:
         raise invalid("substring", "a string and two positions", text, start, end)
     if not 0 <= start <= end <= len(text.text) or start % 1 or end % 1:
-        is_reversed = 0 <= end < start <= len(text.text)
-        hint = "the end comes before the start" if is_reversed else f"the string has {len(text.text)} characters"
+        hint = f"the string has {len(text.text)} characters"
+        if 0 <= end < start <= len(text.text):
+            hint = "the end comes before the start"
         raise VladError("out-of-range", OUTSIDE, hint=hint, irritants=(text, start, end), name="substring")
     if end - start >= UNCHECKED_BYTES:
         expect_bytes(_bytes_of(text.text) * (end - start) / len(text.text))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from vlad.core.types import is_real
 from vlad.data.errors import Kind, VladError
 from vlad.data.tables import BRANCH_CODE, VALUE, Table
-from vlad.data.values import NIL, VECTOR_CODE, Primitive, Role, SystemCode, Value, look
+from vlad.data.values import FILLED, NIL, VECTOR_CODE, Primitive, Role, SystemCode, Value, look
 from vlad.primitives.numbers import invalid
 from vlad.primitives.tables import by_leaf, on_tables
 from vlad.primitives.transforms import abstract_test, machine_row, record_rows, tag_test
@@ -28,7 +28,7 @@ OUTSIDE = "Position outside the vector"
 
 CODES: dict[str, SystemCode] = {
     VECTOR_CODE: (Role.VECTOR, "items", {"": "(lambda (x) ((quote vector) x))"}),  # a vector is not applied
-    "%list->vector": (
+    FILLED: (
         Role.PROCEDURE,
         "",
         {"": "(lambda (l) (fill-vector l 0 (empty-table (quote ()))))"},
