@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from vlad.repl.notebook import Notebook
 from vlad.repl.terminal import Terminal
@@ -195,6 +196,13 @@ def test_training_continues_from_a_checkpoint(
     assert ended(resumed) == whole
     assert seen == list(range(5, 13))
     assert ended(resumed) == whole and len(seen) == 8  # it is complete
+    notices: list[vlad.VladError] = []
+    resumed.machine.remark = notices.append
+    with pytest.raises(vlad.VladError, match=r"longer training; .*so many steps: \(12 9\)"):
+        resumed.eval("(trained 3)")
+    assert [notice.message for notice in notices] == ["Training continues from run.saved, after step 12"]
+    with pytest.raises(vlad.VladError, match="of parameters of another structure"):
+        resumed.eval("(define start (let ((w #[[0.5 1 2]])) (lambda (x) (tanh (matmul x w)))))\n(trained 4)")
     with pytest.raises(vlad.VladError, match="has no derivative"):
         slope = SQUARE.replace("8", "a").format(3, SAVED.replace("run", "slope"))
         resumed.eval(f"((gradient (lambda (a) {slope})) 8)")
@@ -235,10 +243,12 @@ def test_a_log_of_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with vlad.TrainLog(path) as log:
         session["log"] = log
         session.eval(SQUARE.format(4, " #:report log #:every 2"))
-        assert path.read_text().count("\n") == 3  # it can be watched
+        log(np.int64(5), np.float32(0.5))
+        assert path.read_text().count("\n") == 4  # it can be watched
     assert [line.split(",")[:2] for line in path.read_text().splitlines()[1:]] == [
         ["2", "16.0"],
         ["4", "1.0"],
+        ["5", "0.5"],
     ]
     with pytest.raises(vlad.VladError, match="is closed"):
         log(5, 1.0)
@@ -253,6 +263,6 @@ def test_a_log_of_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with vlad.TrainLog(path, append=True, tensorboard=tmp_path / "runs", tag="error") as log:
         session["optimize"](session.eval("(sgd 1/4)"), session.eval("square"), 8.0, 1.0, report=log)
     assert events[0] == ("error", 64.0, 1) and events[-1] == "closed"
-    assert path.read_text().count("step,value") == 1 and path.read_text().count("\n") == 4
+    assert path.read_text().count("step,value") == 1 and path.read_text().count("\n") == 5
     with pytest.raises(vlad.VladError, match="Cannot write"):
         vlad.TrainLog(tmp_path / "none" / "run.csv")

@@ -97,7 +97,7 @@ def _shown(session: Session, shown: ProgressLine | None) -> Iterator[None]:
         shown.wipe()
         _report(str(notice))
 
-    session.tiers.notify = session.library.remark = notify
+    session.tiers.notify = session.library.remark = session.machine.remark = notify
     session.watch(Progress(shown.show))
     try:
         yield
@@ -125,7 +125,9 @@ def _session(line: CommandLine, write: Callable[[str], object] | None = None) ->
         executor=line.workers,
         write=write,
     )
-    session.tiers.notify = session.library.remark = lambda notice: _report(str(notice))
+    session.tiers.notify = session.library.remark = session.machine.remark = lambda notice: _report(
+        str(notice)
+    )
     return session
 
 

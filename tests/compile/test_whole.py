@@ -506,6 +506,9 @@ unused : x -> not used""",
     "(map (lambda (x) (car x)) (list 1 2))": "1:18: Argument to car is invalid\n  hint: car takes a pair; this is a real",
     "(+ 1 'a)\n((if (> (read-real) 0) 2 '(1)) 3)": "  value: a\n  hint: + takes reals; these are a real and a symbol\n"
     "2:1: Target is not a procedure",
+    "(define (f (list a b) t) (+ a t))\n(define (g p) (f p 2))\n(list (g '(1 2)) ((gradient g) '(1 2 3)))": "2:15: "
+    "The parameter `(list a b)` of f takes a list of 2\n  hint: such a list is `(list 1 2)`; this one has 3",
+    "(define (f (list a b)) a)\n(f 3)": "2:1: The parameter `(list a b)` of f takes a list of 2\n  value: 3\n  hint: such",
     "(as-type #[1 2] 'int32)\n(as-type #[1 2] 'int64)": "1:1 : tensor (2) int32\n2:1 : tensor (2) int64",
     "(length 5)": "1:1: ",
     "(define (f a b) (+ a b))\n(define (g x) (* 2 (f x)))\n(g 1)": "2:20: f takes 2 arguments and got 1; its parameter list "

@@ -138,6 +138,9 @@ def test_a_traceback_has_the_frames_of_the_program(monkeypatch: pytest.MonkeyPat
     session.eval("(define (g x) (car x))")
     double = session.function(lambda x: 2.0 * x)
 
+    def refused(x: float) -> None:
+        del x
+
     def names(call: Callable[[], object]) -> list[str]:
         with pytest.raises(vlad.VladError) as caught:
             call()
@@ -148,6 +151,7 @@ def test_a_traceback_has_the_frames_of_the_program(monkeypatch: pytest.MonkeyPat
         lambda: session.eval("(g 1)"),
         lambda: session["g"](1.0),
         lambda: vlad.grad(session["g"])(1.0),
+        lambda: vlad.grad(refused),
         lambda: double(),
         lambda: double(y=1.0),
         lambda: session.load("nonesuch.vlad"),

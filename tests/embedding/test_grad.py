@@ -330,3 +330,5 @@ def test_integers_have_no_sensitivity_whatever_it_would_be(tier: str, x: float) 
     f = vlad.Session(tier=tier).eval("(lambda (x a) (* x (sum a)))")
     slope, given = vlad.grad(f)(x, np.array([1, 2]))
     assert slope == 3 and given.tolist() == [1, 2]
+    with pytest.raises(vlad.VladError, match="The first argument is an array of integers"):
+        vlad.value_and_grad(f.session.eval("(lambda (a x) (* x (sum a)))"))(np.array([1, 2]), x)

@@ -80,6 +80,14 @@ def test_a_trace_has_the_program_s_names(name: str, tier: str) -> None:
     assert str(again) == str(error) and [entry.name for entry in again.backtrace][:2] == [name, "g"]
 
 
+def test_a_trace_has_the_place_of_the_operation_that_failed() -> None:
+    """Although it shares a line of emitted code with others."""
+    text = "(define (f x) (mean (square (matmul x (ones 4))))) (+ 1 (f (ones '(2 3))))"
+    error = error_of(text, tier="evaluate")
+    assert error.span is not None and error.span.text == "(matmul x (ones 4))"
+    assert error.backtrace[0].span == error.span
+
+
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_trace_of_a_derivative_has_them(name: str, tier: str) -> None:

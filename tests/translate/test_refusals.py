@@ -19,6 +19,12 @@ from python_texts import run
 # A function f; the text that is marked; a part of the message, and of the hint. The arguments are 1.0 and [1.0, 2.0].
 REFUSED = [
     (
+        "def f(x, xs):\n    from math import nonesuch\n    return nonesuch(x)",
+        "from math import nonesuch",
+        "This import fails: cannot import name 'nonesuch' from 'math'",
+        "",
+    ),
+    (
         "def f(x, xs):\n    def g(v, by=x): return v * by\n    h = g\n    return h(x) + g(x, 2.0)",
         "x",
         "this default inside",
@@ -191,7 +197,12 @@ REFUSED = [
             ("x = (x.y, xs) = x", "ValueError", "(x.y, xs)", "this target within", "to a name"),
         )
     ],
-    ("def f(x, xs):\n    import no_module\n    return x", "import no_module", "`import`", "top of the file"),
+    (
+        "def f(x, xs):\n    import no_module\n    return x",
+        "import no_module",
+        "This import fails: No module named 'no_module'",
+        "",
+    ),
     (
         "def f(x, xs):\n    import math\n    math = x\n    return x",
         "import math",

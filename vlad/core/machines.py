@@ -14,7 +14,7 @@ from vlad.core.extents import AnExtent
 from vlad.core.loop_nests import Kernel, Routine
 from vlad.core.nodes import Lambda
 from vlad.core.types import Known, Recursion, Type, Types
-from vlad.data.errors import VladError
+from vlad.data.errors import Notice, VladError
 from vlad.data.values import Code, Primitive, Value
 
 
@@ -44,6 +44,10 @@ class Evaluator(Protocol):
     def progress(self) -> Callable[[float, float, float], int | None] | None:
         """Shows how far a loop is: the number of a step, how many there are, or 0, and a value. Returns how many steps need not
         be shown. None if progress is not shown."""
+
+    @property
+    def remark(self) -> Callable[[Notice], object] | None:
+        """Called with what a run notes. None if remarks are not shown."""
 
     @property
     def arguments(self) -> Value:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vlad.control import debug
 from vlad.control.surroundings import ipython
 from vlad.data.source import Origin, Span
 from vlad.data.values import Backtrace, Value
 from vlad.data.write import symbol_text, written_in_message
+
+if TYPE_CHECKING:
+    from typing import ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
 
 
 class Kind(Enum):
@@ -172,6 +179,20 @@ class VladError(Exception):
     def __reduce__(self) -> Any:
         """Support pickle, so that errors reach other processes: without values, which may be procedures of a session."""
         return type(self), (self.code, self.message), {**vars(self), "told": None}
+
+
+def leaving(function: Callable[P, R]) -> Callable[P, R]:
+    """A function that programs in Python call: a VladError leaves it with a traceback of their frames."""
+
+    @functools.wraps(function)
+    def called(*arguments: P.args, **named: P.kwargs) -> R:
+        try:
+            return function(*arguments, **named)
+        except VladError as error:
+            error.leave()
+            raise
+
+    return called
 
 
 def unsuitable(

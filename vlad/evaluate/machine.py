@@ -32,6 +32,7 @@ from vlad.data.errors import (
     EndedContinuation,
     ExitedAtOnce,
     LimitExceeded,
+    Notice,
     OutsideStep,
     Thrown,
     VladError,
@@ -131,6 +132,9 @@ class Machine:
         self.permit = permit  # raises if the program lacks a capability
         # shows how far a loop is, and returns how many steps need not be shown; None if progress is not shown
         self.progress: Callable[[float, float, float], int | None] | None = None
+        self.remark: Callable[[Notice], object] | None = (
+            None  # called with what a run notes, where someone reads it
+        )
         self.arguments = list_of(
             [String(word) for word in arguments]
         )  # one value, so that it is analysed once

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from vlad.core.types import LONGEST_CHAIN
 from vlad.data.devices import current
-from vlad.data.errors import Kind, MissingPackage, VladError, unsuitable
+from vlad.data.errors import Kind, MissingPackage, Notice, VladError, unsuitable
 from vlad.data.source import Source
 from vlad.data.tensors import Array, made, on_host, quiet
 from vlad.data.values import (
@@ -232,6 +232,15 @@ def _saved_before(machine: Evaluator, path: Value, default: Value) -> Value:
     return _restored(machine, name) if os.path.exists(name) else default
 
 
+def _resumed(machine: Evaluator, path: Value, steps: Any) -> Value:
+    """Note that training continues from a checkpoint."""
+    if machine.remark is not None:
+        where = _text("resumed", "the name of a file", path)
+        message = f"Training continues from {where}, after step {int(steps)}"
+        machine.remark(Notice("continued-training", message, hint="to begin anew, delete the file"))
+    return UNSPECIFIED
+
+
 def _restored(machine: Evaluator, path: str) -> Value:
     try:
         with open(path, encoding="utf-8") as file:
@@ -446,6 +455,8 @@ ROWS: list[Primitive] = [
     _of_values("saved-before", "path default", "The value in a file of `save-value` in the working folder, or the default.",
             _saved_before, "string any -> any", hidden=True, abstract=_left_out(*OF_CHECKPOINTS),
             forward=_NO_DERIVATIVE.format("default", "ddefault"), reverse={"default": _NO_DERIVATIVE.format("default", "s")}),
+    _of_values("resumed", "path steps", "Notes that training continues from a checkpoint, after so many steps.", _resumed,
+            "string real -> unspecified", hidden=True, io="out", abstract=_left_out(*OF_CHECKPOINTS)),
     _of_values("run-apart", "f", "The result of a procedure of no argument, which is compiled although its caller is not.",
             lambda machine, f: machine.apart(f), "any -> any", hidden=True, abstract=_left_out(*OF_CHECKPOINTS),
             forward=_NO_DERIVATIVE.format("f", "df"), reverse={"f": _NO_DERIVATIVE.format("f", "s")}),

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from vlad.compile.calling.variants import Options
-from vlad.data.errors import VladError
+from vlad.data.errors import VladError, leaving
 from vlad.data.records import DICT, HEADS_OF_SETS, TUPLE
 from vlad.data.source import Span, in_stdlib
 from vlad.data.tensors import Tensor, is_array
@@ -195,6 +195,7 @@ class Gradient(Derived):
 
     def _chosen(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.by is None:
+            _expect_weights(arguments)
             return arguments
         given = _for_parameters(arguments, look(self.value)[0].arity)
         return tuple([given[number] for number in ((self.by,) if isinstance(self.by, int) else self.by)])
@@ -388,21 +389,24 @@ class Backpropagator(Derived):
         return sensitivities[0] if len(self.primals) == 1 else sensitivities
 
 
+@leaving
 def grad(f: Procedure, argnums: Which = None, *, has_aux: bool = False) -> Gradient:
     """The gradient of a procedure that returns a real: a procedure of the same arguments.
 
     It returns the sensitivity of the only argument, or the tuple of those of several. `argnums` selects among them, from 0 on:
     a number or a name, for the bare sensitivity of that argument, or a tuple of such, for the tuple of these. Values without
-    derivative come back unchanged: strings, booleans, and arrays of integers, so weights have to be arrays of floats. Reverse
-    mode (Pearlmutter & Siskind 2008, section 3). Raises VladError if `f` is no procedure of a session or has no such argument,
-    or if that is a whole number which counts or selects; and when called, if `f` does not return a real. With `has_aux`, `f`
-    returns a pair of a real and of anything else, and the result is the pair of the gradient and of that.
+    derivative come back unchanged: strings, booleans, and arrays of integers, such as labels; but the first of several
+    arguments may not be such an array. Reverse mode (Pearlmutter & Siskind 2008, section 3). Raises VladError if `f` is no
+    procedure of a session or has no such argument, or if that is a whole number which counts or selects; and when called, if
+    `f` does not return a real. With `has_aux`, `f` returns a pair of a real and of anything else, and the result is the pair of
+    the gradient and of that.
     """
     if has_aux:
         return _gradient(GradientWith, f, "vjp", "gradient", argnums, WITH_AUX)
     return _gradient(Gradient, f, "gradient", "gradient", argnums)
 
 
+@leaving
 def value_and_grad(f: Procedure, argnums: Which = None, has_aux: bool = False) -> ValueAndGradient:
     """As `grad`, but returns the pair of the value and the gradient, at the cost of the gradient; with `has_aux`, the value is
     the pair that `f` returns."""
@@ -411,6 +415,7 @@ def value_and_grad(f: Procedure, argnums: Which = None, has_aux: bool = False) -
     return _gradient(ValueAndGradient, f, "value-and-gradient", "value and gradient", argnums)
 
 
+@leaving
 def jvp(f: Procedure, primals: Any, tangents: Any) -> tuple[Any, Any]:
     """The value of `f` and its derivative along `tangents`, by forward mode. `primals` and `tangents` are tuples with an entry
     for each argument of `f`; a single argument may be given without a tuple. Raises VladError if they do not conform.
@@ -420,6 +425,7 @@ def jvp(f: Procedure, primals: Any, tangents: Any) -> tuple[Any, Any]:
     return to_python(value, along._apply), to_python(_expect_no_set(tangent), along._apply)
 
 
+@leaving
 def jacobian(f: Procedure, argnums: Which = None) -> Jacobian:
     """All partial derivatives of a procedure: a procedure of the same arguments, selected by `argnums` as in `grad`.
 
@@ -431,6 +437,7 @@ def jacobian(f: Procedure, argnums: Which = None) -> Jacobian:
     return _gradient(Jacobian, f, "jacobian", "jacobian", argnums)
 
 
+@leaving
 def vjp(f: Procedure, *primals: Any) -> tuple[Any, Backpropagator]:
     """The value of `f` and its backpropagator: a procedure from a sensitivity of the value to the tuple of those of the
     arguments, or to the bare one for one argument. Raises VladError as `f` does.
@@ -447,6 +454,7 @@ def vjp(f: Procedure, *primals: Any) -> tuple[Any, Backpropagator]:
     return to_python(value, apply), Backpropagator(look(back), f, "backpropagator", None, primals)
 
 
+@leaving
 def hessian(f: Procedure, argnums: Which = None) -> Hessian:
     """The second derivatives of a procedure that returns a real: a procedure of the same arguments, selected by `argnums` as in
     `grad`. It returns the gradient with each real replaced by a value with the structure of the gradient; for an array, an
@@ -455,6 +463,7 @@ def hessian(f: Procedure, argnums: Which = None) -> Hessian:
     return _gradient(Hessian, f, "hessian", "hessian", argnums)
 
 
+@leaving
 def hvp(f: Procedure, primals: Any, tangents: Any) -> Any:
     """The Hessian of `f` times a vector, without computing the Hessian: forward mode over reverse mode. `primals` and `tangents`
     as for `jvp`; the result is like that of `grad`. Raises VladError if they do not conform, or if `f` does not return a real.
@@ -534,6 +543,17 @@ def _expect_no_counter(f: Procedure, chosen: Sequence[str]) -> None:
                 "invalid-argument", f"No derivative by {own}: {f.taken().name} takes a whole number for it", counted[own],
                 hint="counters, indices and lengths have no derivative; `argnums` chooses other arguments",
             )  # fmt: skip
+
+
+def _expect_weights(arguments: tuple[Any, ...]) -> None:
+    """Raise VladError if the first of several arguments is an array of integers: it would be returned as its own gradient, and a
+    descent would subtract it. Later arguments of this kind are labels and indices."""
+    if len(arguments) > 1 and is_array(arguments[0]) and arguments[0].dtype.kind in "iu":
+        raise VladError(
+            "invalid-argument",
+            "The first argument is an array of integers, which has no derivative",
+            hint="astype(float) makes it one of reals; argnums selects other arguments",
+        )
 
 
 def _expect_no_counters(f: Procedure) -> None:

@@ -54,7 +54,8 @@ class TrainLog:
     def __call__(self, step: float, value: float) -> None:
         """Record the value at a step."""
         if self.closed:
-            raise NoCounterpart("invalid-argument", f"This log is closed: {self.path}")
+            raise VladError("invalid-argument", f"This log is closed: {self.path}")
+        step, value = float(step), float(value)
         seconds = self._clock() - self._begun
         before, then = self._last or (0.0, 0.0)
         rate = (step - before) / (seconds - then) if step > before and seconds > then else 0.0

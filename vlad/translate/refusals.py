@@ -36,5 +36,19 @@ def refused(what: str, span: Span, hint: str) -> VladError:
 
 def outside(node: ast.AST, span: Span) -> VladError:
     """The error of a statement or an expression that the language has no counterpart for."""
+    failure = _failure_of(node) if isinstance(node, ast.Import | ast.ImportFrom) else None
+    if failure is not None:
+        return VladError("not-translated", f"This import fails: {failure}", span)
     what, hint = OUTSIDE.get(type(node), (f"`{type(node).__name__}`", "write it in another way"))
     return refused(what, span, hint)
+
+
+def _failure_of(statement: ast.Import | ast.ImportFrom) -> str | None:
+    """Why a statement that stays in the function cannot be executed; None if it can, or if that depends on the package."""
+    if isinstance(statement, ast.ImportFrom) and statement.level:
+        return None
+    try:
+        exec(compile(ast.Module([statement], []), "<import>", "exec"), {})
+    except Exception as error:  # whatever the module's text raises
+        return f"{error}" or type(error).__name__
+    return None

@@ -39,7 +39,7 @@ from vlad.compile.ir.refusals import NOT_COMPILED, Unbounded, UnknownGlobal
 from vlad.compile.ir.representation import Representation
 from vlad.compile.ir.rewriting import leaf_kind
 from vlad.compile.passes.order import has_thin, improved
-from vlad.compile.programs.explained import as_a_run_has_it
+from vlad.compile.programs.explained import as_a_run_has_it, of_parameter
 from vlad.compile.programs.guards import caught_failure, is_guard
 from vlad.compile.programs.noting import Noting, Typed
 from vlad.compile.programs.whole import Defined, Step, Steps, Whole, check_order
@@ -442,6 +442,7 @@ def mistakes(
                             error = VladError("unbound-variable", node.what, span, hint=hint, name=node.name)
                         else:
                             error = _type_error(machine, types, node, span, hint)
+                            _of_parameter(machine, types, node, function, error, callers, text)
                         yield node.about, error
 
 
@@ -454,6 +455,21 @@ def _type_error(machine: Machine, types: Types, fail: Fail, span: Span | None, h
         if found.hint:
             error.hint = found.hint if hint is None else f"{found.hint}; {hint}"
     return error
+
+
+def _of_parameter(
+    machine: Machine,
+    types: Types,
+    fail: Fail,
+    function: Function,
+    error: VladError,
+    callers: _Callers,
+    text: Source | None,
+) -> None:
+    """Show an error of a pattern among the parameters of a function at its call."""
+    if of_parameter(machine, types, fail, function.origin, error):
+        caller, call = callers.get(function, (function, None))
+        error.span = _own(caller, call, callers, text) or error.span
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -536,11 +552,14 @@ def _own(function: Function, span: Span | None, callers: _Callers, text: Source 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Failure:
-    """An error that ends a step that never returns: its message, and its place in the user's own text."""
+    """An error that ends a step that never returns: its message, and its place in the user's own text. It is one of `function`,
+    to which the calls of `callers` lead."""
 
     fail: Fail
     words: str
     span: Span | None
+    function: Function
+    callers: _Callers
 
 
 def _of_call(machine: Machine, fail: Fail, function: Function, callers: _Callers) -> Fail:
@@ -579,7 +598,8 @@ def endings(machine: Machine, function: Function) -> tuple[Function | None, list
         if type(fail) is Fail:
             fail = _of_call(machine, fail, one, callers)
             words = _words(block) if fail.about in RAISED else fail.what
-            failures.append(_Failure(fail, words, _own(one, fail.span, callers, _text(function))))
+            span = _own(one, fail.span, callers, _text(function))
+            failures.append(_Failure(fail, words, span, one, callers))
     # type errors come first: an index, for example, may be out of range only if shapes match
     return endless, failures if endless else sorted(failures, key=lambda one: one.fail.about in CHECKED)
 
@@ -634,7 +654,9 @@ def certain(machine: Machine, types: Types, failures: list[_Failure]) -> Iterato
         if about in RAISED:
             yield VladError("user-error", one.words, one.span, hint=hint)
         else:
-            yield _type_error(machine, types, one.fail, one.span, hint)
+            error = _type_error(machine, types, one.fail, one.span, hint)
+            _of_parameter(machine, types, one.fail, one.function, error, one.callers, None)
+            yield error
 
 
 def why_never(endless: Function | None, failures: list[_Failure]) -> str:

@@ -12,13 +12,18 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from vlad.compile.ir.program import Fail
+from vlad.core.nodes import Apply, Binding
 from vlad.core.types import Type, Types, found
 from vlad.data.errors import VladError
 from vlad.data.tensors import Tensor, load_numpy
-from vlad.data.values import TRUE, Role, String, Value
+from vlad.data.values import TRUE, Code, Role, String, Value
+from vlad.evaluate.errors.miscounted import MATCHING, destructured_parameter
 from vlad.evaluate.errors.replay import not_a_procedure
+from vlad.expand.macros import ProcedureSpan
+from vlad.messages.hints import describe_pattern
 
 if TYPE_CHECKING:
+    from vlad.compile.analysis.abstract_interpreter import Instance
     from vlad.evaluate.machine import Machine
 
 MOST_TRIED = 16  # combinations of members of unions
@@ -44,6 +49,29 @@ def as_a_run_has_it(machine: Machine, types: Types, fail: Fail) -> VladError | N
         except Exception:  # a rule of values that are none of a run's
             return None
     return None
+
+
+def of_parameter(machine: Machine, types: Types, fail: Fail, instance: Instance, error: VladError) -> bool:
+    """Make an error of a pattern among the parameters of a procedure that of its calls, as a run has it, and return True; False,
+    if it is none, or if no such argument can be made of the types."""
+    code, pattern = instance.callee, fail.span
+    if type(code) is not Code or fail.row is None or fail.row.name not in MATCHING or pattern is None:
+        return False
+    core = machine.core_of(code.base)
+    if not isinstance(core.span, ProcedureSpan) or not core.span.parameters.span.contains(pattern):
+        return False
+    applied = [one.rhs for one in core.body.bindings if type(one) is Binding and type(one.rhs) is Apply]
+    failed = next((one for one in applied if one.span == pattern and one.primitive is fail.row), None)
+    whole = None if failed is None else destructured_parameter(core, failed)
+    if whole not in core.parameters:
+        return False
+    place = core.parameters.index(whole) - len(core.parameters)
+    for value in itertools.islice(_values(types, instance.operands[place], DEEPEST), 1):
+        was_known = types.canonical(instance.operands[place]).kind == "constant"
+        if describe_pattern(error, pattern, core.span.name, value):
+            error.irritants = error.irritants if was_known else []
+            return True
+    return False
 
 
 def _rule(machine: Machine, fail: Fail) -> Callable[..., Any] | None:

@@ -102,6 +102,8 @@ def placed(machine: CodeMachine | None, counted: Counted, beginning: Beginning |
                 machine, found, Replay(machine, emission, frame.f_locals).beginning(operations), arrival
             )
         span = span_of(operations)
+        if arrival is None and any(getattr(rhs, "span", None) == found.span for _, rhs in operations):
+            span = found.span or span  # of several operations in the innermost line, the one that failed
         if span is not None and (found.span is None or (in_library(found.span) and not in_library(span))):
             if machine is not None and isinstance(found, Thrown) and not in_library(span):
                 _add_given(Replay(machine, emission, frame.f_locals), found, operations)

@@ -225,7 +225,7 @@ def _unmatched(machine: CodeMachine, found: VladError, frames: Frames) -> Counte
         return None
     pattern, code = failed.span, emission.code
     procedure = machine.core_of(code.base).span
-    whole = _destructured_parameter(machine.core_of(code), failed)
+    whole = destructured_parameter(machine.core_of(code), failed)
     replay = Replay(machine, emission, frame.f_locals)
     replay.error(operations)
     value = None if whole is None else replay.value(whole)
@@ -244,7 +244,7 @@ def _unmatched(machine: CodeMachine, found: VladError, frames: Frames) -> Counte
     return Counted(found, _around(frames), Arrival(code), pattern, continuation_in(machine, frame))
 
 
-def _destructured_parameter(core: Lambda, failed: Apply) -> Atom | None:
+def destructured_parameter(core: Lambda, failed: Apply) -> Atom | None:
     """The value that a pattern takes apart, if that is an argument, or part of one."""
     made = {binding.variable: binding.rhs for binding in core.body.bindings if isinstance(binding, Binding)}
     whole = part = failed.operands[0]
