@@ -222,7 +222,7 @@ def test_gradients_by_arguments_that_are_spread_or_packed(
 
 def test_a_hessian_by_what_has_no_derivative() -> None:
     """A tensor of integers stands in its own place, however often it is called."""
-    text, point = "(lambda (n x) (* x x (sum n)))", (np.arange(3), 2.0)
+    text, point = "(lambda (x n) (* x x (sum n)))", (2.0, np.arange(3))
     expected = vlad.hessian(vlad.Session(tier="evaluate").eval(text))(*point)
     again = vlad.hessian(vlad.Session(tier="compile").eval(text))
     for _ in range(3):
@@ -385,6 +385,7 @@ def test_what_cannot_be_compiled_is_refused_with_the_reason() -> None:
     assert str(error.span) == "calls.vlad:2:8"
     error = refused(lambda: vlad.compile(session["cube"], "text"))
     assert error.message == "cube cannot be compiled: it never returns for arguments of these types"
+    assert error.hint is not None and "`vlad.check` finds it" in error.hint
     cube = vlad.compile(session["cube"], 2.0)
     assert refused(lambda: cube("text")).code == "not-compiled"
     assert cube(2.0) == 8.0

@@ -42,7 +42,7 @@ _ARCHIVE = ".npz"
 _SAFE = ".safetensors"
 OF_FILES = (
     "files of tensors are",
-    "a top-level form that does nothing else loses no time, and leaves the rest of the program to the compiler",
+    "one that is read at the top level by a form of its own costs nothing where the rest of the program is compiled",
 )
 _SUFFIXES = (".npy", _ARCHIVE, _SAFE)
 _FORMATS = "load-tensor reads NumPy's formats, .npy and .npz, with numbers or booleans in them"

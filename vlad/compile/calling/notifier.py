@@ -23,9 +23,10 @@ class Notifier:
         self.notify: Callable[[Notice], object] = _warn
         self._noticed: set[str] = set()
 
-    def _refusal(self, entry: Entry) -> VladError:
+    def _refusal(self, entry: Entry, hint: str | None = None) -> VladError:
         what = f"{displayed_name(entry.f[0])} cannot be compiled: {entry.reason}"
-        hint = None if entry.refusal is None else entry.refusal.hint
+        if entry.refusal is not None:
+            hint = entry.refusal.hint
         return VladError("not-compiled", what, entry.place, hint=hint)
 
     def _notice_refusal(self, entry: Entry, refusal: Unbounded) -> None:

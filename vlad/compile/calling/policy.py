@@ -274,7 +274,7 @@ class Tiers(VariantRunner):
         if compiled.interface.result is None:
             entry.reason = NEVER
             entry.forgotten()
-            raise self._refusal(entry)
+            raise self._refusal(entry, "a call with them raises the error, and `vlad.check` finds it")
         return compiled
 
     def shown(self, f: Value, stage: str, operands: tuple[Value, ...] = (), after: str | None = None) -> str:
