@@ -175,7 +175,8 @@ def _defined(session: Session, source: Source, name: str | None, arguments: str)
                 top_level.execute(item, top_level.module, None)
     procedures = [one for one in wanted if is_procedure(look(getattr(one, "value", NIL)))]
     if not procedures:
-        raise no_procedure(name or "", source.name)
+        known = [*[one.name for one in made], *[item.cell.name for item in later]]
+        raise no_procedure(name or "", source.name, known)
     return procedures[-1]
 
 

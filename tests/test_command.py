@@ -316,7 +316,8 @@ class TestOptions:
 
 WRONG = {
     "unknown option: --fast": ["--fast", "x.vlad"],
-    "unknown option: -x": ["-x"],
+    "unknown option: -x\n": ["-x"],
+    "unknown option: -v\n": ["test", "-v"],
     "unknown option: --meterd; did you mean `--metered`?": ["--meterd", "x.vlad"],
     "unknown option: --tire=auto; did you mean `--tier`?": ["--tire=auto", "x.vlad"],
     "unknown option: --stag; did you mean `--stage`?": ["show", "x.vlad", "--stag", "c"],
@@ -544,7 +545,7 @@ class TestEnding:
             ("-e '(display 1)' -e '(car 5)'", "2>/dev/full", (1, "1", "")),
             ("-e '(display 1)' -e '(car 5)'", "2>&1 >&-", (1, "Argument to car is invalid", "")),
             ("-e '(display 1)' -e '(car 5)'", ">/dev/full", (1, "", "Argument to car is invalid")),
-            ("-e '(read-real)'", "<&-", (1, "", "the input has ended")),
+            ("-e '(read-real)'", "<&-", (1, "", "The input has ended")),
             ("-e '(read-real)'", "0>/dev/null", (1, "", "Cannot read standard input")),
             ("-e '(read-real)'", "<not-text", (1, "", "Standard input is not a text in UTF-8")),
             ("", "<&-", (2, "", "no file, and no standard input")),

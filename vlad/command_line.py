@@ -227,7 +227,8 @@ def _option(line: CommandLine, word: str, rest: list[str]) -> None:
         line.information = INFORMATION[word]
         return
     if name not in VALUED or (joined and name == "-e"):
-        raise UsageError(f"unknown option: {word}{_suggestion(name, OPTIONS)}")
+        meant = _suggestion(name, OPTIONS) if len(name) > 2 else ""  # one letter says too little
+        raise UsageError(f"unknown option: {word}{meant}")
     if not joined:
         if not rest:
             raise UsageError(f"{name} needs a value")

@@ -351,7 +351,7 @@ def test_blank_tensors_are_no_saved_values() -> None:
         text = write_value(session.module.cells["t"].value, None, 64)
         assert text.split() == ["(vlad-saved", "1", "(blank", "float64", "(100)))"]
         assert read_value(text, session, blank=True).shape == (100,)
-        with pytest.raises(VladError, match="No saved value"):
+        with pytest.raises(VladError, match="Not a saved value"):
             vlad.loads(text, session)
         assert value
 

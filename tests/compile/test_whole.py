@@ -549,7 +549,7 @@ unused : x -> not used""",
 
 PLACES = {
     '(define (f a b) (* 2 (einsum "ij,j->i" a b)))\n(f #[[1 2] [3 4]] #[1 2 3])': "1:22: Error: Shapes given to einsum",
-    "(define (f l n) (+ 1 (list-ref l n)))\n(f '(1 2) (real 5))": "1:22: Error: Argument to c",
+    "(define (f l n) (+ 1 (list-ref l n)))\n(f '(1 2) (real 5))": "1:22: Error: There is no position 5 in a list of 2",
     "(define (f l n) (+ 1 (list-ref l n)))\n(define (g l n) (+ 2 (list-ref l n)))\n(define n (real 5))\n(f '(1) n)\n(g '(1) n)": (
         "stdlib/prelude.vlad:"  # which of the two it is, is not known
     ),

@@ -80,7 +80,7 @@ def test_a_library_that_is_not_there(
         with pytest.raises(kind, match=f"needs {library}, which is not installed") as caught:
             bridge(session["energy"])
         assert caught.value.code == "missing-package" and caught.value.hint == f"pip install {package}"
-    with pytest.raises(vlad.VladError, match="this is a float of Python's"):
+    with pytest.raises(vlad.VladError, match="this is a Python float"):
         bridge(3.0)
 
 

@@ -164,7 +164,7 @@ def test_random_structures(tree: Any) -> None:
 
 def test_the_gradient_of_no_procedure_is_an_error(session: vlad.Session) -> None:
     with pytest.raises(
-        vlad.VladError, match="A procedure of a session is differentiated; this is a float of Python's"
+        vlad.VladError, match="A procedure of a session is differentiated; this is a Python float"
     ):
         vlad.grad(2.0)
     with pytest.raises(ValueError, match="The parameters of max are not known"):

@@ -152,7 +152,7 @@ ERRORS: list[tuple[Any, tuple[Any, ...], str, str]] = [
         "do not fit the axes",
         "None for",
     ),
-    (lambda: vlad.vmap(None), (YS,), "NoneType of Python's", "written in Python"),
+    (lambda: vlad.vmap(None), (YS,), "Python NoneType", "written in Python"),
     (lambda: vlad.checkpointed(None, segments=2), (YS,), "NoneType is not translated", "written in Python"),
     (lambda: vlad.checkpointed(both, segments=0), (YS,), "segments is 0", "from 1 on"),
 ]

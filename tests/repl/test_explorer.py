@@ -122,6 +122,7 @@ def test_a_page_without_arguments_and_its_options(page: Path) -> None:
     ("words", "message"),
     [
         (["p.vlad", "nope"], "No procedure of that name in p.vlad: nope"),
+        (["p.vlad", "crve"], "did you mean `curve`?"),
         (["p.vlad", "curve", "--with", "1 2"], "curve takes 1 argument and --with gives 2"),
         (["p.vlad", "curve", "distance"], "`vlad explore` takes a file and a procedure; too many: distance"),
         (["none.vlad"], "none.vlad"),
@@ -136,7 +137,7 @@ def test_errors(page: Path, words: list[str], message: str) -> None:
 
 def test_an_error_of_arguments_is_placed_there(tmp_path: Path) -> None:
     (tmp_path / "p.vlad").write_text("(define (f l) (list-sum l))\n")
-    with pytest.raises(vlad.VladError, match="not by a") as caught:
+    with pytest.raises(vlad.VladError, match="tables, not a") as caught:
         explore(vlad.Session(tier="evaluate"), str(tmp_path / "p.vlad"), "f", "'a", str(tmp_path / "p.html"))
     assert str(caught.value.span) == "--with:1:1"
 

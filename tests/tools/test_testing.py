@@ -149,3 +149,9 @@ def test_texts_may_differ_in_last_digits_only() -> None:
     assert not same_text("(1 0.3001)", "(1 0.3)")
     assert not same_text("(1 2)", "(1 2 3)")
     assert not same_text("a1", "a2")
+
+
+def test_a_form_that_fails_and_is_not_selected(tmp_path: Path) -> None:
+    (tmp_path / "a-test.vlad").write_text("(car '())\n(define x (cdr '()))\n1 ; => 1\n")
+    done = command("test", "-k", "zzz", "a-test.vlad", cwd=tmp_path)
+    assert done.stdout.endswith("0 passed, 1 failed, 2 not selected\n") and "2:1" in done.stdout

@@ -252,7 +252,7 @@ def test_wrong_options_and_paths(names: dict[str, Any], tmp_path: Path) -> None:
         vlad.build(root, 2.0, path=tmp_path / "missing" / "f.so")
     with pytest.raises(TypeError):
         vlad.build(root, path=tmp_path / "f.so")
-    with pytest.raises(vlad.VladError, match="this is a int of Python's"):
+    with pytest.raises(vlad.VladError, match="this is a Python int"):
         vlad.build(3, path=tmp_path / "f.so")
 
 

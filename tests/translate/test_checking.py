@@ -122,7 +122,7 @@ def test_arguments_have_defaults_as_in_a_call() -> None:
 
 def test_a_plain_function_is_checked_in_the_default_session() -> None:
     assert vlad.check(function_of("def f(x): return x * 2").python, 2.0).result == "float"
-    with pytest.raises(vlad.VladError, match="this is a int of Python's"):
+    with pytest.raises(vlad.VladError, match="this is a Python int"):
         vlad.check(3)
 
 

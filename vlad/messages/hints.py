@@ -320,6 +320,7 @@ def show_call(error: VladError, usage_of: Callable[[str], Usage | None], is_coun
     _show_way_for_tensors(error, usage_of)
     _show_result_called(error, usage_of)
     if error.span is None or error.code not in UNSUITED:
+        _show_excess(error, usage_of)
         return
     if error.is_of_list and error.span.text.startswith("(list "):
         return  # a pattern, not a call
@@ -338,6 +339,20 @@ def show_call(error: VladError, usage_of: Callable[[str], Usage | None], is_coun
     usage = usage_of(name)
     if usage is not None:
         error.add_hint(f"{name} is called as `{usage.text}`{MORE.get(name, '')}", piece=usage.text)
+
+
+def _show_excess(error: VladError, usage_of: Callable[[str], Usage | None]) -> None:
+    """For an error that the library raises by itself, say it if excess operands are one value, as in `(iota 3 1)`."""
+    form = _form(error.span) if error.span is not None and error.code == "user-error" else None
+    head = form.items[0] if form is not None and form.tail is None else None
+    usage = usage_of(head.symbol.name) if isinstance(head, Name) else None
+    if form is None or usage is None or usage.takes_more or not all(map(_is_inside, error.backtrace[:1])):
+        return
+    count = len(form.items) - 1
+    if count > usage.count and not any(isinstance(item, Keyword) for item in form.items):
+        taken = f"{usage.count} argument{'s' if usage.count > 1 else ''}"
+        last = f"of which the last {count - usage.count + 1} come" if usage.count > 1 else "which come"
+        error.add_hint(f"`{usage.text}` has {taken}; {count} are here, {last} as one")
 
 
 def _show_way_for_tensors(error: VladError, usage_of: Callable[[str], Usage | None]) -> None:
@@ -524,6 +539,11 @@ def way_with(name: str, of: Collection[Kind], kinds: Collection[Kind]) -> str:
         return "; `argmin` finds where a procedure is least"
     if Kind.TENSOR in of and Kind.LIST in given:
         return "; `(tensor l)` makes one of a list"
+    if Kind.REAL in of and list(kinds) == [
+        Kind.REAL,
+        Kind.NIL,
+    ]:  # the end of a list whose elements were taken as operands
+        return f"; `(apply {name} l)` is for the elements of a list"
     if Kind.REAL in of and given == {Kind.LIST} and len(kinds) == 1:
         return f"; `(map {name} l)` computes it of each element"
     if Kind.REAL in of and given <= {Kind.LIST, Kind.REAL}:

@@ -490,7 +490,7 @@ def session_procedure(f: Any, verb: str = "differentiated") -> Procedure:
         return translated(f)
     raise VladError(
         "not-a-procedure",
-        f"A procedure of a session is {verb}; this is a {type(f).__name__} of Python's",
+        f"A procedure of a session is {verb}; this is a Python {type(f).__name__}",
         hint="write `vlad.function(f)`, or `@vlad.function` above its definition"
         if of_python
         else 'a function that is written in Python, or `session["f"]`',

@@ -134,7 +134,7 @@ def _beginning(text: str) -> Span:
 
 def _wrong(why: str, syntax: Syntax | Span, hint: str | None = None) -> VladError:
     span = syntax if isinstance(syntax, Span) else syntax.span
-    return VladError("invalid-saved", f"No saved value: {why}", span, hint=hint)
+    return VladError("invalid-saved", f"Not a saved value: {why}", span, hint=hint)
 
 
 def _items(syntax: Syntax, what: str, least: int = 0, most: float = math.inf) -> tuple[Syntax, ...]:

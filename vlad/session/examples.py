@@ -6,12 +6,15 @@ showing.py and programs.py. Imported on first use.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from vlad.compile.calling.policy import operands_of
 from vlad.data.errors import VladError
 from vlad.data.source import Source
 from vlad.data.values import Code, Value
 from vlad.expand.arity import Signature, signature
 from vlad.expand.items import Expression
+from vlad.messages.spelling import nearest
 from vlad.python.structures import tuple_of
 from vlad.session.top_level import TopLevel
 
@@ -64,9 +67,11 @@ def example_uses(
     return found
 
 
-def no_procedure(name: str, file: str) -> VladError:
-    """The error of a name that a file does not define, as a procedure."""
-    return VladError("unbound-variable", f"No procedure of that name in {file}: {name}")
+def no_procedure(name: str, file: str, known: Iterable[str] = ()) -> VladError:
+    """The error of a name that a file does not define, as a procedure. `known`: names that it defines."""
+    message = f"No procedure of that name in {file}: {name}"
+    near = nearest(name, known)
+    return VladError("unbound-variable", message, hint=f"did you mean `{near[0]}`?" if near else None)
 
 
 def wrong_examples(taken: Signature, count: int) -> VladError:

@@ -36,7 +36,10 @@ def found(name: str, candidates: list[str], folders: list[str], span: Span | Non
             path = os.path.join(folder, candidate)
             if is_readable(path):
                 return path
-    where = ", ".join(dict.fromkeys([folder or "." for folder in folders]))
+    places: dict[str, str] = {}
+    for folder in folders:
+        places.setdefault(os.path.realpath(folder), folder or ".")
+    where = ", ".join(places.values())
     meant = _misspelt(candidates[0], folders) if name == os.path.basename(name) else ""
     raise VladError("cannot-find", f"Cannot find: {name}", span, hint=f"looked in {where}{meant}")
 

@@ -115,7 +115,8 @@ class Program:
             return Examples(steps, None)
         wanted = next((one for one in self._steps.defined if one.cell.name == name), None)
         if wanted is None:
-            raise no_procedure(name, self._source.name)
+            known = [one.cell.name for one in self._steps.defined]
+            raise no_procedure(name, self._source.name, known)
         taken = signature(top_level.machine, wanted.value[0])
         if not taken.takes_as_many(len(steps)):
             raise wrong_examples(taken, len(steps))

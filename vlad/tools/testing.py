@@ -69,7 +69,7 @@ def _is_module_with_examples(path: str) -> bool:
 
 def outcomes(path: str, start: Start, pattern: str = "") -> Iterator[Outcome]:
     """Execute the tests of a file that have a pattern in their name or in the file's, and all that is no test. A definition or
-    an import that fails is reported as a test.
+    an import that fails is reported as a test, and so is another form if it has the pattern, too.
     """
     try:
         source = load(path)
@@ -84,13 +84,16 @@ def outcomes(path: str, start: Start, pattern: str = "") -> Iterator[Outcome]:
             notes = _notes(source.text[syntax.span.end : end])
             name = _name(syntax)
             is_test = bool(notes) or _head(syntax) in PROCEDURES
+            is_selected = _matches(pattern, name, path)
             place = str(syntax.span)
-            if is_test and not _matches(pattern, name, path):
+            if is_test and not is_selected:
                 yield Outcome(path, place, name, None)
                 continue
             began = time.perf_counter()
             failure = _failure(session, syntax.span, notes, output)
-            if is_test or failure:
+            if failure and not (is_selected or _defines(syntax)):
+                yield Outcome(path, place, name, None)
+            elif is_test or failure:
                 yield Outcome(path, place, name, failure, time.perf_counter() - began)
         for call, notes in _examples(source):
             began, name = time.perf_counter(), _short(call.text)
@@ -121,6 +124,11 @@ def _examples(source: Source) -> list[tuple[Span, list[tuple[str, str]]]]:
 
 def _matches(pattern: str, *names: str) -> bool:
     return any(pattern.lower() in name.lower() for name in names)
+
+
+def _defines(syntax: Syntax) -> bool:
+    """Whether tests may need it: a definition, or an import."""
+    return _head(syntax).startswith("define") or _head(syntax) in ("import", "include")
 
 
 def _head(syntax: Syntax) -> str:
