@@ -508,6 +508,8 @@ unused : x -> not used""",
     "2:1: Target is not a procedure",
     "(define (f (list a b) t) (+ a t))\n(define (g p) (f p 2))\n(list (g '(1 2)) ((gradient g) '(1 2 3)))": "2:15: "
     "The parameter `(list a b)` of f takes a list of 2\n  hint: such a list is `(list 1 2)`; this one has 3",
+    "(list '#(1 #(a)) (vector (real 1) 2) (list->vector (iota 30)))": "1:1 : ((vector 1 (vector 'a)) (vector real 2) "
+    "(vector of real))",
     "(define (f (list a b)) a)\n(f 3)": "2:1: The parameter `(list a b)` of f takes a list of 2\n  value: 3\n  hint: such",
     "(as-type #[1 2] 'int32)\n(as-type #[1 2] 'int64)": "1:1 : tensor (2) int32\n2:1 : tensor (2) int64",
     "(length 5)": "1:1: ",

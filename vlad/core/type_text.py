@@ -29,6 +29,7 @@ MOST_EQUAL = 4  # parts of a list in a row that are written out; `real ×5` stan
 LONGEST_STRING = 40  # characters of a known string
 ORDER = ("real", "boolean", "string", "constant", "tensor", "pair", "closure", "union")  # of alternatives
 LAMBDA = "lambda"
+UNORDERED = -1.0  # the place of an entry of a table, if it is not known
 FIRM = (
     "\0"  # a space at which no line is broken; no other text contains it, as control characters are escaped
 )
@@ -135,7 +136,7 @@ class TypeText:
         if is_table(type_):
             return self._table(parts[0], code.machine.codes[LEAF_CODE], depth - 1)
         if code.role is Role.VECTOR:
-            return f"(vector {self._text(parts[0], depth - 1)})"
+            return self._vector(parts[0], code.machine.codes[LEAF_CODE], depth - 1)
         if code.role is Role.RECORD:
             return f"({' '.join([code.name, *[self._text(part, depth - 1) for part in parts]])})"
         wrapped = _wrapped(code, parts)
@@ -146,9 +147,24 @@ class TypeText:
         captured = [self._text(part, depth - 1) for part in parts] if self.captured else []
         return f"[{' '.join([procedure_name(code), *captured])}]"
 
+    def _vector(self, items: Type, leaf: Code, depth: int) -> str:
+        """A vector with the types of its elements, if their number is known; otherwise with those that any of them has."""
+        if not is_table(items):
+            return f"(vector {self._text(items, depth)})"
+        entries, is_known = self._entries(self.types.canonical(items.parts[0]), leaf, depth)
+        is_known = is_known and all(order != UNORDERED for order, _, _ in entries)
+        values = [value for _, _, value in entries]
+        return f"({' '.join(['vector', *values] if is_known else ['vector of', *dict.fromkeys(values)])})"
+
     def _table(self, trie: Type, leaf: Code, depth: int) -> str:
         """A table with its keys, if they are known, in their order; otherwise with the types of keys and values."""
-        entries: list[tuple[float, str]] = []
+        entries, is_known = self._entries(trie, leaf, depth)
+        texts = dict.fromkeys([f"{key}: {value}" for _, key, value in entries])
+        return f"(table{'' if is_known else ' of'}{''.join([' ' + text for text in texts])})"
+
+    def _entries(self, trie: Type, leaf: Code, depth: int) -> tuple[list[tuple[float, str, str]], bool]:
+        """The place, and the types of key and value, of each entry of a table; and whether these are all entries."""
+        entries: list[tuple[float, str, str]] = []
         work, is_known = [trie], True
         while work and depth > 0:
             part = self.types.canonical(work.pop())
@@ -157,13 +173,12 @@ class TypeText:
                 work += [one for one in found(part.of).members.values() if one.of is leaf]
             elif part.of is leaf:
                 key, place, value, more = part.parts
-                order = place.of if place.kind == "constant" else 0.0
-                entries.append((order, f"{self._text(key, depth)}: {self._text(value, depth)}"))
+                order = place.of if place.kind == "constant" else UNORDERED
+                entries.append((order, self._text(key, depth), self._text(value, depth)))
                 work += [more] if is_known else []
             else:
                 work += part.parts
-        texts = [*dict.fromkeys([text for _, text in sorted(entries)])]
-        return f"(table{'' if is_known else ' of'}{''.join([' ' + text for text in texts])})"
+        return sorted(entries), is_known
 
 
 def text_of(types: Types, type_: Type, captured: bool = False) -> str:
