@@ -135,7 +135,7 @@ def test_the_wheel_holds_every_file_of_the_language_and_no_other(wheel: Path) ->
         found = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert found == expected
     assert {"vlad/py.typed", "vlad/stdlib/prelude.vlad", "vlad/repl/__init__.py"} <= found
-    assert wheel.stat().st_size < 1_750_000  # the sources, compressed to a third; nothing large beside them
+    assert wheel.stat().st_size < 1_800_000  # the sources, compressed to a third; nothing large beside them
 
 
 def test_the_wheels_metadata(wheel: Path) -> None:

@@ -380,7 +380,7 @@ def _profile(session: Session, line: CommandLine) -> None:
         is_short = False
     finally:
         found = profile(samples, session.machine)
-        if found.stacks or not is_short:
+        if not is_short or found.kinds.keys() - {"other"}:  # not of a file that was not found, or could not be read
             _report(table(found, is_short))
         if line.speedscope is not None:
             written_out(line.speedscope, speedscope(found, line.words[0]))

@@ -113,7 +113,7 @@ class TestKernel(jupyter_kernel_test.KernelTests):  # type: ignore[name-defined,
         assert self.get_non_kernel_info_reply(timeout=15)["content"]["status"] == "ok"
         self.kc.execute("(read-real)", allow_stdin=False)
         error = self.get_non_kernel_info_reply(timeout=15)["content"]
-        assert error["status"] == "error" and "the input has ended" in "".join(error["traceback"])
+        assert error["status"] == "error" and "The input has ended" in "".join(error["traceback"])
 
     def test_commands_of_the_prompt(self) -> None:
         assert "Sine of x" in self.outputs(",doc sin")[0][1]["text"]

@@ -16,7 +16,7 @@ tests of every pass, by `vlad show`, by ad/rules.py and evaluate/machine.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import cache, lru_cache
 
 from vlad.core.names import free_in_body, make_lambda, make_letrec, operands, sub_bodies
@@ -39,7 +39,9 @@ from vlad.core.nodes import (
 )
 from vlad.data.errors import VladError, unbound_variable
 from vlad.data.source import Origin, Source, Span
+from vlad.data.tables import vector_of
 from vlad.data.values import (
+    FILLED,
     NIL,
     UNSPECIFIED,
     ZERO,
@@ -54,7 +56,7 @@ from vlad.data.values import (
     look,
 )
 from vlad.data.write import symbol_text, written
-from vlad.reader.parser import Form, Literal, Name, Syntax, datum, read
+from vlad.reader.parser import Form, Literal, Name, Syntax, around_made, datum, is_vector, read
 
 WIDTH = 100
 DEEPEST = 60  # columns of indentation: beyond it, deep nests would be quadratic in size
@@ -405,10 +407,26 @@ class _Reader:
             raise unbound_variable(name, syntax.span)
         return GlobalReference(cells(name), syntax.span)
 
+    def datum(self, syntax: Syntax, around: Container[int]) -> Value:
+        """A datum; `around` has what contains vectors, which are those of the session to which the cells belong."""
+        if id(syntax) not in around:
+            return datum(syntax)
+        filled = None if self.cells is None else getattr(self.cells(FILLED), "value", None)
+        if not isinstance(syntax, Form) or filled is None:
+            raise invalid_core("no constant", syntax.span)
+        if is_vector(syntax):
+            elements = syntax.items[1]
+            assert isinstance(elements, Form)
+            return vector_of([self.datum(item, around) for item in elements.items], filled[0].machine.codes)
+        made = NIL if syntax.tail is None else self.datum(syntax.tail, around)
+        for item in reversed(syntax.items):
+            made = (self.datum(item, around), made)
+        return made
+
     def special(self, name: str, form: Form, scope: Scope, out: list[Binding | Letrec]) -> Rhs:
         match name:
             case "quote":
-                return Constant(datum(form.items[1]))
+                return Constant(self.datum(form.items[1], around_made(form.items[1])))
             case "lambda":
                 return self.lambda_(form, scope)
             case "let" | "let*":
