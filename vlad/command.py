@@ -380,7 +380,8 @@ def _profile(session: Session, line: CommandLine) -> None:
         is_short = False
     finally:
         found = profile(samples, session.machine)
-        if not is_short or found.kinds.keys() - {"other"}:  # not of a file that was not found, or could not be read
+        # not of a file that was not found, or could not be read
+        if not is_short or found.kinds.keys() - {"other"}:
             _report(table(found, is_short))
         if line.speedscope is not None:
             written_out(line.speedscope, speedscope(found, line.words[0]))
