@@ -57,8 +57,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # The C compiler of tests marked with `any_compiler`, if $VLAD_CC names none.
 QUICKEST = toolchain.boxed_compiler()
 
-settings.register_profile("search", derandomize=False)
-settings.register_profile("repeatable", derandomize=True)
+# No test is timed: the deadline of an example failed on a busy machine.
+settings.register_profile("search", derandomize=False, deadline=None)
+settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 

@@ -3,14 +3,12 @@
    and cosines of each step (reverse). */
 #define _GNU_SOURCE
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 static inline double acceleration(double t, double q, double l, double a, double w) {
   return -(9.8 - a * w * w * cos(w * t)) / l * sin(q);
 }
-__attribute__((noinline)) static double angle(double l, double a, double w, double n) {
+__attribute__((noinline)) double angle(double l, double a, double w, double n) {
   double h = 0.001 * n / n, q = 1, v = 0;
   for (int i = 0; i < n; i++) {
     double t = i * h, k1 = acceleration(t, q, l, a, w);
@@ -32,7 +30,7 @@ static inline double stated(double t, double q, double v, double m, double l, do
   double by_q = m * l * v * y1 * c - m * g * l * s, by_t = m * l * y2 * s, by_q_v = m * l * y1 * c;
   return (by_q - by_t - by_q_v * v) / (m * l * l);
 }
-__attribute__((noinline)) static double angle_stated(double l, double a, double w, double n) {
+__attribute__((noinline)) double angle_stated(double l, double a, double w, double n) {
   double h = 0.001 * n / n, q = 1, v = 0;
   for (int i = 0; i < n; i++) {
     double t = i * h, k1 = stated(t, q, v, 1, l, 9.8, a, w);
@@ -58,7 +56,7 @@ static inline dual dual_acceleration(double t, dual q, double l, double a, doubl
   return (dual){-g / l * s, {by_q * q.d[0] + g / (l * l) * s, by_q * q.d[1] + w * w * ct / l * s,
     by_q * q.d[2] + (2 * a * w * ct - a * w * w * t * st) / l * s}};
 }
-__attribute__((noinline)) static dual forward(double l, double a, double w, double n) {
+__attribute__((noinline)) dual forward(double l, double a, double w, double n) {
   double h = 0.001 * n / n;
   dual q = {1, {0}}, v = {0, {0}};
   for (int i = 0; i < n; i++) {
@@ -83,7 +81,7 @@ static inline double back(record *r, int k, int at, double t, double s, double *
   by[2] -= by_g * (2 * a_ * w_ * r->ct[at] - a_ * w_ * w_ * t * r->st[at]);
   return -s * g / l_ * r->c[k];
 }
-__attribute__((noinline)) static dual reverse(double l, double a, double w, double n) {
+__attribute__((noinline)) dual reverse(double l, double a, double w, double n) {
   double h = 0.001 * n / n, q = 1, v = 0;
   l_ = l, a_ = a, w_ = w;
   for (int i = 0; i < n; i++) {
@@ -112,26 +110,4 @@ __attribute__((noinline)) static dual reverse(double l, double a, double w, doub
   return found;
 }
 
-/* In seconds of processor time, as mechanics.py measures the other side: the least of many calls. */
-#define TIMED(name, number, call) do {                                                               \
-    double least = 1e9;                                                                              \
-    for (int i = 0; i < 20; i++) {                                                                   \
-      clock_t begin = clock();                                                                       \
-      call;                                                                                          \
-      __asm__ volatile("" : : "g"(&number) : "memory"); /* or the call may be moved */               \
-      double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;                                   \
-      if (seconds < least) least = seconds;                                                          \
-    }                                                                                                \
-    printf("{\"case\":\"%s\",\"min\":%.5g,\"check\":%.15g}\n", name, least, number); } while (0)
-
-int main(void) {
-  volatile double l = 1, a = 0.1, w = 20, n = 100000;
-  double value = 0;
-  dual f, r;
-  tape = malloc(n * sizeof(record));
-  TIMED("angle", value, value = angle(l, a, w, n));
-  TIMED("angle-stated", value, value = angle_stated(l, a, w, n));
-  TIMED("gradient-forward", f.d[0], f = forward(l, a, w, n));
-  TIMED("gradient-reverse", r.d[0], r = reverse(l, a, w, n));
-  return 0;
-}
+void make_tape(double n) { tape = malloc(n * sizeof(record)); }
