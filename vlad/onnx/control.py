@@ -136,7 +136,7 @@ def _stacked(
     for place, one in enumerate(made):
         axis, back = axes[place] if axes else 0, backs[place] if backs else 0
         known = one.dims is not None and None not in one.dims
-        dims = list_text(one.dims or ()) if known else "#f"  # type: ignore[arg-type]
+        dims = list_text(one.dims or ()) if known else "#f"  # type: ignore[arg-type]  # none of them is None
         kind = f"'{one.kind}" if one.rank == 0 or one.kind == "boolean" else "#f"
         each.append(f"(%onnx-stacked made {place} {axis} {'#t' if back else '#f'} {dims} {kind})")
     return f"(let (((list states made) {call})) (append states (list {' '.join(each)})))"

@@ -223,7 +223,7 @@ def _split(a: Application) -> Any:
         found.append(Traced(name, a.operands[0].kind, value[0]))
         value = look(value[1])
     for one in reversed(found):
-        made = one, made  # type: ignore[assignment]
+        made = one, made  # type: ignore[assignment]  # nested pairs, which have no type
     return made
 
 
