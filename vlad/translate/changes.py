@@ -63,7 +63,7 @@ class Changes(Conditions):
 
     def _name(self, node: ast.Name, scope: Scope) -> Syntax:
         found = super()._name(node, scope)
-        if self.inside.keeps_rows(node, self.keeps_nothing_of):
+        if node.id in self.inside.changed_by_item and self.inside.keeps_rows(node, self.keeps_nothing_of):
             return form(self.span(node), "%py-no-rows", found)
         return found
 

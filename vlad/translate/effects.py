@@ -149,15 +149,9 @@ class Effects(Checks):
             return None
         for inside in reversed(self._inside):
             if called.id in inside.names:
-                places = inside.places.get(called.id, [])
-                if len(places) == 1 and called.id not in parameters(inside.node):
-                    (place,) = places
-                    if isinstance(place, ast.FunctionDef):
-                        return None if self.decorators(place, NOWHERE) else place
-                    statement = inside.statements.get(place)
-                    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda):
-                        return statement.value
-                return None
+                function = inside.functions.get(called.id)
+                is_plain = not isinstance(function, ast.FunctionDef) or not self.decorators(function, NOWHERE)
+                return function if is_plain else None
         return None
 
     def decorators(self, node: ast.FunctionDef, scope: Scope) -> list[ast.expr]:

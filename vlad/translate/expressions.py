@@ -18,7 +18,6 @@ import sys
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from vlad.data.errors import VladError
@@ -66,6 +65,9 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, str, str]] = {
     ast.Eq: ("=", "%py-equal", "%py-equal?"), ast.NotEq: ("", "%py-unequal", "%py-unequal?"),
 }  # fmt: skip
 OTHER, ARRAY, REAL = 0, 1, 2  # what an expression surely is: anything, a real or an array of numbers, a real
+_WITHOUT_KIND = frozenset(
+    {ast.Subscript, ast.ListComp, ast.Tuple, ast.List, ast.Compare}
+)  # many nodes are OTHER at once
 ATTRIBUTES_OF_VALUES = {**ATTRIBUTES, "args": "%py-exception-arguments"}
 TYPES = {
     float: "real?",
@@ -112,24 +114,35 @@ class Outside(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
 class Scope:
-    """The names that are bound at a place.
+    """The names that are bound at a place. Immutable; a plain class, as each assignment makes one.
 
     names   for each name of Python, its name in the translation
     maybe   those that have a value on some ways to the place only
     known   nested functions, by name: their calls may give arguments by name
     """
 
-    names: Mapping[str, str]
-    maybe: frozenset[str] = frozenset()
-    known: Mapping[str, Function] | None = None
+    __slots__ = ("names", "maybe", "known")
+
+    def __init__(
+        self,
+        names: Mapping[str, str],
+        maybe: frozenset[str] = frozenset(),
+        known: Mapping[str, Function] | None = None,
+    ) -> None:
+        self.names = names
+        self.maybe = maybe
+        self.known = known
 
     def bind(self, python: str, own: str) -> Scope:
-        without = (
-            {} if self.known is None else {key: node for key, node in self.known.items() if key != python}
-        )
-        return Scope({**self.names, python: own}, self.maybe - {python}, without)
+        names, maybe, known = self.names, self.maybe, self.known
+        if names.get(python) != own:
+            names = {**names, python: own}
+        if python in maybe:
+            maybe -= {python}
+        if known and python in known:
+            known = {key: node for key, node in known.items() if key != python}
+        return Scope(names, maybe, known)
 
     def without(self, names: Collection[str]) -> Scope:
         """The scope of a function or a comprehension inside that binds names: they are its own from its beginning."""
@@ -138,7 +151,7 @@ class Scope:
         return Scope({one: self.names[one] for one in kept}, self.maybe.difference(names), known)
 
     def knowing(self, python: str, node: Function) -> Scope:
-        return replace(self, known={**(self.known or {}), python: node})
+        return Scope(self.names, self.maybe, {**(self.known or {}), python: node})
 
 
 NOWHERE = Scope({})
@@ -149,6 +162,7 @@ class Expressions(ABC):
 
     function    the function
     text        its text
+    span        the place of a node in it
     outside     the session's side
     captured    the names of its free variables that are captured, since their values are no functions
     """
@@ -156,6 +170,7 @@ class Expressions(ABC):
     def __init__(self, function: types.FunctionType, text: Text, outside_: Outside) -> None:
         self.function = function
         self.text = text
+        self.span = text.span
         self.outside = outside_
         self.captured: list[str] = []
         # by names: the class that a class method is of, and what the function imports
@@ -173,9 +188,6 @@ class Expressions(ABC):
         self._of_comprehensions: set[str] = set()  # the variables of the comprehensions around
 
     # Names.
-
-    def span(self, node: ast.AST) -> Span:
-        return self.text.span(node)
 
     def own_name(self, python: str) -> str:
         """A variable's name in the translation: another one if it means something in the language."""
@@ -289,10 +301,10 @@ class Expressions(ABC):
         if isinstance(node, ast.Attribute):
             around = self.object_of(node.value, scope)
             if isinstance(around, types.ModuleType):
-                value = getattr(around, node.attr, MISSING)
-                self.reads[f"{around.__name__}.{node.attr}"] = Read(
-                    vars(around), node.attr, None, vars(around).get(node.attr, MISSING)
-                )
+                value, key = getattr(around, node.attr, MISSING), f"{around.__name__}.{node.attr}"
+                if key not in self.reads:
+                    now = vars(around).get(node.attr, MISSING)
+                    self.reads[key] = Read(vars(around), node.attr, None, now)
                 return in_python(uncached(value))
             if isinstance(around, type) and not hasattr(type, node.attr):
                 return static_part(around, node.attr)
@@ -303,7 +315,7 @@ class Expressions(ABC):
     def with_name(self, attribute: str) -> tuple[Record, ...]:
         """The records in use that have an attribute."""
         found = self.outside.in_use.get(attribute, MISSING)
-        key = f".{attribute}"
+        key = "." + attribute
         if key not in self.reads:
             self.reads[key] = Read(self.outside.in_use, attribute, None, found)
         return found if isinstance(found, tuple) else ()
@@ -639,17 +651,19 @@ class Expressions(ABC):
 
     def kind(self, node: ast.expr) -> int:
         """What the value surely is, unless evaluating it is an error."""
+        if type(node) in _WITHOUT_KIND:
+            return OTHER
         match node:
             case ast.Constant():
                 return REAL if type(node.value) in (int, float) else OTHER
-            case Outcome(of=value):
-                return self.kind(value)
             case ast.Name():
                 if node.id in self._of_comprehensions:
                     return OTHER
                 if node.id in self.locals_:
                     return self.kinds.get(node.id, OTHER)
                 return REAL if type(self.object_of(node, NOWHERE)) is float else OTHER
+            case Outcome(of=value):
+                return self.kind(value)
             case ast.UnaryOp():
                 if isinstance(node.op, ast.Not | ast.Invert) or self.has_other_result(node):
                     return OTHER

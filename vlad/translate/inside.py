@@ -22,6 +22,7 @@ from vlad.translate.names import (
     changed_by,
     free_in,
     locals_among,
+    parameters,
     read_in,
     root_of,
     target_of_items,
@@ -40,6 +41,7 @@ class Inside:
     defaults   the parameters whose defaults may change, as those of all calls are one value
     liveness   its live names
     places     for each name: the nodes that bind it
+    functions  the functions of names that are bound once
     loops      for each node in a loop: that loop and those around it
     statements  for each node: the innermost statement that it is in
     around     for each node: the one around it
@@ -69,6 +71,7 @@ class Inside:
         for one in self.nodes:
             for bound in bound_by(one) if isinstance(one, BINDING) else ():
                 self.places.setdefault(bound, []).append(one)
+        self.functions = self._functions_bound()
         self.changed_by_item = {
             root.id
             for one in self.nodes
@@ -82,6 +85,17 @@ class Inside:
         self._sharing: dict[
             str, list[ast.AST]
         ] = {}  # what `sharing` has found, as it goes through the whole function
+
+    def _functions_bound(self) -> dict[str, Function]:
+        found: dict[str, Function] = {}
+        for bound, (place, *others) in self.places.items():
+            statement = self.statements[place]
+            value = statement.value if isinstance(statement, ast.Assign) else place
+            if not others and isinstance(value, ast.FunctionDef | ast.Lambda):
+                found[bound] = value
+        for one in parameters(self.node):
+            found.pop(one, None)
+        return found
 
     def forget(self) -> None:
         """What calls keep of their arguments is known better now."""

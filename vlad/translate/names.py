@@ -10,7 +10,7 @@ import ast
 from collections.abc import Sequence
 
 from vlad.translate.nodes import Handed
-from vlad.translate.trees import COMPREHENSIONS, LEAVES, SCOPES, children, nodes_in, walk, within
+from vlad.translate.trees import COMPREHENSIONS, LEAVES, SCOPES, SHALLOW, children, nodes_in, walk, within
 
 Function = ast.FunctionDef | ast.Lambda
 Names = frozenset[str]
@@ -180,13 +180,17 @@ def bound_in(statements: Sequence[ast.AST]) -> list[str]:
 def _bound_of(node: ast.AST) -> dict[str, None]:
     own = _bound.get(node)
     if own is None:
-        own = dict.fromkeys(bound_by(node) if isinstance(node, BINDING) else ())
-        if not isinstance(node, SCOPES):
-            for child in children(node):
-                if type(child) not in LEAVES:
-                    own.update(_bound_of(child))
-                elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
-                    own[child.id] = None
+        own = {}
+        work = [node]
+        while work:
+            one = work.pop()
+            if isinstance(one, ast.stmt) and one is not node:
+                own.update(_bound_of(one))
+                continue
+            if isinstance(one, BINDING):
+                own.update(dict.fromkeys(bound_by(one)))
+            if type(one) not in SHALLOW:
+                work += reversed(children(one))
         _bound[node] = own
     return own
 
@@ -216,10 +220,6 @@ def targets(target: ast.AST) -> list[str]:
 
 def read_in(node: ast.AST) -> Names:
     """The names that a tree reads from outside: without those that its functions and comprehensions bind themselves."""
-    if isinstance(node, ast.Name):
-        return NOTHING if isinstance(node.ctx, ast.Store) else frozenset((node.id,))
-    if type(node) in LEAVES:
-        return NOTHING
     found = _read.get(node)
     if found is None:
         found = _read[node] = _read_inside(node)
@@ -231,10 +231,19 @@ def _read_inside(node: ast.AST) -> Names:
         return free_in(node) | _read_in([*node.args.defaults, *filter(None, node.args.kw_defaults)])
     if isinstance(node, COMPREHENSIONS):
         return _read_by_comprehension(node)
-    found = _read_in(children(node))
-    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        return found | {node.target.id}
-    return found
+    found: set[str] = set()
+    work = [node]
+    for one in work:  # grows during the loop
+        if isinstance(one, ast.Name):
+            if not isinstance(one.ctx, ast.Store):
+                found.add(one.id)
+        elif one is not node and isinstance(one, SCOPES):
+            found |= read_in(one)
+        elif type(one) not in LEAVES:
+            if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
+                found.add(one.target.id)
+            work += children(one)
+    return frozenset(found)
 
 
 def free_in(node: Function) -> Names:

@@ -10,7 +10,7 @@ take constant time.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from vlad.data.source import Span
@@ -20,6 +20,8 @@ from vlad.translate.expressions import NOWHERE, Scope
 from vlad.translate.names import bound_in, changed_by, targets
 from vlad.translate.syntax import form, literal, name
 from vlad.translate.trees import COMPREHENSIONS, walk
+
+_FUNCTIONS = (ast.FunctionDef, ast.Lambda)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,24 +239,16 @@ class Packing(Changes):
 
     def _is_captured(self, place: ast.Name, parts: Sequence[ast.AST]) -> bool:
         """Is a name read in a function inside, or another name of a comprehension?"""
-        for around in self._around(place, parts):
-            if isinstance(around, ast.FunctionDef | ast.Lambda):
+        around: ast.AST | None = place
+        while around is not None and around not in parts:
+            around = self.inside.around.get(around)
+            if isinstance(around, _FUNCTIONS):
                 return True
             if isinstance(around, COMPREHENSIONS) and any(
                 place.id in targets(one.target) for one in around.generators
             ):
                 return True
         return False
-
-    def _around(self, place: ast.AST, parts: Sequence[ast.AST]) -> Iterator[ast.AST]:
-        """What is around a place, up to the parts of a loop."""
-        found: ast.AST | None = place
-        while found is not None:
-            if found is not place:
-                yield found
-            if found in parts:
-                return
-            found = self.inside.around.get(found)
 
     def _is_length(self, call: ast.Call, scope: Scope) -> bool:
         is_one = len(call.args) == 1 and not call.keywords and isinstance(call.args[0], ast.Name)
@@ -277,7 +271,7 @@ class Packing(Changes):
         )
 
     def _name(self, node: ast.Name, scope: Scope) -> Syntax:
-        packed = self._packed_root(node)
+        packed = self._packing.get(node.id)
         if packed is None:
             return super()._name(node, scope)
         span = self.span(node)

@@ -34,6 +34,8 @@ from vlad.translate.source import Text
 from vlad.translate.syntax import form, name, quoted
 from vlad.translate.versions import is_lazy
 
+_METHODS: dict[type[ast.stmt], str] = {}  # those that translate the kinds of statements
+
 
 def _changeable_defaults(function: FunctionType) -> frozenset[str]:
     """The parameters of a function with a list, a dict or an array as default."""
@@ -123,7 +125,7 @@ class Statements(Loops):
 
     def _kinds(self, own: Inside) -> dict[str, int]:
         """What the variables of a function surely hold: the greatest solution."""
-        kinds = {one: REAL for one in own.names if one not in parameters(own.node)}
+        kinds = dict.fromkeys(own.names.difference(parameters(own.node)), REAL)
         changes = True
         while changes:
             changes, self.kinds = False, kinds
@@ -168,10 +170,13 @@ class Statements(Loops):
             return self._definitions(
                 [one for one in statements[:count] if isinstance(one, ast.FunctionDef)], scope, following
             )
-        method = getattr(self, f"_do_{type(statement).__name__.lower()}", None)
+        called = _METHODS.get(type(statement))
+        if called is None:
+            called = _METHODS[type(statement)] = f"_do_{type(statement).__name__.lower()}"
+        method = getattr(self, called, None)
         if method is None:
             raise outside(statement, self.span(statement))
-        if hasattr(statement, "attempted_as") and not isinstance(statement, ast.For | ast.While):
+        if "attempted_as" in vars(statement) and not isinstance(statement, ast.For | ast.While):
             return self.attempted_change(
                 statement, scope, following, lambda scope, rest: method(statement, scope, rest)
             )

@@ -6,6 +6,7 @@ In: names, literals and their places.  Out: syntax as the reader makes it (reade
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from vlad.data.source import Span
 from vlad.data.values import String, Value, symbol
@@ -16,13 +17,17 @@ WIDTH = 90  # of a line of a text
 BODIES = {"lambda": 2, "let": 2, "let*": 2, "letrec": 2, "define": 2, "begin": 1}  # items before the body
 
 
+_symbol = lru_cache(maxsize=1000)(symbol)  # most names of a translation are the same few hundred
+
+
 def name(text: str, span: Span) -> Name:
-    return Name(symbol(text), span)
+    return Name(_symbol(text), span)
 
 
 def form(span: Span, *items: Syntax | str) -> Form:
     """A form; a text among its items is a name."""
-    return Form(tuple([name(item, span) if isinstance(item, str) else item for item in items]), None, span)
+    made = [Name(_symbol(item), span) if isinstance(item, str) else item for item in items]
+    return Form(tuple(made), None, span)
 
 
 def literal(value: Value, span: Span) -> Literal:
@@ -49,9 +54,10 @@ def let(pairs: Sequence[Form], body: Syntax, span: Span) -> Syntax:
         variable, value = pairs[0].items
         if isinstance(variable, Name) and isinstance(body, Name) and variable.symbol is body.symbol:
             return value
-        if head(body) in ("let", "let*") and isinstance(body, Form) and isinstance(body.items[1], Form):
+        keyword = head(body)
+        if keyword in ("let", "let*") and isinstance(body, Form) and isinstance(body.items[1], Form):
             inner = body.items[1].items
-            if head(body) == "let*" or len(inner) == 1:
+            if keyword == "let*" or len(inner) == 1:
                 return form(span, "let*", Form((*pairs, *inner), None, span), *body.items[2:])
     return form(span, "let", Form(tuple(pairs), None, span), body)
 

@@ -32,7 +32,7 @@ _WITH_BLOCKS = (
 )
 LEAVES = frozenset({ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue})  # most nodes
 _fields: dict[type[ast.AST], tuple[str, ...]] = dict.fromkeys(LEAVES, ())
-_SHALLOW = LEAVES | _SCOPES
+SHALLOW = LEAVES | _SCOPES  # the nodes of which a walk through one scope takes no children
 _AST = ast.AST
 
 
@@ -104,7 +104,7 @@ def nodes_in(statements: Sequence[ast.AST]) -> list[ast.AST]:
     while work:
         node = work.pop()
         found.append(node)
-        if type(node) not in _SHALLOW:
+        if type(node) not in SHALLOW:
             below = children(node)
             below.reverse()
             work += below
