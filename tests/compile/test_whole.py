@@ -510,7 +510,9 @@ unused : x -> not used""",
     "The parameter `(list a b)` of f takes a list of 2\n  hint: such a list is `(list 1 2)`; this one has 3",
     "(list '#(1 #(a)) (vector (real 1) 2) (list->vector (iota 30)))": "1:1 : ((vector 1 (vector 'a)) (vector real 2) "
     "(vector of real))",
-    "(define (f (list a b)) a)\n(f 3)": "2:1: The parameter `(list a b)` of f takes a list of 2\n  value: 3\n  hint: such",
+    "(define (f (list a b)) (+ a b))\n(f 3)\n(optimize (sgd 0.1) f '(1 2 3) 10)": "2:1: The parameter `(list a b)` of f takes "
+    "a list of 2\n  value: 3\n  hint: such\n3:1: The parameter `(list a b)` of f takes a list of 2\n  hint: such a list is "
+    "`(list 1 2)`; this one has 3\n  in detail: () was expected here",
     "(as-type #[1 2] 'int32)\n(as-type #[1 2] 'int64)": "1:1 : tensor (2) int32\n2:1 : tensor (2) int64",
     "(length 5)": "1:1: ",
     "(define (f a b) (+ a b))\n(define (g x) (* 2 (f x)))\n(g 1)": "2:20: f takes 2 arguments and got 1; its parameter list "

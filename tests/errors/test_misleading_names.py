@@ -45,7 +45,7 @@ NAMES = (
 )
 WORDS = (
     "Argument to car is invalid", "Arguments to plus do not conform", "does not fit", "fit", "the tensor is too large",
-    "real -> real", "sort takes 2 arguments and got 1", "Argument is not an equivalent value for ()", "Unbound variable: sin",
+    "real -> real", "sort takes 2 arguments and got 1", "() was expected here", "Unbound variable: sin",
     "The parameter `(list x)` takes a list of 1", "a tensor of shape (2)", "use max instead of +", "  hint: none",
 )  # fmt: skip
 

@@ -24,7 +24,7 @@ from vlad.data.write import (
     written_in_message,
 )
 from vlad.expand.arity import Signature, arguments_in, wrong_number
-from vlad.primitives.data import constant_row
+from vlad.primitives.data import constant_row, not_expected
 from vlad.primitives.numbers import invalid
 from vlad.primitives.ropes import text_of_list
 from vlad.primitives.walking import choose, cons, scalar
@@ -93,7 +93,7 @@ def _write_string(machine: Evaluator, x: Value) -> Value:
 
 def expect_nothing(name: str, argument: Value) -> None:
     if look(argument) != NIL:
-        failed = VladError("not-equivalent", "Argument is not an equivalent value for ()")
+        failed = VladError("not-equivalent", not_expected(NIL))
         raise wrong_number(Signature(name, f"({name})", (), False), arguments_in(argument), failed)
 
 

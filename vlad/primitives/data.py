@@ -34,7 +34,7 @@ from vlad.data.values import (
 from vlad.data.write import written
 from vlad.primitives.numbers import invalid
 from vlad.primitives.ropes import same_texts
-from vlad.primitives.type_rules import entry_by_entry, every
+from vlad.primitives.type_rules import entry_by_entry, every, known
 
 if TYPE_CHECKING:
     from vlad.core.machines import AbstractMachine, Evaluator
@@ -206,15 +206,25 @@ EQUAL = Recursion("equal?", _equal_types, Sharing.VISITS)
 
 
 def _abstract_expect(w: AbstractMachine, x: Any, d: Any) -> Any:
-    key = w.key
-    test = w.recursive(EQUAL, x, d)
-    if test is None or test.type is w.types.false:
-        return w.by_value("Argument is not an equivalent value")
-    if test.type is w.types.true:
-        return x
-    return w.branch(
-        (key, "expected"), test, lambda: x, lambda: w.by_value("Argument is not an equivalent value"), False
-    )
+    message = not_expected(known(w, d))
+
+    def of_one(x: Any) -> Any:
+        if x.type.head != d.type.head:
+            return w.misfitting(message)
+        key = w.key
+        test = w.recursive(EQUAL, x, d)
+        if test is None or test.type is w.types.false:
+            return w.by_value(message)
+        if test.type is w.types.true:
+            return x
+        return w.branch((key, "expected"), test, lambda: x, lambda: w.by_value(message), False)
+
+    return w.each(x, of_one)
+
+
+def not_expected(d: Value) -> str:
+    """The message of an argument for a parameter that takes only this constant."""
+    return f"{written(d)} was expected here"
 
 
 def boolean(value: bool) -> Boolean:
@@ -247,14 +257,9 @@ def _expect_constant(x: Value, d: Value) -> Value:
         hint = (
             "a parameter takes a list apart here; this is longer, or no list"
             if d == ()
-            else "a constant among the parameters allows only itself"
+            else f"the parameter is the constant {written(d)}, which takes only an equal argument"
         )
-        raise VladError(
-            "not-equivalent",
-            f"Argument is not an equivalent value for {written(d)}",
-            hint=hint,
-            irritants=(x,),
-        )
+        raise VladError("not-equivalent", not_expected(d), hint=hint, irritants=(x,))
     return x
 
 

@@ -17,6 +17,7 @@ from vlad.data.errors import NoCounterpart, VladError
 from vlad.data.tensors import Tensor, is_array, shape_text
 from vlad.data.values import NIL, Primitive, PrimitiveType, String, Value, is_pair, look
 from vlad.data.write import written
+from vlad.primitives.data import not_expected
 from vlad.python.arrays import expect_exact, tensor_of
 from vlad.python.convert import Apply as ApplyProcedure
 from vlad.python.convert import from_python, to_python
@@ -163,7 +164,7 @@ def of_chain(call: Function, name: str, parameters: tuple[str, ...] | None) -> F
         seen = look(packed)
         if parameters is not None and seen != NIL:
             raise VladError(
-                "not-equivalent", "Argument is not an equivalent value for ()", hint=f"{name} takes no argument",
+                "not-equivalent", not_expected(NIL), hint=f"{name} takes no argument",
                 irritants=(packed,),
             )  # fmt: skip
         return call(*arguments_of(seen))
