@@ -23,6 +23,7 @@ from vlad.session.session import Session
 from vlad.session.survey import Defined, Survey, survey
 
 from .bindings import Form, atoms, binder_in
+from .checking_process import Typing
 from .colouring import Coloured, coloured
 from .completion import Candidate, in_program
 from .editing import Node, around, tree, word_at
@@ -114,6 +115,7 @@ class Document:
         self.session = Session(tier="evaluate", write=lambda text: None)
         self.survey: Survey | None = None
         self.typed: TypedText | None = None
+        self.whole: TypedText | None = None  # the last one of a text without errors
         self.change(text)
 
     def change(self, text: str) -> None:
@@ -129,6 +131,12 @@ class Document:
         if found.is_read or self.survey is None:
             self.session.close()
             self.session, self.survey = session, found
+
+    def adopt_types(self, looked: Looked, typing: Typing, is_wrong: bool) -> None:
+        """Use the types of a text from now on. Of one with errors, some may be missing."""
+        self.typed = TypedText(looked.source, typing, self.whole if is_wrong else None)
+        if not is_wrong:
+            self.whole = self.typed
 
     def binder(self, name: str, at: int) -> tuple[int, int] | None:
         """The offsets at which the forms around an offset bind a name for themselves, if they do."""

@@ -33,7 +33,6 @@ from .checking_process import CHECKING, Typing, Wrong
 from .colouring import KINDS, MODIFIERS, Coloured
 from .completion import Candidate
 from .markdown import block, markdown
-from .typed_text import TypedText
 
 QUIET_SECONDS = 0.2  # without a change, before a text is surveyed,
 CALM_SECONDS = 0.3  # and then before its types are analysed
@@ -135,7 +134,7 @@ class Server(LanguageServer):
         shown: list[lsp.Diagnostic],
         is_wrong: bool,
     ) -> None:
-        """Find the types of a text, of which errors and remarks are `shown` already. With errors, types may be missing."""
+        """Find the types of a text, of which errors and remarks are `shown` already."""
         try:
             typing = await self.checker.typing(looked)
         except TimeoutError:
@@ -144,15 +143,12 @@ class Server(LanguageServer):
         except (EOFError, OSError):
             self.log(f"The process that finds the types of {looked.source.name} has ended")
             return
-        if not is_wrong:
-            document.typed = TypedText(looked.source, typing)
+        document.adopt_types(looked, typing, is_wrong)
         known = {(str(one.range), one.message) for one in shown}
         found = [of_types(one, looked, self.positions) for one in typing.wrong]
         more = [one for one in found if (str(one.range), one.message) not in known]
         if more:
             self.show(uri, version, [*shown, *more])
-        if is_wrong:
-            return
         workspace = self.client_capabilities.workspace
         if (
             workspace is not None

@@ -24,10 +24,11 @@ class Hint(NamedTuple):
 
 
 class TypedText:
-    """The types of a text by place. `source`: the text that was analysed."""
+    """The types of a text by place. `source`: the text that was analysed; `whole`: an earlier one without errors, whose types
+    count where this one, which has errors, has none."""
 
-    def __init__(self, source: Source, typing: Typing) -> None:
-        self.source, self.typing = source, typing
+    def __init__(self, source: Source, typing: Typing, whole: TypedText | None = None) -> None:
+        self.source, self.typing, self.whole = source, typing, whole
         self.globals = by_name(typing.globals)
         self.locals = by_name(typing.locals)
         self.defined = {one.start: one for one in typing.globals if not one.is_procedure}
@@ -46,6 +47,7 @@ class Present:
         most = min(len(old), len(text)) - self.before
         self.behind = min(common(old[::-1], text[::-1]), most)
         self.moved = len(text) - len(old)
+        self.whole = None if typed.whole is None else Present(typed.whole, text)
 
     def old(self, at: int) -> int | None:
         """The offset in the text that was analysed; None within what was changed."""
@@ -62,7 +64,9 @@ class Present:
     def of_local(self, name: str, bound: tuple[int, int]) -> str | None:
         """The type of a local variable, by the present offsets at which it is bound."""
         one = self._local(name, bound)
-        return None if one is None else one.type
+        if one is None:
+            return None if self.whole is None else self.whole.of_local(name, bound)
+        return one.type
 
     def _local(self, name: str, bound: tuple[int, int]) -> At | None:
         first, last = self.old(bound[0]), self.old(bound[1])
@@ -81,18 +85,24 @@ class Present:
 
     def of_global(self, name: str) -> list[str]:
         """The lines on a name that the text defines at top level."""
-        return [one.lines for one in self.typed.globals.get(name, [])]
+        found = [one.lines for one in self.typed.globals.get(name, [])]
+        return found if found or self.whole is None else self.whole.of_global(name)
 
     def of_expression(self, at: int) -> str | None:
         """The type of the expression that begins at an offset."""
         old = self.old(at)
         one = self.typed.values.get(old) if old is not None else None
         if one is None or self.now(one.end) is None:
-            return None
+            return None if self.whole is None else self.whole.of_expression(at)
         return one.type
 
     def hints(self, forms: Iterable[Form]) -> Iterator[Hint]:
         """Types to display in these forms: of names that are defined as values, and of local ones that have shapes."""
+        forms = [*forms]
+        found = {hint.at: hint for hint in self.whole.hints(forms)} if self.whole is not None else {}
+        yield from (found | {hint.at: hint for hint in self._own_hints(forms)}).values()
+
+    def _own_hints(self, forms: Iterable[Form]) -> Iterator[Hint]:
         for form in forms:
             for name in names_in(form.text):
                 at, end = form.start + name.start, form.start + name.end

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from commands import command
 from shipped import EXAMPLES
-from vlad.repl.analysis import Document
+from vlad.repl.analysis import Document, Explanation
+from vlad.repl.checking_process import At, Typing
 
 import vlad
 from vlad.session.files import load
@@ -399,9 +400,10 @@ def hints(editor: Editor) -> list[tuple[int, int, str]]:
 
 def test_types(typing: Editor) -> None:
     """Errors of types, types of names and expressions, and hints: first of one text, then of changed ones."""
-    wrong = TYPED + "(matmul weights #[1 2 3])\n(+ 'a 1)\n"
-    assert typing.open(wrong) == []
-    first, second = typing.diagnostics()
+    wrong = TYPED + "(matmul weights #[1 2 3])\n(+ 'a 1)\n(lenght weights)\n"
+    (unbound,) = typing.open(wrong)
+    again, first, second = typing.diagnostics()
+    assert unbound == again and unbound["code"] == "unbound-variable"
     assert (where(first), first["code"]) == ((8, 0, 8, 25), "type-error")
     assert (where(second), second["code"]) == ((9, 0, 9, 8), "type-error")
 
@@ -422,6 +424,20 @@ def test_types(typing: Editor) -> None:
     assert sorted(hints(typing)) == [shapes[0], *[(line + 1, *rest) for line, *rest in shapes[1:]]]
     typing.change([{"text": TYPED}])
     assert typing.diagnostics() == []  # neither is wrong now
+
+
+def test_types_where_a_later_text_is_wrong() -> None:
+    """What the analysis of the wrong text has not found is as in the last one that was right."""
+    document = Document("p.vlad", "(sin (real 1))\n(cos 2)")
+    right = Typing(values=[At(0, 14, "", "real", "", False, False), At(15, 22, "", "2", "", False, False)])
+    document.adopt_types(document.looked, right, False)
+    document.change("(sin (real 1) (\n(cos 2)")
+    document.adopt_types(
+        document.looked, Typing(values=[right.values[1]._replace(start=16, end=23, type="3")]), True
+    )
+    assert [document.explained(at) for at in (0, 16)] == [
+        Explanation((f": {type_}",), "") for type_ in ("real", "3")
+    ]
 
 
 def test_an_analysis_is_abandoned_when_the_text_changes(typing: Editor) -> None:
