@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlad.compile.calling.background import BACKGROUND
 from vlad.compile.calling.notifier import nothing_compiled
-from vlad.compile.calling.preemption import Job, Switch, prefer_interrupt
+from vlad.compile.calling.preemption import Job, Switch, interrupt_before
 from vlad.compile.calling.variant_compiler import COMPILER, COMPILER_ADDRESSES
 from vlad.compile.calling.variant_runner import VariantRunner
 from vlad.compile.calling.variants import Entry, Options
@@ -356,27 +356,33 @@ class Tiers(VariantRunner):
                 self._note_evaluated(entry, time.monotonic() - begun)
             return result
         except Switch as switch:
-            prefer_interrupt(switch, handled)
-            self.machine.watch.raise_if_interrupted()
-            assert job.compiled is not None
-            self._effects.again(effects)
-            self.machine.steps[0] = job.steps
-            if job.compiled not in entry.variants:  # a global it relies on was redefined meanwhile
-                return self._apply(f, argument, once)
-            switched = time.monotonic()
-            try:
-                result = self._run(job.compiled, operands, f, argument, entry, once=once)
-            except Mismatch:  # it is running already, for an enclosing call
-                return self.machine.apply(f, argument)
-            known = 0.0 if cost is None else cost.evaluated
-            self.costs.note(
-                f,
-                evaluated=max(known, switched - begun),
-                compiled=time.monotonic() - switched,
-                is_kept=True,
-                is_refused=False,
-            )
-            return result
+            sooner = interrupt_before(switch, handled)
+        # behind the handler, so that no error in what follows has Switch as its context
+        if sooner is not None:
+            raise sooner
+        self.machine.watch.raise_if_interrupted()
+        assert job.compiled is not None
+        self._effects.again(effects)
+        self.machine.steps[0] = job.steps
+        if job.compiled not in entry.variants:  # a global it relies on was redefined meanwhile
+            return self._apply(f, argument, once)
+        switched = time.monotonic()
+        is_running = False  # already, for an enclosing call
+        try:
+            result = self._run(job.compiled, operands, f, argument, entry, once=once)
+        except Mismatch:
+            is_running = True
+        if is_running:
+            return self.machine.apply(f, argument)
+        known = 0.0 if cost is None else cost.evaluated
+        self.costs.note(
+            f,
+            evaluated=max(known, switched - begun),
+            compiled=time.monotonic() - switched,
+            is_kept=True,
+            is_refused=False,
+        )
+        return result
 
     def _note_evaluated(self, entry: Entry, seconds: float) -> None:
         """Note what a call took on tier 0. Whether it can be compiled is known from an earlier run, if this one did not try."""

@@ -194,10 +194,11 @@ class Job:
             self.active = False
 
 
-def prefer_interrupt(switch: Switch, handled: BaseException | None = None) -> None:
-    """Raise the interrupt or the limit that was propagating already when Switch was raised, if there was one."""
+def interrupt_before(switch: Switch, handled: BaseException | None = None) -> BaseException | None:
+    """The interrupt or the limit that was propagating already when Switch was raised, if there was one."""
     context: BaseException | None = switch.__context__
     while context is not None and context is not handled:
         if isinstance(context, KeyboardInterrupt | LimitExceeded):
-            raise context
+            return context
         context = context.__context__
+    return None
