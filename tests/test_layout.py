@@ -96,7 +96,7 @@ ROOMS = (
     ),
     (
         "vlad.python",
-        "procedure_docs call_errors handles arrays structures convert dump load callables differences stating rules host "
+        "procedure_docs call_errors handles arrays structures convert places dump load callables differences stating rules host "
         "derivatives batches compiling functions type_words train_log",
     ),
     (

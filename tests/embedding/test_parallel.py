@@ -114,6 +114,9 @@ class TestMap:
         with pytest.raises(VladError, match="too large: 4") as caught:
             vlad.map(f, [float(number) for number in range(10)], executor=executor, chunks=4)
         assert caught.value.__notes__ == ["in item 4 of vlad.map"]
+        assert str(caught.value).startswith(
+            "<expression>:1:25: Error: too large: 4\n    1 | (lambda (x) (if (> x 3) (error"
+        )
 
     def test_progress_counts_items(self, session: Session) -> None:
         seen: list[tuple[int, int]] = []
@@ -351,7 +354,7 @@ def test_output_appears_in_the_order_of_the_items() -> None:
 
 
 def test_an_error_of_a_worker_is_that_of_the_program() -> None:
-    with Session(executor=Inline()) as one, pytest.raises(VladError, match="no 3"):
+    with Session(executor=Inline()) as one, pytest.raises(VladError, match="<expression>:1:39: Error: no 3"):
         one.eval('(parallel-map (lambda (x) (if (> x 2) (error "no" x) x)) \'(1 2 3 4))')
 
 

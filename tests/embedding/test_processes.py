@@ -100,7 +100,7 @@ def test_errors_come_back_as_they_are(pool: Executor, session: vlad.Session) -> 
         with pytest.raises(vlad.VladError) as there:
             pool.submit(f, argument).result()
         assert type(there.value) is type(here.value)
-        assert (there.value.code, there.value.message) == (here.value.code, here.value.message)
+        assert (there.value.code, str(there.value)) == (here.value.code, str(here.value))
     assert pool.submit(session["cube"], 2.0).result() == 8  # the pool is whole
 
 

@@ -40,8 +40,9 @@ from vlad.data.values import (
     symbol,
 )
 from vlad.evaluate.limits import deep_recursion
-from vlad.python.dump import write_value
-from vlad.python.load import read_value
+from vlad.python.dump import dumps_with_places, write_value
+from vlad.python.load import loads_with_places, read_value
+from vlad.python.places import unpacked
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ad"))
 from programs import functions, points
@@ -149,6 +150,11 @@ def answer(f: Callable[..., Any], argument: Any) -> str:
 def test_procedures(session: vlad.Session, text: str, argument: Any) -> None:
     f = session.eval(text)
     g = again(f)
+    saved, places = dumps_with_places(f)
+    same, found = dumps_with_places(
+        loads_with_places(saved, places, session)
+    )  # each place is that of the same part
+    assert (same, [*map(str, unpacked(found))]) == (saved, [*map(str, unpacked(places))])
     if argument is not None:
         assert answer(g, argument) == answer(f, argument)
     if isinstance(argument, float):
@@ -401,6 +407,21 @@ def test_errors_show_the_saved_text(session: vlad.Session) -> None:
     f = again(session.eval("(lambda (x) (+ x 'a))"))
     with pytest.raises(vlad.VladError, match=r"<saved>:4:\d+: Error: Argument to \+ is invalid"):
         f(1.0)
+
+
+def test_errors_after_pickle_show_the_program(session: vlad.Session) -> None:
+    """In terms of the parameters as they are written, in a macro's expansion, too."""
+    session.eval(
+        "(define-syntax made (syntax-rules () ((_ n) (define (n (list a b) x) (* a x))))) (made scaling)"
+    )
+    for name in ("scaling", "scaled"):
+        for argument in ([1.0], {"a": 1.0}):
+            errors = []
+            for f in (session[name], pickle.loads(pickle.dumps(session[name]))):
+                with pytest.raises(vlad.VladError) as caught:
+                    f(argument)(argument)
+                errors.append(str(caught.value))
+            assert errors[0] == errors[1]
 
 
 def test_nothing_is_run_while_reading() -> None:

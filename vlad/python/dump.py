@@ -27,9 +27,11 @@ from vlad.core.names import operands
 from vlad.core.nodes import (
     Apply,
     Atom,
+    Call,
     Constant,
     Field,
     GlobalReference,
+    If,
     Lambda,
     Letrec,
     Record,
@@ -63,6 +65,7 @@ from vlad.evaluate.limits import deep_recursion
 from vlad.primitives.reentry import Captured, Frame
 from vlad.python.convert import Procedure, from_python
 from vlad.python.handles import Record as RecordHandle
+from vlad.python.places import Places, packed
 from vlad.python.structures import parts_held
 from vlad.reader.parser import number
 
@@ -86,10 +89,20 @@ def dumps(value: Any) -> str:
 
     Raises VladError if a part has no text: a Python object, or procedures of two sessions.
     """
+    return _dumped(value)[0]
+
+
+def dumps_with_places(value: Any) -> tuple[str, bytes]:
+    """The same, with the places of its core in the texts of the program, for `loads_with_places`."""
+    text, places = _dumped(value)
+    return text, packed(places)
+
+
+def _dumped(value: Any) -> tuple[str, Places]:
     procedures = procedures_in(value)
     if not procedures:
         with deep_recursion():
-            return write_value(_value_of(value), None)
+            return write_value(_value_of(value), None), []
     for one in procedures:
         if isinstance(one, RecordHandle):
             continue
@@ -101,13 +114,14 @@ def dumps(value: Any) -> str:
     if len(of_python) > 1:
         hint = "their arguments are converted in two ways: save them one by one"
         raise _cannot_save("translated Python functions and other procedures together", hint)
+
+    def written() -> tuple[str, Places]:
+        writer = _Writer(_Survey(_value_of(value), session), is_of_python=True in of_python)
+        return writer.text(_value_of(value)), writer.places
+
     with session.limited(None), deep_recursion():
-        text: str = session.machine.guarded(
-            lambda: _Writer(_Survey(_value_of(value), session), is_of_python=True in of_python).text(
-                _value_of(value)
-            )
-        )
-        return text
+        found: tuple[str, Places] = session.machine.guarded(written)
+        return found
 
 
 def _value_of(value: Any) -> Value:
@@ -384,6 +398,7 @@ class _Writer(Printer):
         self.entries: list[str] = ["(python)"] if is_of_python else []
         self.shared: dict[int, str] = {}  # names of values
         self.labelled: dict[Lambda, str] = {}
+        self.places: Places = []  # of what the reader gives places, in the order of the text
         self._labels: set[str] = set()
         self._counts: dict[tuple[int, str], int] = {}
         self.globals = {
@@ -543,10 +558,16 @@ class _Writer(Printer):
         return self._lambda_text(node, indent) if label is None else f"(lambda {label}{self._over(node)})"
 
     def _lambda_text(self, node: Lambda, indent: int) -> str:
+        self.places.append(node.span)
         name = f" {symbol_text(node.name)}" if node.name else ""
         parameters = self.atoms(*node.parameters)
         head = f"(lambda{name} ({parameters}){_backpropagator(node)}{_fields(node)}{self._over(node)}"
         return self.laid_out(head, [self.body(node.body, indent + 2)], indent)
+
+    def rhs(self, rhs: Rhs | Result, indent: int) -> str:
+        if isinstance(rhs, Call | Apply | If | Record | Field):
+            self.places.append(rhs.span)
+        return super().rhs(rhs, indent)
 
     def _over(self, node: Lambda) -> str:
         return f" (over {self.atoms(*node.free)})" if node.free else ""
@@ -559,6 +580,7 @@ class _Writer(Printer):
         if isinstance(atom, Variable):
             return self.name(atom)
         if isinstance(atom, GlobalReference):
+            self.places.append(atom.span)
             return symbol_text(self.globals[self.reached.cells[atom.cell]])
         value = look(atom.value)
         text = self.value(value)

@@ -67,6 +67,7 @@ from vlad.data.values import (
 from vlad.evaluate.limits import deep_recursion
 from vlad.python.convert import to_python
 from vlad.python.dump import HEAD, KINDS, MOST_TRANSFORMS, RESERVED, TRANSFORMS, VERSION, array_of, plain_name
+from vlad.python.places import Places, unpacked
 from vlad.reader.parser import Form, Literal, Name, Syntax, read
 
 Members = tuple[tuple[Variable, Lambda], ...]
@@ -77,9 +78,17 @@ def loads(text: str, session: Any) -> Any:
 
     Raises VladError with the place in the text if that is not what `dumps` writes.
     """
+    return _loaded(text, session, None)
 
+
+def loads_with_places(text: str, places: bytes, session: Any) -> Any:
+    """The value that `dumps_with_places` wrote; an older pickle has no places."""
+    return _loaded(text, session, unpacked(places) if places else None)
+
+
+def _loaded(text: str, session: Any, places: Places | None) -> Any:
     def restored() -> Any:
-        reader = _Reader(session, blank=False)
+        reader = _Reader(session, blank=False, places=places)
         value = _read_by(reader, text)
         if not _is_tree(value):
             raise _wrong("a pair outside procedures is in two places", _beginning(text))
@@ -199,11 +208,13 @@ def _count(syntax: Syntax, what: str) -> int:
 
 
 class _Reader:
-    """Reads one text: the meanings of its names so far."""
+    """Reads one text: the meanings of its names so far. `places`: of its core, in the order of the text; those in the text
+    itself by default."""
 
-    def __init__(self, session: Any, blank: bool) -> None:
+    def __init__(self, session: Any, blank: bool, places: Places | None = None) -> None:
         self.session = session
         self.blank = blank
+        self.places = None if places is None else iter(places)
         self.is_of_python = (
             False  # are its procedures translated Python functions, whose arguments are converted for them?
         )
@@ -347,6 +358,7 @@ class _Reader:
         if _head(syntax) != "lambda":
             raise _wrong("a lambda is expected", syntax)
         _, *items = _items(syntax, "a lambda", 3, 7)
+        span = self._place(syntax)
         name = str(items.pop(0)) if isinstance(items[0], Name) else ""
         parameters = [self._bound(parameter) for parameter in _items(items[0], "a list of parameters", 1)]
         free: list[Variable] = []
@@ -362,7 +374,11 @@ class _Reader:
         elif len(items) != 2:
             raise _wrong("a lambda has parameters and a body", syntax)
         body = self._body(items[-1])
-        return Lambda(tuple(parameters), body, tuple(free), name, syntax.span, backpropagator_of, fields)
+        return Lambda(tuple(parameters), body, tuple(free), name, span, backpropagator_of, fields)
+
+    def _place(self, syntax: Syntax) -> Span | None:
+        """The place of a form of core, or of a global in it, that is read now; each is asked for before those inside."""
+        return syntax.span if self.places is None else next(self.places)
 
     def _captured(self, syntax: Syntax) -> list[Variable]:
         if _head(syntax) != "over":
@@ -428,18 +444,19 @@ class _Reader:
                 return self._lambda_here(syntax)
             case "if":
                 _, test, consequent, alternative = _items(syntax, "if", 4, 4)
-                tested, holds = self._atom(test), self._body(consequent)
-                return If(tested, holds, self._body(alternative), syntax.span)
+                span, tested, holds = self._place(syntax), self._atom(test), self._body(consequent)
+                return If(tested, holds, self._body(alternative), span)
             case "record":
                 return self._record(syntax)
             case "field":
                 return self._field(syntax)
         if name and name not in self.globals and name not in self.variables:
-            return self._apply(name, items, syntax.span)
+            return self._apply(name, items, syntax)
+        span = self._place(syntax)
         operator, *atoms = self._atoms(items)
         if not atoms:
             raise _wrong("a call has an operand", syntax)
-        return Call(operator, tuple(atoms), syntax.span)
+        return Call(operator, tuple(atoms), span)
 
     def _lambda_here(self, syntax: Syntax) -> Lambda:
         lambda_ = self._labelled_or_new(syntax)
@@ -448,23 +465,25 @@ class _Reader:
             raise _wrong("the lambda of a group stands in a letrec", syntax)
         return lambda_
 
-    def _apply(self, name: str, items: tuple[Syntax, ...], span: Span) -> Apply:
+    def _apply(self, name: str, items: tuple[Syntax, ...], syntax: Syntax) -> Apply:
         row = self.machine.table.get(name)
         if row is None:
-            raise _wrong(f"{name} is no variable, global or primitive", span)
+            raise _wrong(f"{name} is no variable, global or primitive", syntax)
         if len(items) - 1 != len(row.operands):
-            raise _wrong(f"{name} takes {len(row.operands)} operands", span)
+            raise _wrong(f"{name} takes {len(row.operands)} operands", syntax)
+        span = self._place(syntax)
         return Apply(row, tuple(self._atoms(items[1:])), span)
 
     def _record(self, syntax: Syntax) -> Record:
         _, owner, *fields = _items(syntax, "a record", 2)
-        return Record(self._owner(owner, len(fields)), tuple(self._atoms(fields)), syntax.span)
+        span = self._place(syntax)
+        return Record(self._owner(owner, len(fields)), tuple(self._atoms(fields)), span)
 
     def _field(self, syntax: Syntax) -> Field:
         _, owner, index, width, record = _items(syntax, "a field", 5, 5)
-        most = _count(width, "the width of a record")
+        span, most = self._place(syntax), _count(width, "the width of a record")
         lambda_ = self._owner(owner, most)
-        return Field(lambda_, _count(index, "the place of a field"), most, self._atom(record), syntax.span)
+        return Field(lambda_, _count(index, "the place of a field"), most, self._atom(record), span)
 
     def _owner(self, syntax: Syntax, width: int) -> Lambda:
         code = self._root(syntax)
@@ -491,7 +510,7 @@ class _Reader:
         if name in self.variables:
             return self.variables[name]
         if name in self.globals:
-            return GlobalReference(self.globals[name], syntax.span)
+            return GlobalReference(self.globals[name], self._place(syntax))
         if name == "zero":
             return Constant(ZERO)
         raise _wrong(f"{name} is no variable or global", syntax)

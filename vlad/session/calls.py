@@ -116,6 +116,7 @@ class Calls:
 
     def reduced(self, procedure: Value) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """The function and arguments with which pickle restores a procedure."""
-        from vlad.python.dump import dumps
+        from vlad.python.dump import dumps_with_places
 
-        return self.unpickled, (dumps(to_python(procedure, self)), self.session._settings)
+        text, places = dumps_with_places(to_python(procedure, self))
+        return self.unpickled, (text, self.session._settings, places)

@@ -29,9 +29,9 @@ from vlad.primitives.arrays import elements
 from vlad.python import derivatives
 from vlad.python.convert import Procedure, from_python, like
 from vlad.python.derivatives import Which, session_procedure
-from vlad.python.dump import dumps
+from vlad.python.dump import dumps_with_places
 from vlad.python.functions import Function
-from vlad.python.load import loads
+from vlad.python.load import loads_with_places
 from vlad.python.structures import tuple_of
 from vlad.session.default import function
 from vlad.session.executors import executor_of, ordered
@@ -106,42 +106,46 @@ def spread(session: Any, executor: Any, f: Value, items: Value) -> Value:
     given = elements("parallel-map", items)
     bounds = _bounds(len(given), CHUNKS)
     procedure = _packed(Procedure(f, calls))
-    tasks = [
-        (procedure, _text_of(list_of(given[start:end]), session), machine.limits) for start, end in bounds
-    ]
+    tasks = [(procedure, _saved(list_of(given[start:end]), session), machine.limits) for start, end in bounds]
     found: list[Value] = []
-    for output, text, error in ordered(executor_of(executor), _mapped, tasks):
+    for output, values, error in ordered(executor_of(executor), _mapped, tasks):
         for written in output:
             machine.write(written)
-        if error is not None:
+        if values is None:
+            assert error is not None
             raise error
-        found += elements("parallel-map", _value_in(text, session))
+        found += elements("parallel-map", _value_in(values, session))
     return list_of(found)
 
 
-def _text_of(value: Value, session: Any) -> str:
-    """The text of any value of the language: of a procedure that returns it."""
+Saved = tuple[str, bytes]  # the text and the places of a procedure
+
+
+def _saved(value: Value, session: Any) -> Saved:
+    """Any value of the language, as a procedure that returns it."""
     calls = session._calls
-    return dumps(Procedure(calls(session.library_value("constantly"), value), calls))
+    return dumps_with_places(Procedure(calls(session.library_value("constantly"), value), calls))
 
 
-def _value_in(text: str, session: Any) -> Value:
-    return session._calls(loads(text, session).value, NIL)
+def _value_in(saved: Saved, session: Any) -> Value:
+    return session._calls(loads_with_places(*saved, session).value, NIL)
 
 
 # In a worker.
 
 
-def _mapped(procedure: bytes, items: str, limits: Limits) -> tuple[list[str], str, VladError | None]:
-    """What the values of a procedure at items print, and the text of these values, or their error."""
+def _mapped(
+    procedure: bytes, items: Saved, limits: Limits
+) -> tuple[list[str], Saved | None, VladError | None]:
+    """What the values of a procedure at items print, and these values, or their error."""
     f = _read(procedure)
     session, output = f.session, list[str]()
     with session.limited(limits), _written_to(session.machine, output):
         try:
             values = f._apply(session.library_value("map"), (f.value, _value_in(items, session)))
-            return output, _text_of(values, session), None
+            return output, _saved(values, session), None
         except VladError as error:
-            return output, "", error
+            return output, None, error
 
 
 @contextmanager

@@ -525,7 +525,7 @@ Settings = tuple[tuple[str, ...], str | None, int, bool]  # capabilities, tier, 
 DEFAULT: Settings = (CAPABILITIES, None, 2, False)
 
 
-def unpickled(text: str, settings: Settings = DEFAULT) -> Any:
+def unpickled(text: str, settings: Settings = DEFAULT, places: bytes = b"") -> Any:
     """Restore a pickled procedure. All of a process whose sessions had the same settings belong to one session, until that is
     closed.
     """
@@ -533,14 +533,14 @@ def unpickled(text: str, settings: Settings = DEFAULT) -> Any:
         if _for_unpickled(settings).closed:
             _for_unpickled.cache_clear()
             _read_again.cache_clear()
-        return _read_again(text, settings)
+        return _read_again(text, places, settings)
 
 
 @functools.lru_cache(maxsize=8)  # a pool of processes sends the same procedure with each task
-def _read_again(text: str, settings: Settings) -> Any:
-    from vlad.python.load import loads
+def _read_again(text: str, places: bytes, settings: Settings) -> Any:
+    from vlad.python.load import loads_with_places
 
-    return loads(text, _for_unpickled(settings))
+    return loads_with_places(text, places, _for_unpickled(settings))
 
 
 @functools.cache
