@@ -98,6 +98,23 @@ def test_without_a_cache(
         assert not (tmp_path / "cache").exists() or not os.listdir(tmp_path / "cache")
 
 
+def test_types_of_records_of_one_request_are_not_those_of_another(made_here: list[str]) -> None:
+    """What they state of their tangents refers to globals: those of the request that had them first. Such a call had another key
+    in each process, and was analysed beside the evaluation once more: a program with two of them took five times as long.
+    """
+    with vlad.Session(tier="auto") as session:
+        session.run_text('(import "mechanics")')
+        first, second = [
+            session.eval(
+                f"(lambda (n) (let loop ((i 0) (p (up 0 {at}))) (if (< i n) (loop (+ i 1) (+ p (up 1 {at}))) (ref p 1))))"
+            )
+            for at in (1, 2)
+        ]
+        made_here.clear()  # by the thread for the definitions
+        assert overtaken(session, first, 300.0) == 301 and overtaken(session, second, 300.0) == 602
+    assert made_here == []
+
+
 CALLS = {
     "data": ("(lambda (n l) (let loop ((i 0)) (if (< i n) (loop (+ i 1)) (car l))))", [1.0, 2.0, 3.0]),
     "a captured procedure": ("(let ((g sin)) (lambda (n x) (if (= n 0) x (g (* n x)))))", 2.0),

@@ -105,6 +105,9 @@ def compiled(session: Session, request: Request) -> Reply:
     """Compile a call into the entries of a reply."""
     machine = session.machine
     machine.counting, debug.rungs = request.counting, frozenset(request.rungs)
+    # What earlier requests have made: a type of records from there refers to their globals, so that the call had another key here
+    # than in the other process, which then compiled it once more.
+    machine.marked.clear()
     reply = Reply(request.number, {})
     end = math.inf if request.seconds == math.inf else time.monotonic() + request.seconds
     with cache.carried({}) as entries, using_budget(Budget(end=end)):
