@@ -262,10 +262,10 @@ ERRORS = {
     "(pad #[1 2] '(1 2) 0)": "The widths given to pad are no list of one for each axis; the shape, and they: ((2) (1 2))",
     "(pad #[1 2] -1 0)": "For each axis pad takes how many entries come before and behind, or one number for both; not -1",
     "(map-tensor + #[1 2] #[1 2 3])": "The tensors given to map-tensor have several shapes",
-    "(batch-norm #[[1 2]] #[1 2 3] 0)": "The tensor and the scale given to batch-norm do not fit; their shapes: ((1 2) (3))",
-    "(batch-norm #[[1 2]] 1 #[1 2 3])": "The tensor and the shift given to batch-norm do not fit; their shapes: ((1 2) (3))",
+    "(batch-norm #[[1 2]] #[1 2 3] 0)": "The tensor and the scale given to batch-norm do not fit; their shapes: (1 2) and (3)",
+    "(batch-norm #[[1 2]] 1 #[1 2 3])": "The tensor and the shift given to batch-norm do not fit; their shapes: (1 2) and (3)",
     "(batch-norm-with #[[1 2]] (cons #[1 2] #[1 2 3]) 1 0)": "The tensor and the variances given to "
-    "batch-norm-with do not fit; their shapes: ((1 2) (3))",
+    "batch-norm-with do not fit; their shapes: (1 2) and (3)",
 }  # fmt: skip
 
 

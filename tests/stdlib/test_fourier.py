@@ -99,7 +99,7 @@ def test_derivatives(sessions: dict[str, vlad.Session], tier: str, n: int) -> No
     ("text", "message"),
     [("(fft 3)", "A tensor is transformed, or the pair of a real and an imaginary part; not 3"),
      ("(ifft '(1 2))", "A tensor is transformed, or the pair of a real and an imaginary part; not (1 2)"),
-     ("(fft (cons #[1 2] #[1 2 3]))", "The real and the imaginary part differ in shape: ((2) (3))"),
+     ("(fft (cons #[1 2] #[1 2 3]))", "The real and the imaginary part differ in shape: (2) and (3)"),
      ("(fft #[1 2] #:axis 1)", "The tensor has no such axis: 1"),
      ("(rfft (cons #[1] #[1]))", "rfft transforms a real tensor; the pair of parts is for fft"),
      ("(irfft #[1 2 3] #:length 9)", "irfft takes n / 2 + 1 entries for a length of n; the number and the length: (3 9)"),
