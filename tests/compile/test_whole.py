@@ -432,10 +432,12 @@ unused : x -> not used""",
     '(define (f x) (if (> x 0) (error "more") (error "less")))\n(f (read-real))': "1:27: more\n1:42: less\n"
     "  hint: whether the program comes there depends on values",
     '(define x (error "no"))\n(+ x 1)': "1:11: no",
-    "(cross-entropy #[[1 2]] #[1 0])": "1:1: The logits and labels given to cross-entropy do not fit; their shapes: (1 2) and (2)",
+    "(cross-entropy #[[1 2]] #[1 0])": "1:1: The logits and labels given to cross-entropy do not fit; their shapes: (1 2) and "
+    "(2)",
     "(map-tensor + #[1] #[1 2])": "1:1: The tensors given to map-tensor have several shapes: (1) and (2)",
     "(mean-squared-error #[1 2] #[1 2 3])": "1:1: What is given to mean-squared-error has different shapes: (2) and (3)",
-    "(batch-norm #[[1 2]] #[1 2 3] 0)": "1:1: The tensor and the scale given to batch-norm do not fit; their shapes: (1 2) and (3)",
+    "(batch-norm #[[1 2]] #[1 2 3] 0)": "1:1: The tensor and the scale given to batch-norm do not fit; their shapes: (1 2) and "
+    "(3)",
     "(tensor-ref #[1 2] 5)": "1:1: Index given to tensor-ref is out of range",
     "(car (if (> (read-real) 0) 1 #t))": "1:1: Argument to car is invalid",
     # where shapes do not fit, indices do not matter

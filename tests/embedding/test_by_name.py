@@ -81,7 +81,7 @@ def test_compiled_for_each() -> None:
 @pytest.mark.parametrize(
     ("call", "message", "hint"),
     [
-        (lambda s: s.sum(A, axes=0), "sum takes no argument by the name of axes", "it takes axis and keep"),
+        (lambda s: s.sum(A, axes=0), "sum takes no argument by the name of axes", "did you mean `axis`? it takes axis and keep"),
         (lambda s: s.dot(A, axis=0), "dot takes no argument by the name of axis", "its arguments are given by place"),
         (lambda s: s.half(x=1.0), "half takes no argument by the name of x", "its arguments are given by place"),
         (lambda s: vlad.grad(s.half)(x=1.0), "gradient of half takes no argument by the name of x",
@@ -92,7 +92,7 @@ def test_compiled_for_each() -> None:
          "its parameter list is (sum t #:axis … #:keep …)"),
         (lambda s: s.sum(A, A, axis=1), "sum takes 1 argument and got 2",
          "its parameter list is (sum t #:axis … #:keep …)"),
-        (lambda s: s.median(A, axes=0), "median takes no argument by the name of axes", "it takes axis"),
+        (lambda s: s.median(A, axes=0), "median takes no argument by the name of axes", "did you mean `axis`? it takes axis"),
         (lambda s: s.median(axis=1), "median takes 1 argument and got none", "its parameter list is (median t #:axis …)"),
         (lambda s: s.median(A, axis=5), "Axis given to sorted is out of range: 5", "the tensor has rank 2"),
         (lambda s: s.cube(2.0, axis=1), "cube takes no argument by the name of axis", "its arguments are given by place"),

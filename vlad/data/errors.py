@@ -78,6 +78,7 @@ class VladError(Exception):
     reason_code  the code of the error whose message is the reason; or None
     has_changed_cells  was a cell changed in a `guard` before the error, that is older?
     told        of an error that `error` raised: the message as a value, and the list of the values behind it; else None
+    choices     if `name` should have been one of few words: those, each with what to write instead
     hinted      pieces of the hint that are not added again, such as the signature of a procedure
     """
 
@@ -105,6 +106,7 @@ class VladError(Exception):
         self.is_of_list = False
         self.reason_code: str | None = None
         self.has_changed_cells = False
+        self.choices: dict[str, str] = {}
         self.hinted: tuple[str, ...] = ()
         self.told: tuple[Value, Value] | None = None
         self.code = code

@@ -10,7 +10,7 @@ but no C stack, so programs may nest as deeply as memory allows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from vlad.core.names import make_lambda
@@ -42,6 +42,7 @@ from vlad.expand.arity import (
     RETURNING,
     TAKING,
     Named,
+    Signature,
     hint_to_call_result,
     is_nested,
     of_named,
@@ -360,9 +361,9 @@ class Expander:
         for item in form.items[1:]:
             if isinstance(item, Keyword):
                 if not keywords:
-                    raise unknown_name(
-                        form, item, f"takes no operand #:{item.name}{self.for_tensors(operator)}"
-                    )
+                    taken = self.signature_of(operator)
+                    hint = f"takes no operand #:{item.name}{self.for_tensors(operator)}"
+                    raise unknown_name(form, item, hint, {}, taken)
                 if expected is not None or item.name not in keywords or item.name in named:
                     break
                 expected = item
@@ -375,8 +376,8 @@ class Expander:
         else:
             item = expected or form
         if takes is None or item is not form:
-            known = " ".join(["#:" + name for name in keywords])
-            raise unknown_name(form, item, f"takes the operands {known}, each once and before its value")
+            hint = f"takes the operands {' '.join(map(by_name, keywords))}, each once and before its value"
+            raise unknown_name(form, item, hint, keywords, self.signature_of(operator))
         taken = of_named(takes) if isinstance(takes, Named) else of_row(takes)
         if len(operands) != taken.count:
             raise wrong_number(taken, len(operands), span=form.span)
@@ -390,6 +391,15 @@ class Expander:
         """What a procedure of the library that an operator names takes by name; None for other names."""
         named = NAMED.get(operator.cell.name) if isinstance(operator, GlobalReference) else None
         return named if named is not None and self.module.is_inherited(named.name) else None
+
+    def signature_of(self, operator: Atom) -> Signature | None:
+        """The signature of the procedure that an operator names, if it is known already."""
+        named, row = self.named_of(operator), self.row_of(operator)
+        if named is not None or row is not None:
+            return of_named(named) if named is not None else of_row(row) if row is not None else None
+        value = getattr(operator.cell, "value", NIL) if isinstance(operator, GlobalReference) else NIL
+        code = value[0] if type(value) is tuple and value else None
+        return signature(code.machine, code) if type(code) is Code else None
 
     def watched_by(self, operator: Atom) -> Named | None:
         """What a loop of the library takes by name, if the operator names one and someone watches its progress; else None."""
@@ -579,10 +589,21 @@ class Expander:
         )
 
 
-def unknown_name(form: Form, item: Syntax, hint: str) -> VladError:
-    """The error of an unknown keyword operand; `hint`: which keywords the operator takes."""
+def unknown_name(
+    form: Form, item: Syntax, hint: str, keywords: Iterable[str], taken: Signature | None
+) -> VladError:
+    """The error of an unknown keyword operand; `hint`: which `keywords` the operator takes."""
     message = f"Invalid expression: {text_of(form)}"
-    return VladError("unknown-keyword", message, item.span, hint=f"{text_of(form.items[0])} {hint}")
+    error = VladError("unknown-keyword", message, item.span, hint=f"{text_of(form.items[0])} {hint}")
+    if isinstance(item, Keyword) and item.name not in keywords:
+        error.name = item.name
+        error.choices = dict.fromkeys(taken.parameters, taken.text) if taken is not None else {}
+        error.choices |= {name: by_name(name) for name in keywords}
+    return error
+
+
+def by_name(keyword: str) -> str:
+    return f"#:{keyword}"
 
 
 OPERATORS = frozenset(["+", "-", "*", "/", "=", "<", ">", "<=", ">="])

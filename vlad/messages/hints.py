@@ -26,7 +26,7 @@ from vlad.expand.arity import (
     wrong_number,
 )
 from vlad.messages.other_languages import other_language_hint
-from vlad.messages.spelling import suggestion
+from vlad.messages.spelling import among, suggestion
 from vlad.reader.lexer import tokens
 from vlad.reader.parser import Form, Keyword, Literal, Name, Syntax, read
 
@@ -67,6 +67,13 @@ def hint_to_import(name: str, module: str) -> str:
     """A hint for an unbound name that a module of the library exports."""
     other = other_language_hint(name)
     return f'`(import "{module}")` defines it' + (f"; otherwise, {other}" if other is not None else "")
+
+
+def hint_at_choice(error: VladError) -> None:
+    """Begin the hint of an error about a word, which should have been one of few, with what was meant."""
+    meant = among(error.name, error.choices) if error.name is not None and error.choices else None
+    if meant is not None:
+        error.hint = f"{meant} {error.hint}" if error.hint else meant
 
 
 def clarify(

@@ -6,7 +6,7 @@ In: an unknown word, and the known ones.  Out: a suggestion. Called only where a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from vlad.messages.other_languages import other_language_hint
 
@@ -30,6 +30,12 @@ def suggestion(word: str, known: Iterable[str], own: Iterable[str] = ()) -> str 
         return found
     near = nearest(word, {*known, *own})
     return _did_you_mean(near) if near else None
+
+
+def among(word: str, choices: Mapping[str, str]) -> str | None:
+    """The hint for a word that should have been one of few, which may be abbreviated; each is there with what to write."""
+    meant = nearest(word, choices) or [one for one in choices if len(word) > 1 and one.startswith(word)]
+    return _did_you_mean([*dict.fromkeys([choices[one] for one in meant])]) if meant else None
 
 
 def _of_module(word: str, known: Iterable[str]) -> str | None:

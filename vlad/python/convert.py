@@ -75,6 +75,7 @@ from vlad.data.values import (
 )
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.arity import Named, Signature, of_named, signature, wrong_number
+from vlad.messages.spelling import among
 from vlad.python.arrays import expect_exact, exported, is_beyond, tensor_of
 from vlad.python.call_errors import reword_call, reword_rows
 from vlad.python.handles import Record, Table
@@ -270,6 +271,8 @@ class Procedure:
         for name in named:
             if name not in names:
                 hint = f"it takes {' and '.join(names)}" if names else "its arguments are given by place"
+                meant = among(name, dict(zip(names, names, strict=True)))
+                hint = hint if meant is None else f"{meant} {hint}"
                 message = f"{self.__name__} takes no argument by the name of {name}"
                 raise VladError("unknown-keyword", message, self.place(), hint)
         if takes is None or len(arguments) != taken.count:

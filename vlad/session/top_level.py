@@ -31,6 +31,7 @@ from vlad.expand.forms import KEYWORDS, expand_form
 from vlad.expand.items import Definition, Export, Expression, Import, Include, Item, top_level_forms
 from vlad.expand.macros import made
 from vlad.expand.scope import Module
+from vlad.messages.hints import hint_at_choice
 from vlad.primitives.reentry import CAPTURING
 from vlad.primitives.table import CODES, PROCEDURES, TABLE
 from vlad.reader.parser import Form, Name, Syntax, read
@@ -204,7 +205,11 @@ class TopLevel:
             with deep_recursion(self.machine.limits.depth):
                 return expand_form(syntax, module)
 
-        items: list[Item] = self.machine.guarded(expand)
+        try:
+            items: list[Item] = self.machine.guarded(expand)
+        except VladError as error:
+            hint_at_choice(error)
+            raise
         return items
 
     def value(self, source: Source) -> Value:
