@@ -676,3 +676,35 @@ def test_a_function_without_text_is_refused(session: vlad.Session) -> None:
     for name in "fgh":
         with pytest.raises(vlad.VladError, match="is not known"):
             session.function(names[name])(1.0)
+
+
+class Model:
+    """An ordinary class."""
+
+    def __init__(self) -> None:
+        self.w = 2.0
+
+    def loss(self, x: float) -> float:
+        return self.w * x
+
+
+def test_a_method_of_an_object_that_is_no_value(session: vlad.Session) -> None:
+    with pytest.raises(TypeError, match="A Python Model, on which loss is called, has no counterpart") as caught:
+        session.function(Model().loss)(1.0)
+    assert isinstance(caught.value, vlad.VladError) and caught.value.span is None
+    assert "a frozen dataclass" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("x + xs", "these are a real and a list; `np.array(l)` makes an array of a list, which"),
+        ("abs(xs)", "this is a list; a comprehension computes it of each element; `np.array(l)`"),
+        ("xs(0)", "; an element is `a[i]`, in square brackets"),
+    ],
+)
+def test_hints_speak_of_python(text: str, hint: str, session: vlad.Session) -> None:
+    f = session.function(function_of(f"def f(x, xs):\n    return {text}", f"hinting-{hash(text)}.py"))
+    with pytest.raises(vlad.VladError) as caught:
+        f(1.0, [1.0, 2.0])
+    assert hint in (caught.value.hint or "")

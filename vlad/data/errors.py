@@ -51,6 +51,9 @@ INPUT_ENDED = "The input has ended"
 OF_TUPLES = frozenset({"no-matching-pair", "not-equivalent"})
 
 
+NO_WAYS = ("", "")
+
+
 class VladError(Exception):
     """An error in a program of the language.
 
@@ -78,6 +81,8 @@ class VladError(Exception):
     reason_code  the code of the error whose message is the reason; or None
     has_changed_cells  was a cell changed in a `guard` before the error, that is older?
     told        of an error that `error` raised: the message as a value, and the list of the values behind it; else None
+    ways        the end of the hint, which says what the operands are for, or how they come to be suitable: in the language, and
+                in Python, for a place in a Python function
     choices     if `name` should have been one of few words: those, each with what to write instead
     hinted      pieces of the hint that are not added again, such as the signature of a procedure
     """
@@ -106,6 +111,7 @@ class VladError(Exception):
         self.is_of_list = False
         self.reason_code: str | None = None
         self.has_changed_cells = False
+        self.ways = NO_WAYS
         self.choices: dict[str, str] = {}
         self.hinted: tuple[str, ...] = ()
         self.told: tuple[Value, Value] | None = None

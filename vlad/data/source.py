@@ -19,14 +19,18 @@ class Origin(Enum):
 
 
 class Source:
-    """A text with a name (a path as the user wrote it, or `<expression>`)."""
+    """A text with a name (a path as the user wrote it, or `<expression>`). `is_python`: it is Python, so its errors speak of
+    what Python has."""
 
-    __slots__ = ("name", "text", "origin", "_line_starts")
+    __slots__ = ("name", "text", "origin", "is_python", "_line_starts")
 
-    def __init__(self, name: str, text: str, origin: Origin = Origin.PROGRAM) -> None:
+    def __init__(
+        self, name: str, text: str, origin: Origin = Origin.PROGRAM, is_python: bool = False
+    ) -> None:
         self.name = name
         self.text = text
         self.origin = origin
+        self.is_python = is_python
         self._line_starts: list[int] | None = None
 
     def line_starts(self) -> list[int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from vlad.data.errors import Kind, VladError, unbound_message
+from vlad.data.errors import NO_WAYS, Kind, VladError, unbound_message
 from vlad.data.source import Source, Span, in_library, in_stdlib
 from vlad.data.tables import Table
 from vlad.data.tensors import Tensor, shape_text
@@ -136,7 +136,7 @@ def _as_list(value: Value) -> str:
         return f"this one has {count}"
     if count:
         return "this is none, nor are several arguments"
-    return f"this is {kind_text(value)}{way_with('', (Kind.LIST,), [kind(value)])}"
+    return f"this is {kind_text(value)}{way_with('', (Kind.LIST,), [kind(value)])[0]}"
 
 
 def _as_assignment(span: Span | None, name: str) -> str | None:
@@ -537,33 +537,51 @@ def expected_of(operands: tuple[Value, ...]) -> tuple[str, tuple[Kind, ...]]:
     return "reals", (Kind.REAL,)
 
 
-def way_with(name: str, of: Collection[Kind], kinds: Collection[Kind]) -> str:
-    """What is for operands of these kinds, or how one comes from a list to a tensor, or back; `of`: what the operation takes."""
+# The ends of hints in Python functions.
+_ARRAY = "; `np.array(l)` makes an array of a list, which is computed with as numbers are"
+_EACH = f"; a comprehension computes it of each element{_ARRAY}"
+_PARTS = "; `t[i]` is an entry of an array, `t.tolist()` a list of all"
+
+
+def way_with(name: str, of: Collection[Kind], kinds: Collection[Kind]) -> tuple[str, str]:
+    """What is for operands of these kinds, or how one comes from a list to a tensor, or back: in the language, and in Python;
+    `of`: what the operation takes."""
     given = set(kinds)
     if name == "argmax" and Kind.PROCEDURE in given:
-        return "; `argmin` of its negative finds where a procedure is greatest"
+        return "; `argmin` of its negative finds where a procedure is greatest", ""
     if name == "argminimum" and Kind.PROCEDURE in given:
-        return "; `argmin` finds where a procedure is least"
+        return "; `argmin` finds where a procedure is least", ""
     if Kind.TENSOR in of and Kind.LIST in given:
-        return "; `(tensor l)` makes one of a list"
-    if Kind.REAL in of and list(kinds) == [
-        Kind.REAL,
-        Kind.NIL,
-    ]:  # the end of a list whose elements were taken as operands
-        return f"; `(apply {name} l)` is for the elements of a list"
+        return "; `(tensor l)` makes one of a list", _ARRAY
+    if Kind.REAL in of and list(kinds) == [Kind.REAL, Kind.NIL]:
+        # the end of a list whose elements were taken as operands
+        return f"; `(apply {name} l)` is for the elements of a list", _ARRAY
     if Kind.REAL in of and given == {Kind.LIST} and len(kinds) == 1:
-        return f"; `(map {name} l)` computes it of each element"
+        return f"; `(map {name} l)` computes it of each element", _EACH
     if Kind.REAL in of and given <= {Kind.LIST, Kind.REAL}:
-        return "; `v+` adds lists and `k*v` scales them; tensors, such as `(tensor l)`, are computed with as numbers are"
+        way = "; `v+` adds lists and `k*v` scales them; tensors, such as `(tensor l)`, are computed with as numbers are"
+        return way, _ARRAY
     if given == {Kind.STRING} and name in OF_STRINGS:
-        return f"; `{OF_STRINGS[name]}` is for strings"
+        return f"; `{OF_STRINGS[name]}` is for strings", ""
     if Kind.TENSOR in given and (Kind.LIST in of or Kind.PAIR in of):
-        return "; `(tensor-ref t i)` takes an entry of a tensor, `(tensor->list t)` makes a list of one"
-    return ""
+        return (
+            "; `(tensor-ref t i)` takes an entry of a tensor, `(tensor->list t)` makes a list of one",
+            _PARTS,
+        )
+    return NO_WAYS
 
 
-def way_into(value: Value) -> str:
-    """A hint for a structure that was called to get an element."""
+def way_into(value: Value) -> tuple[str, str]:
+    """A hint for a structure that was called to get an element, in the language, and in Python."""
+    in_python = "; an element is `a[i]`, in square brackets"
     if type(look(value)) is Tensor:
-        return "; `(tensor-ref t i)` takes an entry of a tensor"
-    return "; `(list-ref l i)` takes an element of a list" if is_short_list(value) and look(value) else ""
+        return "; `(tensor-ref t i)` takes an entry of a tensor", in_python
+    is_list = is_short_list(value) and look(value)
+    return ("; `(list-ref l i)` takes an element of a list", in_python) if is_list else NO_WAYS
+
+
+def as_in_python(error: VladError) -> None:
+    """Make the hint of an error in a Python function speak of what Python has."""
+    way, in_python = error.ways
+    if way and error.hint:
+        error.hint, error.ways = error.hint.replace(way, in_python, 1), NO_WAYS

@@ -68,10 +68,12 @@ def invalid(name: str, expected: str, *operands: Value, of: Collection[Kind] = (
     far as there is a way to one of them."""
     kinds = [kind(operand) for operand in operands]
     found = " and ".join([kind_text(operand) for operand in operands])
-    help = way_with(name, of, kinds)
+    ways = way_with(name, of, kinds)
     these = "this is" if len(operands) == 1 else "these are"
-    error = unsuitable(name, f"{name} takes {expected}; {these} {found}{help}", operands, names_itself=True)
-    error.kinds = tuple(kinds)
+    error = unsuitable(
+        name, f"{name} takes {expected}; {these} {found}{ways[0]}", operands, names_itself=True
+    )
+    error.kinds, error.ways = tuple(kinds), ways
     return error
 
 

@@ -29,6 +29,7 @@ Both directions of a conversion stand side by side. Arrays are in arrays.py, the
 from __future__ import annotations
 
 import functools
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from operator import is_not
@@ -592,14 +593,23 @@ def _from_python(value: Any, apply: Apply | None) -> Value:
         return _kept(value, apply)
     if callable(value) and apply is not None:
         return apply.procedure(value)
-    if kind is set or kind is frozenset:
-        hint = "pass a list, such as `sorted(s)`; functions of `vlad.function` take sets; `vlad.Opaque(…)` hands it over as it is"
-        raise no_counterpart(f"A Python {kind.__name__}", hint)
     raise no_counterpart(
-        f"A Python {kind.__name__}",
-        "numbers, booleans, strings, lists, tuples, dicts, dataclasses, arrays and procedures have; `vlad.Opaque(…)` hands "
-        "anything over as it is",
+        f"A Python {kind.__name__}", f"{_way(value)}; `vlad.Opaque(…)` hands it over as it is"
     )
+
+
+def _way(value: Any) -> str:
+    """What to pass instead of a value that has no counterpart."""
+    kind = type(value)
+    if kind is set or kind is frozenset:
+        return "pass a list, such as `sorted(s)`; functions of `vlad.function` take sets"
+    if hasattr(value, "__dict__") and kind.__module__.partition(".")[0] not in sys.stdlib_module_names:
+        return f"{OBJECTS}; or pass the numbers and arrays in it as arguments"
+    return "numbers, booleans, strings, lists, tuples, dicts, dataclasses, arrays and procedures have"
+
+
+# The way for classes.
+OBJECTS = "instances are values: a NamedTuple, or a frozen dataclass, whose methods return new ones"
 
 
 def _each_from(values: Sequence[Any], apply: Apply | None) -> list[Value]:

@@ -246,7 +246,19 @@ def _made_of(f: Any) -> FunctionType:
     linecache.cache[file] = len(text), None, [text + "\n"], file
     made = eval(compile(text, file, "eval"), {"__name__": getattr(f, "__module__", None), **scope})
     assert isinstance(made, FunctionType)
+    made.__dict__[CALLED] = f
     return made
+
+
+CALLED = "called by vlad"  # the attribute of such a function that says what it calls
+
+
+def object_called(function: FunctionType, name: str) -> str | None:
+    """Which object a name is in a function that was made for a method of it, in words; None in other functions."""
+    called = vars(function).get(CALLED)
+    if name != "self" or called is None:
+        return None
+    return f"on which {called.__name__} is called" if isinstance(called, MethodType) else "which is called"
 
 
 def _name_of(f: Any) -> str:

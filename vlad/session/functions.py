@@ -24,8 +24,8 @@ from vlad.expand.forms import KEYWORDS
 from vlad.expand.items import Expression
 from vlad.expand.scope import Module
 from vlad.primitives.table import PROCEDURES, TABLE
-from vlad.python.convert import Guard, Procedure, are_current, from_python
-from vlad.python.functions import Function, python_function
+from vlad.python.convert import OBJECTS, Guard, Procedure, are_current, from_python
+from vlad.python.functions import Function, object_called, python_function
 from vlad.python.stating import HostPrimitive
 from vlad.python.structures import tuple_of
 from vlad.reader.parser import Form
@@ -255,7 +255,8 @@ class Functions:
             except BaseException as error:
                 self.module.undefine(cell.name)
                 if isinstance(error, NoCounterpart):
-                    error.state_place(f"in the value of {name}", span)
+                    called = None if self._current is None else object_called(self._current.python, name)
+                    error.state_place(called or f"in the value of {name}", None if called else span)
                 raise
             kept = self._data[id(value)] = value, cell
         return kept[1].name
@@ -341,7 +342,7 @@ def hint_for(value: Any) -> str:
     """The way for a callable object that a translated function cannot call."""
     kind = value if isinstance(value, type) else type(value)
     if isinstance(value, type) and kind.__module__.partition(".")[0] not in sys.stdlib_module_names:
-        return "instances are values: a NamedTuple, or a frozen dataclass, whose methods return new ones"
+        return OBJECTS
     if isinstance(vars(kind).get("__call__"), FunctionType):
         return (
             f"if {kind.__name__} is a frozen dataclass, its fields are values, and its methods are translated"

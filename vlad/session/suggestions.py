@@ -13,7 +13,14 @@ from vlad.evaluate.machine import Machine
 from vlad.expand.arity import Signature, Usage, signature
 from vlad.expand.forms import KEYWORDS
 from vlad.expand.scope import Module
-from vlad.messages.hints import attribute_to_library, clarify, describe_number, hint_to_import, show_call
+from vlad.messages.hints import (
+    as_in_python,
+    attribute_to_library,
+    clarify,
+    describe_number,
+    hint_to_import,
+    show_call,
+)
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.python.procedure_docs import code_of
 from vlad.session.library import Library
@@ -41,6 +48,8 @@ class Suggestions:
             if error.span is not None and in_stdlib(error.span) and not error.backtrace:
                 error.backtrace.append(Backtrace("the library", error.span))
             error.span = span
+        if error.span is not None and error.span.source.is_python:
+            as_in_python(error)
         if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
             clarify(error, known_names(self.module, self.library), KEYWORDS, self._means_something)
             if error.code == "unbound-variable" and error.name is not None:

@@ -25,7 +25,7 @@ class Text:
     """The text of a file, in which Python counts columns in bytes."""
 
     def __init__(self, name: str, text: str, origin: Origin) -> None:
-        self.source = Source(name, text, origin)
+        self.source = Source(name, text, origin, is_python=True)
         self._is_plain = text.isascii()  # then bytes are characters
         self._starts = self.source.line_starts()
 

@@ -56,6 +56,7 @@ from vlad.data.write import real_text
 from vlad.evaluate.errors.miscounted import written_operands
 from vlad.evaluate.limits import deep_recursion
 from vlad.expand.arity import signature, wrong_number
+from vlad.messages.hints import as_in_python
 from vlad.primitives.control import SHOWING
 from vlad.primitives.files import OF_FILES, Files
 
@@ -451,6 +452,8 @@ def _type_error(machine: Machine, types: Types, fail: Fail, span: Span | None, h
     error = VladError("type-error", fail.what, span, hint=hint)
     found = as_a_run_has_it(machine, types, fail)
     if found is not None:
+        if span is not None and span.source.is_python:
+            as_in_python(found)
         error.irritants = found.irritants
         if found.hint:
             error.hint = found.hint if hint is None else f"{found.hint}; {hint}"

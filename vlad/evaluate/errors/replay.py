@@ -76,13 +76,11 @@ def span_of(operations: list[Operation]) -> Span | None:
 
 
 def not_a_procedure(value: Value, span: Span | None = None) -> VladError:
-    return VladError(
-        "not-a-procedure",
-        "Target is not a procedure",
-        span,
-        hint=f"only procedures can be called{way_into(value)}",
-        irritants=(value,),
-    )
+    ways = way_into(value)
+    hint = f"only procedures can be called{ways[0]}"
+    error = VladError("not-a-procedure", "Target is not a procedure", span, hint=hint, irritants=(value,))
+    error.ways = ways
+    return error
 
 
 def _is_quick(row: Primitive) -> bool:
