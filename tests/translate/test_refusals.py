@@ -325,6 +325,7 @@ REFUSED = [
     ("def f(x, xs):\n    return x.imag", "x.imag", "attribute imag", "shape"),
     ("def f(x, xs):\n    return xs.item(1, 2)", "xs.item(1, 2)", "item with 2 arguments", "it takes"),
     ("def f(x, xs):\n    return math.nothing(x)", "math.nothing", "`math.nothing`", "nothing of that name"),
+    ("def f(x, xs):\n    return math.sqr(x)", "math.sqr", "`math.sqr`", "did you mean `math.sqrt`?"),
     ("def f(x, xs):\n    return math", "math", "the module math", "name what"),
     ("def f(x, xs):\n    return sorted(xs, cmp=x)", "cmp=x", "the argument cmp", "`reverse`"),
     ("def f(x, xs):\n    return range(1, 2, 0)", "range(1, 2, 0)", "step 0", "another"),
@@ -689,10 +690,30 @@ class Model:
 
 
 def test_a_method_of_an_object_that_is_no_value(session: vlad.Session) -> None:
-    with pytest.raises(TypeError, match="A Python Model, on which loss is called, has no counterpart") as caught:
+    with pytest.raises(
+        TypeError, match="A Python Model, on which loss is called, has no counterpart"
+    ) as caught:
         session.function(Model().loss)(1.0)
     assert isinstance(caught.value, vlad.VladError) and caught.value.span is None
     assert "a frozen dataclass" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("helpr.bar(x)", "did you mean `helper`?"),
+        ("mth.pi.real + x", "did you mean `math`?"),
+        ("nothing.of(x)", None),
+    ],
+)
+def test_the_name_before_a_dot_is_not_defined(text: str, hint: str | None, session: vlad.Session) -> None:
+    f = session.function(
+        function_of(f"def f(x, xs):\n    return {text}  # math", f"undefined-{hash(text)}.py")
+    )
+    with pytest.raises(NameError, match=f"name '{text.split('.')[0]}' is not defined") as caught:
+        f(1.0, [1.0, 2.0])
+    assert isinstance(caught.value, vlad.VladError) and caught.value.hint == hint
+    assert caught.value.span is not None and caught.value.span.text == text.split(".")[0]
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,10 @@ error. Or in: unsuitable operands.  Out: their description. Called where such an
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from keyword import kwlist
 
 from vlad.data.errors import NO_WAYS, Kind, VladError, unbound_message
 from vlad.data.source import Source, Span, in_library, in_stdlib
@@ -55,6 +57,7 @@ OTHERWISE = frozenset(["unbound-variable", "not-permitted", "internal-error"])
 # Compiled when they are first used: most programs start without.
 _ASSIGNED = r"[ \t]*=[ \t]*\S"
 _NUMERAL = r"[-+.]*\d"
+_IDENTIFIER = r"\b[^\W\d]\w*"
 
 
 def hint_for(name: str, known: Iterable[str], span: Span | None = None) -> str:
@@ -585,3 +588,8 @@ def as_in_python(error: VladError) -> None:
     way, in_python = error.ways
     if way and error.hint:
         error.hint, error.ways = error.hint.replace(way, in_python, 1), NO_WAYS
+    if isinstance(error, NameError) and not isinstance(error, UnboundLocalError) and error.span is not None:
+        word = error.span.text
+        known = {*re.findall(_IDENTIFIER, error.span.source.text), *dir(builtins)} - {*kwlist}
+        if word in known:  # it is the name itself
+            error.hint = among(word, {one: one for one in known if one != word}) or error.hint

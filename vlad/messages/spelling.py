@@ -34,7 +34,8 @@ def suggestion(word: str, known: Iterable[str], own: Iterable[str] = ()) -> str 
 
 def among(word: str, choices: Mapping[str, str]) -> str | None:
     """The hint for a word that should have been one of few, which may be abbreviated; each is there with what to write."""
-    meant = nearest(word, choices) or [one for one in choices if len(word) > 1 and one.startswith(word)]
+    longer = [one for one in choices if len(word) > 1 and one.startswith(word)]
+    meant = nearest(word, choices) or (longer if len(longer) <= MOST_TOLD else [])
     return _did_you_mean([*dict.fromkeys([choices[one] for one in meant])]) if meant else None
 
 

@@ -25,6 +25,7 @@ from vlad.data.python_functions import python_of
 from vlad.data.records import InUse, Record
 from vlad.data.source import Span
 from vlad.data.values import FALSE, LARGEST_WHOLE, TRUE
+from vlad.messages.spelling import among
 from vlad.reader.parser import Form, Syntax
 from vlad.translate.decorators import CACHED, uncached
 from vlad.translate.heaps import in_python
@@ -311,6 +312,15 @@ class Expressions(ABC):
             if around is sys.float_info:
                 return getattr(around, node.attr, MISSING)
         return MISSING
+
+    def is_undefined(self, node: ast.AST, scope: Scope) -> bool:
+        """Whether an expression is a name that nothing defines, or attributes of one."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id in scope.names or node.id in self.locals_:
+            return False
+        is_own = node.id in self.captured or node.id in self._of_comprehensions
+        return not is_own and self.global_value(node.id) is MISSING
 
     def with_name(self, attribute: str) -> tuple[Record, ...]:
         """The records in use that have an attribute."""
@@ -600,7 +610,12 @@ class Expressions(ABC):
         if value is not MISSING:
             return self.constant_of(value, node.attr, node)
         if isinstance(self.object_of(node.value, scope), types.ModuleType):
-            raise self.refuse(f"`{ast.unparse(node)}`", node, "the module has nothing of that name")
+            module = ast.unparse(node.value)
+            meant = among(
+                node.attr, {one: f"{module}.{one}" for one in dir(self.object_of(node.value, scope))}
+            )
+            hint = f"the module has nothing of that name{f'; {meant}' if meant else ''}"
+            raise self.refuse(f"`{ast.unparse(node)}`", node, hint)
         procedure = ATTRIBUTES_OF_VALUES.get(node.attr)
         if procedure is None:
             raise self.refuse(f"the attribute {node.attr}", node, f"an array has {', '.join(ATTRIBUTES)}")

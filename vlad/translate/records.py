@@ -65,9 +65,10 @@ class Records(Sets):
 
     def put_off(self, error: VladError, node: ast.AST, attribute: ast.Attribute, scope: Scope) -> Syntax:
         """What stands where an attribute is not known: a class that comes into use may have it, and the function is translated
-        again. Otherwise it is an error.
+        again. Otherwise it is an error, unless the name before it has no value, which is an exception of Python's.
         """
-        self.refusals.append(error)
+        if not self.is_undefined(attribute.value, scope):
+            self.refusals.append(error)
         x, span = self.expression(attribute.value, scope), self.span(node)
         return form(span, "%py-no-attribute", x, string(attribute.attr, span))
 
