@@ -1,4 +1,4 @@
-"""Generates the pages docs/keywords.md, primitives.md, library.md, errors.md and benchmarks.md.
+"""Generates the pages docs/keywords.md, primitives.md, library.md, errors.md, glossary.md and benchmarks.md.
 
     python docs/make_reference.py    write the pages
 
@@ -17,14 +17,9 @@ DOCS = Path(__file__).resolve().parent
 MADE = "Made by `python docs/make_reference.py` from"
 
 
-def keywords() -> Iterator[str]:
-    """The page of the keywords: the text in vlad/manual, unchanged."""
-    yield from (Path(FOLDER) / "keywords.md").read_text(encoding="utf-8").splitlines()
-
-
-def errors() -> Iterator[str]:
-    """The page of the kinds of error: the text in vlad/manual, unchanged."""
-    yield from (Path(FOLDER) / "errors.md").read_text(encoding="utf-8").splitlines()
+def of_manual(name: str) -> Callable[[], Iterator[str]]:
+    """A page whose text is in vlad/manual, unchanged."""
+    return lambda: iter((Path(FOLDER) / name).read_text(encoding="utf-8").splitlines())
 
 
 def primitives() -> Iterator[str]:
@@ -78,10 +73,11 @@ def benchmarks() -> Iterator[str]:
 
 
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
-    "keywords.md": keywords,
+    "keywords.md": of_manual("keywords.md"),
     "primitives.md": primitives,
     "library.md": library,
-    "errors.md": errors,
+    "errors.md": of_manual("errors.md"),
+    "glossary.md": of_manual("glossary.md"),
     "benchmarks.md": benchmarks,
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from vlad.data.errors import VladError
-from vlad.manual.help import KINDS, Entry, documentation, is_elsewhere, lines_of
+from vlad.manual.help import KINDS, Entry, documentation, is_elsewhere, lines_of, words
 from vlad.messages.hints import hint_for, hint_to_import
 from vlad.session.library import the_library
 
@@ -21,7 +21,7 @@ THEME = Theme()
 @THEME.command("doc", "NAME", "explain a name, or the code of an error", NAMES)
 def _doc(shell: Shell, argument: str) -> None:
     name = argument
-    if known(shell.session, name) is None and is_elsewhere(name):
+    if known(shell.session, name) is None and (is_elsewhere(name) or name in words()):
         shell.terminal.line(documentation(name))
         return
     first, *others = lines_of(wanted(shell, name))

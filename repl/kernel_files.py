@@ -25,8 +25,9 @@ def specification() -> dict[str, Any]:
     }
 
 
-def _manager() -> Any:
-    """Jupyter's list of kernels. Raises VladError if Jupyter's packages are not installed."""
+def _manager(prefix: str | None) -> Any:
+    """Jupyter's list of kernels, or the one of a folder such as that of an environment. Raises VladError if Jupyter's packages
+    are not installed."""
     try:
         import ipykernel  # noqa: F401
         from jupyter_client.kernelspec import KernelSpecManager
@@ -36,7 +37,9 @@ def _manager() -> Any:
             f"A kernel needs the package {missing.name}, which is not installed",
             hint="`pip install ipykernel`",
         ) from None
-    return KernelSpecManager()
+    if prefix is None:
+        return KernelSpecManager()
+    return KernelSpecManager(kernel_dirs=[os.path.join(prefix, "share", "jupyter", "kernels")])
 
 
 def install(prefix: str | None) -> str:
@@ -45,19 +48,21 @@ def install(prefix: str | None) -> str:
         with open(os.path.join(folder, "kernel.json"), "w", encoding="utf-8") as file:
             json.dump(specification(), file, indent=1)
         try:
-            return str(_manager().install_kernel_spec(folder, NAME, user=prefix is None, prefix=prefix))
+            return str(_manager(prefix).install_kernel_spec(folder, NAME, user=prefix is None, prefix=prefix))
         except OSError as error:
             where = str(error.filename or prefix or "")
             raise VladError("cannot-write", f"Cannot write: {where}", hint=error.strerror or "") from None
 
 
-def uninstall() -> str:
-    """Remove the kernel that Jupyter finds first. Returns where it was. Raises VladError."""
+def uninstall(prefix: str | None) -> str:
+    """Remove the kernel that Jupyter finds first, or that in a folder. Returns where it was. Raises VladError."""
     from jupyter_client.kernelspec import NoSuchKernel
 
     try:
-        return str(_manager().remove_kernel_spec(NAME))
+        return str(_manager(prefix).remove_kernel_spec(NAME))
     except (NoSuchKernel, KeyError):  # jupyter_client raises either
-        raise VladError(
-            "no-program", "Jupyter knows no kernel of vlad", hint="`vlad kernel install` adds one"
-        ) from None
+        what = (
+            "Jupyter knows no kernel of vlad" if prefix is None else f"There is no kernel of vlad in {prefix}"
+        )
+        hint = "`vlad kernel install` adds one; `--prefix FOLDER` looks into the folder of an environment"
+        raise VladError("no-program", what, hint=hint) from None

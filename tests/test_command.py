@@ -558,7 +558,7 @@ class TestEnding:
             ("check program", ">&-", (1, "", "cannot write the output: Bad file descriptor")),
             ("check wrong", "2>&-", (1, "never returns", "")),
             ("doc sin", "<&- >/dev/full", (1, "", "cannot write the output: No space left on device")),
-            ("build program -o made", "<&- >&- 2>&-", (0, "", "")),
+            ("--quiet build program -o made", "<&- >&- 2>&-", (0, "", "")),
             ("build missing -o made", ">&- 2>&-", (1, "", "")),
             ("debug program", "<&- >&-", (1, "", "cannot write the output: Bad file descriptor")),
         ],

@@ -99,6 +99,10 @@ def test_the_documentation_of_the_library_and_of_keywords() -> None:
     )
     assert "(if TEST THEN ELSE)" in documentation("if")
     assert "kind of error" in documentation("unbound-variable")
+    assert documentation("tier").endswith(
+        "\n\n  one of the two ways in which programs run: tier 0 is the evaluator, tier 1 the compiler"
+    )
+    assert documentation("cell").endswith(" `ref` makes one, `set-ref!` changes its content")
     entry = entry_of("J")
     assert entry is not None and entry.name == "J" and entry.signature == "(J x)"
 
@@ -118,11 +122,12 @@ def test_a_hidden_row_is_documented_but_not_listed() -> None:
     assert "write `(guard" in documentation("catch").split("\n\n")[0]
     assert "Programs cannot" not in documentation("guard")
     assert " sec-squared" not in listing()
-    assert all(f" {name}" in listing() for name in ("sqrt", "if", "fold", "J", "out-of-fuel"))
+    assert all(f" {name}" in listing() for name in ("sqrt", "if", "fold", "J", "out-of-fuel", "tier"))
 
 
 @pytest.mark.parametrize(
-    ("wrong", "right"), [("squrt", "sqrt"), ("lamdba", "lambda"), ("unbound-varable", "unbound-variable")]
+    ("wrong", "right"),
+    [("squrt", "sqrt"), ("lamdba", "lambda"), ("unbound-varable", "unbound-variable"), ("teir", "tier")],
 )
 def test_the_error_of_an_unknown_name_has_the_nearest(wrong: str, right: str) -> None:
     with pytest.raises(vlad.VladError) as caught:

@@ -278,7 +278,11 @@ def _ask(prompt: str) -> str:
 def _build(session: Session, line: CommandLine) -> None:
     base = os.path.basename(line.words[0]).removesuffix(".vlad")
     output = line.output or (f"lib{base}.so" if line.library else base)
-    session.build(line.words[0], output, exports=line.exports, library=line.library, native=line.native)
+    written = session.build(
+        line.words[0], output, exports=line.exports, library=line.library, native=line.native
+    )
+    if not line.quiet:
+        print(f"written: {' '.join(written)}")
 
 
 def _cache(line: CommandLine) -> int:
@@ -429,7 +433,7 @@ def _kernel(line: CommandLine) -> int:
     if line.words == ["install"]:
         print(f"installed: {install(line.prefix)}")
     else:
-        print(f"removed: {uninstall()}")
+        print(f"removed: {uninstall(line.prefix)}")
     return SUCCESS
 
 

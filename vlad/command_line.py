@@ -52,7 +52,7 @@ vlad: a language in which differentiation is an operator like any other
                                         its gradient; --open: show it in the browser
   vlad new NAME                         make a folder with a module, its test, and a pyproject.toml
                                         by which pip installs it and (import "NAME") finds it
-  vlad kernel install [--prefix FOLDER], vlad kernel uninstall
+  vlad kernel install|uninstall [--prefix FOLDER]
                                         notebooks in vlad: register its kernel with Jupyter
   vlad lsp                              the language server, which editors start
   vlad doctor [--json]                  what was found on this machine: compiler, libraries, GPU,
@@ -62,7 +62,7 @@ vlad: a language in which differentiation is an operator like any other
   vlad                                  at a terminal: the prompt; so does `vlad repl`, anywhere
 
   -i                    start the prompt after FILE or -e, with their definitions
-  --quiet               do not show the progress of training at a terminal
+  --quiet               do not show the progress of training at a terminal, nor what was built
   --no-init             a prompt without the start-up file
   -I DIR                search DIR, too, for included and imported files; may be repeated
   --metered             after each value, print how often each primitive was applied
@@ -344,8 +344,6 @@ def _check_words(line: CommandLine) -> None:
     if line.command == "kernel" and line.words not in (["install"], ["uninstall"]):
         given = f"; not {' '.join(line.words)}" if line.words else ""
         raise UsageError(f"`vlad kernel` takes `install` or `uninstall`{given}")
-    if line.prefix is not None and line.words == ["uninstall"]:
-        raise UsageError("--prefix belongs to `vlad kernel install`")
     if line.command in ("doctor", "lsp") and line.words:
         raise UsageError(f"`vlad {line.command}` takes no file; not {' '.join(line.words)}")
     if line.command == "cache" and line.words not in ([], ["clear"]):

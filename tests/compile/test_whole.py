@@ -87,7 +87,7 @@ pairs
 def built(path: Path, folder: Path, *options: str) -> Path:
     target = folder / "program"
     done = command("build", str(path), "-o", str(target), *options)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"written: {target}\n", "")
     return target
 
 
@@ -248,7 +248,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "it.vlad").write_text(LIBRARY, encoding="utf-8")
     names = [word for name in ("f", "both", "square-root") for word in ("--export", name)]
     done = command("build", "it.vlad", "--lib", *names, cwd=folder)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "written: libit.so libit.h\n", "")
     return folder
 
 
@@ -922,7 +922,15 @@ def test_a_program_is_not_built_over_its_source(tmp_path: Path) -> None:
 
 def test_what_was_built_does_not_hide_the_program(tmp_path: Path) -> None:
     (tmp_path / "it.vlad").write_text("(+ 1 2)\n", encoding="utf-8")
-    for words in (("it",), ("build", "it"), ("it",), ("check", "it"), ("build", "it"), ("run", "it")):
+    for words in (
+        ("it",),
+        ("build", "it"),
+        ("it",),
+        ("check", "it"),
+        ("--quiet", "build", "it"),
+        ("run", "it"),
+    ):
         done = command(*words, cwd=tmp_path)
         assert done.returncode == 0 and done.stderr == "", words
+        assert done.stdout == ("" if "--quiet" in words else "written: it\n") or "build" not in words
     assert done.stdout == "3\n"

@@ -175,6 +175,10 @@ def test_the_command_installs_and_removes(tmp_path: Path) -> None:
     refused = command("kernel", "install", "--prefix", tmp_path / "file")
     assert refused.returncode == 1 and refused.stderr.startswith("Error: Cannot write: ")
     assert "takes `install` or `uninstall`" in command("kernel").stderr
-    assert (
-        "--prefix belongs to `vlad kernel install`" in command("kernel", "uninstall", "--prefix", "x").stderr
+    assert command("kernel", "install", "--prefix", tmp_path).returncode == 0
+    done = command("kernel", "uninstall", "--prefix", tmp_path)
+    assert done.stdout == f"removed: {tmp_path}/share/jupyter/kernels/vlad\n"
+    again = command("kernel", "uninstall", "--prefix", tmp_path)
+    assert again.returncode == 1 and again.stderr.startswith(
+        f"Error: There is no kernel of vlad in {tmp_path}\n"
     )

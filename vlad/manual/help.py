@@ -7,6 +7,7 @@ module contains no documentation: each text is stored with its subject, and read
     the library     the doc comments of stdlib/*.vlad, and of the procedures of the basis that are texts
     keywords        manual/keywords.md
     errors          manual/errors.md
+    words           manual/glossary.md, of what is no name of the language
     Python          the documentation of the public names (public.py)
 
 A doc comment is lines of `;;; ` above a definition: the shape of a call, then sentences and examples. An example is a line
@@ -112,6 +113,8 @@ linear-algebra tensors arrays fourier matrix-functions nn parallel data differen
 LIBRARY = _FILES.split()
 ALIASES = {"J": "*j"}
 _DEFINITION = re.compile(r"\(define \(*([^\s()]+)")
+_LINK = r"\[([^]]*)\]\([^)]*\)"
+_BESIDE = rf" \({_LINK}\)"
 _WORD = re.compile(r"[^\s()'`,\[\]]+")
 
 
@@ -174,6 +177,14 @@ def kinds() -> dict[str, Kind]:
     return {name: Kind(name, group, lines) for group, name, lines in _sections("errors.md")}
 
 
+@cache
+def words() -> dict[str, str]:
+    """The words of the documentation, each with its meaning."""
+    with open(os.path.join(FOLDER, "glossary.md"), encoding="utf-8") as opened:
+        rows = [line.strip("|\n ").split(" | ", 1) for line in opened if line.startswith("| ")][1:]
+    return {word: re.sub(_LINK, r"\1", re.sub(_BESIDE, "", meaning)) for word, meaning in rows}
+
+
 def public() -> list[Entry]:
     """The entries of the names that programs may use."""
     return [entry for entry in entries().values() if not entry.hidden]
@@ -188,8 +199,8 @@ def entry_of(name: str) -> Entry | None:
 
 
 def documentation(name: str) -> str:
-    """The documentation of a name, of the language or of the Python interface, or of the code of an error, as text. Raises
-    VladError if it is none of these.
+    """The documentation of a name, of the language or of the Python interface, of the code of an error, or of a word, as text.
+    Raises VladError if it is none of these.
     """
     entry = entry_of(name)
     if entry is not None and not entry.hidden:
@@ -198,7 +209,9 @@ def documentation(name: str) -> str:
         return "\n".join(_kind_lines(kinds()[name]))
     if is_public(name):
         return "\n".join(public_lines(name))
-    known = [*[entry.name for entry in public()], *ALIASES, *kinds(), *python_names_like(name)]
+    if name in words():
+        return "\n".join([f"{name}    a word of the documentation", *_part("", _wrapped([words()[name]]))])
+    known = [*[entry.name for entry in public()], *ALIASES, *kinds(), *words(), *python_names_like(name)]
     hint = suggestion(name, known)
     if entry is None:
         module = the_library().exporting(name)
@@ -234,7 +247,13 @@ def listing(width: int = WIDEST) -> str:
     for theme, names in themes().items():
         lines += [theme, *_filled(names, width), ""]
     lines += ["Python, after `import vlad`", *_filled(public_names(), width), ""]
-    lines += ["Kinds of error", *_filled(kinds(), width), "", "`vlad doc NAME` explains one of them."]
+    lines += ["Kinds of error", *_filled(kinds(), width), ""]
+    lines += [
+        "Words of the documentation",
+        *_filled(words(), width),
+        "",
+        "`vlad doc NAME` explains one of them.",
+    ]
     return "\n".join(lines)
 
 
