@@ -405,3 +405,9 @@ def test_reports_of_steps(tier: str) -> None:
     for options in ("#:every 0", "#:every 1.5", "#:report 3"):
         with pytest.raises(vlad.VladError, match="#:report takes a procedure"):
             session.eval(f"{plain} {options})")
+
+
+def test_a_value_that_an_operation_got_twice_is_shown_once() -> None:
+    with pytest.raises(VladError, match="Argument to square is invalid") as caught:
+        vlad.Session(tier="evaluate").eval("(optimize (adam 0.1) (lambda (x) (square x)) '(1 2) 10)")
+    assert caught.value.irritants == ["(1 2)"] and str(caught.value.span) == "<expression>:1:34"

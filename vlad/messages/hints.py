@@ -445,6 +445,8 @@ def attribute_to(name: str, error: VladError) -> None:
         if error.names_itself:
             error.hint, error.names_itself = f"inside it, {error.hint}", False
         error.reason, error.reason_code, error.name = error.message, error.code, name
+        # of an operation inside, which may have got one value twice
+        error.irritants = list(dict.fromkeys(error.irritants))
         error.reword(error.wording.format(name))
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from vlad.evaluate.code_machine import CodeMachine
 
 MOST_CODES = 200  # that are searched
+# The code that is entered, None if that is not known; the procedure that captured its values, if that is known; and the call
+TailCall = tuple[Code | None, Value, Call]
 
 
 def is_of_library(machine: CodeMachine, code: Code) -> bool:
@@ -61,10 +63,12 @@ def lost_call(
     or if there are several candidates.
     """
     procedure = look(procedure)
-    if not is_procedure(procedure) or procedure[0] is arrival.code or is_of_library(machine, procedure[0]):
+    if not is_procedure(procedure) or procedure[0] is arrival.code:
         return None
     search = _Search(machine, arrival)
     search.look_through(_Reader(machine, procedure[0], procedure, argument))
+    if is_of_library(machine, procedure[0]) and search.is_open():
+        return None
     return search.found()
 
 
@@ -72,34 +76,49 @@ def is_entered_again(machine: CodeMachine, procedure: Value) -> bool:
     """Whether a procedure may reach itself by tail calls. A call of an unknown procedure may."""
     search = _Search(machine, Arrival(procedure[0]))
     search.look_through(_Reader(machine, procedure[0], procedure))
-    targets = [target for calls in search.calls.values() for target, _ in calls]
+    targets = [target for calls in search.calls.values() for target, _, _ in calls]
     return not search.calls or any(target in (None, procedure[0]) for target in targets)
 
 
 class _Search:
     """The tail calls that can be reached from a procedure.
 
-    calls     for each code: what its tail calls may enter, None for an unknown procedure
+    calls     for each code: what its tail calls may enter
     onward    the codes of the library from which the arrival can be reached without leaving the library
     """
 
     def __init__(self, machine: CodeMachine, arrival: Arrival) -> None:
         self.machine = machine
         self.arrival = arrival
-        self.calls: dict[Code, list[tuple[Code | None, Call]]] = {}
+        self.calls: dict[Code, list[TailCall]] = {}
+
+    def is_open(self) -> bool:
+        """Is a procedure of the library called that is not known? It may be any of the program."""
+        return any(
+            code is None
+            for caller, calls in self.calls.items()
+            if is_of_library(self.machine, caller)
+            for code, _, _ in calls
+        )
 
     def look_through(self, first: _Reader) -> None:
         work = [first]
+        readers: dict[Code, _Reader] = {}
         while work:
             reader = work.pop()
             if len(self.calls) == MOST_CODES:
                 self.calls.clear()  # there may be other paths
                 return
             if reader.code in self.calls:
+                before = readers[reader.code]
+                if before.procedure is not reader.procedure:  # it is entered with other captured values, too
+                    before.forget_captured()
+                    self.calls[reader.code] = before.targets()
                 continue
+            readers[reader.code] = reader
             found = self.calls[reader.code] = reader.targets()
-            work += [_Reader(self.machine, code) for code, _ in found if code is not None]
-        if any(code is first.code for found in self.calls.values() for code, _ in found):
+            work += [_Reader(self.machine, code, closure) for code, closure, _ in found if code is not None]
+        if any(code is first.code for found in self.calls.values() for code, _, _ in found):
             first.forget_argument()  # it is entered again, with other arguments
             self.calls[first.code] = first.targets()
 
@@ -109,7 +128,7 @@ class _Search:
         for code, calls in self.calls.items():
             if is_of_library(self.machine, code):
                 continue
-            for target, call in calls:
+            for target, _, call in calls:
                 if target is None:
                     return None
                 leads = self.arrival.is_reached(target, call) or target in onward
@@ -124,26 +143,30 @@ class _Search:
             size = len(onward)
             for code, calls in self.calls.items():
                 if is_of_library(self.machine, code) and any(
-                    self.arrival.is_reached(target, call) or target in onward for target, call in calls
+                    self.arrival.is_reached(target, call) or target in onward for target, _, call in calls
                 ):
                     onward.add(code)
         return onward
 
 
 class _Reader:
-    """The tail calls of a code, and their targets. `procedure` and `argument`: how it was entered, if that is known."""
+    """The tail calls of a code, and their targets. `procedure`, of this code or one that it was derived from, and `argument`: how
+    it was entered, if that is known.
+    """
 
     def __init__(
         self, machine: CodeMachine, code: Code, procedure: Value = None, argument: Value = None
     ) -> None:
         self.machine = machine
         self.code = code
+        self.procedure = procedure
         self.lambda_: Lambda = machine.core_of(code)
         self.calls: list[Call] = []
         self.meaning: dict[Variable, Any] = dict(code.group)
         self.values: dict[Variable, Value] = {}
         if procedure is not None:
             self.values.update(zip(code.environment, procedure[1:], strict=False))
+        if argument is not None:
             self._destructure(argument)
         self._read(self.lambda_.body)
 
@@ -178,35 +201,38 @@ class _Reader:
         for parameter in self.lambda_.parameters:
             self.values.pop(parameter, None)
 
-    def targets(self) -> list[tuple[Code | None, Call]]:
+    def forget_captured(self) -> None:
+        for variable in self.code.environment:
+            self.values.pop(variable, None)
+
+    def targets(self) -> list[TailCall]:
         """The calls that may have been made, with what they enter. A name that holds no procedure was not called."""
-        found = [(self.target(call.operator), call) for call in self.calls]
+        found = [(*self.target(call.operator), call) for call in self.calls]
         return [
-            (t, call) for t, call in found if t is not None or not isinstance(call.operator, GlobalReference)
+            one for one in found if one[0] is not None or not isinstance(one[2].operator, GlobalReference)
         ]
 
-    def target(self, operator: Atom) -> Code | None:
-        """The code that an operator stands for, if it can be determined."""
+    def target(self, operator: Atom) -> tuple[Code | None, Value]:
+        """The code that an operator stands for, if it can be determined, and the procedure with its captured values, if it exists."""
         seen: Any = operator
         if isinstance(operator, Variable):
             seen = self.meaning.get(operator)
         match seen:
             case Lambda():
-                code: Code | None = self.code.family.codes.get(seen)
-                return code
+                return self.code.family.codes.get(seen), None
             case Apply() if seen.primitive.name in self.machine.entry_rows:
-                entered = self.target(seen.operands[0])
+                entered, procedure = self.target(seen.operands[0])
                 kind = self.machine.entry_rows[seen.primitive.name]
-                return None if entered is None else self.machine.derived_code(entered, kind)
+                return None if entered is None else self.machine.derived_code(entered, kind), procedure
             case Variable():
                 return self.target(seen)
             case Constant():
-                return _code_of(seen.value)
+                return _entered_by(seen.value)
             case GlobalReference():
-                return _code_of(getattr(seen.cell, "value", None))
-        return _code_of(self.values.get(operator)) if isinstance(operator, Variable) else None
+                return _entered_by(getattr(seen.cell, "value", None))
+        return _entered_by(self.values.get(operator)) if isinstance(operator, Variable) else (None, None)
 
 
-def _code_of(value: Value) -> Code | None:
+def _entered_by(value: Value) -> tuple[Code | None, Value]:
     value = look(value)
-    return value[0] if is_procedure(value) else None
+    return (value[0], value) if is_procedure(value) else (None, None)
