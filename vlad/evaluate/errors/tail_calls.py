@@ -213,8 +213,8 @@ class _Reader:
         ]
 
     def target(self, operator: Atom) -> tuple[Code | None, Value]:
-        """The code that an operator stands for, if it can be determined, and the procedure with its captured values, if there is one
-        yet.
+        """The code that an operator stands for, if it can be determined, and the procedure with its captured values, if there is
+        one yet.
         """
         seen: Any = operator
         if isinstance(operator, Variable):
