@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from vlad.compile.programs.noting import Typed
-from vlad.data.errors import VladError
+from vlad.data.errors import Notice, VladError
 from vlad.data.source import Source, Span
 from vlad.session.programs import Program
 from vlad.session.session import Session
@@ -36,7 +36,7 @@ class At(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """An error, or with `is_notice` something that is not compiled."""
+    """An error, or with `is_notice` a notice, as of something that is not compiled."""
 
     start: int
     end: int
@@ -78,14 +78,14 @@ def typing_of(source: Source) -> Typing:
         session.close()
     own = [one for one in program.errors if one.span is not None and one.span.source is source]
     notices = [
-        VladError("not-compiled", f"Not compiled: {refusal.reason}", span, hint=refusal.hint)
+        Notice("not-compiled", f"Not compiled: {refusal.reason}", span, hint=refusal.hint)
         for refusal, span in report.refusals
     ]
     return Typing(
         _placed(source, report.types),
         _placed(source, report.variables),
         _placed(source, report.values),
-        [_wrong(source, one, one in notices) for one in (*own, *report.errors, *notices)],
+        [_wrong(source, one) for one in (*own, *report.errors, *notices)],
     )
 
 
@@ -97,7 +97,7 @@ def _placed(source: Source, found: Iterable[Typed]) -> list[At]:
             one.name,
             one.type,
             one.text,
-            one.takes is not None,
+            one.of_procedure,
             one.has_shape,
         )
         for one in found
@@ -105,12 +105,12 @@ def _placed(source: Source, found: Iterable[Typed]) -> list[At]:
     ]
 
 
-def _wrong(source: Source, error: VladError, is_notice: bool = False) -> Wrong:
+def _wrong(source: Source, error: VladError) -> Wrong:
     """An error at its place in a text; one in a file that it imports is at the beginning."""
     span: Span | None = error.span
     start, end = (span.start, span.end) if span is not None and span.source is source else (0, 0)
     message = error.message if span is None or span.source is source else f"{error.message}, at {span}"
-    return Wrong(start, end, error.code, message, error.hint or "", is_notice)
+    return Wrong(start, end, error.code, message, error.hint or "", isinstance(error, Notice))
 
 
 def main() -> None:

@@ -415,7 +415,7 @@ xs : (3 real)
 4:1 : 3
 g : real -> real
 6:1 : ("a" 3 boolean)
-unused : x -> not used""",
+unused : not used (parameter: x)""",
     "(define (f x) (if (> x 0) (+ x 'a) x))\n(f (real 1))": "2:1 : real\n1:27: Argument to + is invalid\n"
     "  hint: + takes reals; these are a real and a symbol",
     "(define (f x) (g x))\n(f 1)": "2:1 : never returns: Unbound variable: g, at 1:16\n1:16: Unbound variable: g",
@@ -499,11 +499,11 @@ unused : x -> not used""",
     ),
     "(define (f x) x)\n" + "\n".join([f"(f '({'1 ' * n}))" for n in range(12)]): "f : … and 4 more",
     # names, including those in uncalled procedures
-    "(define (f s) (lenght s))": "f : s -> not used\n1:16: Unbound variable: lenght\n  hint: did you mean `length`?",
+    "(define (f s) (lenght s))": "f : not used (parameter: s)\n1:16: Unbound variable: lenght\n  hint: did you mean `length`?",
     "(define (f s) (map (lambda (x) (if (> x 0) (g x) bar)) s))": "1:45: Unbound variable: g\n1:50: Unbound variable: bar",
     "(define (f s) (let loop ((s s)) (loop baz)))": "1:39: Unbound variable: baz",
-    "(define (f x) (g (+ x later)))\n(define (g x) x)\n(define later 3)": "f : x -> not used",
-    "(define-syntax both (syntax-rules () ((_ a b) (list b a))))\n(define (f x) (both x 2))": "f : x -> not used",
+    "(define (f x) (g (+ x later)))\n(define (g x) x)\n(define later 3)": "f : not used (parameter: x)",
+    "(define-syntax both (syntax-rules () ((_ a b) (list b a))))\n(define (f x) (both x 2))": "f : not used (parameter: x)",
     "(define (f) x)\n(define y (f))\n(define x (real 1))": "1:13: Unbound variable: x",
     "(map (lambda (x) (car x)) (list 1 2))": "1:18: Argument to car is invalid\n  hint: car takes a pair; this is a real",
     "(+ 1 'a)\n((if (> (read-real) 0) 2 '(1)) 3)": "  value: a\n  hint: + takes reals; these are a real and a symbol\n"
@@ -522,7 +522,8 @@ unused : x -> not used""",
     "(define (f x) (+ x 1))\n(define (g x) (* 2 (f x 2)))\n(g 1)": "2:20: f takes 1 argument and got 2; its parameter list",
     "(define (f p) (+ (car p) (cdr p)))\n(f 1 '(2))": "1:15: Argument to + is invalid",
     "(define (f a b) (+ a b))\n((gradient f) 1)": "2:1: f takes 2 arguments and got 1",
-    "(1 2)": "1:1: Target is not a procedure",
+    "(1 2)\n(define (area r) (* 2 r))\n(define (twice r) (+ r (area r)))\n(twice)": "1:1: Target is not a procedure\n"
+    "4:1: twice takes 1 argument and got none; its parameter list is (twice r)",
     "(define (f x) x)\n(define f 2)": "2:1: f is defined a second time",
     "(define (f x) (+ x 1))\n(f 1)\n(define (+ a b) 42)": "1:16: + is used here before the program defines or "
     "imports it",
@@ -537,7 +538,10 @@ unused : x -> not used""",
     "(define (f x) (+ x\n(define (g x) (* x 2))\n(g 3)\n(f 2)\n(define y (f 3))\ny": "3:1 : 6\n"
     "4:1 : not known: f may be defined by a form with an error\ny : not known: f may be defined by a form with an error\n"
     "6:1 : not known\n1:15: The `(` is never closed",
-    "(define (f x) (let ((y)) y))\n(car 1)\n(f 1)": "1:21: \n2:1: Argument to car is invalid",
+    '(define (f x) (let ((y)) y))\n(car 1)\n(f 1)\n(import "none" as n)\n(define (g l) (lenght l))\n(import "no-file")\n'
+    "(list (g '()) (n:g) unlike-any)": "2:1 : never returns: Argument to car is invalid, at 2:1\n"
+    "1:21: \n2:1: Argument to car is invalid\n5:16: Note: Unbound variable: lenght, unless no-file defines it\n"
+    "  hint: did you mean `length`?\n7:1 : not known: lenght may be defined by a form with an error",
     # no mistakes: whether they happen depends on values
     "(define (f l) (if (null? l) 0 (car l)))\n(f (if (> (real 1) 0) '() (list (real 2))))": "2:1 : real",
     '(define (f x) (if (> x 0) (error "no") x))\n(f (real 1))': "2:1 : real",

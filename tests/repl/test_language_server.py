@@ -160,9 +160,15 @@ def test_errors_of_all_forms(editor: Editor) -> None:
     assert "did you mean `length`?" in next(one["message"] for one in found if "lenght" in one["message"])
 
 
-def test_a_value_that_is_not_used_is_a_warning(editor: Editor) -> None:
-    (found,) = editor.open("(define (area x) x * x)\n(area 3)\n")
-    assert (where(found), found["severity"], found["code"]) == ((0, 17, 0, 18), 2, "unused-value")
+def test_warnings(editor: Editor) -> None:
+    """Of a value that is not used, and of a name without a meaning that a file which is not found may define."""
+    found = editor.open('(define (area x) x * x)\n(lenght 3)\n(unlike-any 2)\n(import "no-file")\n')
+    assert [(where(one), one["severity"], one["code"]) for one in found] == [
+        ((3, 0, 3, 18), 1, "cannot-find"),
+        ((0, 17, 0, 18), 2, "unused-value"),
+        ((1, 1, 1, 7), 2, "unbound-variable"),
+    ]
+    assert found[2]["message"].endswith("unless no-file defines it\ndid you mean `length`?")
 
 
 def test_a_program_is_not_run(editor: Editor) -> None:

@@ -94,15 +94,9 @@ class Program:
 
     def _clarified(self, report: Report) -> Report:
         """A report whose errors suggest other names, without names that forms with errors may define."""
-        tried = self._tried
-        report.errors[:] = [
-            one
-            for one in report.errors
-            if one.code != "unbound-variable" or one.name is None or not tried.may_define(one.name)
-        ]
-        for error in report.errors:
-            if error.code == "unbound-variable" and error.hint is None:
-                self._top_level.suggestions.suggest(error)
+        suggest = self._top_level.suggestions.suggest
+        reported = [self._tried.reported(one, suggest) for one in report.errors]
+        report.errors[:] = [one for one in reported if one is not None]
         return report
 
     def _examples(self, arguments: str, name: str | None) -> Examples:

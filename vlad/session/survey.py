@@ -70,10 +70,13 @@ def survey(session: Session, source: Source) -> Survey:
         found.errors.append(error)
     for body in bodies:
         for reference in references(body):
-            if tried.is_unbound(reference.cell):
+            if not hasattr(reference.cell, "value"):
                 unbound = unbound_variable(reference.cell.name, reference.span)
-                top_level.suggestions.suggest(unbound)
-                found.errors.append(unbound)
+                reported = tried.reported(unbound, top_level.suggestions.suggest)
+                if isinstance(reported, Notice):
+                    found.remarks.append(reported)
+                elif reported is not None:
+                    found.errors.append(reported)
     return found
 
 

@@ -6,7 +6,7 @@ code, before optimisation, is searched for errors that occur whenever they are r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -79,6 +79,7 @@ CHECKED = frozenset(
 
 UNKNOWN = "…"  # in an error's message: text that is known at run time only
 NEVER = "never returns"
+UNUSED = "not used"
 ADDED = {"reverse": 1, "forward": 2}  # parameters that a transform adds, before those of the procedure
 MOST_USES = 8  # lines of one procedure
 
@@ -213,7 +214,7 @@ class _Hidden:
     def text(self, endless: Function | None, failures: list[_Failure]) -> str | None:
         """What stands for the result of a step that ends in such a failure, in the order of steps; None for others."""
         fail = failures[0].fail if failures and not endless else None
-        if fail is not None and self.steps.may_be_hidden(fail.name or ""):
+        if fail is not None and fail.name is not None and self.steps.may_be_hidden(fail.name):
             self.is_found = True
             return f"not known: {fail.name} may be defined by a form with an error"
         return "not known" if fail is not None and fail.about is Failure.UNDEFINED and self.is_found else None
@@ -325,12 +326,16 @@ def _signatures(whole: Whole, defined: Defined, used: list[Instance]) -> Iterato
     texts = _lines(types, uses)
     name, span = defined.cell.name, defined.span
     if not texts:
-        names = tuple([parameter.name for parameter in whole.machine.core_of(code).parameters])
-        yield Typed(span, name, "not used", names)
+        names = [parameter.name for parameter in whole.machine.core_of(code).parameters]
+        yield Typed(span, name, f"{UNUSED} ({_counted(names)})" if names else UNUSED, of_procedure=True)
     for takes, gives in texts[:MOST_USES]:
-        yield Typed(span, name, gives, takes)
+        yield Typed(span, name, gives, takes, of_procedure=True)
     if len(texts) > MOST_USES:
-        yield Typed(span, name, f"… and {len(texts) - MOST_USES} more")
+        yield Typed(span, name, f"… and {len(texts) - MOST_USES} more", of_procedure=True)
+
+
+def _counted(parameters: Sequence[str]) -> str:
+    return f"parameter{'s' * (len(parameters) > 1)}: {' '.join(parameters)}"
 
 
 def _lines(types: Types, uses: list[_Use]) -> list[tuple[tuple[str, ...], str]]:
@@ -566,13 +571,16 @@ class _Failure:
 
 
 def _of_call(machine: Machine, fail: Fail, function: Function, callers: _Callers) -> Fail:
-    """The error of the call, if a row fails on the operand in which a call with too many arguments packed them."""
+    """The error of the call, if a row fails on the operand in which a call with too many arguments packed them, or on () where a
+    call has none."""
     while fail.given and function in callers:
         caller, span = callers[function]
         code, operands = function.origin.callee, function.origin.operands
         if type(code) is Code and not code.transforms and operands and operands[-1] in fail.given:
             taken, given = signature(machine, code), written_operands(span)
-            if operands[-1].kind == "pair" and not taken.rest and given is not None and given > taken.count:
+            are_packed = given is not None and operands[-1].kind == "pair" and given > taken.count
+            are_missing = given == 0 and operands[-1].of == NIL and taken.count == 1
+            if given is not None and not taken.rest and (are_packed or are_missing):
                 error = wrong_number(taken, given)
                 return replace(fail, what=f"{error.message}; {error.hint}", span=span)
         function = caller

@@ -34,8 +34,9 @@ class Typed:
            it; of another local variable, the expression that is its value
     name   the name, or the line and column of an expression
     gives  the text of the type, or of the result's for a procedure
-    takes  the texts of a procedure's operands; None for other values
+    takes  the texts of a procedure's operands; None for other values, and where they are not known
     has_shape  is there a tensor in it?
+    of_procedure  is it about the uses of a procedure that the program defines?
     """
 
     span: Span
@@ -43,6 +44,7 @@ class Typed:
     gives: str
     takes: tuple[str, ...] | None = None
     has_shape: bool = False
+    of_procedure: bool = False
 
     @property
     def type(self) -> str:
