@@ -12,7 +12,7 @@ import pytest
 
 import vlad
 from vlad.expand.forms import KEYWORDS
-from vlad.messages.hints import names_in
+from vlad.messages.hints import NOTHING, names_in
 from vlad.messages.other_languages import (
     CHARACTERS,
     CONTINUATIONS,
@@ -87,6 +87,10 @@ def test_edits(a: str, b: str, count: int) -> None:
 def test_nothing_is_suggested_for_what_is_like_nothing() -> None:
     assert suggestion("quxfrobnicate", NAMES) is None
     assert suggestion("q", ["x", "y"]) is None
+
+
+def test_a_name_is_suggested_once() -> None:
+    assert suggestion("quxos", [], ["quxxs"] * 2) == "did you mean `quxxs`?"
 
 
 def plain(name: str) -> str:
@@ -167,6 +171,21 @@ def test_a_name_of_the_same_text_is_nearer() -> None:
         ("(define (f valeu) (* 2 value)) (f 1)", "did you mean `valeu`?"),
         ("(defin x 1)", "did you mean `define`?"),
         ("(lamda (x) x)", "did you mean `lambda`?"),
+        # only what has a meaning there
+        ("(+ quxo quxx)", NOTHING),
+        ("(define (f n) (+ quxo quxx)) (f 3)", NOTHING),
+        ("(define quxo (+ 1 quxx))", NOTHING),
+        ("(define (f quxx) quxx) (f quxo)", NOTHING),
+        ("(define (f) (quxo)) (define (quxx) 1) (f)", "did you mean `quxx`?"),
+        ("(define (fact n) (if (= n 0) 1 (* n (fac (- n 1))))) (fact 2)", "did you mean `fact`?"),
+        ("(define (h) (define (quxx x) x) (quxo 2)) (h)", "did you mean `quxx`?"),
+        ("(let loop ((quxx 3)) (loop quxo))", "did you mean `quxx`?"),
+        ("(match '(1 2) ((list quxx b) (+ quxo b)))", "did you mean `quxx`?"),
+        (
+            "(define-syntax my-let (syntax-rules () ((_ a b c) (let ((a b)) c)))) (my-let quxx 1 (+ quxo 2))",
+            "did you mean `quxx`?",
+        ),
+        ("(define-syntax quxx (syntax-rules () ((_ a) a))) (quxo 1)", "did you mean `quxx`?"),
         ("(print 1)", "write `(write x)`"),
         ("(set! x 1)", "no value ever changes"),
         ("(help sin)", "`vlad doc NAME`"),

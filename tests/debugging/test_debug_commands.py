@@ -46,11 +46,17 @@ def test_trace_and_untrace() -> None:
 @pytest.mark.parametrize("command", ["trace", "break_at"])
 def test_names_that_nothing_has_are_not_watched(command: str) -> None:
     person = Person()
-    person.session.eval("(define (outer x) (let helper ((i x)) (if (> i 3) i (helper (+ i 1)))))")
+    person.session.eval(
+        "(define (outer x) (let helper ((quxx x)) (if (> quxx 3) quxx (helper (+ quxx 1)))))"
+    )
     watch = getattr(person.commands, command)
     with pytest.raises(vlad.VladError, match="There is no procedure outr") as caught:
         watch("outr")
     assert caught.value.code == "unbound-variable" and caught.value.hint == "did you mean `outer`?"
+    for word, hint in (("helpre", "did you mean `helper`?"), ("quxo", "define it first")):
+        with pytest.raises(vlad.VladError) as caught:
+            watch(word)
+        assert caught.value.hint == hint  # `quxx` is no procedure
     with pytest.raises(vlad.VladError, match="There is no procedure quxfrobnicate"):
         watch("quxfrobnicate")
     assert "helper" in watch("helper")  # it is inside another

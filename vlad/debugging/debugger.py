@@ -7,12 +7,14 @@ the session is as without a debugger. Code emitted before is emitted again. Valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from vlad.core.names import lambdas_within
+from vlad.core.nodes import Lambda
 from vlad.data.errors import VladError
-from vlad.data.source import Source, Span, in_library
+from vlad.data.source import Source, in_library
 from vlad.data.values import Code, Primitive, Value, is_procedure, look
 from vlad.debugging.finite import Finder, Finding
 from vlad.debugging.frames import Frame, frames_of
@@ -21,6 +23,7 @@ from vlad.debugging.retracing import Failure, reached_by, tail_calls_before
 from vlad.debugging.stepping import Stepper, Stop, Watcher
 from vlad.debugging.tracing import Tracer
 from vlad.evaluate.errors.replay import Beginning, Frames
+from vlad.expand.macros import ProcedureSpan
 from vlad.messages.hints import names_in
 from vlad.messages.spelling import suggestion
 from vlad.session.session import Session
@@ -136,20 +139,20 @@ class Debugger(Instrument):
 
     def _expect_written(self, name: str) -> None:
         """Raise VladError if a name does not occur in any text of the program's procedures."""
-        texts = {place.source.text for place in self._places() if not in_library(place)}
+        own = [one for one in self._procedures() if one.span is not None and not in_library(one.span)]
+        texts = {one.span.source.text for one in own if one.span is not None}
         written = {word for text in texts for word in names_in(text)}
         if name not in written:
-            hint = suggestion(name, self.session.known_names() | written) or "define it first"
+            hint = suggestion(name, self.session.known_names() | _names_within(own)) or "define it first"
             raise VladError("unbound-variable", f"There is no procedure {name}", hint=hint)
 
-    def _places(self) -> Iterator[Span]:
-        """The places of the procedures that the program's globals hold."""
+    def _procedures(self) -> Iterator[Lambda]:
+        """The procedures that the program's globals hold."""
         for module in self.session.modules():
             for cell in list(module.cells.values()):
                 value = look(getattr(cell, "value", None))
-                place = self.machine.core_of(value[0].base).span if is_procedure(value) else None
-                if place is not None:
-                    yield place
+                if is_procedure(value):
+                    yield self.machine.core_of(value[0].base)
 
     def _renew(self) -> None:
         """Let the machine emit code with the calls that the instrument needs, or plain code if it needs none."""
@@ -262,3 +265,11 @@ class Debugger(Instrument):
         with self.resting():
             variables = {} if frame is None else frame.variables()
             return self.session.value_of(Source("<debugger>", text), variables)
+
+
+def _names_within(procedures: Iterable[Lambda]) -> set[str]:
+    """The names of procedures and of those inside."""
+    every = [*procedures]
+    for one in every:  # grows during the loop
+        every += lambdas_within(one.body)
+    return {one.span.name for one in every if isinstance(one.span, ProcedureSpan)}

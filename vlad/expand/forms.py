@@ -13,7 +13,8 @@ A local name or a definition of the module shadows a keyword.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from vlad.core.nodes import Binding, Body, GlobalReference, Rhs, Variable
@@ -46,6 +47,41 @@ def expand_form(syntax: Syntax, module: Module) -> list[Item]:
     items: list[Item] = []
     _top_level(Expander(module, _MEANINGS, LIST_MAKERS), syntax, items)
     return items
+
+
+def visible_names(forms: Iterable[Syntax], module: Module, place: Span) -> set[str]:
+    """The names that have a meaning at the place of a name, beside those of the module: local ones, and those that the forms at
+    top level of its text define. A value that is being defined has none yet. Nothing is defined by this.
+    """
+    found = set[str]()
+    for form in forms:
+        if not isinstance(form, Form) or len(form.items) < 2:
+            continue
+        is_around, head = form.span.contains(place), form.items[0]
+        word = head.symbol.name if isinstance(head, Name) else ""
+        if is_around or word.startswith("define"):
+            looking = _Looking(Module(module.name, module), place)
+            with suppress(VladError):
+                _top_level(looking, form, [])
+            found |= looking.found
+            if not is_around or word != "define" or isinstance(form.items[1], Form):
+                found |= {*looking.module.defined, *looking.module.macros}
+    return found
+
+
+class _Looking(Expander):
+    """Notes the local names that have a meaning at a place."""
+
+    def __init__(self, module: Module, place: Span) -> None:
+        module.autoload = lambda name: False  # this module stands for the library, which would make remarks
+        super().__init__(module, _MEANINGS, LIST_MAKERS)
+        self.place = place
+        self.found: set[str] = set()
+
+    def meaning(self, name: Name, scope: Scope) -> Any:
+        if name.span.start == self.place.start and name.span.end == self.place.end:
+            self.found = scope.names()
+        return super().meaning(name, scope)
 
 
 def _top_level(x: Expander, syntax: Syntax, items: list[Item]) -> None:

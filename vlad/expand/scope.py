@@ -194,6 +194,14 @@ class Scope:
             meanings.append((self.level, meaning))
             self.keys.append(key)
 
+    def names(self) -> set[str]:
+        """The local names, without those that only macros see."""
+        return {
+            name.name
+            for (name, marks), meanings in self.table.items()
+            if not marks and any(at <= self.level for at, _ in meanings)
+        }
+
     def has_own(self, name: Name) -> bool:
         meanings = self.table.get((name.symbol, name.marks))
         return bool(meanings) and meanings is not None and meanings[-1][0] == self.level

@@ -60,10 +60,9 @@ _NUMERAL = r"[-+.]*\d"
 _IDENTIFIER = r"\b[^\W\d]\w*"
 
 
-def hint_for(name: str, known: Iterable[str], span: Span | None = None) -> str:
-    """A hint for an unbound name: similar names that are known or occur in the same text."""
-    beside = names_in(span.source.text) if span is not None else []
-    return suggestion(name, known, beside) or NOTHING
+def hint_for(name: str, known: Iterable[str], own: Iterable[str] = ()) -> str:
+    """A hint for an unbound name: similar names that are known, or have a meaning there in the same text."""
+    return suggestion(name, known, own) or NOTHING
 
 
 def hint_to_import(name: str, module: str) -> str:
@@ -80,11 +79,15 @@ def hint_at_choice(error: VladError) -> None:
 
 
 def clarify(
-    error: VladError, known: Iterable[str], keywords: Iterable[str], is_bound: Callable[[str], bool]
+    error: VladError,
+    known: Iterable[str],
+    keywords: Iterable[str],
+    is_bound: Callable[[str], bool],
+    own: Callable[[Span], Iterable[str]],
 ) -> None:
-    """Add a hint to an error about an unbound name. Operands are evaluated before the operator is found to be
-    unbound: if it was meant as a keyword, as in `(lamda (x) x)`, the error is about the operator, and not about an
-    operand, such as an unbound x, or a value that cannot be called.
+    """Add a hint to an error about an unbound name. Operands are evaluated before the operator is found to be unbound: if it was
+    meant as a keyword, as in `(lamda (x) x)`, the error is about the operator, and not about an operand, such as an unbound x, or
+    a value that cannot be called. `own`: the names that have a meaning at a place of its text.
     """
     head = None if error.span is None else _meant_as_keyword(error.span, keywords, is_bound)
     if head is not None:
@@ -99,7 +102,7 @@ def clarify(
             or _as_sequence(error.span, name)
             or other_language_hint(name)
             or _as_notation(name, set(known))
-            or hint_for(name, {*known, *keywords}, error.span)
+            or hint_for(name, {*known, *keywords}, () if error.span is None else own(error.span))
         )
     elif error.span is not None:
         error.hint = _as_elsewhere(error.span, set(known)) or error.hint

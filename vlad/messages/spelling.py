@@ -18,7 +18,7 @@ MOST_TOLD = 3
 
 
 def suggestion(word: str, known: Iterable[str], own: Iterable[str] = ()) -> str | None:
-    """The hint for an unknown word; None if nothing is similar. `own`: names in the same text. One of these that is one
+    """The hint for an unknown word; None if nothing is similar. `own`: names of the same text. One of these that is one
     edit away is more likely than a word of another language.
     """
     if len(word) > 4:
@@ -61,7 +61,7 @@ def nearest(word: str, known: Iterable[str]) -> list[str]:
     most = 1 if len(word) < 5 else 2 if len(word) < 9 else 3
     letters = set(word)
     found: list[tuple[tuple[object, ...], str]] = []
-    for name in known:
+    for name in set(known):
         if name != word and abs(len(name) - len(word)) <= most and len(letters ^ set(name)) <= 2 * most:
             count = edits(word, name, most)
             if count < max(len(word), len(name)) and count <= most:

@@ -6,12 +6,15 @@ top_level.py for all evaluations, by session.py for calls, and by programs.py fo
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from vlad.data.errors import VladError
 from vlad.data.source import Span, in_library, in_stdlib, is_internal
 from vlad.data.values import NIL, Backtrace, is_procedure, look
+from vlad.evaluate.limits import deep_recursion
 from vlad.evaluate.machine import Machine
 from vlad.expand.arity import Signature, Usage, signature
-from vlad.expand.forms import KEYWORDS
+from vlad.expand.forms import KEYWORDS, visible_names
 from vlad.expand.scope import Module
 from vlad.messages.hints import (
     as_in_python,
@@ -23,6 +26,7 @@ from vlad.messages.hints import (
 )
 from vlad.primitives.table import PROCEDURES, TABLE
 from vlad.python.procedure_docs import code_of
+from vlad.reader.parser import read_parts
 from vlad.session.library import Library
 
 
@@ -51,7 +55,8 @@ class Suggestions:
         if error.span is not None and error.span.source.is_python:
             as_in_python(error)
         if error.code == "not-a-procedure" or (error.code == "unbound-variable" and error.hint is None):
-            clarify(error, known_names(self.module, self.library), KEYWORDS, self._means_something)
+            known = known_names(self.module, self.library) | self.module.macros.keys()
+            clarify(error, known, KEYWORDS, self._means_something, self._visible)
             if error.code == "unbound-variable" and error.name is not None:
                 module = self.library.exporting(error.name)
                 error.hint = error.hint if module is None else hint_to_import(error.name, module)
@@ -61,6 +66,15 @@ class Suggestions:
         show_call(error, self._usage_of, is_counted)
         if span is not None:
             error.lead_here("the top level", span)
+
+    def _visible(self, place: Span) -> set[str]:
+        """The names that have a meaning at a place of a text, beside those of the module."""
+        found = set[str]()
+        if type(place) is Span:  # not what a macro made
+            forms, _ = read_parts(place.source)
+            with suppress(VladError), deep_recursion(self.machine.limits.depth):
+                found = self.machine.guarded(lambda: visible_names(forms, self.module, place))
+        return found
 
     def _means_something(self, name: str) -> bool:
         return (
