@@ -7,6 +7,7 @@ import textwrap
 from vlad.data.errors import VladError
 from vlad.manual.help import KINDS, Entry, documentation, is_elsewhere, lines_of, words
 from vlad.messages.hints import hint_for, hint_to_import
+from vlad.messages.spelling import did_you_mean, nearest
 from vlad.session.library import the_library
 
 from .command import NAMES, NOTHING, Theme
@@ -54,7 +55,8 @@ def _apropos(shell: Shell, argument: str) -> None:
     if len(every) > MOST_FOUND:
         shell.remark(f"and {len(every) - MOST_FOUND} more")
     if not every:
-        shell.remark("nothing found")
+        near = nearest(text, [*names(shell.session)])
+        shell.remark("nothing found" + (f"; {did_you_mean(near)}" if near else ""))
 
 
 @THEME.command("source", "NAME", "the text of a definition", NAMES)

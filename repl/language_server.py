@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -79,6 +80,15 @@ class Checker:
         process, self.process = self.process, None
         if process is not None and process.returncode is None:
             process.kill()
+
+
+class Refused(JsonRpcInvalidParams):
+    """The reply to a request that cannot be met: no error of the server."""
+
+
+def is_unexpected(record: logging.LogRecord) -> bool:
+    """Is it anything but a reply of that kind? (pygls logs all errors, with tracebacks.)"""
+    return not (record.exc_info and isinstance(record.exc_info[1], Refused))
 
 
 class Server(LanguageServer):
@@ -388,7 +398,7 @@ def find_uses(server: Server) -> None:
         try:
             found = document.renamed(at, params.new_name)
         except VladError as error:
-            raise JsonRpcInvalidParams(error.message) from None
+            raise Refused(error.message) from None
         edits = [lsp.TextEdit(positions.range(source, *one), params.new_name) for one in found]
         return lsp.WorkspaceEdit(changes={params.text_document.uri: edits})
 
@@ -455,6 +465,7 @@ def display(server: Server) -> None:
 
 def main() -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
+    logging.getLogger("pygls.protocol.json_rpc").addFilter(is_unexpected)
     # pygls closes what it is given
     with open(os.dup(0), "rb") as requests, open(os.dup(1), "wb") as replies:
         made().start_io(requests, replies)

@@ -46,9 +46,7 @@ def test_trace_and_untrace() -> None:
 @pytest.mark.parametrize("command", ["trace", "break_at"])
 def test_names_that_nothing_has_are_not_watched(command: str) -> None:
     person = Person()
-    person.session.eval(
-        "(define (outer x) (let helper ((quxx x)) (if (> quxx 3) quxx (helper (+ quxx 1)))))"
-    )
+    person.session.eval("(define (outer x) (let helper ((quxx x)) (if (> quxx 3) quxx (helper (+ quxx 1)))))")
     watch = getattr(person.commands, command)
     with pytest.raises(vlad.VladError, match="There is no procedure outr") as caught:
         watch("outr")

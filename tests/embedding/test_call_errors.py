@@ -178,6 +178,8 @@ def test_a_wrong_call_of_a_function() -> None:
     with pytest.raises(TypeError, match="Wrong call of <lambda>: missing a required argument: 'y'") as caught:
         f(1.0)
     assert caught.value.hint == "it is called as <lambda>(x, y)"
+    with pytest.raises(TypeError, match="Wrong call of <lambda>: got an unexpected keyword argument 'z'"):
+        f(1.0, z=2.0)
     with pytest.raises(vlad.VladError, match="No derivative by argnums 'zz'") as of_name:
         vlad.grad(f, argnums="zz")
     assert of_name.value.span is not None and of_name.value.span.text == "lambda x, y: x * y"

@@ -123,6 +123,7 @@ class TestDoc:
         text = writing.output(",apropos hessian")
         assert text.startswith("((hessian f) x)  ") and "(hvp f x v)" in text
         assert writing.output(",apropos qqqqq") == "; nothing found\n"
+        assert writing.output(",apropos jacobain") == "; nothing found; did you mean `jacobian`?\n"
 
     def test_source(self, writing: Writing) -> None:
         assert "(define ((jacobian-R f) x)\n  (let ((both" in writing.output(",source jacobian-R")

@@ -123,6 +123,7 @@ def test_a_page_without_arguments_and_its_options(page: Path) -> None:
     [
         (["p.vlad", "nope"], "No procedure of that name in p.vlad: nope"),
         (["p.vlad", "crve"], "did you mean `curve`?"),
+        (["p.vlad", "cur"], "did you mean `curve`?"),
         (["p.vlad", "curve", "--with", "1 2"], "curve takes 1 argument and --with gives 2"),
         (["p.vlad", "curve", "distance"], "`vlad explore` takes a file and a procedure; too many: distance"),
         (["none.vlad"], "none.vlad"),

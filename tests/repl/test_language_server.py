@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,9 +45,10 @@ class Editor:
         self, folder: Path, encodings: tuple[str, ...] = (), types: bool = False, markdown: bool = False
     ) -> None:
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        self.unexpected = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
             [sys.executable, "-m", "vlad", "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, cwd=folder, env={**os.environ, "PYTHONPATH": path},
+            stderr=self.unexpected, cwd=folder, env={**os.environ, "PYTHONPATH": path},
         )  # fmt: skip
         self.uri = (folder / "p.vlad").as_uri()
         self.folder = folder
@@ -117,6 +119,9 @@ class Editor:
         self.ask("shutdown", None)
         self.tell("exit", None)
         assert self.process.wait(20) == 0
+        self.unexpected.seek(0)
+        assert b"Traceback" not in self.unexpected.read()
+        self.unexpected.close()
         for stream in (self.process.stdin, self.process.stdout):
             assert stream is not None
             stream.close()

@@ -24,19 +24,19 @@ def suggestion(word: str, known: Iterable[str], own: Iterable[str] = ()) -> str 
     if len(word) > 4:
         near = [name for name in nearest(word, own) if edits(word, name, 1) <= 1]
         if near:
-            return _did_you_mean(near)
+            return did_you_mean(near)
     found = _of_module(word, known) or other_language_hint(word)
     if found is not None:
         return found
     near = nearest(word, {*known, *own})
-    return _did_you_mean(near) if near else None
+    return did_you_mean(near) if near else None
 
 
 def among(word: str, choices: Mapping[str, str]) -> str | None:
     """The hint for a word that should have been one of few, which may be abbreviated; each is there with what to write."""
     longer = [one for one in choices if len(word) > 1 and one.startswith(word)]
     meant = nearest(word, choices) or (longer if len(longer) <= MOST_TOLD else [])
-    return _did_you_mean([*dict.fromkeys([choices[one] for one in meant])]) if meant else None
+    return did_you_mean([*dict.fromkeys([choices[one] for one in meant])]) if meant else None
 
 
 def _of_module(word: str, known: Iterable[str]) -> str | None:
@@ -47,7 +47,7 @@ def _of_module(word: str, known: Iterable[str]) -> str | None:
     return f"write `{name}`, without a module" if name in known else suggestion(name, known)
 
 
-def _did_you_mean(names: list[str]) -> str:
+def did_you_mean(names: list[str]) -> str:
     quoted = [f"`{name}`" for name in names]
     return f"did you mean {' or '.join([', '.join(quoted[:-1]), quoted[-1]] if quoted[1:] else quoted)}?"
 

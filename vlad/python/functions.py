@@ -131,11 +131,20 @@ class Function(Procedure, PythonFunction, Generic[Parameters, Result]):
         try:
             bound = self._python_signature.bind(*arguments, **named)
         except TypeError as error:
-            message = f"Wrong call of {self.__name__}: {error}"
+            message = f"Wrong call of {self.__name__}: {self._excess(arguments, named) or error}"
             hint = f"it is called as {self._summary()}"
             raise WrongCall("wrong-number-of-arguments", message, self.place(), hint=hint) from None
         bound.apply_defaults()
         return tuple([bound.arguments[name] for name in self._python_signature.parameters])
+
+    def _excess(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> TypeError | None:
+        """The error of an argument that is too much, which Python names before one that is missing."""
+        assert self._python_signature is not None
+        try:
+            self._python_signature.bind_partial(*arguments, **named)
+        except TypeError as error:
+            return error
+        return None
 
     def __get__(self, instance: Any, kind: type | None = None) -> Any:
         """As a function in a class: a method of its instances."""

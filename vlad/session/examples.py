@@ -14,7 +14,7 @@ from vlad.data.source import Source
 from vlad.data.values import Code, Value
 from vlad.expand.arity import Signature, signature
 from vlad.expand.items import Expression
-from vlad.messages.spelling import nearest
+from vlad.messages.spelling import among
 from vlad.python.structures import tuple_of
 from vlad.session.top_level import TopLevel
 
@@ -70,8 +70,7 @@ def example_uses(
 def no_procedure(name: str, file: str, known: Iterable[str] = ()) -> VladError:
     """The error of a name that a file does not define, as a procedure. `known`: names that it defines."""
     message = f"No procedure of that name in {file}: {name}"
-    near = nearest(name, known)
-    return VladError("unbound-variable", message, hint=f"did you mean `{near[0]}`?" if near else None)
+    return VladError("unbound-variable", message, hint=among(name, {one: one for one in known}))
 
 
 def wrong_examples(taken: Signature, count: int) -> VladError:
