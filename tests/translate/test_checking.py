@@ -107,7 +107,7 @@ def test_second_derivatives_and_jacobians() -> None:
 
 def test_an_exception_that_is_certain_is_told() -> None:
     report = vlad.check(function_of("def f(x):\n    raise ValueError('no')"), 2.0)
-    assert report.result == "never returns: it raises an error: raise ValueError('no'), at 2:5"
+    assert report.result == "never returns: it raises an error: no, at 2:5"
     assert [error.code for error in report.errors] == ["user-error"]
     report = vlad.check(function_of("def f(x):\n    while True:\n        x = x + 1"), 2.0)
     assert report.result.startswith("never returns: ") and "calls itself without end" in report.result

@@ -16,6 +16,7 @@ from vlad.compile.analysis.strategy import Settled, Strategy, fit
 from vlad.compile.analysis.trees import Tree
 from vlad.compile.calling.compilation import in_each_way
 from vlad.compile.calling.pipeline import MOST_STATEMENTS, TOO_LONG, best_with_sizes
+from vlad.compile.ir.program import Fail
 from vlad.compile.ir.refusals import GROWING, TO_BOUND, NotWorthwhile, Unbounded, Unsettled
 from vlad.compile.passes.order import has_thin, improved, size
 from vlad.compile.programs.check import certain, endings, mistakes, why_never
@@ -25,8 +26,9 @@ from vlad.control.frame_stack import with_room
 from vlad.core.extents import Resized
 from vlad.core.types import TooLarge, Type, Types
 from vlad.data.errors import VladError
+from vlad.data.records import EXCEPTION
 from vlad.data.source import Span
-from vlad.data.values import Code, Value
+from vlad.data.values import Code, String, Value
 from vlad.evaluate.limits import deep_recursion
 
 if TYPE_CHECKING:
@@ -91,7 +93,11 @@ def observe(
             endless, failures = endings(machine, program.entries[0])
             # an exception of Python has its message in no effect
             failures = [
-                replace(one, words=one.words or (one.span.text if one.span else "")) for one in failures
+                replace(
+                    one,
+                    words=one.words or _told(analysis.types, one.fail) or (one.span.text if one.span else ""),
+                )
+                for one in failures
             ]
             found.why = why_never(endless, failures)
             if not endless:
@@ -116,3 +122,16 @@ def observe(
     if analysis.types is observation.types:
         observation.variables, observation.values = list(analysis.bound), list(analysis.expressions)
     return observation
+
+
+def _told(types: Types, fail: Fail) -> str | None:
+    """The message of an exception of Python that is raised, as far as it is known before a run."""
+    parts = list[Type]()
+    rest = types.canonical(fail.given[0]) if fail.given else None
+    while rest is not None and rest.kind == "pair" and len(parts) < 3:
+        parts.append(types.canonical(rest.parts[0]))
+        rest = types.canonical(rest.parts[1])
+    if len(parts) < 3 or parts[0].of is not EXCEPTION:
+        return None
+    message = parts[2].of if parts[2].kind == "constant" else None
+    return message.text if isinstance(message, String) else None
